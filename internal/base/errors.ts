@@ -1,0 +1,84 @@
+/**
+ * The closed set of things that can go wrong, and what each means at every door.
+ *
+ * A new kind does not compile until it has a row here. HTTP statuses follow the specification's
+ * section "Errors"; bus codes are those of `AdminResponse`.
+ */
+const table = {
+  bad_request: { http: 400, bus: "bad_request", exit: 1, level: "info" },
+  usage: { http: 400, bus: "bad_request", exit: 2, level: "info" },
+  unauthorized: { http: 401, bus: "bad_request", exit: 1, level: "warn" },
+  forbidden: { http: 403, bus: "bad_request", exit: 1, level: "info" },
+  not_found: { http: 404, bus: "not_found", exit: 1, level: "info" },
+  method_not_allowed: { http: 405, bus: "bad_request", exit: 1, level: "info" },
+  conflict: { http: 409, bus: "invalid_transition", exit: 1, level: "info" },
+  invalid_transition: { http: 409, bus: "invalid_transition", exit: 1, level: "info" },
+  trust_mismatch: { http: 409, bus: "trust_mismatch", exit: 1, level: "warn" },
+  too_large: { http: 413, bus: "bad_request", exit: 1, level: "info" },
+  unsupported_media_type: { http: 415, bus: "bad_request", exit: 1, level: "info" },
+  rate_limited: { http: 429, bus: "unavailable", exit: 1, level: "warn" },
+  unavailable: { http: 503, bus: "unavailable", exit: 1, level: "error" },
+  internal: { http: 500, bus: "internal", exit: 1, level: "error" },
+} as const satisfies Record<string, ErrorMeaning>;
+
+interface ErrorMeaning {
+  /** HTTP status of the REST door. */
+  http: number;
+  /** `AdminResponse.error.code` of the bus door. */
+  bus: AdminErrorCode;
+  /** Exit code of the command line: 2 for usage, 1 for everything else. */
+  exit: 1 | 2;
+  /** Level at which a daemon logs it. */
+  level: "info" | "warn" | "error";
+}
+
+/** Codes of `AdminResponse.error.code` (decisions, section "Bus"). */
+export type AdminErrorCode =
+  | "not_found"
+  | "invalid_transition"
+  | "trust_mismatch"
+  | "bad_request"
+  | "unavailable"
+  | "internal";
+
+export type ErrorKind = keyof typeof table;
+
+/** An expected failure: its message is written for the person who reads it, and is safe to show. */
+export class SvcError extends Error {
+  override readonly name = "SvcError";
+  readonly kind: ErrorKind;
+
+  constructor(kind: ErrorKind, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/** What an error kind means at each door. */
+export function meaningOf(kind: ErrorKind): ErrorMeaning {
+  return table[kind];
+}
+
+/**
+ * Narrows anything thrown to a `SvcError`. What nobody expected becomes `internal` with a generic
+ * message; the cause stays attached for the log and never reaches the other side.
+ */
+export function toSvcError(thrown: unknown): SvcError {
+  if (thrown instanceof SvcError) return thrown;
+  return new SvcError("internal", "internal error", { cause: thrown });
+}
+
+/** One line that describes anything thrown, for logs: message, code and the chain of causes. */
+export function describeError(thrown: unknown): string {
+  const parts: string[] = [];
+  for (let at: unknown = thrown, depth = 0; at !== undefined && depth < 5; depth++) {
+    if (!(at instanceof Error)) {
+      parts.push(String(at));
+      break;
+    }
+    const code = "code" in at && typeof at.code === "string" ? ` (${at.code})` : "";
+    parts.push(`${at.message || at.name}${code}`);
+    at = at.cause;
+  }
+  return parts.join(": ");
+}

@@ -1,0 +1,43 @@
+import { randomBytes } from "node:crypto";
+
+/** A source of cryptographically strong random bytes; tests pass a seeded one. */
+export type Random = (length: number) => Uint8Array;
+
+export const systemRandom: Random = (length) => randomBytes(length);
+
+const ksuidEpochSeconds = 1_400_000_000;
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const ksuidLength = 27;
+
+/** The kinds of identifiers the service makes, by prefix. */
+export type IdPrefix = "enr" | "chl" | "job";
+
+const patterns: Record<IdPrefix, RegExp> = {
+  enr: /^enr-[0-9A-Za-z]{27}$/,
+  chl: /^chl-[0-9A-Za-z]{27}$/,
+  job: /^job-[0-9A-Za-z]{27}$/,
+};
+
+/**
+ * Makes `<prefix>-<KSUID>`: 27 base-62 characters over a 4-byte timestamp and 16 random bytes, so
+ * that identifiers sort by the second they were made in.
+ *
+ * @param nowMs milliseconds since the Unix epoch
+ */
+export function newId(prefix: IdPrefix, nowMs: number, random: Random): string {
+  const bytes = new Uint8Array(20);
+  new DataView(bytes.buffer).setUint32(0, Math.floor(nowMs / 1000) - ksuidEpochSeconds);
+  bytes.set(random(16), 4);
+  let value = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
+  let text = "";
+  while (value > 0n) {
+    text = alphabet[Number(value % 62n)] + text;
+    value /= 62n;
+  }
+  return `${prefix}-${text.padStart(ksuidLength, "0")}`;
+}
+
+/** Whether `text` has the exact form of an identifier of this kind. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return patterns[prefix].test(text);
+}

@@ -1,0 +1,103 @@
+import { type ConsolaInstance, createConsola, LogLevels } from "consola/core";
+import type { Clock } from "./clock.ts";
+import { rfc3339 } from "./clock.ts";
+import { describeError } from "./errors.ts";
+
+export const logLevels = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof logLevels)[number];
+export const logFormats = ["json", "text"] as const;
+export type LogFormat = (typeof logFormats)[number];
+
+/** Fields of a log record; an `Error` is written as one line with its causes. */
+export type LogFields = Record<string, unknown>;
+
+/** A structured log: an event name or sentence, and fields. */
+export interface Log {
+  debug(event: string, fields?: LogFields): void;
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+  /** A log that adds these fields to every record. */
+  with(fields: LogFields): Log;
+}
+
+export interface LogOptions {
+  level: LogLevel;
+  format: LogFormat;
+  clock: Clock;
+  /** Takes one record with its line end. */
+  write: (line: string) => void;
+}
+
+/** Creates a log that writes one line per record, as JSON or as text. */
+export function createLog(options: LogOptions): Log {
+  const format = options.format === "json" ? jsonLine : textLine;
+  const consola = createConsola({
+    level: LogLevels[options.level],
+    // Consola folds repeated records by default; a log must not lose any.
+    throttle: 0,
+    reporters: [
+      {
+        log(record) {
+          const [event, fields] = record.args as [string, LogFields];
+          const time = rfc3339(options.clock.now());
+          options.write(`${redact(format(time, record.type, event, fields))}\n`);
+        },
+      },
+    ],
+  });
+  return wrap(consola, {});
+}
+
+function wrap(consola: ConsolaInstance, base: LogFields): Log {
+  const emit =
+    (level: LogLevel) =>
+    (event: string, fields: LogFields = {}) => {
+      consola[level](event, { ...base, ...fields });
+    };
+  return {
+    debug: emit("debug"),
+    info: emit("info"),
+    warn: emit("warn"),
+    error: emit("error"),
+    with: (fields) => wrap(consola, { ...base, ...fields }),
+  };
+}
+
+function jsonLine(time: string, level: string, event: string, fields: LogFields): string {
+  return JSON.stringify({ time, level, msg: event, ...plain(fields) });
+}
+
+function textLine(time: string, level: string, event: string, fields: LogFields): string {
+  const pairs = Object.entries(plain(fields)).map(([key, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return `${key}=${/^[^\s"=]+$/.test(text) ? text : JSON.stringify(text)}`;
+  });
+  // A record stays one line whatever somebody put into it.
+  return [time, level.toUpperCase().padEnd(5), oneLine(event), ...pairs].join(" ");
+}
+
+function plain(fields: LogFields): LogFields {
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => [key, value instanceof Error ? describeError(value) : value]),
+  );
+}
+
+function oneLine(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced
+  return text.replace(/[\u0000-\u001f\u007f]/g, " ");
+}
+
+// The last line of defence: no field is meant to carry a secret, and one that does is masked.
+const secrets = [
+  /\bS[OAUXNC][A-Z2-7]{56}\b/g,
+  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/g,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----/g,
+];
+
+/** Masks key seeds, JWTs and private keys in a text. */
+export function redact(text: string): string {
+  return secrets.reduce((line, pattern) => line.replace(pattern, "[redacted]"), text);
+}

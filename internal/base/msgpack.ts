@@ -1,0 +1,67 @@
+// The pure JavaScript entry: the package's main entry loads a native addon from the path of the
+// build machine, which on a target host is a path an attacker may own.
+import { Packr } from "msgpackr/pack";
+import { SvcError } from "./errors.ts";
+
+const packr = new Packr({ useRecords: false, variableMapSize: true, moreTypes: false });
+
+const maxDepth = 32;
+
+/** What a message or a stored value may hold: no extension types, maps with string keys only. */
+export type Plain = null | boolean | number | string | Uint8Array | Plain[] | { [key: string]: Plain };
+
+/** Encodes plain data as MessagePack; `undefined` fields are left out. */
+export function encode(value: unknown): Uint8Array {
+  return packr.pack(dropUndefined(value));
+}
+
+/**
+ * Decodes one MessagePack value and refuses everything that is not plain data: extension types,
+ * non-string keys, deep nesting. The bytes may come from anybody.
+ *
+ * @throws SvcError `bad_request`
+ */
+export function decode(bytes: Uint8Array): Plain {
+  let value: unknown;
+  try {
+    value = packr.unpack(bytes);
+  } catch (cause) {
+    throw new SvcError("bad_request", "malformed MessagePack", { cause });
+  }
+  assertPlain(value, 0);
+  return value;
+}
+
+function assertPlain(value: unknown, depth: number): asserts value is Plain {
+  if (depth > maxDepth) throw new SvcError("bad_request", "MessagePack value nested too deeply");
+  if (
+    value === null ||
+    typeof value === "boolean" ||
+    typeof value === "number" ||
+    typeof value === "string"
+  ) {
+    return;
+  }
+  if (value instanceof Uint8Array) return;
+  if (Array.isArray(value)) {
+    for (const item of value) assertPlain(item, depth + 1);
+    return;
+  }
+  if (typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype) {
+    for (const item of Object.values(value)) assertPlain(item, depth + 1);
+    return;
+  }
+  throw new SvcError("bad_request", "MessagePack value of an unsupported type");
+}
+
+function dropUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropUndefined);
+  if (value !== null && typeof value === "object" && !(value instanceof Uint8Array)) {
+    return Object.fromEntries(
+      Object.entries(value).flatMap(([key, item]) =>
+        item === undefined ? [] : [[key, dropUndefined(item)]],
+      ),
+    );
+  }
+  return value;
+}
