@@ -1,0 +1,179 @@
+import {
+  DiscardPolicy,
+  type JetStreamManager,
+  NatsError,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from "nats";
+import { SvcError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import type { Bus } from "./connect.ts";
+import { jobEventSubjects } from "./subjects.ts";
+
+const second = 1_000;
+const day = 24 * 60 * 60 * second;
+const mebibyte = 1024 * 1024;
+
+interface Asset {
+  kind: "bucket" | "stream" | "objects";
+  /** Subjects of a stream; those of a bucket and an object store follow from its name. */
+  subjects?: readonly string[];
+  storage?: StorageType;
+  /** How long a value lives, milliseconds; absent means until it is replaced. */
+  ttlMs?: number;
+  maxBytes?: number;
+  /** Peels write to it across the wall: messages are small and may never carry a rollup header. */
+  peelsWrite?: { maxMessageBytes: number };
+}
+
+/** Every bucket, stream and object store of the service (decisions, section "Bus"). */
+export const assets = {
+  enrollments: { kind: "bucket" },
+  "enroll-challenges": {
+    kind: "bucket",
+    storage: StorageType.Memory,
+    ttlMs: 300 * second,
+    maxBytes: 64 * mebibyte,
+  },
+  secrets: { kind: "bucket" },
+  "peel-heartbeat": { kind: "bucket", ttlMs: 30 * second, peelsWrite: { maxMessageBytes: 4096 } },
+  "master-heartbeat": { kind: "bucket", ttlMs: 15 * second },
+  leases: { kind: "bucket", ttlMs: 15 * second },
+  jobs: { kind: "bucket", ttlMs: 7 * day },
+  facts: { kind: "bucket", peelsWrite: { maxMessageBytes: mebibyte } },
+  settings: { kind: "bucket" },
+  revocations: { kind: "bucket" },
+  rollouts: { kind: "bucket" },
+  "job-events": {
+    kind: "stream",
+    subjects: jobEventSubjects,
+    ttlMs: 7 * day,
+    peelsWrite: { maxMessageBytes: mebibyte },
+  },
+  states: { kind: "objects" },
+} as const satisfies Record<string, Asset>;
+
+export type AssetName = keyof typeof assets;
+
+/** The replication factor that `storage_replicas` means on a cluster of this size. */
+export function replicasFor(configured: number, clusterSize: number): { replicas: number; warning?: string } {
+  const recommended = Math.min(3, clusterSize);
+  if (configured === 0) return { replicas: recommended };
+  if (configured >= recommended) return { replicas: configured };
+  return {
+    replicas: configured,
+    warning: `storage_replicas is ${configured}, below ${recommended} for a cluster of ${clusterSize}`,
+  };
+}
+
+/**
+ * Creates or adjusts everything the service stores on the bus.
+ *
+ * A replication factor that the cluster cannot give does not stop a master: a new asset is created
+ * with one replica, an existing one keeps what it has, and a warning says so.
+ *
+ * @throws SvcError `unavailable` when JetStream does not answer
+ */
+export async function provision(bus: Bus, replicas: number, log: Log): Promise<void> {
+  const manager = await bus.nats.jetstreamManager({ checkAPI: false });
+  for (const name of Object.keys(assets) as AssetName[]) await provisionAsset(manager, name, replicas, log);
+}
+
+/** Creates one asset again, for the memory bucket that a restart of the bus took away. */
+export async function provisionOne(bus: Bus, name: AssetName, replicas: number, log: Log): Promise<void> {
+  await provisionAsset(await bus.nats.jetstreamManager({ checkAPI: false }), name, replicas, log);
+}
+
+/** The name of the stream behind an asset. */
+export function streamName(name: AssetName): string {
+  return { bucket: `KV_${name}`, objects: `OBJ_${name}`, stream: name }[assets[name].kind];
+}
+
+async function provisionAsset(
+  manager: JetStreamManager,
+  name: AssetName,
+  replicas: number,
+  log: Log,
+): Promise<void> {
+  const wanted = streamConfig(name, replicas);
+  const existing = await infoOf(manager, wanted.name);
+  if (existing === undefined) {
+    try {
+      await manager.streams.add(wanted);
+    } catch (cause) {
+      if (replicas === 1) throw unavailable(name, cause);
+      log.warn("storage created with 1 replica", { asset: name, wanted: replicas, error: cause });
+      await manager.streams.add({ ...wanted, num_replicas: 1 }).catch((again) => {
+        throw unavailable(name, again);
+      });
+    }
+    return;
+  }
+  if (existing.num_replicas !== replicas) {
+    try {
+      await manager.streams.update(wanted.name, { ...existing, num_replicas: replicas });
+      log.info("storage replicas changed", { asset: name, from: existing.num_replicas, to: replicas });
+    } catch (cause) {
+      log.warn("storage replicas could not be changed; going on with 1 replica or what is there", {
+        asset: name,
+        has: existing.num_replicas,
+        wanted: replicas,
+        error: cause,
+      });
+    }
+  }
+}
+
+async function infoOf(manager: JetStreamManager, name: string): Promise<StreamConfig | undefined> {
+  try {
+    return (await manager.streams.info(name)).config;
+  } catch (cause) {
+    if (cause instanceof NatsError && cause.api_error?.code === 404) return undefined;
+    throw unavailable(name, cause);
+  }
+}
+
+function streamConfig(name: AssetName, replicas: number): StreamConfig {
+  const asset: Asset = assets[name];
+  const isStream = asset.kind === "stream";
+  return {
+    name: streamName(name),
+    subjects: subjectsOf(name, asset),
+    retention: RetentionPolicy.Limits,
+    storage: asset.storage ?? StorageType.File,
+    num_replicas: replicas,
+    max_msgs_per_subject: asset.kind === "bucket" ? 1 : -1,
+    max_msgs: -1,
+    max_bytes: asset.maxBytes ?? -1,
+    max_age: nanos(asset.ttlMs ?? 0),
+    max_msg_size: asset.peelsWrite?.maxMessageBytes ?? -1,
+    max_consumers: -1,
+    // A full challenge bucket gives way to newer challenges; a full bucket of records refuses.
+    discard: asset.maxBytes === undefined && !isStream ? DiscardPolicy.New : DiscardPolicy.Old,
+    // A rollup header on an own key would let one peel wipe the whole bucket.
+    allow_rollup_hdrs: asset.peelsWrite === undefined,
+    deny_delete: asset.kind === "bucket",
+    deny_purge: false,
+    allow_direct: false,
+    // Duplicates are told apart by the jobs themselves, so the server need not remember them.
+    duplicate_window: nanos(Math.min(120 * second, asset.ttlMs ?? 120 * second)),
+  } as StreamConfig;
+}
+
+function subjectsOf(name: string, asset: Asset): string[] {
+  if (asset.kind === "bucket") return [`$KV.${name}.>`];
+  if (asset.kind === "objects") return [`$O.${name}.C.>`, `$O.${name}.M.>`];
+  return [...(asset.subjects ?? [])];
+}
+
+function unavailable(name: string, cause: unknown): SvcError {
+  return new SvcError(
+    "unavailable",
+    `cannot provision ${name}: JetStream did not agree; see the log of the bus`,
+    {
+      cause,
+    },
+  );
+}

@@ -1,0 +1,27 @@
+// Every subject of the bus, written once. Subjects that carry a peel's token are the ones a peel
+// may use; the identity of a message is always the token of its subject, never its payload.
+
+export const adminQueue = "svc-masters-admin";
+export const mastersQueue = "svc.masters";
+export const jobRequestSubject = "svc.job.request";
+/** What the stream `job-events` captures. */
+export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.job.*.schedule.*"];
+
+export type AdminAction = "approve" | "reject" | "revoke";
+
+export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.${action}`;
+export const dispatchSubject = (jid: string, peel: string): string => `svc.job.${jid}.dispatch.${peel}`;
+export const ackSubject = (jid: string, peel: string): string => `svc.job.${jid}.ack.${peel}`;
+export const returnSubject = (jid: string, peel: string): string => `svc.job.${jid}.return.${peel}`;
+export const helloSubject = (peel: string): string => `svc.peel.${peel}.hello`;
+/** The subject under which a key of a bucket is stored (NATS document ADR-8). */
+export const keySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
+/** The inbox prefix of a peel: nobody else may subscribe below it. */
+export const peelInboxPrefix = (peel: string): string => `_INBOX_${peel}`;
+
+/** The parts of a job subject, or `undefined` when it is none. */
+export function parseJobSubject(subject: string): { jid: string; kind: string; peel: string } | undefined {
+  const [svc, job, jid, kind, peel, ...rest] = subject.split(".");
+  if (svc !== "svc" || job !== "job" || !jid || !kind || !peel || rest.length > 0) return undefined;
+  return { jid, kind, peel };
+}
