@@ -1,0 +1,61 @@
+# Every target installs what it needs first; a machine needs make, git, Node.js 20 or newer and npm.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+
+BUN := node_modules/.bin/bun
+# A stamp: newer than package-lock.json when the packages of it are installed.
+PACKAGES := node_modules/.installed
+# Directories are listed as well, so that a removed file makes the binaries old, not only a changed one.
+SOURCES := $(shell find cmd internal ! -name '*.test.ts' ! -name '.*') package.json package-lock.json \
+  release/compile.ts release/build.ts
+BINARIES := dist/svc-master dist/svc-peel dist/svc
+
+.PHONY: help
+help: ## List the targets.
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+.PHONY: tools
+tools: $(PACKAGES) nats-server ## Install the npm packages and a nats-server for the tests.
+
+$(PACKAGES): package.json package-lock.json release/install-packages.sh
+	@release/install-packages.sh
+	@touch $@
+
+# Looked at in every run: the machine's own server may have come or gone.
+.PHONY: nats-server
+nats-server:
+	@release/install-nats-server.sh
+
+.PHONY: build
+build: $(BINARIES) ## Build dist/svc-master, dist/svc-peel and dist/svc for this machine.
+
+$(BINARIES): dist/%: $(SOURCES) | $(PACKAGES)
+	@$(BUN) release/build.ts $*
+
+.PHONY: check
+check: $(PACKAGES) ## Check format, types, architecture and dead code.
+	node_modules/.bin/biome ci --error-on-warnings
+	node_modules/.bin/tsc --noEmit
+	$(BUN) test ./test/arch
+	node_modules/.bin/knip --no-progress
+
+.PHONY: test
+test: build check tools ## Build, check, and run every test.
+	@release/run-tests.sh
+
+.PHONY: demo
+demo: build tools ## Run a small fleet on this machine and show the enrollment flow.
+	@test/e2e/demo.sh
+
+.PHONY: release
+release: $(PACKAGES) ## Build every binary for every platform into dist/release.
+	@$(BUN) release/release.ts
+
+.PHONY: fmt
+fmt: $(PACKAGES) ## Format the code and apply safe fixes.
+	node_modules/.bin/biome check --write
+
+.PHONY: clean
+clean: ## Remove what was built and installed.
+	rm -rf dist .tools node_modules

@@ -1,0 +1,61 @@
+#!/bin/sh
+# Makes .tools/bin/nats-server, the server that the tests and the demo start: the machine's own where
+# it is new enough, else the one of Debian's package, unpacked here. Nothing is installed as a service.
+set -eu
+cd "$(dirname "$0")/.."
+
+oldest=2.9.10
+tools=$PWD/.tools
+link=$tools/bin/nats-server
+
+fail() {
+  echo "install-nats-server: $1" >&2
+  exit 1
+}
+
+# Whether $1 is a nats-server that runs here and is new enough.
+usable() {
+  [ -x "$1" ] || return 1
+  found=$("$1" --version 2>/dev/null | sed -n 's/^nats-server: v//p') || return 1
+  [ -n "$found" ] || return 1
+  [ "$(printf '%s\n%s\n' "$oldest" "$found" | sort -V | head -n 1)" = "$oldest" ]
+}
+
+# Points the link at $1 and ends the script.
+settle() {
+  mkdir -p "$tools/bin"
+  ln -sfn "$1" "$link"
+  exit 0
+}
+
+if usable "$link"; then exit 0; fi
+
+unpacked=$tools/nats-server/usr/sbin/nats-server
+for candidate in "$(command -v nats-server || true)" /usr/sbin/nats-server /usr/local/bin/nats-server "$unpacked"; do
+  if usable "$candidate"; then settle "$candidate"; fi
+done
+
+advice="install nats-server $oldest or newer and put it on the PATH"
+if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg >/dev/null 2>&1; then
+  fail "no nats-server here, and no apt to fetch Debian's package with; $advice"
+fi
+
+# State and cache of apt's own under .tools: it works without root and changes nothing outside.
+apt=$tools/apt
+mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+log=$apt/log
+private_apt() {
+  apt-get -q -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o Debug::NoLocking=1 \
+    -o APT::Sandbox::User= -o APT::Update::Post-Invoke::= -o Acquire::Languages=none "$@"
+}
+
+private_apt update >"$log" 2>&1 ||
+  fail "no nats-server here, and apt could not read the package lists (see $log); $advice"
+(cd "$apt" && rm -f nats-server_*.deb && private_apt download nats-server) >>"$log" 2>&1 ||
+  fail "no nats-server here, and apt could not download the package (see $log); $advice"
+rm -rf "$tools/nats-server"
+dpkg -x "$apt"/nats-server_*.deb "$tools/nats-server" >>"$log" 2>&1 ||
+  fail "Debian's nats-server package could not be unpacked (see $log); $advice"
+rm -rf "$apt/lists" "$apt/cache"
+usable "$unpacked" || fail "Debian's nats-server is older than $oldest or does not run here; $advice"
+settle "$unpacked"

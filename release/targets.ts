@@ -1,0 +1,63 @@
+import type { Binary } from "./compile.ts";
+
+/** One platform of a release. */
+export interface Target {
+  /** Ending of the file names: `svc-linux-x64`. */
+  name: string;
+  /** Package of the npm registry that holds the Bun executable of the platform. */
+  runtime: string;
+  /** Digest of that package where package-lock.json has none, in the form npm writes it. */
+  integrity?: string;
+  /** First bytes of an executable of the platform, with what else its header must hold. */
+  header: Header;
+  binaries: readonly Binary[];
+}
+
+export interface Header {
+  format: "elf" | "mach-o";
+  machine: "x64" | "arm64";
+}
+
+const all: readonly Binary[] = ["svc-master", "svc-peel", "svc"];
+
+/** Everything a release contains: the daemons for Linux, the operator's command for macOS as well. */
+export const targets: readonly Target[] = [
+  {
+    name: "linux-x64",
+    runtime: "@oven/bun-linux-x64",
+    header: { format: "elf", machine: "x64" },
+    binaries: all,
+  },
+  {
+    name: "linux-x64-baseline",
+    runtime: "@oven/bun-linux-x64-baseline",
+    integrity:
+      "sha512-s8yMwYcFnnrA178gji0gZbkE2WVDej/Ti1x770oPfihxyRxSMNhGhiAQNXV53aDeraZxksdvKV/RAdQBCd0qPA==",
+    header: { format: "elf", machine: "x64" },
+    binaries: all,
+  },
+  {
+    name: "linux-x64-musl",
+    runtime: "@oven/bun-linux-x64-musl",
+    header: { format: "elf", machine: "x64" },
+    binaries: all,
+  },
+  {
+    name: "linux-arm64",
+    runtime: "@oven/bun-linux-aarch64",
+    header: { format: "elf", machine: "arm64" },
+    binaries: all,
+  },
+  {
+    name: "linux-arm64-musl",
+    runtime: "@oven/bun-linux-aarch64-musl",
+    header: { format: "elf", machine: "arm64" },
+    binaries: all,
+  },
+  {
+    name: "darwin-arm64",
+    runtime: "@oven/bun-darwin-aarch64",
+    header: { format: "mach-o", machine: "arm64" },
+    binaries: ["svc"],
+  },
+];
