@@ -1,0 +1,46 @@
+import { isBuiltin } from "node:module";
+import { isProduction, parse, type Source, type Violation } from "./source.ts";
+
+/** The folders that may import a vendor's package; everybody else goes through them. */
+const vendors: Record<string, readonly string[]> = {
+  "@noble/curves": ["internal/identity/"],
+  "@peculiar/x509": ["internal/ca/"],
+  citty: ["internal/cli/"],
+  consola: ["internal/base/"],
+  elysia: ["internal/http/", "internal/health/"],
+  "fastest-levenshtein": ["internal/base/"],
+  msgpackr: ["internal/base/"],
+  nats: ["internal/bus/"],
+  "prom-client": ["internal/health/"],
+  "reflect-metadata": ["internal/ca/"],
+  valibot: ["internal/"],
+  yaml: ["internal/base/", "internal/config/"],
+};
+
+/** Imports of packages that the table does not know, or from a room that has no business with them. */
+export function checkVendors(sources: Source[]): Violation[] {
+  return sources.filter(isProduction).flatMap((source) =>
+    parse(source).imports.flatMap((specifier): Violation[] => {
+      if (specifier === undefined) {
+        return [{ path: source.path, problem: "imports a computed name; name the file or package" }];
+      }
+      if (specifier.startsWith(".") || isRuntime(specifier)) return [];
+      const name = packageOf(specifier);
+      const rooms = vendors[name];
+      if (rooms === undefined) {
+        return [{ path: source.path, problem: `imports ${name}, which has no room in test/arch/vendors.ts` }];
+      }
+      if (rooms.some((room) => source.path.startsWith(room))) return [];
+      return [{ path: source.path, problem: `imports ${name}, which stays behind ${rooms.join(", ")}` }];
+    }),
+  );
+}
+
+function isRuntime(specifier: string): boolean {
+  return specifier === "bun" || specifier.startsWith("bun:") || isBuiltin(specifier);
+}
+
+function packageOf(specifier: string): string {
+  const [first = "", second = ""] = specifier.split("/");
+  return first.startsWith("@") ? `${first}/${second}` : first;
+}
