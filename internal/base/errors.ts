@@ -17,6 +17,7 @@ const table = {
   too_large: { http: 413, bus: "bad_request", exit: 1, level: "info" },
   unsupported_media_type: { http: 415, bus: "bad_request", exit: 1, level: "info" },
   rate_limited: { http: 429, bus: "unavailable", exit: 1, level: "warn" },
+  storage: { http: 500, bus: "unavailable", exit: 1, level: "error" },
   unavailable: { http: 503, bus: "unavailable", exit: 1, level: "error" },
   internal: { http: 500, bus: "internal", exit: 1, level: "error" },
 } as const satisfies Record<string, ErrorMeaning>;

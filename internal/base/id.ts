@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 
 /** A source of cryptographically strong random bytes; tests pass a seeded one. */
 export type Random = (length: number) => Uint8Array;
@@ -40,4 +40,9 @@ export function newId(prefix: IdPrefix, nowMs: number, random: Random): string {
 /** Whether `text` has the exact form of an identifier of this kind. */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return patterns[prefix].test(text);
+}
+
+/** Makes the id of a request that came without one. It names log lines and nothing else. */
+export function newRequestId(): string {
+  return randomUUID();
 }

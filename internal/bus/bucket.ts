@@ -26,6 +26,8 @@ export interface Bucket {
   put(key: string, value: Uint8Array): Promise<number>;
   /** Removes the key with its history if `revision` is still the latest; `false` when it is not. */
   remove(key: string, revision: number): Promise<boolean>;
+  /** The revision of the newest change of the whole bucket; 0 when it is empty. */
+  lastRevision(): Promise<number>;
   /** Every present key with its value, as of now. */
   entries(): Promise<Entry[]>;
   /**
@@ -47,6 +49,7 @@ export interface Watch {
 /** Opens a bucket that was provisioned before; no request is sent. */
 export async function openBucket(bus: Bus, name: string): Promise<Bucket> {
   const kv = await bus.nats.jetstream().views.kv(name, { bindOnly: true, allow_direct: false });
+  const manager = () => bus.nats.jetstreamManager({ checkAPI: false });
   const attempt = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
       return await run();
@@ -77,6 +80,8 @@ export async function openBucket(bus: Bus, name: string): Promise<Bucket> {
         await kv.purge(key, { previousSeq: revision });
         return true;
       })) ?? false,
+    lastRevision: () =>
+      attempt(async () => (await (await manager()).streams.info(`KV_${name}`)).state.last_seq),
     entries: () =>
       attempt(async () => {
         const found: Entry[] = [];
@@ -160,5 +165,5 @@ export function isMissingStream(thrown: unknown): boolean {
 }
 
 function storageError(bucket: string, cause: unknown): SvcError {
-  return new SvcError("unavailable", `the bucket ${bucket} is not available; is the bus up?`, { cause });
+  return new SvcError("storage", `the bucket ${bucket} is not available: is the bus up?`, { cause });
 }

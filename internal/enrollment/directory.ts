@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import { toSvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket, Change } from "../bus/bucket.ts";
@@ -15,6 +16,8 @@ import { memberStates } from "./transition.ts";
 export interface Directory {
   /** Resolves when the first reading of the bucket is complete. */
   readonly ready: Promise<void>;
+  /** Resolves when everything that is stored now has been seen, so that a list follows every write. */
+  caughtUp(): Promise<void>;
   /** Summaries in this state (or all), newest first, after the given id; at most `limit`. */
   list(query: { state: EnrollmentState | "all"; limit: number; after?: string }): EnrollmentSummary[];
   /** Peel ids of the fleet's members, in the encoded form: `issued` and `active`. */
@@ -26,14 +29,35 @@ export interface Directory {
 
 type Known = EnrollmentSummary & { revision: number };
 
+/** How long a list waits for the view to catch up before it shows what it has. */
+const catchUpMs = 2_000;
+
 /** Starts following the bucket `enrollments`. */
-export function createDirectory({ enrollments, log }: { enrollments: Bucket; log: Log }): Directory {
+export function createDirectory({
+  enrollments,
+  clock,
+  log,
+}: {
+  enrollments: Bucket;
+  clock: Clock;
+  log: Log;
+}): Directory {
   const known = new Map<string, Known>();
   const index = new Map<string, string>();
   const subscribers = new Map<string, Set<(state: EnrollmentState) => void>>();
   /** Ids in ascending order: they begin with the second they were made in. */
   const order: string[] = [];
   const ready = Promise.withResolvers<void>();
+  let seen = 0;
+  const waiting = new Set<{ revision: number; resolve: () => void }>();
+  const advance = (revision: number) => {
+    seen = Math.max(seen, revision);
+    for (const waiter of waiting) {
+      if (waiter.revision > seen) continue;
+      waiting.delete(waiter);
+      waiter.resolve();
+    }
+  };
 
   const applyRecord = (change: Change) => {
     const before = known.get(change.key);
@@ -61,6 +85,8 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
         else index.set(key.peelId, decodeIndex({ key: change.key, value: change.value }));
       } catch (cause) {
         log.error("a stored enrollment cannot be read", { key: change.key, error: toSvcError(cause) });
+      } finally {
+        advance(change.revision);
       }
     },
     onReady: ready.resolve,
@@ -73,6 +99,21 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
 
   return {
     ready: ready.promise,
+    async caughtUp() {
+      await ready.promise;
+      const revision = await enrollments.lastRevision();
+      if (revision <= seen) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const waiter = { revision, resolve };
+      waiting.add(waiter);
+      const late = clock.after(catchUpMs, () => {
+        waiting.delete(waiter);
+        log.warn("the view of the enrollments lags behind", { seen, revision });
+        resolve();
+      });
+      await promise;
+      late.cancel();
+    },
     list({ state, limit, after }) {
       const found: EnrollmentSummary[] = [];
       const from = after === undefined ? order.length : position(order, after);

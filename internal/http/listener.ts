@@ -1,0 +1,193 @@
+import { Elysia } from "elysia";
+import type { Clock } from "../base/clock.ts";
+import { describeError, meaningOf, SvcError, toSvcError } from "../base/errors.ts";
+import { newRequestId } from "../base/id.ts";
+import type { Log, LogFields } from "../base/log.ts";
+import { readJson } from "./body.ts";
+import { budgets, createLimiter } from "./limit.ts";
+import { type Call, json, type Route } from "./route.ts";
+import { findOperator, type TokenEntry } from "./tokens.ts";
+
+/** Seconds without a byte after which a connection is cut: the specification's read and write timeout. */
+const idleTimeoutSeconds = 10;
+/** Above this Bun answers by itself, without our headers; below it we do. */
+const serverBodyCap = 65_536;
+const tls13 = 772;
+
+const commonHeaders: Record<string, string> = {
+  "Strict-Transport-Security": "max-age=63072000; includeSubDomains",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'",
+  "Referrer-Policy": "no-referrer",
+};
+
+export interface ListenerOptions {
+  host: string;
+  port: number;
+  /** PEM texts of the certificate chain and its key. */
+  certificate: { cert: string; key: string };
+  routes: readonly Route[];
+  tokens: readonly TokenEntry[];
+  clock: Clock;
+  log: Log;
+}
+
+export interface Listener {
+  /** The port it really listens on. */
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** Opens the HTTPS listener: TLS 1.3 only, each route behind its rate limit and its auth rule. */
+export function startListener(options: ListenerOptions): Listener {
+  const handle = createHandler(options);
+  const server = Bun.serve({
+    hostname: options.host,
+    port: options.port,
+    tls: { ...options.certificate, minVersion: tls13 } as Bun.TLSOptions,
+    idleTimeout: idleTimeoutSeconds,
+    maxRequestBodySize: serverBodyCap,
+    fetch: (request, bun) =>
+      handle(request, normalizeIp(bun.requestIP(request)?.address ?? ""), () => bun.timeout(request, 0)),
+  });
+  return {
+    get port() {
+      return server.port ?? options.port;
+    },
+    stop: () => server.stop(true),
+  };
+}
+
+/** The listener without its socket. */
+export function createHandler(
+  options: Pick<ListenerOptions, "routes" | "tokens" | "clock" | "log">,
+): (request: Request, ip: string, keepOpen: () => void) => Promise<Response> {
+  const { clock, log, routes, tokens } = options;
+  const limiters = {
+    strict: createLimiter(budgets.strict, clock),
+    relaxed: createLimiter(budgets.relaxed, clock),
+  };
+  // Elysia routes; what it hands to a handler is looked up by the request it was given.
+  const calls = new WeakMap<Request, Omit<Call, "params">>();
+  const app = new Elysia();
+  for (const route of routes) {
+    app.route(
+      route.method,
+      route.path,
+      async ({ request, params }) => {
+        const call = calls.get(request);
+        if (call === undefined) throw new SvcError("internal", "a request without a call");
+        const authorized = authorize(route, call);
+        const body = route.body === undefined ? undefined : await readJson(request, route.body === "json");
+        return route.handle({ ...authorized, body, params: params as Record<string, string> });
+      },
+      { config: {}, parse: "none" },
+    );
+  }
+  app.onError(({ error, code, request }) => {
+    if (code === "NOT_FOUND") return unknownRoute(request);
+    return failure(error, calls.get(request)?.log ?? log);
+  });
+
+  const patterns = routes.map((route) => ({
+    route,
+    pattern: new RegExp(`^${route.path.replace(/:[a-z]+/g, "[^/]+")}$`),
+  }));
+  const unknownRoute = (request: Request): Response => {
+    const path = new URL(request.url).pathname;
+    const allowed = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method);
+    if (allowed.length === 0) return json(404, { error: "not found" });
+    const allow = [...new Set(allowed.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))];
+    return json(405, { error: "method not allowed" }, { Allow: allow.join(", ") });
+  };
+  const authorize = (route: Route, call: Omit<Call, "params">): Omit<Call, "params"> => {
+    if (route.auth !== "bearer") return call;
+    const username = findOperator(tokens, call.headers.get("authorization"));
+    if (username === undefined) {
+      call.log.warn("http.request.unauthorized");
+      throw new SvcError("unauthorized", "a valid bearer token is required");
+    }
+    call.note({ auth_username: username });
+    return { ...call, username };
+  };
+  const budgetOf = (path: string): keyof typeof budgets =>
+    patterns.find(({ pattern }) => pattern.test(path))?.route.budget ??
+    (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
+
+  return async (original, ip, keepOpen) => {
+    const started = clock.monotonic();
+    // The router finds the path by counting characters, which a short Host header misleads; give it a
+    // request whose authority we chose.
+    const url = new URL(original.url);
+    const target = `http://listener${url.pathname}${url.search}`;
+    const requestId = requestIdOf(original.headers.get("x-request-id")) ?? newRequestId();
+    const requestLog = log.with({ request_id: requestId, method: original.method, path: url.pathname });
+    const noted: LogFields = {};
+    let response: Response;
+    if (!limiters[budgetOf(url.pathname)].allow(ip)) {
+      requestLog.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
+      response = json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
+    } else {
+      const request = new Request(target, {
+        method: original.method === "HEAD" ? "GET" : original.method,
+        headers: original.headers,
+        body: original.body,
+        signal: original.signal,
+      });
+      calls.set(request, {
+        query: url.searchParams,
+        headers: original.headers,
+        body: undefined,
+        username: "",
+        signal: original.signal,
+        log: requestLog.with({ remote_ip: ip }),
+        note: (fields) => Object.assign(noted, fields),
+        keepOpen,
+      });
+      try {
+        response = await app.handle(request);
+      } catch (thrown) {
+        response = failure(thrown, requestLog);
+      }
+    }
+    if (original.method === "HEAD") response = await withoutBody(response);
+    for (const [name, value] of Object.entries(commonHeaders)) {
+      if (!response.headers.has(name)) response.headers.set(name, value);
+    }
+    response.headers.set("X-Request-ID", requestId);
+    requestLog.info("http.request.complete", {
+      status: response.status,
+      duration_ms: Math.round((clock.monotonic() - started) * 1000) / 1000,
+      bytes_out: Number(response.headers.get("content-length") ?? 0),
+      remote_ip: ip,
+      user_agent: original.headers.get("user-agent") ?? "",
+      ...noted,
+    });
+    return response;
+  };
+}
+
+function failure(thrown: unknown, log: Log): Response {
+  const error = toSvcError(thrown);
+  const meaning = meaningOf(error.kind);
+  if (meaning.http >= 500) log.error("request failed", { error: describeError(thrown) });
+  return json(meaning.http, { error: error.message });
+}
+
+async function withoutBody(response: Response): Promise<Response> {
+  const headers = new Headers(response.headers);
+  await response.body?.cancel();
+  return new Response(null, { status: response.status, headers });
+}
+
+/** A request id from outside is only taken when it is short and plain, as it ends up in logs. */
+function requestIdOf(header: string | null): string | undefined {
+  return header !== null && /^[A-Za-z0-9._-]{1,128}$/.test(header) ? header : undefined;
+}
+
+/** `::ffff:192.0.2.1` on a dual-stack socket is the IPv4 address it maps. */
+function normalizeIp(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, "");
+}

@@ -1,0 +1,128 @@
+import * as v from "valibot";
+import type { Clock } from "../base/clock.ts";
+import { parseDuration } from "../base/duration.ts";
+import { SvcError } from "../base/errors.ts";
+import { newId, type Random } from "../base/id.ts";
+import type { Log } from "../base/log.ts";
+import { encode, type Plain } from "../base/msgpack.ts";
+import type { Bucket } from "../bus/bucket.ts";
+import type { Bus } from "../bus/connect.ts";
+import { dispatchSubject } from "../bus/subjects.ts";
+import type { KeyPair } from "../identity/nkey.ts";
+import { checkCall } from "../modules/registry.ts";
+import { resolveTarget, type Target } from "../targeting/resolve.ts";
+import { signCommand } from "./command.ts";
+import { encodeJob, type Job } from "./record.ts";
+
+const defaultTimeoutMs = 60_000;
+const maxTimeoutMs = 24 * 60 * 60 * 1000;
+const maxTargets = 100_000;
+
+export interface DispatchDeps {
+  bus: Bus;
+  jobs: Bucket;
+  /** Encoded peel ids of the fleet's members, as of now. */
+  members(): Promise<string[]>;
+  /** Signs commands. */
+  commandKey: KeyPair;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+const requestFields = {
+  target: v.optional(v.string()),
+  targets: v.optional(v.pipe(v.array(v.string()), v.maxLength(maxTargets))),
+  function: v.string(),
+  args: v.optional(
+    v.record(
+      v.string(),
+      v.custom<Plain>(() => true),
+    ),
+  ),
+  timeout: v.optional(v.string()),
+  metadata: v.optional(
+    v.record(
+      v.string(),
+      v.custom<Plain>(() => true),
+    ),
+  ),
+};
+const requestSchema = v.object(requestFields);
+export type JobRequest = v.InferOutput<typeof requestSchema>;
+
+/**
+ * Checks a dispatch request from any door.
+ *
+ * @throws SvcError `bad_request` naming the field
+ */
+export function checkJobRequest(body: unknown): JobRequest {
+  const parsed = v.safeParse(requestSchema, body);
+  if (!parsed.success) {
+    const issue = parsed.issues[0];
+    const field = v.getDotPath(issue) ?? "the body";
+    throw new SvcError("bad_request", `${field}: expected ${issue.expected ?? "another value"}`);
+  }
+  return parsed.output;
+}
+
+/**
+ * Creates a job and sends each target its signed command.
+ *
+ * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches
+ */
+export async function dispatchJob(deps: DispatchDeps, request: JobRequest, operator: string): Promise<Job> {
+  const args = request.args ?? {};
+  checkCall(request.function, args);
+  const timeoutMs = timeoutOf(request.timeout);
+  const targets = resolveTarget(targetOf(request), await deps.members());
+  if (targets.length === 0) {
+    throw new SvcError("not_found", "no peel matches the target: see svc enroll list --state all");
+  }
+  const now = deps.clock.now();
+  const job: Job = {
+    jid: newId("job", now, deps.random),
+    function: request.function,
+    args,
+    ...(request.target === undefined ? {} : { target: request.target }),
+    targets,
+    metadata: request.metadata ?? {},
+    timeoutMs,
+    createdAt: now,
+    createdBy: operator,
+    deadline: now + timeoutMs,
+  };
+  await deps.jobs.create(job.jid, encodeJob(job));
+  const body = encode({ function: job.function, args: job.args });
+  for (const peel of targets) {
+    const command = { kind: "dispatch" as const, jid: job.jid, peel, deadline: job.deadline, body };
+    deps.bus.publish(dispatchSubject(job.jid, peel), signCommand(command, deps.commandKey));
+  }
+  deps.log.info("job dispatched", {
+    jid: job.jid,
+    function: job.function,
+    targets: targets.length,
+    operator,
+  });
+  return job;
+}
+
+function targetOf({ target, targets }: JobRequest): Target {
+  if ((target === undefined) === (targets === undefined)) {
+    throw new SvcError("bad_request", "give either target or targets");
+  }
+  return target === undefined ? { peels: targets ?? [] } : { expression: target };
+}
+
+function timeoutOf(text: string | undefined): number {
+  if (text === undefined) return defaultTimeoutMs;
+  let timeoutMs: number;
+  try {
+    timeoutMs = parseDuration(text);
+  } catch (cause) {
+    throw new SvcError("bad_request", `timeout: ${cause instanceof Error ? cause.message : "bad duration"}`);
+  }
+  if (timeoutMs < 1 || timeoutMs > maxTimeoutMs)
+    throw new SvcError("bad_request", "timeout must be 1ms to 24h");
+  return timeoutMs;
+}

@@ -1,0 +1,80 @@
+import { type Clock, sleep } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import { encode } from "../base/msgpack.ts";
+import type { Bus } from "../bus/connect.ts";
+import { ackSubject, dispatchSubject, parseJobSubject, returnSubject } from "../bus/subjects.ts";
+import { openCommand } from "../jobs/command.ts";
+import { execute } from "../jobs/execute.ts";
+
+const requestTimeoutMs = 5_000;
+const firstPauseMs = 500;
+const longestPauseMs = 30_000;
+/** How many jobs are remembered, so that a repeated dispatch runs nothing twice. */
+const rememberedJobs = 4096;
+
+export interface WorkerOptions {
+  bus: Bus;
+  peelId: string;
+  commandKeys: readonly string[];
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** Takes signed commands from the bus, runs them, and delivers each return until a master has it. */
+export function startWorker(options: WorkerOptions): void {
+  const { bus, peelId, clock, log, signal } = options;
+  const seen = new Set<string>();
+
+  const deliver = async (subject: string, payload: Uint8Array) => {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        await bus.nats.request(subject, payload, { timeout: requestTimeoutMs });
+        return;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        log.warn("not stored by the bus yet", {
+          subject,
+          reason: describeError(thrown),
+          retry_in_ms: pauseMs,
+        });
+      }
+      await sleep(clock, pauseMs, signal);
+    }
+  };
+
+  const handle = async (subject: string, data: Uint8Array) => {
+    const parsed = parseJobSubject(subject);
+    if (parsed === undefined) return;
+    const { jid } = parsed;
+    let body: Uint8Array;
+    try {
+      const expected = { kind: "dispatch" as const, jid, peel: peelId };
+      body = openCommand(data, expected, { keys: options.commandKeys, now: clock.now() }).body;
+    } catch (thrown) {
+      log.warn("command refused", { jid, reason: describeError(thrown) });
+      return;
+    }
+    if (seen.has(jid)) return;
+    seen.add(jid);
+    for (const oldest of seen) {
+      if (seen.size <= rememberedJobs) break;
+      seen.delete(oldest);
+    }
+    await deliver(ackSubject(jid, peelId), encode({ accepted: true }));
+    const result = await execute(body, clock);
+    log.info("job done", { jid, success: result.success, duration_ms: result.duration_ms });
+    await deliver(returnSubject(jid, peelId), encode(result));
+  };
+
+  bus.nats.subscribe(dispatchSubject("*", peelId), {
+    callback(error, message) {
+      if (error !== null) return log.warn("subscription error", { error });
+      handle(message.subject, message.data).catch((thrown) => {
+        if (!signal.aborted)
+          log.error("job lost", { subject: message.subject, error: describeError(thrown) });
+      });
+    },
+  });
+}

@@ -1,0 +1,29 @@
+/** What a peel has to verify a master with. */
+export interface TrustSources {
+  /** Rung 1: PEM of `enroll_ca`. */
+  enrollCa?: string;
+  /** Rung 2: `enroll_ca_pin`. */
+  pins: readonly string[];
+  /** Rung 3: PEM of the persisted anchor. */
+  anchor?: string;
+  hasCredentials: boolean;
+  mode: "tofu" | "strict";
+}
+
+/** How the enrollment connection is verified. */
+export type Rung =
+  | { rung: 1 | 3; ca: string }
+  | { rung: 2; pins: readonly string[] }
+  /** Standard verification; `firstUse` says whether an unknown authority may be trusted once (rung 5). */
+  | { rung: 4; firstUse: boolean };
+
+/**
+ * The first rung that applies (specification, "Peel trust ladder"). A mismatch on it is final: there
+ * is no way from a strict rung to a lower one.
+ */
+export function chooseRung(sources: TrustSources): Rung {
+  if (sources.enrollCa !== undefined) return { rung: 1, ca: sources.enrollCa };
+  if (sources.pins.length > 0) return { rung: 2, pins: sources.pins };
+  if (sources.anchor !== undefined) return { rung: 3, ca: sources.anchor };
+  return { rung: 4, firstUse: sources.mode === "tofu" && !sources.hasCredentials };
+}
