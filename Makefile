@@ -39,6 +39,7 @@ check: $(PACKAGES) ## Check format, types, architecture and dead code.
 	node_modules/.bin/tsc --noEmit
 	$(BUN) test ./test/arch
 	node_modules/.bin/knip --no-progress
+	node_modules/.bin/knip --no-progress --production --include files,dependencies
 
 .PHONY: test
 test: build check tools ## Build, check, and run every test.
