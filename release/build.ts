@@ -9,6 +9,6 @@ if (unknown !== undefined) throw new Error(`no binary is named ${unknown}; there
 for (const binary of binaries) {
   if (wanted.length > 0 && !wanted.includes(binary)) continue;
   const outfile = join(import.meta.dir, "..", "dist", binary);
-  await compileBinary(binary, outfile, process.execPath);
+  await compileBinary(binary, outfile, { runtime: process.execPath });
   process.stdout.write(`built dist/${binary}\n`);
 }

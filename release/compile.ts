@@ -7,6 +7,12 @@ export type Binary = (typeof binaries)[number];
 
 const root = join(import.meta.dir, "..");
 
+/** What a binary is made for: a platform in the compiler's words, and the path of its Bun executable. */
+export interface Platform {
+  target?: Bun.Build.CompileTarget;
+  runtime: string;
+}
+
 /**
  * Compiles a binary into one executable file, which is in place whole or not at all.
  *
@@ -16,10 +22,9 @@ const root = join(import.meta.dir, "..");
  * its environment and a preload script to whoever can write there.
  *
  * @param outfile path of the executable, its directory is made
- * @param runtime path of the Bun executable to embed; the one that runs this by default
  * @throws Error with the compiler's messages
  */
-export async function compileBinary(binary: Binary, outfile: string, runtime: string): Promise<void> {
+export async function compileBinary(binary: Binary, outfile: string, platform: Platform): Promise<void> {
   const temporary = join(dirname(outfile), `.${basename(outfile)}.${process.pid}`);
   mkdirSync(dirname(outfile), { recursive: true });
   const result = await Bun.build({
@@ -29,7 +34,8 @@ export async function compileBinary(binary: Binary, outfile: string, runtime: st
     bytecode: true,
     throw: false,
     compile: {
-      executablePath: runtime,
+      ...(platform.target === undefined ? {} : { target: platform.target }),
+      executablePath: platform.runtime,
       outfile: temporary,
       autoloadDotenv: false,
       autoloadBunfig: false,

@@ -17,7 +17,7 @@ for (const target of targets) {
   for (const binary of target.binaries) {
     const name = `${binary}-${target.name}`;
     const outfile = join(directory, name);
-    await compileBinary(binary, outfile, runtime);
+    await compileBinary(binary, outfile, { target: `bun-${target.name}`, runtime });
     const header = readHeader(outfile);
     if (header.format !== target.header.format || header.machine !== target.header.machine) {
       throw new Error(`${name} is a ${header.format} file for ${header.machine}`);

@@ -2,17 +2,24 @@ import type { Binary } from "./compile.ts";
 
 /** One platform of a release. */
 export interface Target {
-  /** Ending of the file names: `svc-linux-x64`. */
-  name: string;
+  /** Ending of the file names, `svc-linux-x64`, and with `bun-` before it the compiler's word for it. */
+  name:
+    | "linux-x64"
+    | "linux-x64-baseline"
+    | "linux-x64-musl"
+    | "linux-arm64"
+    | "linux-arm64-musl"
+    | "darwin-arm64";
   /** Package of the npm registry that holds the Bun executable of the platform. */
   runtime: string;
   /** Digest of that package where package-lock.json has none, in the form npm writes it. */
   integrity?: string;
-  /** First bytes of an executable of the platform, with what else its header must hold. */
+  /** What an executable of the platform must be by its first bytes. */
   header: Header;
   binaries: readonly Binary[];
 }
 
+/** Format and machine of an executable file. */
 export interface Header {
   format: "elf" | "mach-o";
   machine: "x64" | "arm64";
