@@ -15,7 +15,7 @@ const planted = new Map<string, Source>([
   ["Bun.sleep", { path: "internal/jobs/run.test.ts", text: "await Bun.sleep(5);" }],
   ["Math.random", { path: "internal/jobs/run.ts", text: "const n = Math.random();" }],
   ["console.", { path: "internal/jobs/run.ts", text: "console.log(1);" }],
-  ["process.exit", { path: "cmd/svc/main.ts", text: "process.exit(1);" }],
+  ["process.exit", { path: "internal/cli/run.ts", text: "process.exit(1);" }],
   ["as any", { path: "internal/jobs/run.ts", text: "const n = m as any;" }],
   [".skip(", { path: "internal/jobs/run.test.ts", text: 'test.skip("x", () => {});' }],
   [".only(", { path: "internal/jobs/run.test.ts", text: 'test.only("x", () => {});' }],
@@ -44,12 +44,22 @@ test("words in strings and comments are no uses, code inside a template is", () 
     { path: "internal/jobs/a.ts", text: 'const s = "é Date.now"; // Date.now\n/* Date.now */' },
     { path: "internal/jobs/b.ts", text: template },
   ];
-  expect(checkWords(sources, bans).map((violation) => violation.path)).toEqual(["internal/jobs/b.ts"]);
+  const none = bans.map((entry) => ({ ...entry, limit: 0 }));
+  expect(checkWords(sources, none).map((violation) => violation.path)).toEqual(["internal/jobs/b.ts"]);
 });
 
-test("the machine's clock is the one place that reads time", () => {
-  const source = { path: "internal/base/clock.ts", text: "const now = () => Date.now();" };
-  expect(checkWords([source], bans)).toEqual([]);
+test("time, randomness and the exit code come in and go out at one place each", () => {
+  const sources = [
+    { path: "internal/base/clock.ts", text: "const now = () => Date.now();" },
+    { path: "internal/base/id.ts", text: "const jitter = () => Math.random();" },
+    { path: "cmd/svc/main.ts", text: "process.exit(await run());" },
+  ];
+  expect(
+    checkWords(
+      sources,
+      bans.map((entry) => ({ ...entry, limit: 0 })),
+    ),
+  ).toEqual([]);
 });
 
 test("a limit that the code has fallen below must be lowered", () => {

@@ -16,6 +16,8 @@ interface Ban {
 
 const clock = "take a Clock as a parameter (internal/base/clock.ts)";
 const outsideClock = (source: Source) => isCode(source) && source.path !== "internal/base/clock.ts";
+const outsideRandom = (source: Source) => isCode(source) && source.path !== "internal/base/id.ts";
+const outsideMain = (source: Source) => isProduction(source) && !/^cmd\/[^/]+\/main\.ts$/.test(source.path);
 
 /** Every banned word. */
 export const bans: readonly Ban[] = [
@@ -25,9 +27,15 @@ export const bans: readonly Ban[] = [
   ban("setTimeout", /\bsetTimeout\b/g, clock, outsideClock),
   ban("setInterval", /\bsetInterval\b/g, clock, outsideClock),
   ban("Bun.sleep", /\bBun\.sleep/g, clock, isCode),
-  ban("Math.random", /\bMath\.random\b/g, "take a Random as a parameter (internal/base/id.ts)", isCode),
+  ban(
+    "Math.random",
+    /\bMath\.random\b/g,
+    "take a Random as a parameter (internal/base/id.ts)",
+    outsideRandom,
+  ),
   ban("console.", /\bconsole\s*\./g, "use a Log, or write results to standard output", isCode),
-  ban("process.exit", /\bprocess\.exit\b/g, "return an exit code to main", isProduction),
+  // The one left is the daemon's answer to a second signal, when stopping in order has not worked.
+  { ...ban("process.exit", /\bprocess\.exit\b/g, "return an exit code to main", outsideMain), limit: 1 },
   ban("as any", /\bas\s+any\b/g, "name the type, or narrow it", isCode),
   ban(".skip(", /\.\s*(?:skip|skipIf)\s*\(/g, "make the test run, or remove it", isTest),
   ban(".only(", /\.\s*only\s*\(/g, "run every test", isTest),
