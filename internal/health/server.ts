@@ -1,4 +1,3 @@
-import { Elysia } from "elysia";
 import type { Clock } from "../base/clock.ts";
 import { version } from "../base/version.ts";
 import { type Check, runChecks } from "./check.ts";
@@ -14,19 +13,24 @@ export interface HealthOptions {
 
 /** Opens the local observability listener (specification, "Local observability endpoints"). */
 export function startHealthServer(options: HealthOptions): { readonly port: number; stop(): Promise<void> } {
-  const app = new Elysia()
-    .get("/healthz", () => ({ status: "ok", component: options.component, version }))
-    .get("/readyz", async ({ status }) => {
-      const readiness = await runChecks(options.checks, options.clock);
-      const overall = readiness.ready ? "ok" : "down";
-      return status(readiness.ready ? 200 : 503, { status: overall, checks: readiness.checks });
-    });
+  const answer = async (path: string): Promise<Response> => {
+    switch (path) {
+      case "/healthz":
+        return Response.json({ status: "ok", component: options.component, version });
+      case "/readyz": {
+        const { ready, checks } = await runChecks(options.checks, options.clock);
+        return Response.json({ status: ready ? "ok" : "down", checks }, { status: ready ? 200 : 503 });
+      }
+      default:
+        return Response.json({ error: "not found" }, { status: 404 });
+    }
+  };
   const server = Bun.serve({
     hostname: options.host,
     port: options.port,
     idleTimeout: 10,
     maxRequestBodySize: 1024,
-    fetch: (request) => app.handle(request),
+    fetch: (request) => answer(new URL(request.url).pathname),
   });
   return {
     get port() {

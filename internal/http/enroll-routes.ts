@@ -1,7 +1,5 @@
 import { encodeBase64 } from "../base/base64.ts";
 import { type Clock, rfc3339 } from "../base/clock.ts";
-import type { Random } from "../base/id.ts";
-import type { Log } from "../base/log.ts";
 import type { Bucket } from "../bus/bucket.ts";
 import { type ChallengeDeps, issueChallenge } from "../enrollment/challenge.ts";
 import { type DeliverDeps, deliverCredentials } from "../enrollment/deliver.ts";
@@ -25,8 +23,6 @@ export interface EnrollRouteDeps {
   /** Public keys that sign commands; a peel learns them with its credentials. */
   commandKeys: readonly string[];
   clock: Clock;
-  random: Random;
-  log: Log;
 }
 
 /** The doors a peel without credentials walks through (specification, "Peel-facing enrollment endpoints"). */

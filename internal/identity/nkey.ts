@@ -150,8 +150,8 @@ function base32Decode(text: string): Uint8Array | undefined {
       bytes[at++] = (value >> bits) & 0xff;
     }
   }
-  // Stray bits would give one key two spellings.
-  return (value & ((1 << bits) - 1)) === 0 ? bytes : undefined;
+  // Stray characters or bits would give one key two spellings.
+  return bits < 5 && (value & ((1 << bits) - 1)) === 0 ? bytes : undefined;
 }
 
 function crc16(bytes: Uint8Array): number {

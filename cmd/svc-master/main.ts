@@ -1,0 +1,16 @@
+import { hostname } from "node:os";
+import { systemClock } from "../../internal/base/clock.ts";
+import { runDaemon } from "../../internal/base/daemon.ts";
+import { systemRandom } from "../../internal/base/id.ts";
+import { loadMasterConfig } from "../../internal/config/load.ts";
+import { runMaster } from "../../internal/master/run.ts";
+
+const machine = { env: process.env, hostname: hostname(), clock: systemClock, random: systemRandom };
+
+process.exit(
+  await runDaemon({
+    name: "svc-master",
+    load: () => loadMasterConfig(process.argv.slice(2), process.env),
+    run: (config, context) => runMaster({ ...machine, ...context, config }),
+  }),
+);

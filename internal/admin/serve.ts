@@ -1,0 +1,84 @@
+import type { Msg } from "nats";
+import * as v from "valibot";
+import { describeError, meaningOf, SvcError, toSvcError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import { decode, encode } from "../base/msgpack.ts";
+import type { Bus } from "../bus/connect.ts";
+import {
+  type AdminAction,
+  adminQueue,
+  adminSubject,
+  jobRequestSubject,
+  mastersQueue,
+} from "../bus/subjects.ts";
+import type { ApplyDeps } from "../enrollment/apply.ts";
+import { approve } from "../enrollment/approve.ts";
+import type { Enrollment } from "../enrollment/record.ts";
+import { reject } from "../enrollment/reject.ts";
+import { checkJobRequest, type DispatchDeps, dispatchJob } from "../jobs/dispatch.ts";
+import { type AdminRequest, decodeAdminRequest, encodeEnrollmentReply, encodeFailure } from "./message.ts";
+
+export interface AdminDeps {
+  bus: Bus;
+  apply: ApplyDeps;
+  dispatch: DispatchDeps;
+  log: Log;
+}
+
+/**
+ * Answers operators over the bus; of all masters one takes each request. Who may ask is decided by the
+ * permissions on the subjects.
+ */
+export function serveAdmin(deps: AdminDeps): void {
+  const { bus, log } = deps;
+  const actions: Partial<Record<AdminAction, (request: AdminRequest) => Promise<Enrollment>>> = {
+    approve: ({ id, operator, force }) => approve(deps.apply, { id, operator, force: force === true }),
+    reject: ({ id, operator, reason }) =>
+      reject(deps.apply, { id, operator, ...(reason === undefined ? {} : { reason }) }),
+  };
+  for (const [action, run] of Object.entries(actions)) {
+    answer(bus, log, adminSubject(action as AdminAction), adminQueue, async (data) => {
+      const request = decodeAdminRequest(data);
+      const record = await run(request);
+      log.info("enrollment admin operation", {
+        action,
+        id: record.id,
+        operator: request.operator,
+        peel_id: record.peelId,
+      });
+      return encodeEnrollmentReply(record);
+    });
+  }
+  answer(bus, log, jobRequestSubject, mastersQueue, async (data) => {
+    const request = decode(data);
+    const sender = v.safeParse(v.object({ operator: v.pipe(v.string(), v.minLength(1)) }), request);
+    if (!sender.success) throw new SvcError("bad_request", "operator is required");
+    const job = await dispatchJob(deps.dispatch, checkJobRequest(request), sender.output.operator);
+    return encode({ ok: true, jid: job.jid, targets: job.targets, status: "running" });
+  });
+}
+
+function answer(
+  bus: Bus,
+  log: Log,
+  subject: string,
+  queue: string,
+  run: (data: Uint8Array) => Promise<Uint8Array>,
+): void {
+  const reply = async (message: Msg) => {
+    try {
+      message.respond(await run(message.data));
+    } catch (thrown) {
+      const { kind } = toSvcError(thrown);
+      log[meaningOf(kind).level]("bus request refused", { subject, reason: describeError(thrown) });
+      message.respond(encodeFailure(thrown));
+    }
+  };
+  bus.nats.subscribe(subject, {
+    queue,
+    callback: (error, message) => {
+      if (error !== null) log.error("subscription error", { subject, error });
+      else void reply(message);
+    },
+  });
+}
