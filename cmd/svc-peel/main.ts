@@ -1,6 +1,6 @@
 import { systemClock } from "../../internal/base/clock.ts";
 import { runDaemon } from "../../internal/base/daemon.ts";
-import { systemRandom } from "../../internal/base/id.ts";
+import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import { dataDir, loadPeelConfig } from "../../internal/config/load.ts";
 import { qualifiedHostname } from "../../internal/peel/hostname.ts";
 import { runPeel } from "../../internal/peel/run.ts";
@@ -10,7 +10,7 @@ const machine = {
   env,
   clock: systemClock,
   random: systemRandom,
-  jitter: Math.random,
+  jitter: systemJitter,
 };
 
 process.exit(

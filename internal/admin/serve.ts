@@ -1,4 +1,3 @@
-import type { Msg } from "nats";
 import * as v from "valibot";
 import { describeError, meaningOf, SvcError, toSvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
@@ -30,14 +29,14 @@ export interface AdminDeps {
  * permissions on the subjects.
  */
 export function serveAdmin(deps: AdminDeps): void {
-  const { bus, log } = deps;
+  const { log } = deps;
   const actions: Partial<Record<AdminAction, (request: AdminRequest) => Promise<Enrollment>>> = {
     approve: ({ id, operator, force }) => approve(deps.apply, { id, operator, force: force === true }),
     reject: ({ id, operator, reason }) =>
       reject(deps.apply, { id, operator, ...(reason === undefined ? {} : { reason }) }),
   };
   for (const [action, run] of Object.entries(actions)) {
-    answer(bus, log, adminSubject(action as AdminAction), adminQueue, async (data) => {
+    serve(deps, adminSubject(action as AdminAction), adminQueue, async (data) => {
       const request = decodeAdminRequest(data);
       const record = await run(request);
       log.info("enrollment admin operation", {
@@ -49,7 +48,7 @@ export function serveAdmin(deps: AdminDeps): void {
       return encodeEnrollmentReply(record);
     });
   }
-  answer(bus, log, jobRequestSubject, mastersQueue, async (data) => {
+  serve(deps, jobRequestSubject, mastersQueue, async (data) => {
     const request = decode(data);
     const sender = v.safeParse(v.object({ operator: v.pipe(v.string(), v.minLength(1)) }), request);
     if (!sender.success) throw new SvcError("bad_request", "operator is required");
@@ -58,27 +57,22 @@ export function serveAdmin(deps: AdminDeps): void {
   });
 }
 
-function answer(
-  bus: Bus,
-  log: Log,
+/** Serves a subject; a failure is logged at its level and told in the reply. */
+function serve(
+  { bus, log }: AdminDeps,
   subject: string,
   queue: string,
   run: (data: Uint8Array) => Promise<Uint8Array>,
 ): void {
-  const reply = async (message: Msg) => {
+  bus.serve(subject, queue, async (data) => {
     try {
-      message.respond(await run(message.data));
+      return await run(data);
     } catch (thrown) {
-      const { kind } = toSvcError(thrown);
-      log[meaningOf(kind).level]("bus request refused", { subject, reason: describeError(thrown) });
-      message.respond(encodeFailure(thrown));
+      log[meaningOf(toSvcError(thrown).kind).level]("bus request refused", {
+        subject,
+        reason: describeError(thrown),
+      });
+      return encodeFailure(thrown);
     }
-  };
-  bus.nats.subscribe(subject, {
-    queue,
-    callback: (error, message) => {
-      if (error !== null) log.error("subscription error", { subject, error });
-      else void reply(message);
-    },
   });
 }

@@ -5,6 +5,9 @@ export type Random = (length: number) => Uint8Array;
 
 export const systemRandom: Random = (length) => randomBytes(length);
 
+/** A number in [0, 1) that spreads retries; it decides nothing that matters to security. */
+export const systemJitter = (): number => Math.random();
+
 const ksuidEpochSeconds = 1_400_000_000;
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const ksuidLength = 27;

@@ -26,30 +26,31 @@ export interface Bucket {
   put(key: string, value: Uint8Array): Promise<number>;
   /** Removes the key with its history if `revision` is still the latest; `false` when it is not. */
   remove(key: string, revision: number): Promise<boolean>;
-  /** The revision of the newest change of the whole bucket; 0 when it is empty. */
-  lastRevision(): Promise<number>;
   /** Every present key with its value, as of now. */
   entries(): Promise<Entry[]>;
   /**
-   * Follows the bucket: the latest value of every key, then `onReady`, then each change. It goes on
-   * across reconnects, and then repeats values that were seen before: compare revisions.
+   * Follows the bucket: the latest value of every key, then each change. It goes on across reconnects,
+   * and then repeats values that were seen before: compare revisions.
    */
-  watch(handlers: WatchHandlers): Watch;
-}
-
-export interface WatchHandlers {
-  onChange(change: Change): void;
-  onReady?(): void;
+  watch(onChange: (change: Change) => void): Watch;
 }
 
 export interface Watch {
+  /** Resolves when every value that was there at the start has been seen. */
+  readonly ready: Promise<void>;
+  /** Resolves when everything that is stored now has been seen, so that what follows knows every write. */
+  caughtUp(): Promise<void>;
   stop(): void;
 }
 
 /** Opens a bucket that was provisioned before; no request is sent. */
 export async function openBucket(bus: Bus, name: string): Promise<Bucket> {
   const kv = await bus.nats.jetstream().views.kv(name, { bindOnly: true, allow_direct: false });
-  const manager = () => bus.nats.jetstreamManager({ checkAPI: false });
+  const lastRevision = () =>
+    attempt(async () => {
+      const manager = await bus.nats.jetstreamManager({ checkAPI: false });
+      return (await manager.streams.info(`KV_${name}`)).state.last_seq;
+    });
   const attempt = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
       return await run();
@@ -80,8 +81,6 @@ export async function openBucket(bus: Bus, name: string): Promise<Bucket> {
         await kv.purge(key, { previousSeq: revision });
         return true;
       })) ?? false,
-    lastRevision: () =>
-      attempt(async () => (await (await manager()).streams.info(`KV_${name}`)).state.last_seq),
     entries: () =>
       attempt(async () => {
         const found: Entry[] = [];
@@ -94,28 +93,38 @@ export async function openBucket(bus: Bus, name: string): Promise<Bucket> {
         iterator.stop();
         return found;
       }),
-    watch: (handlers) => followBucket(bus, name, handlers),
+    watch: (onChange) => followBucket(bus, name, lastRevision, onChange),
   };
 }
 
 const watchRetryMs = 1_000;
+/** How long to wait for a watch to catch up before going on with what it has seen. */
+const catchUpMs = 2_000;
 
-function followBucket(bus: Bus, name: string, handlers: WatchHandlers): Watch {
+function followBucket(
+  bus: Bus,
+  name: string,
+  lastRevision: () => Promise<number>,
+  onChange: (change: Change) => void,
+): Watch {
   const stopping = new AbortController();
+  const ready = Promise.withResolvers<void>();
+  const waiting = new Set<{ revision: number; resolve: () => void }>();
   let current: { stop(): void } | undefined;
-  let announced = false;
-  const announceOnce = () => {
-    if (!announced) handlers.onReady?.();
-    announced = true;
+  let seen = 0;
+  const advance = (revision: number) => {
+    seen = Math.max(seen, revision);
+    for (const waiter of waiting) if (waiter.revision <= seen) waiter.resolve();
   };
   const followOnce = async () => {
     const kv = await bus.nats.jetstream().views.kv(name, { bindOnly: true, allow_direct: false });
-    const iterator = await kv.watch({ initializedFn: announceOnce });
+    const iterator = await kv.watch({ initializedFn: ready.resolve });
     current = iterator;
     if (stopping.signal.aborted) iterator.stop();
     for await (const entry of iterator) {
       const { value, ...rest } = toEntry(entry);
-      handlers.onChange(entry.operation === "PUT" ? { ...rest, value } : rest);
+      onChange(entry.operation === "PUT" ? { ...rest, value } : rest);
+      advance(entry.revision);
     }
   };
   const follow = async () => {
@@ -133,6 +142,22 @@ function followBucket(bus: Bus, name: string, handlers: WatchHandlers): Watch {
     // Only the stop signal ends the loop.
   });
   return {
+    ready: ready.promise,
+    async caughtUp() {
+      await ready.promise;
+      const revision = await lastRevision();
+      if (revision <= seen) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const waiter = { revision, resolve };
+      waiting.add(waiter);
+      const late = bus.clock.after(catchUpMs, () => {
+        bus.log.warn("a bucket watch lags behind", { bucket: name, seen, revision });
+        resolve();
+      });
+      await promise;
+      waiting.delete(waiter);
+      late.cancel();
+    },
     stop() {
       stopping.abort();
       unsubscribe();

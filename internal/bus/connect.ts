@@ -47,6 +47,11 @@ export interface Bus {
    * @throws SvcError `unavailable` when that buffer is full
    */
   publish(subject: string, data: Uint8Array): void;
+  /**
+   * Answers requests on a subject; of all subscribers of the queue one takes each. `answer` turns every
+   * failure into a reply of its own.
+   */
+  serve(subject: string, queue: string, answer: (data: Uint8Array) => Promise<Uint8Array>): void;
   /** How often the connection came back. */
   readonly reconnects: number;
   /** Calls `run` after each reconnect; returns the way to stop it. */
@@ -182,6 +187,18 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
     onReconnect(run) {
       onReconnect.add(run);
       return () => onReconnect.delete(run);
+    },
+    serve(subject, queue, answer) {
+      nats.subscribe(subject, {
+        queue,
+        callback: (error, message) => {
+          if (error !== null) return log.error("subscription error", { subject, error });
+          answer(message.data).then(
+            (reply) => message.respond(reply),
+            (cause) => log.error("a request got no answer", { subject, error: describeError(cause) }),
+          );
+        },
+      });
     },
     closed: nats.closed().then((reason) => {
       connected = false;

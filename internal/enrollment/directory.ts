@@ -1,4 +1,3 @@
-import type { Clock } from "../base/clock.ts";
 import { toSvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket, Change } from "../bus/bucket.ts";
@@ -29,36 +28,13 @@ export interface Directory {
 
 type Known = EnrollmentSummary & { revision: number };
 
-/** How long a list waits for the view to catch up before it shows what it has. */
-const catchUpMs = 2_000;
-
 /** Starts following the bucket `enrollments`. */
-export function createDirectory({
-  enrollments,
-  clock,
-  log,
-}: {
-  enrollments: Bucket;
-  clock: Clock;
-  log: Log;
-}): Directory {
+export function createDirectory({ enrollments, log }: { enrollments: Bucket; log: Log }): Directory {
   const known = new Map<string, Known>();
   const index = new Map<string, string>();
   const subscribers = new Map<string, Set<(state: EnrollmentState) => void>>();
   /** Ids in ascending order: they begin with the second they were made in. */
   const order: string[] = [];
-  const ready = Promise.withResolvers<void>();
-  let seen = 0;
-  const waiting = new Set<{ revision: number; resolve: () => void }>();
-  const advance = (revision: number) => {
-    seen = Math.max(seen, revision);
-    for (const waiter of waiting) {
-      if (waiter.revision > seen) continue;
-      waiting.delete(waiter);
-      waiter.resolve();
-    }
-  };
-
   const applyRecord = (change: Change) => {
     const before = known.get(change.key);
     if (before !== undefined && before.revision >= change.revision) return;
@@ -76,20 +52,15 @@ export function createDirectory({
     }
   };
 
-  const watch = enrollments.watch({
-    onChange(change) {
-      try {
-        const key = parseKey(change.key);
-        if ("id" in key) return applyRecord(change);
-        if (change.value === undefined) index.delete(key.peelId);
-        else index.set(key.peelId, decodeIndex({ key: change.key, value: change.value }));
-      } catch (cause) {
-        log.error("a stored enrollment cannot be read", { key: change.key, error: toSvcError(cause) });
-      } finally {
-        advance(change.revision);
-      }
-    },
-    onReady: ready.resolve,
+  const watch = enrollments.watch((change) => {
+    try {
+      const key = parseKey(change.key);
+      if ("id" in key) return applyRecord(change);
+      if (change.value === undefined) index.delete(key.peelId);
+      else index.set(key.peelId, decodeIndex({ key: change.key, value: change.value }));
+    } catch (cause) {
+      log.error("a stored enrollment cannot be read", { key: change.key, error: toSvcError(cause) });
+    }
   });
 
   const visible = (id: string | undefined): Known | undefined => {
@@ -98,22 +69,8 @@ export function createDirectory({
   };
 
   return {
-    ready: ready.promise,
-    async caughtUp() {
-      await ready.promise;
-      const revision = await enrollments.lastRevision();
-      if (revision <= seen) return;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const waiter = { revision, resolve };
-      waiting.add(waiter);
-      const late = clock.after(catchUpMs, () => {
-        waiting.delete(waiter);
-        log.warn("the view of the enrollments lags behind", { seen, revision });
-        resolve();
-      });
-      await promise;
-      late.cancel();
-    },
+    ready: watch.ready,
+    caughtUp: () => watch.caughtUp(),
     list({ state, limit, after }) {
       const found: EnrollmentSummary[] = [];
       const from = after === undefined ? order.length : position(order, after);

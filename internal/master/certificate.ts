@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Clock } from "../base/clock.ts";
 import { readTextFile } from "../base/file.ts";
+import type { Random } from "../base/id.ts";
 import { issueCertificate } from "../ca/issue.ts";
 import { loadAuthority } from "../ca/load.ts";
+import type { MasterConfig } from "../config/load.ts";
 import { spkiPin } from "../trust/pin.ts";
-import type { MasterOptions } from "./run.ts";
 
 /** What the HTTPS listener serves, and the CA root behind it where the master knows it. */
 export interface EnrollCertificate {
@@ -20,9 +22,12 @@ export interface EnrollCertificate {
  *
  * @throws SvcError `bad_request` naming the file that is missing and the command that makes it
  */
-export async function loadEnrollCertificate(
-  options: Pick<MasterOptions, "config" | "hostname" | "clock" | "random">,
-): Promise<EnrollCertificate> {
+export async function loadEnrollCertificate(options: {
+  config: MasterConfig;
+  hostname: string;
+  clock: Clock;
+  random: Random;
+}): Promise<EnrollCertificate> {
   const { config, hostname, clock, random } = options;
   const dir = config["ca.dir"];
   const mode = config["ca.mode"];

@@ -89,7 +89,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     }),
   );
 
-  const directory = createDirectory({ enrollments: buckets.enrollments, clock, log });
+  const directory = createDirectory({ enrollments: buckets.enrollments, log });
   stack.defer(() => directory.stop());
   await directory.ready;
 
