@@ -1,0 +1,77 @@
+import { type KeyObject, X509Certificate } from "node:crypto";
+import { SvcError } from "../base/errors.ts";
+import { readTextFile, readTextIfPresent } from "../base/file.ts";
+import { importSigningKey, parsePrivateKey } from "./key.ts";
+import { authorityPaths } from "./paths.ts";
+
+/** An authority that can issue leaves. */
+export interface Authority {
+  rootPem: string;
+  intermediatePem: string;
+  /** Signs leaves; it cannot be exported. */
+  signingKey: CryptoKey;
+  /** Whether the key of the root is here as well; it need not be. */
+  hasRootKey: boolean;
+}
+
+/**
+ * Reads a CA directory: `root.crt`, `intermediate.crt` and `intermediate.key`; `root.key` may be away.
+ * The parts must belong together.
+ *
+ * @throws SvcError `bad_request` naming the file and the command that makes a CA
+ */
+export async function loadAuthority(dir: string): Promise<Authority> {
+  const paths = authorityPaths(dir);
+  const read = (path: string) => {
+    try {
+      return readTextFile(path, "the CA file");
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : "";
+      throw new SvcError("bad_request", `${reason}: make a CA with svc ca init --dir ${dir}`);
+    }
+  };
+  const rootPem = read(paths.rootCrt);
+  const intermediatePem = read(paths.subCrt);
+  const root = parseAuthority(rootPem, paths.rootCrt);
+  const intermediate = parseAuthority(intermediatePem, paths.subCrt);
+  const key = parsePrivateKey(read(paths.subKey), paths.subKey);
+
+  if (!root.checkIssued(root) || !root.verify(root.publicKey)) throw mismatch(paths.rootCrt, "itself", dir);
+  if (!intermediate.checkIssued(root) || !intermediate.verify(root.publicKey)) {
+    throw mismatch(paths.subCrt, paths.rootCrt, dir);
+  }
+  assertOwnKey(intermediate, key, paths.subKey, paths.subCrt);
+  const rootKeyPem = readTextIfPresent(paths.rootKey);
+  if (rootKeyPem !== undefined) {
+    assertOwnKey(root, parsePrivateKey(rootKeyPem, paths.rootKey), paths.rootKey, paths.rootCrt);
+  }
+  return {
+    rootPem,
+    intermediatePem,
+    signingKey: await importSigningKey(key),
+    hasRootKey: rootKeyPem !== undefined,
+  };
+}
+
+function parseAuthority(pem: string, path: string): X509Certificate {
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(pem);
+  } catch {
+    throw new SvcError("bad_request", `${path} is not a certificate in PEM`);
+  }
+  if (!certificate.ca) throw new SvcError("bad_request", `${path} is not the certificate of a CA`);
+  return certificate;
+}
+
+function mismatch(path: string, signer: string, dir: string): SvcError {
+  return new SvcError(
+    "bad_request",
+    `${path} is not signed by ${signer}: copy the files of one CA to ${dir}, or make one with svc ca init --dir in an empty directory`,
+  );
+}
+
+function assertOwnKey(certificate: X509Certificate, key: KeyObject, keyPath: string, path: string): void {
+  if (certificate.checkPrivateKey(key)) return;
+  throw new SvcError("bad_request", `${keyPath} is not the key of ${path}: copy the files of one CA`);
+}
