@@ -43,8 +43,12 @@ export interface Watch {
   stop(): void;
 }
 
-/** Opens a bucket that was provisioned before; no request is sent. */
-export async function openBucket(bus: Bus, name: string): Promise<Bucket> {
+/**
+ * Opens a bucket that was provisioned before; no request is sent.
+ *
+ * @param recreate makes the bucket again when it is gone: a memory bucket does not outlive the bus
+ */
+export async function openBucket(bus: Bus, name: string, recreate?: () => Promise<void>): Promise<Bucket> {
   const kv = await bus.nats.jetstream().views.kv(name, { bindOnly: true, allow_direct: false });
   const lastRevision = () =>
     attempt(async () => {
@@ -73,7 +77,16 @@ export async function openBucket(bus: Bus, name: string): Promise<Bucket> {
         const entry = await kv.get(key);
         return entry === null || entry.operation !== "PUT" ? undefined : toEntry(entry);
       }),
-    create: (key, value) => swap(() => kv.create(key, value)),
+    create: (key, value) =>
+      swap(async () => {
+        try {
+          return await kv.create(key, value);
+        } catch (cause) {
+          if (recreate === undefined || !isMissingStream(cause)) throw cause;
+          await recreate();
+          return kv.create(key, value);
+        }
+      }),
     update: (key, value, revision) => swap(() => kv.update(key, value, revision)),
     put: (key, value) => attempt(() => kv.put(key, value)),
     remove: async (key, revision) =>
@@ -182,11 +195,9 @@ function isWrongRevision(thrown: unknown): boolean {
   return thrown instanceof NatsError && thrown.api_error?.err_code === wrongLastSequence;
 }
 
-/** Whether the bucket's stream is not there: a memory bucket is gone after a restart of the bus. */
-export function isMissingStream(thrown: unknown): boolean {
-  const cause = thrown instanceof SvcError ? thrown.cause : thrown;
-  if (!(cause instanceof NatsError)) return false;
-  return cause.code === ErrorCode.NoResponders || cause.api_error?.err_code === 10059;
+/** Whether nobody answers for the bucket's subjects: its stream is not there. */
+function isMissingStream(thrown: unknown): boolean {
+  return thrown instanceof NatsError && thrown.code === ErrorCode.NoResponders;
 }
 
 function storageError(bucket: string, cause: unknown): SvcError {

@@ -6,6 +6,7 @@ import {
   type Enrollment,
   type EnrollmentState,
   type EnrollmentSummary,
+  enrollmentStates,
   summarize,
 } from "./record.ts";
 import { counts, decodeIndex, parseKey } from "./store.ts";
@@ -19,6 +20,10 @@ export interface Directory {
   caughtUp(): Promise<void>;
   /** Summaries in this state (or all), newest first, after the given id; at most `limit`. */
   list(query: { state: EnrollmentState | "all"; limit: number; after?: string }): EnrollmentSummary[];
+  /** State of the enrollment that the index of this peel points at. */
+  stateOf(peelId: string): EnrollmentState | undefined;
+  /** How many enrollments that count are in each state. */
+  countByState(): Record<EnrollmentState, number>;
   /** Peel ids of the fleet's members, in the encoded form: `issued` and `active`. */
   members(): string[];
   /** Calls `run` with each new state of this enrollment; returns the way to stop. */
@@ -79,6 +84,18 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
         if (summary === undefined || (state !== "all" && summary.state !== state)) continue;
         const { revision: _, ...shown } = summary;
         found.push(shown);
+      }
+      return found;
+    },
+    stateOf: (peelId) => known.get(index.get(peelId) ?? "")?.state,
+    countByState() {
+      const found = Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Record<
+        EnrollmentState,
+        number
+      >;
+      for (const id of order) {
+        const summary = visible(id);
+        if (summary !== undefined) found[summary.state]++;
       }
       return found;
     },

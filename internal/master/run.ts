@@ -9,8 +9,8 @@ import { createDocument } from "../bootstrap/document.ts";
 import { type AssetName, provision, provisionOne, replicasFor } from "../bus/assets.ts";
 import { type Bucket, openBucket } from "../bus/bucket.ts";
 import { clientCertificate } from "../bus/client-certificate.ts";
-import { countServers } from "../bus/cluster.ts";
 import { type Bus, connectBusForever, resolveBusCa } from "../bus/connect.ts";
+import { createSystemBus, type SystemBus } from "../bus/system.ts";
 import type { MasterConfig } from "../config/load.ts";
 import { createDirectory } from "../enrollment/directory.ts";
 import type { Check } from "../health/check.ts";
@@ -74,21 +74,14 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     );
   const bus = await connect("svc-master", keys.credentials);
   stack.defer(() => bus.drain());
-  const system = await connect("svc-master-system", keys.systemCredentials);
-  stack.defer(() => system.drain());
+  const systemConnection = await connect("svc-master-system", keys.systemCredentials);
+  stack.defer(() => systemConnection.drain());
+  const system = await createSystemBus(systemConnection);
+  stack.defer(() => system.stop());
   checks.bus = () => (bus.connected ? { status: "up" } : { status: "down", message: "not connected" });
 
   const replicas = await provisionStorage(bus, system, options);
-  const buckets = await openBuckets(bus);
-  // A memory bucket is gone after a restart of the bus; losing its challenges is expected.
-  stack.defer(
-    bus.onReconnect(() => {
-      provisionOne(bus, "enroll-challenges", replicas, log).catch((cause) =>
-        log.error("the challenge bucket cannot be provisioned", { error: cause }),
-      );
-    }),
-  );
-
+  const buckets = await openBuckets(bus, () => provisionOne(bus, "enroll-challenges", replicas, log));
   const directory = createDirectory({ enrollments: buckets.enrollments, log });
   stack.defer(() => directory.stop());
   await directory.ready;
@@ -157,11 +150,11 @@ export async function runMaster(options: MasterOptions): Promise<void> {
 }
 
 /** Provisions all storage, again and again until JetStream agrees: a cluster may still be electing. */
-async function provisionStorage(bus: Bus, system: Bus, options: MasterOptions): Promise<number> {
+async function provisionStorage(bus: Bus, system: SystemBus, options: MasterOptions): Promise<number> {
   const { config, clock, log, signal } = options;
   for (;;) {
     try {
-      const { replicas, warning } = replicasFor(config.storage_replicas, await countServers(system));
+      const { replicas, warning } = replicasFor(config.storage_replicas, system.servers().jetstream);
       if (warning !== undefined) log.warn(warning);
       await provision(bus, replicas, log);
       return replicas;
@@ -172,7 +165,10 @@ async function provisionStorage(bus: Bus, system: Bus, options: MasterOptions): 
   }
 }
 
-async function openBuckets(bus: Bus): Promise<{
+async function openBuckets(
+  bus: Bus,
+  recreateChallenges: () => Promise<void>,
+): Promise<{
   enrollments: Bucket;
   challenges: Bucket;
   jobs: Bucket;
@@ -182,7 +178,7 @@ async function openBuckets(bus: Bus): Promise<{
   const open = (name: AssetName) => openBucket(bus, name);
   return {
     enrollments: await open("enrollments"),
-    challenges: await open("enroll-challenges"),
+    challenges: await openBucket(bus, "enroll-challenges", recreateChallenges),
     jobs: await open("jobs"),
     heartbeats: await open("peel-heartbeat"),
     masterHeartbeats: await open("master-heartbeat"),

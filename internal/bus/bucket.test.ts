@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connectTo, startBus, type TestBus } from "../../test/harness/bus.ts";
+import { recordingLog } from "../../test/harness/log.ts";
+import { provision, provisionOne } from "./assets.ts";
+import { type Bucket, type Change, openBucket } from "./bucket.ts";
+import type { Bus } from "./connect.ts";
+import { createSystemBus } from "./system.ts";
+
+let server: TestBus;
+let bus: Bus;
+let bucket: Bucket;
+const bytes = (text: string) => Buffer.from(text);
+
+beforeAll(async () => {
+  server = await startBus();
+  bus = await connectTo(server, "master");
+  await provision(bus, 1, recordingLog());
+  bucket = await openBucket(bus, "enrollments");
+});
+afterAll(async () => {
+  await bus.drain();
+  await server[Symbol.asyncDispose]();
+});
+
+describe("compare-and-swap", () => {
+  test("of two creations one wins", async () => {
+    const won = await Promise.all([bucket.create("a", bytes("1")), bucket.create("a", bytes("2"))]);
+    expect(won.filter((revision) => revision !== undefined)).toHaveLength(1);
+  });
+
+  test("an update names the latest revision or changes nothing", async () => {
+    const revision = (await bucket.create("b", bytes("1"))) ?? 0;
+    const won = await Promise.all(["2", "3", "4"].map((text) => bucket.update("b", bytes(text), revision)));
+    expect(won.filter((one) => one !== undefined)).toHaveLength(1);
+  });
+
+  test("a removal is a swap as well, and the key can be created again", async () => {
+    const revision = (await bucket.create("c", bytes("1"))) ?? 0;
+    const won = await Promise.all([bucket.remove("c", revision), bucket.remove("c", revision)]);
+    expect(won.filter(Boolean)).toHaveLength(1);
+    expect(await bucket.get("c")).toBeUndefined();
+    expect(await bucket.create("c", bytes("2"))).toBeDefined();
+  });
+});
+
+test("entries are what is there now", async () => {
+  const revision = await bucket.put("gone", bytes("x"));
+  await bucket.remove("gone", revision);
+  await bucket.put("kept", bytes("y"));
+  const keys = (await bucket.entries()).map(({ key }) => key);
+  expect(keys).toContain("kept");
+  expect(keys).not.toContain("gone");
+});
+
+test("a watch sees what was there and what comes, also after the bus was killed and came back", async () => {
+  await bucket.put("w", bytes("before"));
+  const seen: Change[] = [];
+  const watch = bucket.watch((change) => seen.push(change));
+  const latest = () => Buffer.from(seen.findLast(({ key }) => key === "w")?.value ?? []).toString();
+  await watch.ready;
+  expect(latest()).toBe("before");
+  await bucket.put("w", bytes("after"));
+  await watch.caughtUp();
+  expect(latest()).toBe("after");
+  const back = new Promise<void>((resolve) => bus.onReconnect(resolve));
+  await server.restart("SIGKILL");
+  await back;
+  await bucket.put("w", bytes("restarted"));
+  await watch.caughtUp();
+  expect(latest()).toBe("restarted");
+  watch.stop();
+});
+
+test("only the memory bucket is lost by a restart, and it is made again when it is needed", async () => {
+  const plain = await openBucket(bus, "enroll-challenges");
+  await expect(plain.create("chl-x", bytes("1"))).rejects.toThrow(
+    expect.objectContaining({ kind: "storage" }),
+  );
+  const challenges = await openBucket(bus, "enroll-challenges", () =>
+    provisionOne(bus, "enroll-challenges", 1, recordingLog()),
+  );
+  expect(await challenges.create("chl-x", bytes("1"))).toBeDefined();
+  expect(await bucket.get("w")).toBeDefined();
+});
+
+test("the system view counts servers and reads the claims they hold", async () => {
+  const connection = await connectTo(server, "system");
+  const system = await createSystemBus(connection);
+  expect(system.servers()).toEqual({ total: 1, jetstream: 1 });
+  const account = await Bun.file(`${server.authDir}/account.jwt`).text();
+  const subject = JSON.parse(Buffer.from(account.split(".")[1] ?? "", "base64url").toString()).sub;
+  expect(await system.lookupClaims(subject)).toEqual([account.trim()]);
+  expect(await system.countConnections(subject, "UNKNOWN")).toBe(0);
+  system.stop();
+  await connection.drain();
+});

@@ -1,0 +1,93 @@
+import * as v from "valibot";
+import { rfc3339 } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import { decode, encode } from "../base/msgpack.ts";
+import type { Bucket } from "../bus/bucket.ts";
+
+/** One revoked key of the bus. Times are milliseconds since the Unix epoch. */
+export interface Revocation {
+  /** The `U…` key of the peel's JWT; also the key of the entry. */
+  busPublicKey: string;
+  peelId: string;
+  enrollmentId: string;
+  revokedAt: number;
+  /** When the JWT ends by itself; the entry is of no use after that. */
+  expiresAt: number;
+}
+
+const instant = v.pipe(
+  v.string(),
+  v.isoTimestamp(),
+  v.transform((text) => Date.parse(text)),
+);
+const stored = v.object({
+  peel_id: v.string(),
+  enrollment_id: v.string(),
+  revoked_at: instant,
+  expires_at: instant,
+});
+
+/** The source of truth of what is revoked (decisions, "Revocation"), kept current by one watch. */
+export interface Revocations {
+  /** Stores an entry; one that is there already stays as it is. */
+  add(entry: Revocation): Promise<void>;
+  /** Every entry that is stored now and has not expired, by bus public key. */
+  current(now: number): Promise<ReadonlyMap<string, Revocation>>;
+  /** Removes entries whose JWT has expired. */
+  prune(now: number): Promise<number>;
+  stop(): void;
+}
+
+export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log }): Revocations {
+  const known = new Map<string, { entry: Revocation; revision: number }>();
+  const watch = bucket.watch(({ key, value, revision }) => {
+    if (value === undefined) {
+      known.delete(key);
+      return;
+    }
+    try {
+      known.set(key, { entry: decodeRevocation(key, value), revision });
+    } catch (cause) {
+      log.error("a stored revocation cannot be read", { key, error: describeError(cause) });
+    }
+  });
+  return {
+    async add(entry) {
+      await bucket.create(
+        entry.busPublicKey,
+        encode({
+          peel_id: entry.peelId,
+          enrollment_id: entry.enrollmentId,
+          revoked_at: rfc3339(entry.revokedAt),
+          expires_at: rfc3339(entry.expiresAt),
+        }),
+      );
+    },
+    async current(now) {
+      await watch.caughtUp();
+      const live = new Map<string, Revocation>();
+      for (const [key, { entry }] of known) if (entry.expiresAt > now) live.set(key, entry);
+      return live;
+    },
+    async prune(now) {
+      let pruned = 0;
+      for (const [key, { entry, revision }] of known) {
+        if (entry.expiresAt <= now && (await bucket.remove(key, revision))) pruned++;
+      }
+      return pruned;
+    },
+    stop: () => watch.stop(),
+  };
+}
+
+function decodeRevocation(key: string, value: Uint8Array): Revocation {
+  const { peel_id, enrollment_id, revoked_at, expires_at } = v.parse(stored, decode(value));
+  return {
+    busPublicKey: key,
+    peelId: peel_id,
+    enrollmentId: enrollment_id,
+    revokedAt: revoked_at,
+    expiresAt: expires_at,
+  };
+}

@@ -1,0 +1,103 @@
+import type { Clock } from "../base/clock.ts";
+import { describeError, SvcError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import { type ApplyDeps, applyEvent } from "./apply.ts";
+import type { Disconnections } from "./disconnections.ts";
+import type { Enforcer } from "./enforce.ts";
+import type { Enrollment } from "./record.ts";
+import type { Revocations } from "./revocations.ts";
+import { loadEnrollment } from "./store.ts";
+import { transition } from "./transition.ts";
+
+export interface RevokeDeps extends ApplyDeps {
+  revocations: Pick<Revocations, "add">;
+}
+
+/** What it takes to make a revocation felt on the bus at once. */
+export interface EnforceRevocation {
+  enforcer: Pick<Enforcer, "enforce">;
+  disconnections: Disconnections;
+  clock: Clock;
+  log: Log;
+}
+
+export interface RevokeRequest {
+  id: string;
+  operator: string;
+  reason?: string;
+}
+
+/**
+ * Revokes an enrollment in storage. The entry on the revocation list is written before the record
+ * changes: after a crash between the two the list is enforced, and the operator can revoke again.
+ *
+ * @throws SvcError `not_found`, `invalid_transition`, `conflict`
+ */
+export async function revokeRecord(deps: RevokeDeps, request: RevokeRequest): Promise<Enrollment> {
+  const event = {
+    type: "revoke" as const,
+    operator: request.operator,
+    ...(request.reason === undefined ? {} : { reason: request.reason }),
+  };
+  const { record } = await loadEnrollment(deps.enrollments, request.id);
+  const now = deps.clock.now();
+  transition(record, event, now);
+  await list(deps, record, now);
+  const revoked = await applyEvent(deps, request.id, event);
+  // Credentials may have been handed out between the two looks.
+  if (revoked.busPublicKey !== record.busPublicKey) await list(deps, revoked, now);
+  return revoked;
+}
+
+async function list(deps: RevokeDeps, record: Enrollment, revokedAt: number): Promise<void> {
+  if (record.busPublicKey === undefined || record.credsExpiresAt === undefined) return;
+  await deps.revocations.add({
+    busPublicKey: record.busPublicKey,
+    peelId: record.peelId,
+    enrollmentId: record.id,
+    revokedAt,
+    expiresAt: record.credsExpiresAt,
+  });
+}
+
+export interface RevokeResult {
+  record: Enrollment;
+  /** Milliseconds from the call to the end of the last live connection; absent when there was none. */
+  closedInMs?: number;
+}
+
+/**
+ * Revokes an enrollment and ends its live connection.
+ *
+ * @throws SvcError as `revokeRecord`; `unavailable` when the record is revoked but the bus did not
+ *   confirm within its time: reconciliation goes on trying
+ */
+export async function revoke(
+  deps: RevokeDeps & EnforceRevocation,
+  request: RevokeRequest,
+): Promise<RevokeResult> {
+  const started = deps.clock.monotonic();
+  const { record: before } = await loadEnrollment(deps.enrollments, request.id);
+  const watched =
+    before.busPublicKey === undefined ? undefined : deps.disconnections.watch(before.busPublicKey);
+  try {
+    const record = await revokeRecord(deps, request);
+    if (record.busPublicKey === undefined) return { record };
+    let confirmed = false;
+    try {
+      confirmed = await deps.enforcer.enforce();
+    } catch (cause) {
+      deps.log.error("revocation not confirmed", { enrollment_id: record.id, error: describeError(cause) });
+    }
+    if (!confirmed) {
+      throw new SvcError(
+        "unavailable",
+        `${record.id} is revoked, but the bus did not confirm in time: masters go on enforcing it`,
+      );
+    }
+    const closedAt = await watched?.closed();
+    return { record, ...(closedAt === undefined ? {} : { closedInMs: Math.max(0, closedAt - started) }) };
+  } finally {
+    watched?.stop();
+  }
+}

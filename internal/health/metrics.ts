@@ -1,0 +1,54 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** What a master counts. Names and labels are part of the product: alerts are written against them. */
+export interface MasterMetrics {
+  /** From an operator's revocation to the end of the peel's live connection, seconds. */
+  revocationSeconds(seconds: number): void;
+  rateLimited(budget: string): void;
+  keyMismatch(): void;
+  /** The text of `/metrics`. */
+  render(): Promise<string>;
+}
+
+/**
+ * Creates the metrics of a master.
+ *
+ * @param enrollmentsByState asked at each scrape
+ */
+export function createMasterMetrics(enrollmentsByState: () => Record<string, number>): MasterMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: "svc_enrollments",
+    help: "Enrollments by state",
+    labelNames: ["state"],
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(enrollmentsByState())) this.set({ state }, count);
+    },
+  });
+  const revocation = new Histogram({
+    name: "svc_revocation_close_seconds",
+    help: "Time from the operator's command to the end of the revoked peel's connection",
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers,
+  });
+  const limited = new Counter({
+    name: "svc_http_rate_limited_total",
+    help: "Requests refused by the rate limit",
+    labelNames: ["budget"],
+    registers,
+  });
+  const mismatches = new Counter({
+    name: "svc_enrollment_key_mismatch_total",
+    help: "Enrollments repeated with another public key while one was pending",
+    registers,
+  });
+  return {
+    revocationSeconds: (seconds) => revocation.observe(seconds),
+    rateLimited: (budget) => limited.inc({ budget }),
+    keyMismatch: () => mismatches.inc(),
+    render: () => registry.metrics(),
+  };
+}

@@ -1,0 +1,103 @@
+import type { Subprocess } from "bun";
+import { systemClock } from "../../internal/base/clock.ts";
+
+/** A program started by a test: its output is kept, and shown when something goes wrong. */
+export interface Program extends AsyncDisposable {
+  readonly pid: number;
+  /** Everything it wrote to stdout and stderr so far. */
+  output(): string;
+  /** Resolves when its output matches; rejects with the output when it ends before or takes too long. */
+  waitFor(pattern: RegExp | string): Promise<void>;
+  /** Sends a signal; `SIGKILL` ends it at the worst moment. */
+  kill(signal?: NodeJS.Signals): void;
+  /** Resolves with the exit code. */
+  readonly exited: Promise<number>;
+}
+
+const patienceMs = 20_000;
+
+/** Starts a program; `await using` stops it by its own pid, and waits until it is gone. */
+export function startProgram(
+  command: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string } = {},
+): Program {
+  const child: Subprocess<"ignore", "pipe", "pipe"> = Bun.spawn([...command], {
+    env: { ...process.env, ...options.env },
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  let text = "";
+  const listeners = new Set<() => void>();
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      text += decoder.decode(chunk, { stream: true });
+      for (const listener of listeners) listener();
+    }
+  };
+  const readers = Promise.all([read(child.stdout), read(child.stderr)]);
+  const exited = child.exited.then(async (code) => {
+    await readers;
+    for (const listener of listeners) listener();
+    return code;
+  });
+  let ended = false;
+  void exited.then(() => {
+    ended = true;
+  });
+  return {
+    pid: child.pid,
+    output: () => text,
+    exited,
+    kill: (signal = "SIGTERM") => child.kill(signal),
+    waitFor(pattern) {
+      const matches = () => (typeof pattern === "string" ? text.includes(pattern) : pattern.test(text));
+      return new Promise<void>((resolve, reject) => {
+        const finish = (error?: Error) => {
+          listeners.delete(look);
+          timer.cancel();
+          if (error === undefined) resolve();
+          else reject(error);
+        };
+        const look = () => {
+          if (matches()) finish();
+          else if (ended) finish(new Error(`${command[0]} ended before ${pattern} appeared:\n${text}`));
+        };
+        const timer = systemClock.after(patienceMs, () =>
+          finish(new Error(`${command[0]}: ${pattern} did not appear:\n${text}`)),
+        );
+        listeners.add(look);
+        void exited.then(look);
+        look();
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      if (!ended) child.kill("SIGTERM");
+      const late = systemClock.after(5_000, () => child.kill("SIGKILL"));
+      await exited;
+      late.cancel();
+    },
+  };
+}
+
+/** Runs a program to its end. */
+export async function runProgram(
+  command: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string } = {},
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const child = Bun.spawn([...command], {
+    env: { ...process.env, ...options.env },
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, stdout, stderr };
+}
