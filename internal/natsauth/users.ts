@@ -1,0 +1,96 @@
+import type { Random } from "../base/id.ts";
+import { formatCredentials } from "../identity/credentials.ts";
+import { encodeJwt } from "../identity/jwt.ts";
+import { type KeyPair, newKeyPair } from "../identity/nkey.ts";
+
+/** Subjects a user may publish and subscribe to. */
+interface Permissions {
+  pub: readonly string[];
+  sub: readonly string[];
+}
+
+/** A master owns its account; the wall, not this list, is what keeps peels out. */
+const master: Permissions = { pub: [">"], sub: [">"] };
+
+/** A master's second connection: it updates claims and follows servers and connections, no more. */
+const system: Permissions = {
+  pub: [
+    "$SYS.REQ.CLAIMS.UPDATE",
+    "$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP",
+    "$SYS.REQ.SERVER.PING",
+    "$SYS.REQ.SERVER.PING.>",
+  ],
+  sub: ["_INBOX.>", "$SYS.SERVER.>", "$SYS.ACCOUNT.>"],
+};
+
+/** What operators read directly, without a master. */
+const readable = [
+  "KV_enrollments",
+  "KV_revocations",
+  "KV_jobs",
+  "KV_facts",
+  "KV_peel-heartbeat",
+  "KV_master-heartbeat",
+  "KV_rollouts",
+  "job-events",
+];
+
+/**
+ * An operator asks masters, reads records, and with `--direct-kv` writes the two buckets a decision is
+ * stored in. Settings, secrets, leases and the streams themselves are the masters' own.
+ */
+const admin: Permissions = {
+  pub: [
+    "svc.admin.enroll.*",
+    "svc.job.request",
+    "svc.job.*.cancel",
+    "svc.target.resolve",
+    "svc.reactor.test",
+    "$KV.enrollments.>",
+    "$KV.revocations.>",
+    "$JS.API.INFO",
+    "$JS.API.STREAM.NAMES",
+    ...readable.flatMap((stream) => [
+      `$JS.API.STREAM.INFO.${stream}`,
+      `$JS.API.STREAM.MSG.GET.${stream}`,
+      `$JS.API.DIRECT.GET.${stream}`,
+      `$JS.API.DIRECT.GET.${stream}.>`,
+      `$JS.API.CONSUMER.CREATE.${stream}`,
+      `$JS.API.CONSUMER.CREATE.${stream}.>`,
+      `$JS.API.CONSUMER.INFO.${stream}.*`,
+      `$JS.API.CONSUMER.DELETE.${stream}.*`,
+      `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
+      `$JS.ACK.${stream}.>`,
+      `$JS.FC.${stream}.>`,
+    ]),
+  ],
+  sub: ["_INBOX.>", "svc.job.>"],
+};
+
+const roles = { master, system, admin } as const;
+
+/**
+ * Makes a bus user and its credentials file, which is a secret.
+ *
+ * @param account the account it belongs to, which signs it
+ * @param issuedAt Unix seconds
+ */
+export function newCredentials(
+  role: keyof typeof roles,
+  account: KeyPair,
+  issuedAt: number,
+  random: Random,
+): string {
+  const user = newKeyPair("user", random);
+  const { pub, sub } = roles[role];
+  const nats = {
+    pub: { allow: pub },
+    sub: { allow: sub },
+    subs: -1,
+    data: -1,
+    payload: -1,
+    allowed_connection_types: ["STANDARD"],
+  };
+  const jwt = encodeJwt({ type: "user", name: role, subject: user.publicKey, issuedAt, nats }, account);
+  return formatCredentials(jwt, user.seed);
+}

@@ -1,0 +1,44 @@
+/**
+ * What crosses the wall between the account of the peels and that of the masters, and nothing else
+ * does. The masters' account exports each subject, the peels' account imports it.
+ *
+ * A service carries requests of peels to the masters, and each answer back to the asker alone; a
+ * stream carries what masters publish to the peels that may subscribe to it.
+ */
+export const wall = {
+  services: [
+    "$KV.peel-heartbeat.*",
+    "$KV.facts.*",
+    "svc.job.*.ack.*",
+    "svc.job.*.return.*",
+    "svc.job.*.schedule.*",
+    "svc.event.*.>",
+    "svc.peel.*.hello",
+    "svc.peel.*.fetch",
+  ],
+  streams: ["svc.job.*.dispatch.*", "svc.job.*.stop.*", "$KV.secrets._cluster_info", "svc.peel.*.hint"],
+} as const;
+
+interface Crossing {
+  name: string;
+  subject: string;
+  type: "service" | "stream";
+}
+
+/** The `exports` claim of the masters' account. A service answers each request at most once. */
+export function wallExports(): Crossing[] {
+  const crossing = (type: Crossing["type"]) => (subject: string) => ({ name: subject, subject, type });
+  return [
+    ...wall.services.map(crossing("service")).map((entry) => ({ ...entry, response_type: "Singleton" })),
+    ...wall.streams.map(crossing("stream")),
+  ];
+}
+
+/**
+ * The `imports` claim of the peels' account.
+ *
+ * @param masters public key of the masters' account
+ */
+export function wallImports(masters: string): (Crossing & { account: string })[] {
+  return wallExports().map(({ name, subject, type }) => ({ name, subject, type, account: masters }));
+}
