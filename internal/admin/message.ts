@@ -18,6 +18,12 @@ const failure = v.object({
   error: v.object({ code: v.string(), message: v.string() }),
 });
 
+const enrollmentReply = v.object({
+  ok: v.literal(true),
+  enrollment: v.unknown(),
+  closed_in_ms: v.optional(v.number()),
+});
+
 /** @throws SvcError `bad_request` naming the field */
 export function decodeAdminRequest(bytes: Uint8Array): AdminRequest {
   const parsed = v.safeParse(adminRequest, decode(bytes));
@@ -29,8 +35,9 @@ export function encodeAdminRequest(request: AdminRequest): Uint8Array {
   return encode(request);
 }
 
-export function encodeEnrollmentReply(record: Enrollment): Uint8Array {
-  return encode({ ok: true, enrollment: toStored(record) });
+/** @param closedInMs how long a revocation took to end the peel's live connection, if it had one */
+export function encodeEnrollmentReply(record: Enrollment, closedInMs?: number): Uint8Array {
+  return encode({ ok: true, enrollment: toStored(record), closed_in_ms: closedInMs });
 }
 
 /** Encodes any failure as the error of a reply; what nobody expected is told as `internal` only. */
@@ -44,10 +51,11 @@ export function encodeFailure(thrown: unknown): Uint8Array {
  *
  * @throws SvcError what the master answered
  */
-export function decodeEnrollmentReply(bytes: Uint8Array): Enrollment {
-  const parsed = v.safeParse(v.object({ ok: v.literal(true), enrollment: v.unknown() }), openReply(bytes));
+export function decodeEnrollmentReply(bytes: Uint8Array): { record: Enrollment; closedInMs?: number } {
+  const parsed = v.safeParse(enrollmentReply, openReply(bytes));
   if (!parsed.success) throw new SvcError("internal", "the master sent a malformed reply");
-  return fromStored(parsed.output.enrollment);
+  const { enrollment, closed_in_ms: closedInMs } = parsed.output;
+  return { record: fromStored(enrollment), ...(closedInMs === undefined ? {} : { closedInMs }) };
 }
 
 /** Decodes a reply and throws its error if it is one. */

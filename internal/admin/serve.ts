@@ -10,16 +10,15 @@ import {
   jobRequestSubject,
   mastersQueue,
 } from "../bus/subjects.ts";
-import type { ApplyDeps } from "../enrollment/apply.ts";
 import { approve } from "../enrollment/approve.ts";
-import type { Enrollment } from "../enrollment/record.ts";
 import { reject } from "../enrollment/reject.ts";
+import { type EnforceRevocation, type RevokeDeps, type RevokeResult, revoke } from "../enrollment/revoke.ts";
 import { checkJobRequest, type DispatchDeps, dispatchJob } from "../jobs/dispatch.ts";
 import { type AdminRequest, decodeAdminRequest, encodeEnrollmentReply, encodeFailure } from "./message.ts";
 
 export interface AdminDeps {
   bus: Bus;
-  apply: ApplyDeps;
+  operations: RevokeDeps & EnforceRevocation;
   dispatch: DispatchDeps;
   log: Log;
 }
@@ -30,22 +29,26 @@ export interface AdminDeps {
  */
 export function serveAdmin(deps: AdminDeps): void {
   const { log } = deps;
-  const actions: Partial<Record<AdminAction, (request: AdminRequest) => Promise<Enrollment>>> = {
-    approve: ({ id, operator, force }) => approve(deps.apply, { id, operator, force: force === true }),
-    reject: ({ id, operator, reason }) =>
-      reject(deps.apply, { id, operator, ...(reason === undefined ? {} : { reason }) }),
+  const { operations } = deps;
+  const actions: Record<AdminAction, (request: AdminRequest) => Promise<RevokeResult>> = {
+    approve: async ({ id, operator, force }) => ({
+      record: await approve(operations, { id, operator, force: force === true }),
+    }),
+    reject: async (request) => ({ record: await reject(operations, request) }),
+    revoke: (request) => revoke(operations, request),
   };
   for (const [action, run] of Object.entries(actions)) {
     serve(deps, adminSubject(action as AdminAction), adminQueue, async (data) => {
       const request = decodeAdminRequest(data);
-      const record = await run(request);
+      const { record, closedInMs } = await run(request);
       log.info("enrollment admin operation", {
         action,
         id: record.id,
         operator: request.operator,
         peel_id: record.peelId,
+        closed_in_ms: closedInMs,
       });
-      return encodeEnrollmentReply(record);
+      return encodeEnrollmentReply(record, closedInMs);
     });
   }
   serve(deps, jobRequestSubject, mastersQueue, async (data) => {

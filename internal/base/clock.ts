@@ -45,6 +45,12 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
+/** Resolves when the signal aborts. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
 /** Formats an instant as RFC 3339 in UTC with milliseconds, the form of every stored time. */
 export function rfc3339(epochMs: number): string {
   return new Date(epochMs).toISOString();

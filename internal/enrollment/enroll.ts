@@ -20,6 +20,7 @@ export interface EnrollDeps {
   random: Random;
   /** SPKI pin of this fleet's own CA root; absent when the master does not know it (external mode). */
   ownCaSpki: string | undefined;
+  metrics: { keyMismatch(): void };
   log: Log;
 }
 
@@ -77,6 +78,7 @@ function verifyAttestation(submission: Submission, challenge: Uint8Array): void 
 function pendingRepeat(deps: EnrollDeps, record: Enrollment, submission: Submission): EnrollResult {
   const keyMismatch = record.publicKey !== submission.publicKey;
   if (keyMismatch) {
+    deps.metrics.keyMismatch();
     deps.log.warn("enrollment repeated with another key", {
       enrollment_id: record.id,
       peel_id: record.peelId,

@@ -8,7 +8,7 @@ import type { Enrollment } from "./record.ts";
  */
 export function reject(
   deps: ApplyDeps,
-  request: { id: string; operator: string; reason?: string },
+  request: { id: string; operator: string; reason?: string | undefined },
 ): Promise<Enrollment> {
   const reason = request.reason === undefined ? {} : { reason: request.reason };
   return applyEvent(deps, request.id, { type: "reject", operator: request.operator, ...reason });

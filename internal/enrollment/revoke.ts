@@ -17,6 +17,7 @@ export interface RevokeDeps extends ApplyDeps {
 export interface EnforceRevocation {
   enforcer: Pick<Enforcer, "enforce">;
   disconnections: Disconnections;
+  metrics: { revocationSeconds(seconds: number): void };
   clock: Clock;
   log: Log;
 }
@@ -24,7 +25,7 @@ export interface EnforceRevocation {
 export interface RevokeRequest {
   id: string;
   operator: string;
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /**
@@ -96,7 +97,10 @@ export async function revoke(
       );
     }
     const closedAt = await watched?.closed();
-    return { record, ...(closedAt === undefined ? {} : { closedInMs: Math.max(0, closedAt - started) }) };
+    if (closedAt === undefined) return { record };
+    const closedInMs = Math.max(0, closedAt - started);
+    deps.metrics.revocationSeconds(closedInMs / 1000);
+    return { record, closedInMs };
   } finally {
     watched?.stop();
   }

@@ -8,6 +8,8 @@ export interface HealthOptions {
   component: "master" | "peel";
   /** Read at each request, so that parts add their check as they start. */
   checks: Readonly<Record<string, Check>>;
+  /** Renders `/metrics`; absent means there is none. */
+  metrics?: () => Promise<string>;
   clock: Clock;
 }
 
@@ -21,9 +23,13 @@ export function startHealthServer(options: HealthOptions): { readonly port: numb
         const { ready, checks } = await runChecks(options.checks, options.clock);
         return Response.json({ status: ready ? "ok" : "down", checks }, { status: ready ? 200 : 503 });
       }
-      default:
-        return Response.json({ error: "not found" }, { status: 404 });
+      case "/metrics":
+        if (options.metrics === undefined) break;
+        return new Response(await options.metrics(), {
+          headers: { "Content-Type": "text/plain; version=0.0.4" },
+        });
     }
+    return Response.json({ error: "not found" }, { status: 404 });
   };
   const server = Bun.serve({
     hostname: options.host,

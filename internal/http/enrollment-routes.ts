@@ -1,10 +1,10 @@
 import { SvcError } from "../base/errors.ts";
 import { isId } from "../base/id.ts";
-import type { ApplyDeps } from "../enrollment/apply.ts";
 import { approve } from "../enrollment/approve.ts";
 import type { Directory } from "../enrollment/directory.ts";
 import { type EnrollmentState, enrollmentStates, toStored } from "../enrollment/record.ts";
 import { reject } from "../enrollment/reject.ts";
+import { type EnforceRevocation, type RevokeDeps, revoke } from "../enrollment/revoke.ts";
 import { type Call, json, type Route } from "./route.ts";
 
 const defaultLimit = 500;
@@ -13,7 +13,7 @@ const maxReasonLength = 1024;
 
 export interface EnrollmentRouteDeps {
   directory: Directory;
-  apply: ApplyDeps;
+  operations: RevokeDeps & EnforceRevocation;
 }
 
 /** The operator's doors to enrollments (specification, "Operator REST API"). */
@@ -45,7 +45,7 @@ export function enrollmentRoutes(deps: EnrollmentRouteDeps): Route[] {
       body: "optional-json",
       async handle(call) {
         const force = fieldOf(call.body, "force", "boolean") === true;
-        const record = await approve(deps.apply, {
+        const record = await approve(deps.operations, {
           id: call.params.id ?? "",
           operator: call.username,
           force,
@@ -62,12 +62,29 @@ export function enrollmentRoutes(deps: EnrollmentRouteDeps): Route[] {
       body: "optional-json",
       async handle(call) {
         const reason = reasonOf(call.body);
-        const record = await reject(deps.apply, {
+        const record = await reject(deps.operations, {
           id: call.params.id ?? "",
           operator: call.username,
           ...(reason === undefined ? {} : { reason }),
         });
         announce(call, "enrollment rejected", record.id, record.peelId);
+        return json(200, toStored(record));
+      },
+    },
+    {
+      method: "POST",
+      path: "/api/v1/enrollments/:id/revoke",
+      auth: "bearer",
+      budget: "relaxed",
+      body: "optional-json",
+      async handle(call) {
+        const reason = reasonOf(call.body);
+        const { record } = await revoke(deps.operations, {
+          id: call.params.id ?? "",
+          operator: call.username,
+          ...(reason === undefined ? {} : { reason }),
+        });
+        announce(call, "enrollment revoked", record.id, record.peelId);
         return json(200, toStored(record));
       },
     },

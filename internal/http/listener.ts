@@ -30,6 +30,7 @@ export interface ListenerOptions {
   certificate: { cert: string; key: string };
   routes: readonly Route[];
   tokens: readonly TokenEntry[];
+  metrics: { rateLimited(budget: string): void };
   clock: Clock;
   log: Log;
 }
@@ -62,7 +63,7 @@ export function startListener(options: ListenerOptions): Listener {
 
 /** The listener without its socket. */
 export function createHandler(
-  options: Pick<ListenerOptions, "routes" | "tokens" | "clock" | "log">,
+  options: Pick<ListenerOptions, "routes" | "tokens" | "metrics" | "clock" | "log">,
 ): (request: Request, ip: string, keepOpen: () => void) => Promise<Response> {
   const { clock, log, routes, tokens } = options;
   const limiters = {
@@ -126,7 +127,9 @@ export function createHandler(
     const requestLog = log.with({ request_id: requestId, method: original.method, path: url.pathname });
     const noted: LogFields = {};
     let response: Response;
-    if (!limiters[budgetOf(url.pathname)].allow(ip)) {
+    const budget = budgetOf(url.pathname);
+    if (!limiters[budget].allow(ip)) {
+      options.metrics.rateLimited(budget);
       requestLog.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
       response = json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
     } else {

@@ -1,19 +1,19 @@
 import { serveAdmin } from "../admin/serve.ts";
-import { type Clock, rfc3339, sleep } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
+import { type Clock, untilAborted } from "../base/clock.ts";
 import type { Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
-import { encode } from "../base/msgpack.ts";
-import { version } from "../base/version.ts";
 import { createDocument } from "../bootstrap/document.ts";
-import { type AssetName, provision, provisionOne, replicasFor } from "../bus/assets.ts";
-import { type Bucket, openBucket } from "../bus/bucket.ts";
 import { clientCertificate } from "../bus/client-certificate.ts";
-import { type Bus, connectBusForever, resolveBusCa } from "../bus/connect.ts";
-import { createSystemBus, type SystemBus } from "../bus/system.ts";
+import { connectBusForever, resolveBusCa } from "../bus/connect.ts";
+import { createSystemBus } from "../bus/system.ts";
 import type { MasterConfig } from "../config/load.ts";
+import { watchFacts } from "../enrollment/activate.ts";
 import { createDirectory } from "../enrollment/directory.ts";
+import { createDisconnections } from "../enrollment/disconnections.ts";
+import { createEnforcer } from "../enrollment/enforce.ts";
+import { createRevocations } from "../enrollment/revocations.ts";
 import type { Check } from "../health/check.ts";
+import { createMasterMetrics } from "../health/metrics.ts";
 import { startHealthServer } from "../health/server.ts";
 import { bootstrapRoutes } from "../http/bootstrap-routes.ts";
 import { enrollRoutes } from "../http/enroll-routes.ts";
@@ -21,11 +21,11 @@ import { enrollmentRoutes } from "../http/enrollment-routes.ts";
 import { jobRoutes } from "../http/job-routes.ts";
 import { startListener } from "../http/listener.ts";
 import { warnOfTokenFiles } from "../http/tokens.ts";
+import { encodePeelsAccount } from "../natsauth/peels-account.ts";
 import { loadEnrollCertificate } from "./certificate.ts";
+import { startMasterHeartbeat } from "./heartbeat.ts";
 import { loadMasterKeys } from "./keys.ts";
-
-const provisionRetryMs = 2_000;
-const heartbeatMs = 5_000;
+import { openStorage } from "./storage.ts";
 
 export interface MasterOptions {
   config: MasterConfig;
@@ -44,7 +44,7 @@ export interface MasterOptions {
  * waited for, with /readyz saying so.
  */
 export async function runMaster(options: MasterOptions): Promise<void> {
-  const { config, env, clock, random, log, signal } = options;
+  const { config, env, hostname, clock, random, log, signal } = options;
   await using stack = new AsyncDisposableStack();
 
   const keys = loadMasterKeys(config.auth_dir);
@@ -56,7 +56,15 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     bus: () => ({ status: "down", message: "not connected yet" }),
     "enroll-server": () => ({ status: "down", message: "not started yet" }),
   };
-  const health = startHealthServer({ ...config.health_addr, component: "master", checks, clock });
+  let enrollmentsByState = (): Record<string, number> => ({});
+  const metrics = createMasterMetrics(() => enrollmentsByState());
+  const health = startHealthServer({
+    ...config.health_addr,
+    component: "master",
+    checks,
+    metrics: metrics.render,
+    clock,
+  });
   stack.defer(() => health.stop());
 
   const connect = (name: string, credentials: string) =>
@@ -74,22 +82,55 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     );
   const bus = await connect("svc-master", keys.credentials);
   stack.defer(() => bus.drain());
+  checks.bus = () => (bus.connected ? { status: "up" } : { status: "down", message: "not connected" });
   const systemConnection = await connect("svc-master-system", keys.systemCredentials);
   stack.defer(() => systemConnection.drain());
   const system = await createSystemBus(systemConnection);
   stack.defer(() => system.stop());
-  checks.bus = () => (bus.connected ? { status: "up" } : { status: "down", message: "not connected" });
 
-  const replicas = await provisionStorage(bus, system, options);
-  const buckets = await openBuckets(bus, () => provisionOne(bus, "enroll-challenges", replicas, log));
-  const directory = createDirectory({ enrollments: buckets.enrollments, log });
+  const storage = await openStorage({
+    bus,
+    system,
+    configuredReplicas: config.storage_replicas,
+    clock,
+    log,
+    signal,
+  });
+  const { enrollments } = storage;
+  const directory = createDirectory({ enrollments, log });
   stack.defer(() => directory.stop());
   await directory.ready;
+  enrollmentsByState = () => directory.countByState();
 
-  const apply = { enrollments: buckets.enrollments, clock };
+  const revocations = createRevocations({ bucket: storage.revocations, log });
+  stack.defer(() => revocations.stop());
+  const account = keys.account.publicKey;
+  const enforcer = createEnforcer({
+    revocations,
+    system,
+    account,
+    encodeAccount: (list, issuedAt) =>
+      encodePeelsAccount({
+        account,
+        masters: keys.mastersAccount,
+        revocations: list,
+        issuedAt,
+        signer: keys.operatorSigning,
+      }),
+    clock,
+    log,
+  });
+  const reconciling = enforcer.start();
+  stack.defer(() => reconciling.stop());
+  const disconnections = createDisconnections(system, account, clock);
+  stack.defer(() => disconnections.stop());
+  const facts = watchFacts({ enrollments, clock, facts: storage.facts, directory, log });
+  stack.defer(() => facts.stop());
+
+  const operations = { enrollments, clock, revocations, enforcer, disconnections, metrics, log };
   const dispatch = {
     bus,
-    jobs: buckets.jobs,
+    jobs: storage.jobs,
     members: async () => {
       await directory.caughtUp();
       return directory.members();
@@ -115,15 +156,24 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     ...config["enroll.addr"],
     certificate,
     tokens,
+    metrics,
     clock,
     log,
     routes: [
       ...enrollRoutes({
-        enrollments: buckets.enrollments,
+        enrollments,
         directory,
-        challenge: { challenges: buckets.challenges, clock, random },
-        enroll: { ...buckets, clock, random, ownCaSpki: certificate.root?.pin, log },
-        deliver: { enrollments: buckets.enrollments, account: keys.account, clock, random, log },
+        challenge: { challenges: storage.challenges, clock, random },
+        enroll: {
+          enrollments,
+          challenges: storage.challenges,
+          clock,
+          random,
+          ownCaSpki: certificate.root?.pin,
+          metrics,
+          log,
+        },
+        deliver: { enrollments, account: keys.account, clock, random, log },
         commandKeys,
         clock,
       }),
@@ -131,80 +181,21 @@ export async function runMaster(options: MasterOptions): Promise<void> {
       ...(tokens.length === 0
         ? []
         : [
-            ...enrollmentRoutes({ directory, apply }),
+            ...enrollmentRoutes({ directory, operations }),
             ...jobRoutes({
               dispatch,
-              show: { bus, jobs: buckets.jobs, heartbeats: buckets.heartbeats, clock },
+              show: { bus, jobs: storage.jobs, heartbeats: storage.peelHeartbeats, clock },
             }),
           ]),
     ],
   });
   stack.defer(() => listener.stop());
   checks["enroll-server"] = () => ({ status: "up" });
-  serveAdmin({ bus, apply, dispatch, log });
-  startMasterHeartbeat(bus, buckets.masterHeartbeats, options, stack);
+  serveAdmin({ bus, operations, dispatch, log });
+  const heartbeat = startMasterHeartbeat({ bus, bucket: storage.masterHeartbeats, hostname, clock });
+  stack.defer(() => heartbeat.stop());
 
   log.info("master ready", { enroll_port: listener.port, health_port: health.port });
   options.onReady?.({ enroll: listener.port, health: health.port });
-  await aborted(signal);
-}
-
-/** Provisions all storage, again and again until JetStream agrees: a cluster may still be electing. */
-async function provisionStorage(bus: Bus, system: SystemBus, options: MasterOptions): Promise<number> {
-  const { config, clock, log, signal } = options;
-  for (;;) {
-    try {
-      const { replicas, warning } = replicasFor(config.storage_replicas, system.servers().jetstream);
-      if (warning !== undefined) log.warn(warning);
-      await provision(bus, replicas, log);
-      return replicas;
-    } catch (cause) {
-      log.warn("storage is not ready", { error: describeError(cause), retry_in_ms: provisionRetryMs });
-    }
-    await sleep(clock, provisionRetryMs, signal);
-  }
-}
-
-async function openBuckets(
-  bus: Bus,
-  recreateChallenges: () => Promise<void>,
-): Promise<{
-  enrollments: Bucket;
-  challenges: Bucket;
-  jobs: Bucket;
-  heartbeats: Bucket;
-  masterHeartbeats: Bucket;
-}> {
-  const open = (name: AssetName) => openBucket(bus, name);
-  return {
-    enrollments: await open("enrollments"),
-    challenges: await openBucket(bus, "enroll-challenges", recreateChallenges),
-    jobs: await open("jobs"),
-    heartbeats: await open("peel-heartbeat"),
-    masterHeartbeats: await open("master-heartbeat"),
-  };
-}
-
-function startMasterHeartbeat(
-  bus: Bus,
-  bucket: Bucket,
-  { hostname, clock, log }: MasterOptions,
-  stack: AsyncDisposableStack,
-): void {
-  const id = bus.nats.info?.client_id ?? 0;
-  const key = `${hostname.replace(/[^A-Za-z0-9-]/g, "-")}-${id}`;
-  const startedAt = rfc3339(clock.now());
-  const beat = () => {
-    bucket.put(key, encode({ hostname, version, started_at: startedAt })).catch((cause) => {
-      if (bus.connected) log.warn("master heartbeat not stored", { error: cause });
-    });
-  };
-  beat();
-  const timer = clock.every(heartbeatMs, beat);
-  stack.defer(() => timer.cancel());
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  await untilAborted(signal);
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, untilAborted } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import {
   makeDirectory,
@@ -18,6 +18,7 @@ import { connectBusForever, resolveBusCa } from "../bus/connect.ts";
 import { peelInboxPrefix } from "../bus/subjects.ts";
 import { assertAdvertiseUrl } from "../config/bus-url.ts";
 import type { PeelConfig } from "../config/load.ts";
+import { collectFacts } from "../facts/collect.ts";
 import type { Check } from "../health/check.ts";
 import { startHealthServer } from "../health/server.ts";
 import { displayPeelId } from "../identity/peel-id.ts";
@@ -26,6 +27,7 @@ import { enrollPeel } from "./enroll.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { type IdentityFiles, identityFiles, loadOrCreateKey, resolvePeelId } from "./identity.ts";
 import { createMasterClient, type MasterClient } from "./master-client.ts";
+import { publishFacts } from "./publish-facts.ts";
 import { startWorker } from "./worker.ts";
 
 const defaultMasterUrl = "https://svc:8443";
@@ -89,12 +91,11 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   startWorker({ bus, peelId, commandKeys, clock, log, signal });
   const heartbeat = startHeartbeat(bus, peelId);
   stack.defer(() => heartbeat.stop());
+  const facts = publishFacts(bus, peelId, collectFacts(options.hostname));
+  stack.defer(() => facts.stop());
   log.info("peel connected", { peel_id: displayPeelId(peelId) });
   options.onReady?.({ health: health.port });
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await untilAborted(signal);
 }
 
 function mastersOf(options: PeelOptions, files: IdentityFiles): MasterClient {

@@ -1,0 +1,25 @@
+import { type Clock, rfc3339 } from "../base/clock.ts";
+import { encode } from "../base/msgpack.ts";
+import { version } from "../base/version.ts";
+import type { Bucket } from "../bus/bucket.ts";
+import type { Bus } from "../bus/connect.ts";
+
+const intervalMs = 5_000;
+
+/** Tells every 5 s that this master is alive. */
+export function startMasterHeartbeat(options: { bus: Bus; bucket: Bucket; hostname: string; clock: Clock }): {
+  stop(): void;
+} {
+  const { bus, bucket, hostname, clock } = options;
+  // Two masters may run on one host: the number of the connection tells them apart.
+  const key = `${hostname.replace(/[^A-Za-z0-9-]/g, "-")}-${bus.nats.info?.client_id ?? 0}`;
+  const startedAt = rfc3339(clock.now());
+  const beat = () => {
+    bucket.put(key, encode({ hostname, version, started_at: startedAt })).catch((cause) => {
+      if (bus.connected) bus.log.warn("master heartbeat not stored", { error: cause });
+    });
+  };
+  beat();
+  const timer = clock.every(intervalMs, beat);
+  return { stop: () => timer.cancel() };
+}

@@ -1,0 +1,63 @@
+import { type Clock, sleep } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import { type AssetName, provision, provisionOne, replicasFor } from "../bus/assets.ts";
+import { type Bucket, openBucket } from "../bus/bucket.ts";
+import type { Bus } from "../bus/connect.ts";
+import type { SystemBus } from "../bus/system.ts";
+
+const retryMs = 2_000;
+
+/** The buckets a master works with. */
+export interface Storage {
+  enrollments: Bucket;
+  challenges: Bucket;
+  revocations: Bucket;
+  facts: Bucket;
+  jobs: Bucket;
+  peelHeartbeats: Bucket;
+  masterHeartbeats: Bucket;
+}
+
+export interface StorageOptions {
+  bus: Bus;
+  system: SystemBus;
+  /** `storage_replicas`. */
+  configuredReplicas: number;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** Provisions and opens all storage, again and again until JetStream agrees: a cluster may still elect. */
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  const { bus, log } = options;
+  const replicas = await provisionAll(options);
+  const open = (name: AssetName) => openBucket(bus, name);
+  return {
+    enrollments: await open("enrollments"),
+    challenges: await openBucket(bus, "enroll-challenges", () =>
+      provisionOne(bus, "enroll-challenges", replicas, log),
+    ),
+    revocations: await open("revocations"),
+    facts: await open("facts"),
+    jobs: await open("jobs"),
+    peelHeartbeats: await open("peel-heartbeat"),
+    masterHeartbeats: await open("master-heartbeat"),
+  };
+}
+
+async function provisionAll(options: StorageOptions): Promise<number> {
+  const { bus, system, configuredReplicas, clock, log, signal } = options;
+  const { replicas, warning } = replicasFor(configuredReplicas, system.servers().jetstream);
+  if (warning !== undefined) log.warn(warning);
+  for (;;) {
+    try {
+      await provision(bus, replicas, log);
+      return replicas;
+    } catch (cause) {
+      log.warn("storage is not ready", { error: describeError(cause), retry_in_ms: retryMs });
+    }
+    await sleep(clock, retryMs, signal);
+  }
+}
