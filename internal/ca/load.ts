@@ -22,19 +22,11 @@ export interface Authority {
  */
 export async function loadAuthority(dir: string): Promise<Authority> {
   const paths = authorityPaths(dir);
-  const read = (path: string) => {
-    try {
-      return readTextFile(path, "the CA file");
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : "";
-      throw new SvcError("bad_request", `${reason}: make a CA with svc ca init --dir ${dir}`);
-    }
-  };
-  const rootPem = read(paths.rootCrt);
-  const intermediatePem = read(paths.subCrt);
+  const rootPem = readAuthorityFile(paths.rootCrt, dir);
+  const intermediatePem = readAuthorityFile(paths.subCrt, dir);
   const root = parseAuthority(rootPem, paths.rootCrt);
   const intermediate = parseAuthority(intermediatePem, paths.subCrt);
-  const key = parsePrivateKey(read(paths.subKey), paths.subKey);
+  const key = parsePrivateKey(readAuthorityFile(paths.subKey, dir), paths.subKey);
 
   if (!root.checkIssued(root) || !root.verify(root.publicKey)) throw mismatch(paths.rootCrt, "itself", dir);
   if (!intermediate.checkIssued(root) || !intermediate.verify(root.publicKey)) {
@@ -53,7 +45,18 @@ export async function loadAuthority(dir: string): Promise<Authority> {
   };
 }
 
-function parseAuthority(pem: string, path: string): X509Certificate {
+/** Reads a file that a CA directory must have. @throws SvcError `bad_request` naming file and command */
+export function readAuthorityFile(path: string, dir: string): string {
+  try {
+    return readTextFile(path, "the CA file");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : "";
+    throw new SvcError("bad_request", `${reason}: make a CA with svc ca init --dir ${dir}`);
+  }
+}
+
+/** Parses the certificate of an authority. @throws SvcError `bad_request` naming the file */
+export function parseAuthority(pem: string, path: string): X509Certificate {
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(pem);

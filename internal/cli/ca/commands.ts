@@ -1,0 +1,7 @@
+import { fingerprintCommand } from "./fingerprint.ts";
+import { initCommand } from "./init.ts";
+import { issueCommand } from "./issue.ts";
+import { printCommand } from "./print.ts";
+
+/** The commands of `svc ca`. */
+export const caCommands = [initCommand, fingerprintCommand, printCommand, issueCommand];

@@ -1,0 +1,55 @@
+import { rfc3339 } from "../../base/clock.ts";
+import { parseDuration } from "../../base/duration.ts";
+import { SvcError } from "../../base/errors.ts";
+import { createAuthority } from "../../ca/create.ts";
+import { command } from "../command.ts";
+import { readFlag } from "../flag.ts";
+import { formatFields } from "../print.ts";
+import { dirArg } from "./args.ts";
+
+export const initCommand = command({
+  name: "init",
+  description: "Make a new CA: a root and the intermediate that signs. Existing files are never overwritten.",
+  args: {
+    dir: dirArg,
+    org: { type: "string", valueHint: "name", default: "svc", description: "Organization in the names" },
+    cn: { type: "string", valueHint: "name", description: "Name of the root (default: <org> Root CA)" },
+    "root-validity": {
+      type: "string",
+      valueHint: "duration",
+      default: "87600h",
+      description: "How long the root is valid; the intermediate is for 5 years",
+    },
+  },
+  async run({ dir, org, cn, "root-validity": validity }, cli) {
+    const root = await createAuthority({
+      dir,
+      organization: org,
+      ...(cn === undefined ? {} : { commonName: cn }),
+      rootValidityMs: readFlag("--root-validity", validity, parseDuration),
+      clock: cli.clock,
+      random: cli.random,
+    }).catch((cause) => {
+      if (!(cause instanceof SvcError && cause.kind === "conflict")) throw cause;
+      throw new SvcError("conflict", `${cause.message}: choose another --dir, or move the old CA away`);
+    });
+    const data = {
+      dir,
+      subject: root.subject,
+      not_before: rfc3339(root.notBefore),
+      not_after: rfc3339(root.notAfter),
+      certificate_fingerprint: root.fingerprint,
+      spki_pin: root.pin,
+    };
+    await cli.print(data, () =>
+      formatFields([
+        ["Root subject", data.subject],
+        ["Valid from", data.not_before],
+        ["Valid until", data.not_after],
+        ["Fingerprint", data.certificate_fingerprint],
+        ["SPKI pin", data.spki_pin],
+      ]),
+    );
+    cli.say(`Keep a copy of ${dir} in a safe place. Masters need every file but root.key.`);
+  },
+});

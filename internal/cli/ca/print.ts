@@ -1,0 +1,53 @@
+import { rfc3339 } from "../../base/clock.ts";
+import type { CertificateSummary } from "../../ca/describe.ts";
+import { inspectAuthority } from "../../ca/inspect.ts";
+import { command } from "../command.ts";
+import { formatFields } from "../print.ts";
+import { dirArg } from "./args.ts";
+
+export const printCommand = command({
+  name: "print",
+  description: "Show the CA and the PEM bundle that clients trust.",
+  args: { dir: dirArg },
+  async run({ dir }, cli) {
+    const { root, intermediate, bundlePem, hasRootKey } = inspectAuthority(dir);
+    const data = {
+      root: fieldsOf(root),
+      intermediate: fieldsOf(intermediate),
+      root_key_present: hasRootKey,
+      ca_bundle_pem: bundlePem,
+    };
+    await cli.print(data, () =>
+      [
+        describe("Root", root),
+        describe("Intermediate", intermediate),
+        hasRootKey
+          ? "The root key is in this directory. Only a new intermediate needs it: better keep it offline."
+          : "The root key is absent. Leaves can be issued without it; a new intermediate needs it.",
+        bundlePem,
+      ].join("\n\n"),
+    );
+  },
+});
+
+function fieldsOf(certificate: CertificateSummary) {
+  return {
+    subject: certificate.subject,
+    issuer: certificate.issuer,
+    not_before: rfc3339(certificate.notBefore),
+    not_after: rfc3339(certificate.notAfter),
+    certificate_fingerprint: certificate.fingerprint,
+    spki_pin: certificate.pin,
+  };
+}
+
+function describe(title: string, certificate: CertificateSummary): string {
+  return formatFields([
+    [title, certificate.subject],
+    ["  Issuer", certificate.issuer],
+    ["  Valid from", rfc3339(certificate.notBefore)],
+    ["  Valid until", rfc3339(certificate.notAfter)],
+    ["  Fingerprint", certificate.fingerprint],
+    ["  SPKI pin", certificate.pin],
+  ]);
+}

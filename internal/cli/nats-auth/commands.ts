@@ -1,0 +1,5 @@
+import { initCommand } from "./init.ts";
+import { lintCommand } from "./lint.ts";
+
+/** The commands of `svc nats-auth`. */
+export const natsAuthCommands = [initCommand, lintCommand];

@@ -1,0 +1,92 @@
+import { SvcError } from "../../base/errors.ts";
+import { type Address, parseAddress } from "../../config/address.ts";
+import { type Audience, initNatsAuth } from "../../natsauth/init.ts";
+import { command } from "../command.ts";
+import { readFlag } from "../flag.ts";
+import { formatTable } from "../print.ts";
+
+const audiences: Record<Audience, string> = {
+  bus: "bus servers",
+  masters: "auth_dir of masters",
+  operators: "operators",
+  offline: "a safe place, offline",
+};
+
+export const initCommand = command({
+  name: "init",
+  description:
+    "Make the keys, accounts, credentials and server configuration of a bus. Nothing is overwritten.",
+  args: {
+    dir: {
+      type: "string",
+      valueHint: "directory",
+      required: true,
+      description: "Where the files are written",
+    },
+    operator: { type: "string", valueHint: "name", default: "svc", description: "Name of the NATS operator" },
+    listen: {
+      type: "string",
+      valueHint: "host:port",
+      default: "0.0.0.0:4222",
+      description: "Where the bus listens; the default is every address of the host",
+    },
+    "store-dir": {
+      type: "string",
+      valueHint: "directory",
+      description: "Where the bus stores its data (default: <dir>/store)",
+    },
+    "tls-cert": {
+      type: "string",
+      valueHint: "file",
+      description: "Certificate of the bus, together with --tls-key (default: <dir>/nats-server.crt)",
+    },
+    "tls-key": { type: "string", valueHint: "file", description: "Its key (default: <dir>/nats-server.key)" },
+  },
+  async run(args, cli) {
+    const { dir, operator, "store-dir": storeDir, "tls-cert": cert, "tls-key": key } = args;
+    if (operator.trim() === "") throw new SvcError("usage", "--operator needs a name");
+    const files = initNatsAuth({
+      dir,
+      operator,
+      listen: readFlag("--listen", args.listen, parseListen),
+      ...(storeDir === undefined ? {} : { storeDir }),
+      ...tlsFiles(cert, key),
+      hostname: cli.hostname,
+      clock: cli.clock,
+      random: cli.random,
+    });
+    const rows = files.map(({ path, mode, audience }) => ({ file: path, mode: mode.toString(8), audience }));
+    await cli.print({ files: rows }, () =>
+      formatTable(
+        ["FILE", "MODE", "FOR"],
+        rows.map(({ file, mode, audience }) => [file, `0${mode}`, audiences[audience]]),
+        cli,
+      ),
+    );
+    if (cert === undefined) {
+      cli.say(
+        `Next: svc ca issue nats-server --dns NAME --out ${dir}, then nats-server -c ${dir}/nats-server.conf`,
+      );
+    }
+  },
+});
+
+function tlsFiles(cert: string | undefined, key: string | undefined) {
+  if (cert !== undefined && key !== undefined) return { tls: { cert, key } };
+  if (cert === undefined && key === undefined) return {};
+  throw new SvcError(
+    "usage",
+    `${cert === undefined ? "--tls-cert" : "--tls-key"} is missing: give both or neither`,
+  );
+}
+
+function parseListen(text: string): Address {
+  const address = parseAddress(text);
+  if (address === undefined || address.host === "" || address.port === 0) {
+    throw new SvcError(
+      "usage",
+      `${JSON.stringify(text.slice(0, 60))} is not host:port, such as 0.0.0.0:4222 or [::]:4222`,
+    );
+  }
+  return address;
+}

@@ -1,0 +1,27 @@
+import { SvcError } from "../../base/errors.ts";
+import { readTextFile } from "../../base/file.ts";
+import { lintCredentials } from "../../natsauth/lint.ts";
+import { command } from "../command.ts";
+
+export const lintCommand = command({
+  name: "lint",
+  description: "Check whether a bus server takes the JWT of a credentials file.",
+  args: { "creds-file": { type: "positional", required: true, description: "Credentials file (.creds)" } },
+  async run({ "creds-file": file }, cli) {
+    const { jwtBytes, warnings } = lint(file);
+    await cli.print({ file, jwt_bytes: jwtBytes, warnings }, () =>
+      warnings.length === 0
+        ? `${file}: fine, the JWT has ${jwtBytes} bytes`
+        : warnings.map((warning) => `${file}: warning: ${warning}`).join("\n"),
+    );
+  },
+});
+
+function lint(file: string) {
+  try {
+    return lintCredentials(readTextFile(file, "the credentials file"));
+  } catch (cause) {
+    if (!(cause instanceof SvcError) || cause.message.includes(file)) throw cause;
+    throw new SvcError("bad_request", `${file}: ${cause.message}`);
+  }
+}

@@ -1,0 +1,19 @@
+import { group } from "./command.ts";
+
+/** Every command of `svc`. A group's commands are loaded when it is named, so that each starts quickly. */
+export const tree = group({
+  name: "svc",
+  description: "Manage a fleet of peels.",
+  commands: () => [
+    group({
+      name: "ca",
+      description: "Make and use the fleet's certificate authority, offline.",
+      commands: async () => (await import("./ca/commands.ts")).caCommands,
+    }),
+    group({
+      name: "nats-auth",
+      description: "Make and check the keys and accounts of the bus, offline.",
+      commands: async () => (await import("./nats-auth/commands.ts")).natsAuthCommands,
+    }),
+  ],
+});
