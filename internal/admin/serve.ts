@@ -1,7 +1,6 @@
-import * as v from "valibot";
-import { describeError, meaningOf, SvcError, toSvcError } from "../base/errors.ts";
+import { describeError, meaningOf, toSvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import { decode, encode } from "../base/msgpack.ts";
+import { decode } from "../base/msgpack.ts";
 import type { Bus } from "../bus/connect.ts";
 import {
   type AdminAction,
@@ -14,6 +13,7 @@ import { approve } from "../enrollment/approve.ts";
 import { reject } from "../enrollment/reject.ts";
 import { type EnforceRevocation, type RevokeDeps, type RevokeResult, revoke } from "../enrollment/revoke.ts";
 import { checkJobRequest, type DispatchDeps, dispatchJob } from "../jobs/dispatch.ts";
+import { encodeJobReply, operatorOf } from "./job-message.ts";
 import { type AdminRequest, decodeAdminRequest, encodeEnrollmentReply, encodeFailure } from "./message.ts";
 
 export interface AdminDeps {
@@ -53,10 +53,7 @@ export function serveAdmin(deps: AdminDeps): void {
   }
   serve(deps, jobRequestSubject, mastersQueue, async (data) => {
     const request = decode(data);
-    const sender = v.safeParse(v.object({ operator: v.pipe(v.string(), v.minLength(1)) }), request);
-    if (!sender.success) throw new SvcError("bad_request", "operator is required");
-    const job = await dispatchJob(deps.dispatch, checkJobRequest(request), sender.output.operator);
-    return encode({ ok: true, jid: job.jid, targets: job.targets, status: "running" });
+    return encodeJobReply(await dispatchJob(deps.dispatch, checkJobRequest(request), operatorOf(request)));
   });
 }
 

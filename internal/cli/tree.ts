@@ -4,7 +4,13 @@ import { group } from "./command.ts";
 export const tree = group({
   name: "svc",
   description: "Manage a fleet of peels.",
-  commands: () => [
+  commands: async () => [
+    group({
+      name: "enroll",
+      description: "Decide who belongs to the fleet.",
+      commands: async () => (await import("./enroll/commands.ts")).enrollCommands,
+    }),
+    (await import("./job/run.ts")).runCommand,
     group({
       name: "ca",
       description: "Make and use the fleet's certificate authority, offline.",

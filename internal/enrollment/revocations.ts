@@ -53,17 +53,7 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
     }
   });
   return {
-    async add(entry) {
-      await bucket.create(
-        entry.busPublicKey,
-        encode({
-          peel_id: entry.peelId,
-          enrollment_id: entry.enrollmentId,
-          revoked_at: rfc3339(entry.revokedAt),
-          expires_at: rfc3339(entry.expiresAt),
-        }),
-      );
-    },
+    add: (entry) => writeRevocation(bucket, entry),
     async current(now) {
       await watch.caughtUp();
       const live = new Map<string, Revocation>();
@@ -79,6 +69,19 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
     },
     stop: () => watch.stop(),
   };
+}
+
+/** Stores an entry unless its key is on the list already. */
+export async function writeRevocation(bucket: Bucket, entry: Revocation): Promise<void> {
+  await bucket.create(
+    entry.busPublicKey,
+    encode({
+      peel_id: entry.peelId,
+      enrollment_id: entry.enrollmentId,
+      revoked_at: rfc3339(entry.revokedAt),
+      expires_at: rfc3339(entry.expiresAt),
+    }),
+  );
 }
 
 function decodeRevocation(key: string, value: Uint8Array): Revocation {

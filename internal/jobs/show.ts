@@ -30,6 +30,7 @@ export interface JobView {
   status: JobStatus;
   created_at: string;
   created_by: string;
+  deadline: string;
   outcomes: Record<string, Outcome>;
   counts: Partial<Record<Outcome, number>>;
   returns: Record<string, JobReturn>;
@@ -78,6 +79,7 @@ export function viewOf(job: Job, facts: ReadonlyMap<string, TargetFacts>, now: n
     status: statusOf(Object.values(outcomes)),
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
+    deadline: rfc3339(job.deadline),
     outcomes,
     counts,
     returns,

@@ -1,0 +1,45 @@
+import { decodeEnrollmentReply, encodeAdminRequest } from "../../admin/message.ts";
+import { SvcError } from "../../base/errors.ts";
+import { type Bucket, openBucket } from "../../bus/bucket.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { requestReply } from "../../bus/request.ts";
+import { type AdminAction, adminSubject } from "../../bus/subjects.ts";
+import type { Enrollment } from "../../enrollment/record.ts";
+import { operatorName } from "../operator.ts";
+
+/** How long a master has to answer (specification, "Bus admin operations"). */
+const timeoutMs = 5_000;
+
+/** The argument that every changing command of the group takes. */
+export const directArg = {
+  type: "boolean",
+  description: "Write to storage directly, when no master runs",
+} as const;
+
+export const idArg = { type: "positional", required: true, description: "Enrollment id, enr-…" } as const;
+
+/**
+ * Asks the masters to change an enrollment.
+ *
+ * @throws SvcError what the master answered, or `unavailable` when none did
+ */
+export async function askMaster(
+  bus: Bus,
+  action: AdminAction,
+  request: { id: string; reason?: string | undefined; force?: boolean },
+): Promise<{ record: Enrollment; closedInMs?: number }> {
+  const payload = encodeAdminRequest({ ...request, operator: operatorName() });
+  const reply = await requestReply(bus, adminSubject(action), payload, timeoutMs);
+  if (reply === undefined) {
+    throw new SvcError(
+      "unavailable",
+      `no master is answering: start one, or use --direct-kv to write to storage from here`,
+    );
+  }
+  return decodeEnrollmentReply(reply);
+}
+
+/** Opens the bucket of the records, for what is read or written without a master. */
+export function openEnrollments(bus: Bus): Promise<Bucket> {
+  return openBucket(bus, "enrollments");
+}

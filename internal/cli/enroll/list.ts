@@ -1,0 +1,44 @@
+import { type EnrollmentState, enrollmentStates, summarize } from "../../enrollment/record.ts";
+import { readEnrollments } from "../../enrollment/store.ts";
+import { displayPeelId } from "../../identity/peel-id.ts";
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { formatTable } from "../print.ts";
+import { openEnrollments } from "./ask.ts";
+
+export const listCommand = command({
+  name: "list",
+  description: "List enrollments, newest first.",
+  args: {
+    state: {
+      type: "enum",
+      options: [...enrollmentStates, "all"],
+      default: "pending",
+      description: "Only those in this state",
+    },
+  },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const state = args.state as EnrollmentState | "all";
+      const found = (await readEnrollments(await openEnrollments(bus)))
+        .filter((record) => state === "all" || record.state === state)
+        .reverse()
+        .map(summarize);
+      await cli.print(found, () =>
+        formatTable(
+          ["ID", "PEEL ID", "HOSTNAME", "STATE", "TRUST", "CREATED"],
+          found.map((one) => [
+            one.id,
+            displayPeelId(one.peel_id),
+            one.hostname,
+            one.state,
+            one.trust,
+            one.created_at,
+          ]),
+          cli,
+        ),
+      );
+      if (found.length === 0)
+        cli.say(state === "all" ? "no enrollments" : `no enrollments in state ${state}`);
+    }),
+});

@@ -1,0 +1,46 @@
+import { openBucket } from "../../bus/bucket.ts";
+import { toStored } from "../../enrollment/record.ts";
+import { writeRevocation } from "../../enrollment/revocations.ts";
+import { revokeRecord } from "../../enrollment/revoke.ts";
+import { displayPeelId } from "../../identity/peel-id.ts";
+import { command } from "../command.ts";
+import { operatorName, withBus } from "../operator.ts";
+import { askMaster, directArg, idArg, openEnrollments } from "./ask.ts";
+
+export const revokeCommand = command({
+  name: "revoke",
+  description: "Revoke an enrollment: the peel's connection ends, and its credentials are void.",
+  args: {
+    id: idArg,
+    reason: { type: "string", valueHint: "text", description: "Why, for the record" },
+    wait: { type: "boolean", description: "Tell how long it took until the live connection was closed" },
+    "direct-kv": directArg,
+  },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const request = { id: args.id, reason: args.reason };
+      if (args["direct-kv"]) {
+        const revocations = await openBucket(bus, "revocations");
+        const deps = {
+          enrollments: await openEnrollments(bus),
+          revocations: {
+            add: (entry: Parameters<typeof writeRevocation>[1]) => writeRevocation(revocations, entry),
+          },
+          clock: cli.clock,
+        };
+        const record = await revokeRecord(deps, { ...request, operator: operatorName() });
+        await cli.print(toStored(record), () => `revoked ${record.id} (${displayPeelId(record.peelId)})`);
+        cli.say("written to storage: the connection is closed as soon as a master runs");
+        return;
+      }
+      const { record, closedInMs } = await askMaster(bus, "revoke", request);
+      const data = toStored(record);
+      const line = `revoked ${record.id} (${displayPeelId(record.peelId)})`;
+      if (args.wait !== true) return cli.print(data, () => line);
+      const closed =
+        closedInMs === undefined
+          ? "it had no live connection"
+          : `connection closed after ${closedInMs.toFixed(1)} ms`;
+      await cli.print({ ...data, closed_in_ms: closedInMs }, () => `${line}: ${closed}`);
+    }),
+});

@@ -1,0 +1,29 @@
+import { type Enrollment, toStored, trustOf } from "../../enrollment/record.ts";
+import { loadEnrollment } from "../../enrollment/store.ts";
+import { displayPeelId } from "../../identity/peel-id.ts";
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { formatFields } from "../print.ts";
+import { idArg, openEnrollments } from "./ask.ts";
+
+export const showCommand = command({
+  name: "show",
+  description: "Show everything recorded of one enrollment.",
+  args: { id: idArg },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const { record } = await loadEnrollment(await openEnrollments(bus), args.id);
+      await cli.print(toStored(record), () => formatRecord(record));
+    }),
+});
+
+/** A record for people: the stored fields in their order, the peel id dotted. */
+export function formatRecord(record: Enrollment): string {
+  const fields = Object.entries(toStored(record)).map(
+    ([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)] as const,
+  );
+  return formatFields([
+    ...fields.map(([name, value]) => [name, name === "peel_id" ? displayPeelId(value) : value] as const),
+    ["trust", trustOf(record)],
+  ]);
+}

@@ -1,0 +1,52 @@
+import { homedir, userInfo } from "node:os";
+import { SvcError } from "../base/errors.ts";
+import { readTextFile } from "../base/file.ts";
+import { createLog } from "../base/log.ts";
+import { clientCertificate } from "../bus/client-certificate.ts";
+import { type Bus, type BusIdentity, connectBus } from "../bus/connect.ts";
+import { loadOperatorConfig } from "../config/load.ts";
+import type { Cli } from "./command.ts";
+
+/** Who is at the keyboard: the name that is recorded as the decider. */
+export function operatorName(): string {
+  return userInfo().username;
+}
+
+/**
+ * Connects to the bus as the configured operator, hands the connection over, and closes it.
+ *
+ * @throws SvcError naming the key or file that is missing, or that the bus cannot be reached
+ */
+export async function withBus<T>(cli: Cli, use: (bus: Bus) => Promise<T>): Promise<T> {
+  const config = loadOperatorConfig({ configFlag: cli.config, env: cli.env, home: homedir() });
+  const ca = config["master.tls_ca"];
+  const client = clientCertificate(config["master.tls_cert"], config["master.tls_key"]);
+  const bus = await connectBus({
+    urls: config["master.urls"],
+    name: "svc",
+    identity: identityOf(config["master.creds_file"], config["master.nkey_seed_file"]),
+    ...(ca === "" ? {} : { ca: readTextFile(ca, "master.tls_ca") }),
+    ...(client === undefined ? {} : { clientCertificate: client }),
+    clock: cli.clock,
+    log: createLog({
+      level: "error",
+      format: "text",
+      clock: cli.clock,
+      write: (line) => cli.stderr.write(line),
+    }),
+  });
+  try {
+    return await use(bus);
+  } finally {
+    await bus.drain();
+  }
+}
+
+function identityOf(credentialsFile: string, seedFile: string): BusIdentity {
+  if (credentialsFile !== "") return { credentials: readTextFile(credentialsFile, "master.creds_file") };
+  if (seedFile !== "") return { seed: readTextFile(seedFile, "master.nkey_seed_file") };
+  throw new SvcError(
+    "bad_request",
+    "master.creds_file is not set: name your credentials in the configuration (admin.creds of svc nats-auth init)",
+  );
+}

@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import type { Clock } from "../../internal/base/clock.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { systemRandom } from "../../internal/base/id.ts";
+import { loadMasterConfig } from "../../internal/config/load.ts";
+import { runMaster } from "../../internal/master/run.ts";
+import type { TestBus } from "./bus.ts";
+import { type LogRecord, recordingLog } from "./log.ts";
+
+/** The token every test master accepts, for the operator `tester`. */
+export const testToken = "test-token-0123456789";
+
+/** A whole master in this process, on a real bus, with its real HTTPS listener. */
+export interface TestMaster extends AsyncDisposable {
+  /** `https://localhost:<port>`. */
+  readonly url: string;
+  readonly healthUrl: string;
+  /** PEM of the CA that verifies the listener. */
+  readonly ca: string;
+  readonly records: LogRecord[];
+}
+
+/** Starts a master; of its settings only those that name this fleet differ from the defaults. */
+export async function startMaster(
+  bus: TestBus,
+  options: { clock?: Clock; flags?: readonly string[] } = {},
+): Promise<TestMaster> {
+  const tokenFile = join(bus.dir, "token");
+  writeFileAtomic(tokenFile, `${testToken}\n`, secretMode);
+  const configFile = join(bus.dir, "master.yaml");
+  writeFileAtomic(configFile, `api: {tokens: [{username: tester, token_file: ${tokenFile}}]}\n`, secretMode);
+  const invocation = loadMasterConfig(
+    [
+      ...["--config", configFile, "--bus-url", bus.url, "--bus-ca", bus.caFile, "--auth-dir", bus.authDir],
+      ...["--enroll-addr", "127.0.0.1:0", "--health-addr", "127.0.0.1:0", ...(options.flags ?? [])],
+    ],
+    {},
+  );
+  if (invocation.kind !== "run") throw new Error("the test master's configuration does not run");
+  const log = recordingLog();
+  const stopping = new AbortController();
+  const ready = Promise.withResolvers<{ enroll: number; health: number }>();
+  const running = runMaster({
+    config: invocation.values,
+    env: {},
+    hostname: "localhost",
+    clock: options.clock ?? systemClock,
+    random: systemRandom,
+    log,
+    signal: stopping.signal,
+    onReady: ready.resolve,
+  });
+  running.catch(ready.reject);
+  const ports = await ready.promise;
+  return {
+    url: `https://localhost:${ports.enroll}`,
+    healthUrl: `http://127.0.0.1:${ports.health}`,
+    ca: bus.caPem,
+    records: log.records,
+    async [Symbol.asyncDispose]() {
+      stopping.abort(new Error("the test is over"));
+      await running;
+    },
+  };
+}
