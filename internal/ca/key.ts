@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import { SvcError } from "../base/errors.ts";
 
 /** The algorithm of every key of the authority (specification: ECDSA P-256). */
-export const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" } as const;
+const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" } as const;
 /** How those keys sign. */
 export const signingAlgorithm = { name: "ECDSA", hash: "SHA-256" } as const;
 

@@ -17,6 +17,7 @@ import { type KeyPair, keyPairFromSeed, newKeyPair } from "../identity/nkey.ts";
 import { initNatsAuth } from "./init.ts";
 import { lintCredentials } from "./lint.ts";
 import { encodePeelsAccount } from "./peels-account.ts";
+import { wall } from "./wall.ts";
 
 const natsServer = Bun.which("nats-server") ?? join(import.meta.dir, "../../.tools/bin/nats-server");
 const base = mkdtempSync(join(tmpdir(), "svc-nats-auth-"));
@@ -183,6 +184,26 @@ describe("the files", () => {
   });
 });
 
+describe("the wall", () => {
+  test("lets through exactly what a peel may use, and a peel may use all of it", () => {
+    const { pub, sub } = peelPermissions("*");
+    expect<readonly string[]>([...wall.services].sort()).toEqual(pub.allow.sort());
+    const inbox = "_INBOX_*.>";
+    expect<readonly string[]>([...wall.streams, inbox].sort()).toEqual(sub.allow.sort());
+  });
+
+  test("is what the masters' account exports and the peels' account imports", () => {
+    const masters = readClaims(read("masters.jwt"));
+    const crossings = [
+      ...wall.services.map((subject) => ({ subject, type: "service" })),
+      ...wall.streams.map((subject) => ({ subject, type: "stream" })),
+    ];
+    expect(masters.nats.exports).toMatchObject(crossings);
+    const imports = crossings.map((crossing) => ({ ...crossing, account: masters.sub }));
+    expect(readClaims(read("account.jwt")).nats.imports).toMatchObject(imports);
+  });
+});
+
 describe("lint", () => {
   const credentialsOf = (size: number) =>
     formatCredentials("x".repeat(size), newKeyPair("user", random).seed);
@@ -241,6 +262,11 @@ describe("a real bus", () => {
     await node.flush();
     await secrets.put("_cluster_info", codec.encode("urls"));
     for await (const message of received) expect(message.string()).toBe("urls");
+
+    // The server answers on the reply subject whatever the peel may publish to; the wall stops it there.
+    node.publish(`$KV.peel-heartbeat.${peel}`, codec.encode("x"), { reply: "$KV.secrets._cluster_info" });
+    await node.request(`$KV.peel-heartbeat.${peel}`, codec.encode("alive"));
+    expect((await secrets.get("_cluster_info"))?.string()).toBe("urls");
 
     const dispatched = node.subscribe(`svc.job.*.dispatch.${peel}`, { max: 1 });
     await node.flush();
