@@ -5,8 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { connect, credsAuthenticator, type NatsConnection, StringCodec } from "nats";
+import { recordingLog } from "../../test/harness/log.ts";
 import { systemClock as clock } from "../base/clock.ts";
 import { systemRandom as random } from "../base/id.ts";
+import { openBucket } from "../bus/bucket.ts";
+import { connectBus } from "../bus/connect.ts";
+import { lastMessage } from "../bus/stream.ts";
 import { createAuthority } from "../ca/create.ts";
 import { issueCertificate } from "../ca/issue.ts";
 import { loadAuthority } from "../ca/load.ts";
@@ -317,22 +321,37 @@ describe("a real bus", () => {
   });
 
   test("lets an operator read records and write decisions, and no more", async () => {
-    const master = await connectAs(read("master.creds"));
-    const streams = { enrollments: "one", revocations: "two", jobs: "three", settings: "four" };
-    for (const [name, value] of Object.entries(streams)) {
-      await (await master.jetstream().views.kv(name)).put("key", codec.encode(value));
+    const log = recordingLog();
+    const busAs = async (name: string) => {
+      const identity = { credentials: read(name) };
+      const bus = await connectBus({ urls: [url], name, identity, ca: rootPem, clock, log });
+      open.push(bus.nats);
+      return bus;
+    };
+    const masterBus = await busAs("master.creds");
+    const adminBus = await busAs("admin.creds");
+    const [master, admin] = [masterBus.nats, adminBus.nats];
+    for (const name of ["enrollments", "revocations", "jobs", "settings"]) {
+      await (await master.jetstream().views.kv(name)).put("key", codec.encode(name));
     }
-    const admin = await connectAs(read("admin.creds"));
-    const js = admin.jetstream({ checkAPI: false } as object);
-    const enrollments = await js.views.kv("enrollments", { bindOnly: true, allow_direct: false });
-    expect((await enrollments.get("key"))?.string()).toBe("one");
-    const entry = await enrollments.get("key");
-    await enrollments.update("key", codec.encode("new"), entry?.revision ?? 0);
-    const keys: string[] = [];
-    for await (const key of await enrollments.keys()) keys.push(key);
-    expect(keys).toEqual(["key"]);
-    const jobs = await js.views.kv("jobs", { bindOnly: true, allow_direct: false });
-    expect((await jobs.get("key"))?.string()).toBe("three");
+    const manager = await master.jetstreamManager();
+    await manager.streams.add({ name: "job-events", subjects: ["svc.job.*.return.*"] });
+    await master.request("svc.job.job-1.return.web-1", codec.encode("returned"));
+
+    const enrollments = await openBucket(adminBus, "enrollments");
+    expect((await enrollments.entries()).map(({ key }) => key)).toEqual(["key"]);
+    const revision = (await enrollments.get("key"))?.revision ?? 0;
+    expect(await enrollments.update("key", codec.encode("new"), revision)).toBe(revision + 1);
+    const seen = Promise.withResolvers<string>();
+    const watch = enrollments.watch(({ value }) => seen.resolve(codec.decode(value ?? new Uint8Array())));
+    expect(await seen.promise).toBe("new");
+    await watch.caughtUp();
+    watch.stop();
+    expect(await (await openBucket(adminBus, "revocations")).create("other", codec.encode("x"))).toBe(2);
+    expect(await (await openBucket(adminBus, "jobs")).get("key")).toMatchObject({ key: "key" });
+    const returned = await lastMessage(adminBus, "job-events", "svc.job.job-1.return.web-1");
+    expect(codec.decode(returned ?? new Uint8Array())).toBe("returned");
+    expect(log.records).toEqual([]);
 
     const replied = master.subscribe("svc.job.request", {
       callback: (_, message) => message.respond(message.data),
