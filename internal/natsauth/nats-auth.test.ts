@@ -78,7 +78,10 @@ async function startServer(config: string) {
   })();
   await Promise.race([ready.promise, reading]);
   const port = /client connections on 127\.0\.0\.1:(\d+)/.exec(text)?.[1];
-  if (port === undefined) throw new Error(`nats-server did not start:\n${text}`);
+  if (port === undefined) {
+    started.kill();
+    throw new Error(`nats-server did not start:\n${text}`);
+  }
   return { server: started, url: `tls://127.0.0.1:${port}` };
 }
 
