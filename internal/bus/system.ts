@@ -61,8 +61,16 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
     return found;
   };
   /** Ends as soon as every server answered. */
-  const askAll = (subject: string, payload?: string, maxWait = answerMs) =>
-    ask(subject, payload, { strategy: RequestStrategy.Count, maxMessages: total(), maxWait });
+  const askAll = async (subject: string, payload?: string, maxWait = answerMs) => {
+    const expected = total();
+    const replies = await ask(subject, payload, {
+      strategy: RequestStrategy.Count,
+      maxMessages: expected,
+      maxWait,
+    });
+    if (replies.length < expected) await refresh();
+    return replies;
+  };
   const note = (text: string) => {
     const report = read(serverReport, text);
     if (report === undefined) return;
@@ -83,12 +91,22 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
       callback: (_, message) => known.delete(message.subject.split(".")[2] ?? ""),
     }),
   ];
-  const reports = await ask("$SYS.REQ.SERVER.PING", undefined, {
-    strategy: RequestStrategy.JitterTimer,
-    maxWait: answerMs,
-    jitter: quietMs,
+  /** Asks who is there; whoever does not answer is not. */
+  const refresh = async () => {
+    const reports = await ask("$SYS.REQ.SERVER.PING", undefined, {
+      strategy: RequestStrategy.JitterTimer,
+      maxWait: answerMs,
+      jitter: quietMs,
+    });
+    const before = clock.monotonic();
+    for (const report of reports) note(report);
+    for (const [id, { seenAt }] of known) if (seenAt < before) known.delete(id);
+  };
+  await refresh();
+  // A server that was killed never said so; the connection noticed.
+  const unsubscribe = bus.onReconnect(() => {
+    refresh().catch((cause) => bus.log.warn("the servers of the bus could not be counted", { error: cause }));
   });
-  for (const report of reports) note(report);
 
   return {
     servers: () => ({
@@ -122,6 +140,7 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
       return () => onJoin.delete(run);
     },
     stop() {
+      unsubscribe();
       for (const subscription of subscriptions) subscription.unsubscribe();
     },
   };
