@@ -8,7 +8,7 @@ mkdir -p .tools
 log=$(mktemp .tools/test-run.XXXXXX)
 trap 'rm -f "$log"' EXIT
 
-node_modules/.bin/bun test "$@" </dev/null 2>&1 | tee "$log"
+node_modules/.bin/bun test --timeout 60000 "$@" </dev/null 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 
 # Sums the lines " 12 pass" and " 1 fail" that close a run.

@@ -1,0 +1,112 @@
+import { join } from "node:path";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import type { TestBus } from "./bus.ts";
+import { type Program, runProgram, startProgram } from "./process.ts";
+
+const dist = join(import.meta.dir, "../../dist");
+
+/** The compiled binaries; `make build` writes them. */
+export const binaries = {
+  master: join(dist, "svc-master"),
+  peel: join(dist, "svc-peel"),
+  cli: join(dist, "svc"),
+} as const;
+
+/** A daemon started from its compiled binary. */
+export interface Daemon extends AsyncDisposable {
+  readonly program: Program;
+  /** A file or directory of its own below the directory of the fleet. */
+  readonly dir: string;
+}
+
+export interface MasterDaemon extends Daemon {
+  /** `https://localhost:<port>` */
+  readonly url: string;
+  readonly healthUrl: string;
+  readonly token: string;
+}
+
+let count = 0;
+
+/** Starts `svc-master` on a bus; it serves when this resolves. */
+export async function startMasterBinary(bus: TestBus, flags: readonly string[] = []): Promise<MasterDaemon> {
+  const dir = join(bus.dir, `master-${++count}`);
+  makeDirectory(dir, 0o700);
+  const token = `token-of-master-${count}`;
+  writeFileAtomic(join(dir, "token"), `${token}\n`, secretMode);
+  writeFileAtomic(
+    join(dir, "master.yaml"),
+    [
+      `bus_url: ${bus.url}`,
+      `bus_ca: ${bus.caFile}`,
+      `auth_dir: ${bus.authDir}`,
+      "health_addr: 127.0.0.1:0",
+      "enroll: {addr: 127.0.0.1:0}",
+      `api: {tokens: [{username: ci, token_file: ${join(dir, "token")}}]}`,
+    ].join("\n"),
+    secretMode,
+  );
+  const program = startProgram([binaries.master, "--config", join(dir, "master.yaml"), ...flags], {
+    cwd: dir,
+  });
+  await program.waitFor("master ready");
+  const ready = logRecords(program).find(({ msg }) => msg === "master ready");
+  return {
+    program,
+    dir,
+    token,
+    url: `https://localhost:${ready?.enroll_port}`,
+    healthUrl: `http://127.0.0.1:${ready?.health_port}`,
+    [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
+  };
+}
+
+/** Starts `svc-peel`; it is up to the test to wait for what it should do. */
+export function startPeelBinary(
+  bus: TestBus,
+  masterUrl: string,
+  id: string,
+  options: { dir?: string; flags?: readonly string[]; env?: Record<string, string> } = {},
+): Daemon {
+  const dir = options.dir ?? join(bus.dir, `peel-${++count}`);
+  makeDirectory(dir, 0o700);
+  const flags = [
+    ...["--config", join(dir, "peel.yaml"), "--id", id, "--bus-url", bus.url, "--bus-ca", bus.caFile],
+    ...["--master-url", masterUrl, "--enroll-ca", bus.caFile, "--health-addr", "127.0.0.1:0"],
+    ...(options.flags ?? []),
+  ];
+  writeFileAtomic(join(dir, "peel.yaml"), "{}\n", secretMode);
+  const program = startProgram([binaries.peel, ...flags], {
+    cwd: dir,
+    env: { SVC_DATA_DIR: dir, ...options.env },
+  });
+  return { program, dir, [Symbol.asyncDispose]: () => program[Symbol.asyncDispose]() };
+}
+
+/** Runs `svc` as the operator of this bus. */
+export function svc(
+  bus: TestBus,
+  ...args: string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const config = join(bus.dir, "svc.yaml");
+  writeFileAtomic(
+    config,
+    `master: {urls: ["${bus.url}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}}\n`,
+    secretMode,
+  );
+  return runProgram([binaries.cli, "--config", config, ...args]);
+}
+
+/** The JSON records of a daemon's log so far. */
+export function logRecords(program: Program): Record<string, unknown>[] {
+  return program
+    .output()
+    .split("\n")
+    .flatMap((line) => {
+      try {
+        return [JSON.parse(line) as Record<string, unknown>];
+      } catch {
+        return [];
+      }
+    });
+}
