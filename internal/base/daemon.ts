@@ -71,7 +71,9 @@ async function runUntilSignal<Values extends { log_level: LogLevel; log_format: 
     await options.run(values, { log, signal: stopping.signal });
   } catch (thrown) {
     if (!stopping.signal.aborted) {
-      log.error("stopped by a failure", { error: describeError(thrown) });
+      if (toSvcError(thrown).kind === "internal") {
+        log.error("stopped by a failure", { error: describeError(thrown) });
+      }
       return complain(options.name, thrown);
     }
   }

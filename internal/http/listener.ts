@@ -72,7 +72,11 @@ export function createHandler(
   };
   // Elysia routes; what it hands to a handler is looked up by the request it was given.
   const calls = new WeakMap<Request, Omit<Call, "params">>();
-  const app = new Elysia();
+  // A hook only holds for the routes that come after it.
+  const app = new Elysia().onError(({ error, code, request }) => {
+    if (code === "NOT_FOUND") return unknownRoute(request);
+    return failure(error, calls.get(request)?.log ?? log);
+  });
   for (const route of routes) {
     app.route(
       route.method,
@@ -87,11 +91,6 @@ export function createHandler(
       { config: {}, parse: "none" },
     );
   }
-  app.onError(({ error, code, request }) => {
-    if (code === "NOT_FOUND") return unknownRoute(request);
-    return failure(error, calls.get(request)?.log ?? log);
-  });
-
   const patterns = routes.map((route) => ({
     route,
     pattern: new RegExp(`^${route.path.replace(/:[a-z]+/g, "[^/]+")}$`),

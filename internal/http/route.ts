@@ -41,8 +41,13 @@ export interface Route {
 
 /** A JSON answer. */
 export function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify(value), {
+  const text = JSON.stringify(value);
+  return new Response(text, {
     status,
-    headers: { "Content-Type": "application/json", ...headers },
+    headers: {
+      "Content-Type": "application/json",
+      "Content-Length": String(Buffer.byteLength(text)),
+      ...headers,
+    },
   });
 }

@@ -18,7 +18,7 @@ export const showCommand = command({
 });
 
 /** A record for people: the stored fields in their order, the peel id dotted. */
-export function formatRecord(record: Enrollment): string {
+function formatRecord(record: Enrollment): string {
   const fields = Object.entries(toStored(record)).map(
     ([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)] as const,
   );
