@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { connectTo, natsServerPath, startBus, type TestBus } from "../../test/harness/bus.ts";
+import { recordingLog } from "../../test/harness/log.ts";
+import { startProgram } from "../../test/harness/process.ts";
+import { systemClock } from "../base/clock.ts";
+import { type BusOptions, busClientSettings, connectBus, resolveBusCa } from "./connect.ts";
+
+let server: TestBus;
+let options: BusOptions;
+
+beforeAll(async () => {
+  server = await startBus();
+  options = {
+    urls: [server.url],
+    name: "test",
+    identity: { credentials: readFileSync(join(server.authDir, "master.creds"), "utf8") },
+    ca: server.caPem,
+    clock: systemClock,
+    log: recordingLog(),
+  };
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const unavailable = expect.objectContaining({ kind: "unavailable" });
+
+test("a plaintext URL is refused before any connection is opened", async () => {
+  for (const url of ["nats://127.0.0.1:4222", "ws://127.0.0.1:4222", "127.0.0.1:4222", "TLS//x"]) {
+    await expect(connectBus({ ...options, urls: [url] })).rejects.toThrow(/tls:\/\//);
+  }
+});
+
+test("a server that offers no TLS gets no credentials", async () => {
+  await using plain = startProgram([natsServerPath(), "-a", "127.0.0.1", "-p", "-1", "-DV"]);
+  await plain.waitFor("Server is ready");
+  const port = /client connections on 127\.0\.0\.1:(\d+)/.exec(plain.output())?.[1];
+  await expect(connectBus({ ...options, urls: [`tls://127.0.0.1:${port}`] })).rejects.toThrow(unavailable);
+  expect(plain.output()).not.toContain("CONNECT");
+});
+
+test("a server of another CA is refused, and so is the right CA under another name", async () => {
+  await using other = await startBus();
+  await expect(connectBus({ ...options, ca: other.caPem })).rejects.toThrow(unavailable);
+  const port = new URL(server.url).port;
+  await expect(connectBus({ ...options, urls: [`tls://127.0.0.2:${port}`] })).rejects.toThrow(unavailable);
+});
+
+test("while the bus is away 8 MiB are kept, and the next message is refused instead of memory", async () => {
+  await using own = await startBus();
+  const bus = await connectTo(own, "master");
+  const away = Promise.withResolvers<void>();
+  void (async () => {
+    for await (const status of bus.nats.status()) if (status.type === "disconnect") away.resolve();
+  })();
+  await own.stop("SIGKILL");
+  await away.promise;
+  const half = new Uint8Array(busClientSettings.reconnectBufferBytes / 2);
+  bus.publish("test.a", half);
+  bus.publish("test.a", half);
+  expect(() => bus.publish("test.a", new Uint8Array(1))).toThrow(unavailable);
+  await own.start();
+  await new Promise<void>((resolve) => bus.onReconnect(resolve));
+  bus.publish("test.a", new Uint8Array(1));
+  await bus.drain();
+});
+
+test("the bus CA is the explicit file, then BUS_CA_FILE, then bus-ca.crt, then the host's store", async () => {
+  const [first, second, third] = ["a", "b", "bus-ca.crt"].map((name) => join(server.dir, name));
+  for (const path of [first, second, third]) await Bun.write(path ?? "", `PEM of ${path}`);
+  const from = (explicit: string, env: string, authDir: string) =>
+    resolveBusCa({ explicit, env: env === "" ? {} : { BUS_CA_FILE: env }, authDir });
+  expect(from(first ?? "", second ?? "", server.dir)).toBe(`PEM of ${first}`);
+  expect(from("", second ?? "", server.dir)).toBe(`PEM of ${second}`);
+  expect(from("", "", server.dir)).toBe(`PEM of ${third}`);
+  expect(from("", "", "/nonexistent")).toBeUndefined();
+  expect(() => from("/nonexistent/ca.crt", "", server.dir)).toThrow("/nonexistent/ca.crt: no such file");
+});
