@@ -1,16 +1,17 @@
 import { group } from "./command.ts";
+import { runCommand } from "./job/run.ts";
 
 /** Every command of `svc`. A group's commands are loaded when it is named, so that each starts quickly. */
 export const tree = group({
   name: "svc",
   description: "Manage a fleet of peels.",
-  commands: async () => [
+  commands: () => [
     group({
       name: "enroll",
       description: "Decide who belongs to the fleet.",
       commands: async () => (await import("./enroll/commands.ts")).enrollCommands,
     }),
-    (await import("./job/run.ts")).runCommand,
+    runCommand,
     group({
       name: "ca",
       description: "Make and use the fleet's certificate authority, offline.",
