@@ -1,4 +1,4 @@
-import { toSvcError } from "../base/errors.ts";
+import { SvcError, toSvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket, Change } from "../bus/bucket.ts";
 import {
@@ -18,7 +18,11 @@ export interface Directory {
   readonly ready: Promise<void>;
   /** Resolves when everything that is stored now has been seen, so that a list follows every write. */
   caughtUp(): Promise<void>;
-  /** Summaries in this state (or all), newest first, after the given id; at most `limit`. */
+  /**
+   * Summaries in this state (or all), newest first, after the given id; at most `limit`.
+   *
+   * @throws SvcError `bad_request` when that id is not known
+   */
   list(query: { state: EnrollmentState | "all"; limit: number; after?: string }): EnrollmentSummary[];
   /** State of the enrollment that the index of this peel points at. */
   stateOf(peelId: string): EnrollmentState | undefined;
@@ -26,9 +30,20 @@ export interface Directory {
   countByState(): Record<EnrollmentState, number>;
   /** Peel ids of the fleet's members, in the encoded form: `issued` and `active`. */
   members(): string[];
+  /** Live records that no index points at: being written at this moment, or orphans. */
+  unindexed(): Unindexed[];
   /** Calls `run` with each new state of this enrollment; returns the way to stop. */
   subscribe(id: string, run: (state: EnrollmentState) => void): () => void;
   stop(): void;
+}
+
+/** A live record without an index. */
+export interface Unindexed {
+  id: string;
+  peelId: string;
+  revision: number;
+  /** Milliseconds since the Unix epoch. */
+  createdAt: number;
 }
 
 type Known = EnrollmentSummary & { revision: number };
@@ -38,20 +53,30 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
   const known = new Map<string, Known>();
   const index = new Map<string, string>();
   const subscribers = new Map<string, Set<(state: EnrollmentState) => void>>();
-  /** Ids in ascending order: they begin with the second they were made in. */
-  const order: string[] = [];
+  /** Ids by the time of their creation: an id alone only tells the second. */
+  const order: Known[] = [];
+  /** Ids of live records whose index was not seen yet; nearly always empty. */
+  const loose = new Set<string>();
+  const judge = (id: string | undefined) => {
+    const summary = id === undefined ? undefined : known.get(id);
+    if (summary === undefined) return;
+    if (counts(summary, index.get(summary.peel_id))) loose.delete(summary.id);
+    else loose.add(summary.id);
+  };
   const applyRecord = (change: Change) => {
     const before = known.get(change.key);
     if (before !== undefined && before.revision >= change.revision) return;
+    if (before !== undefined) order.splice(position(order, before), 1);
     if (change.value === undefined) {
       known.delete(change.key);
-      const at = position(order, change.key);
-      if (order[at] === change.key) order.splice(at, 1);
+      loose.delete(change.key);
       return;
     }
     const record: Enrollment = decodeRecord(change.value);
-    known.set(change.key, { ...summarize(record), revision: change.revision });
-    if (before === undefined) order.splice(position(order, change.key), 0, change.key);
+    const now = { ...summarize(record), revision: change.revision };
+    known.set(change.key, now);
+    order.splice(position(order, now), 0, now);
+    judge(record.id);
     if (before?.state !== record.state) {
       for (const run of subscribers.get(record.id) ?? []) run(record.state);
     }
@@ -61,27 +86,31 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
     try {
       const key = parseKey(change.key);
       if ("id" in key) return applyRecord(change);
+      const before = index.get(key.peelId);
       if (change.value === undefined) index.delete(key.peelId);
       else index.set(key.peelId, decodeIndex({ key: change.key, value: change.value }));
+      judge(before);
+      judge(index.get(key.peelId));
     } catch (cause) {
       log.error("a stored enrollment cannot be read", { key: change.key, error: toSvcError(cause) });
     }
   });
 
-  const visible = (id: string | undefined): Known | undefined => {
-    const summary = id === undefined ? undefined : known.get(id);
-    return summary !== undefined && counts(summary, index.get(summary.peel_id)) ? summary : undefined;
-  };
+  const visible = (summary: Known): boolean => counts(summary, index.get(summary.peel_id));
 
   return {
     ready: watch.ready,
     caughtUp: () => watch.caughtUp(),
     list({ state, limit, after }) {
       const found: EnrollmentSummary[] = [];
-      const from = after === undefined ? order.length : position(order, after);
-      for (let at = from - 1; at >= 0 && found.length < limit; at--) {
-        const summary = visible(order[at]);
-        if (summary === undefined || (state !== "all" && summary.state !== state)) continue;
+      const last = after === undefined ? undefined : known.get(after);
+      if (after !== undefined && last === undefined) {
+        throw new SvcError("bad_request", "cursor must come from the Link header of a page");
+      }
+      const from = last === undefined ? order.length : position(order, last);
+      for (const summary of backwards(order, from)) {
+        if (found.length >= limit) break;
+        if (!visible(summary) || (state !== "all" && summary.state !== state)) continue;
         const { revision: _, ...shown } = summary;
         found.push(shown);
       }
@@ -93,10 +122,7 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
         EnrollmentState,
         number
       >;
-      for (const id of order) {
-        const summary = visible(id);
-        if (summary !== undefined) found[summary.state]++;
-      }
+      for (const summary of order) if (visible(summary)) found[summary.state]++;
       return found;
     },
     members() {
@@ -106,6 +132,14 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
         if (state !== undefined && memberStates.has(state)) ids.push(peelId);
       }
       return ids.sort();
+    },
+    unindexed() {
+      return [...loose].flatMap((id) => {
+        const summary = known.get(id);
+        if (summary === undefined) return [];
+        const { peel_id: peelId, revision, created_at } = summary;
+        return [{ id, peelId, revision, createdAt: Date.parse(created_at) }];
+      });
     },
     subscribe(id, run) {
       const set = subscribers.get(id) ?? new Set();
@@ -119,14 +153,26 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
   };
 }
 
-/** Where `id` stands, or would stand, in an ascending list. */
-function position(order: readonly string[], id: string): number {
+function* backwards<T>(list: readonly T[], end: number): Generator<T> {
+  for (let at = end - 1; at >= 0; at--) {
+    const item = list[at];
+    if (item !== undefined) yield item;
+  }
+}
+
+/** Where `wanted` stands, or would stand, in a list in the order of creation. */
+function position(order: readonly Known[], wanted: Known): number {
   let low = 0;
   let high = order.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((order[middle] ?? "") < id) low = middle + 1;
+    const candidate = order[middle];
+    if (candidate !== undefined && isOlder(candidate, wanted)) low = middle + 1;
     else high = middle;
   }
   return low;
 }
+
+// Stored times are RFC 3339 in UTC with milliseconds: their text sorts as they do.
+const isOlder = (a: Known, b: Known): boolean =>
+  a.created_at < b.created_at || (a.created_at === b.created_at && a.id < b.id);

@@ -54,16 +54,17 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
     const current = found?.current?.record;
     if (current?.state === "pending") return pendingRepeat(deps, current, submission);
     if (current !== undefined && liveStates.has(current.state)) {
+      // Whoever asks has not proved to be that peel: neither the id nor the state is theirs to know.
       throw new SvcError(
         "conflict",
-        `the peel ${peelId} has an active enrollment (${current.id}, ${current.state}): revoke it first`,
+        "peel_id already has an active enrollment: an operator must revoke it first",
       );
     }
     const record = newRecord(deps, submission);
     const inserted = await insertEnrollment(deps.enrollments, record, found?.indexRevision);
     if (inserted !== undefined) return { record, created: true, keyMismatch: false };
   }
-  throw new SvcError("conflict", `the peel ${peelId} is being enrolled by others: try again`);
+  throw new SvcError("conflict", "peel_id is being enrolled by others: try again");
 }
 
 function verifyAttestation(submission: Submission, challenge: Uint8Array): void {

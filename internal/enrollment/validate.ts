@@ -88,8 +88,7 @@ function checkSignature(field: string, value: unknown): Uint8Array {
 
 function checkHostname(value: unknown): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  if (typeof value !== "string" || value.length > maxHostnameLength || /[\u0000-\u001f\u007f]/.test(value)) {
+  if (typeof value !== "string" || value.length > maxHostnameLength || /\p{Cc}|\p{Cf}|\p{Cs}/u.test(value)) {
     throw bad(`hostname must be a text of at most ${maxHostnameLength} printable characters`);
   }
   return value;

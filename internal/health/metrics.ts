@@ -6,6 +6,8 @@ export interface MasterMetrics {
   revocationSeconds(seconds: number): void;
   rateLimited(budget: string): void;
   keyMismatch(): void;
+  /** A status stream was opened; call what it returns, once, when it is closed. */
+  streamOpened(): () => void;
   /** The text of `/metrics`. */
   render(): Promise<string>;
 }
@@ -45,10 +47,19 @@ export function createMasterMetrics(enrollmentsByState: () => Record<string, num
     help: "Enrollments repeated with another public key while one was pending",
     registers,
   });
+  const streams = new Gauge({
+    name: "svc_enroll_streams",
+    help: "Open enrollment status streams",
+    registers,
+  });
   return {
     revocationSeconds: (seconds) => revocation.observe(seconds),
     rateLimited: (budget) => limited.inc({ budget }),
     keyMismatch: () => mismatches.inc(),
+    streamOpened() {
+      streams.inc();
+      return () => streams.dec();
+    },
     render: () => registry.metrics(),
   };
 }

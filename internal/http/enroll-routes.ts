@@ -22,6 +22,7 @@ export interface EnrollRouteDeps {
   deliver: DeliverDeps;
   /** Public keys that sign commands; a peel learns them with its credentials. */
   commandKeys: readonly string[];
+  metrics: { streamOpened(): () => void };
   clock: Clock;
 }
 
@@ -95,14 +96,18 @@ export function enrollRoutes(deps: EnrollRouteDeps): Route[] {
               if (isStreamTerminal(state)) sink.close();
             };
             // Subscribed first and read again after: a change between the two is not lost.
-            const stop = deps.directory.subscribe(record.id, show);
+            const closed = deps.metrics.streamOpened();
+            const unsubscribe = deps.directory.subscribe(record.id, show);
             show(record.state);
             loadEnrollment(deps.enrollments, record.id)
               .then((fresh) => show(fresh.record.state))
               .catch(() => {
                 // The subscription still tells.
               });
-            return stop;
+            return () => {
+              unsubscribe();
+              closed();
+            };
           },
         });
       },

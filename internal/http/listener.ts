@@ -5,13 +5,13 @@ import { newRequestId } from "../base/id.ts";
 import type { Log, LogFields } from "../base/log.ts";
 import { readJson } from "./body.ts";
 import { budgets, createLimiter } from "./limit.ts";
-import { type Call, json, type Route } from "./route.ts";
+import { type AuthRule, type Call, json, type Route } from "./route.ts";
 import { findOperator, type TokenEntry } from "./tokens.ts";
 
 /** Seconds without a byte after which a connection is cut: the specification's read and write timeout. */
 const idleTimeoutSeconds = 10;
-/** Above this Bun answers by itself, without our headers; below it we do. */
-const serverBodyCap = 65_536;
+/** Above this Bun answers by itself, without our headers. A body is read up to 4 KB and never kept beyond. */
+const serverBodyCap = Number.MAX_SAFE_INTEGER;
 const tls13 = 772;
 
 const commonHeaders: Record<string, string> = {
@@ -35,15 +35,25 @@ export interface ListenerOptions {
   log: Log;
 }
 
+/** A route that is really served, and who may call it. */
+export interface ServedRoute {
+  method: string;
+  path: string;
+  /** Absent for a route that was added without a rule. */
+  auth: AuthRule | undefined;
+}
+
 export interface Listener {
   /** The port it really listens on. */
   readonly port: number;
+  /** What the router knows, for a test that walks it. */
+  readonly routes: readonly ServedRoute[];
   stop(): Promise<void>;
 }
 
 /** Opens the HTTPS listener: TLS 1.3 only, each route behind its rate limit and its auth rule. */
 export function startListener(options: ListenerOptions): Listener {
-  const handle = createHandler(options);
+  const { handle, routes } = createHandler(options);
   const server = Bun.serve({
     hostname: options.host,
     port: options.port,
@@ -57,6 +67,7 @@ export function startListener(options: ListenerOptions): Listener {
     get port() {
       return server.port ?? options.port;
     },
+    routes,
     stop: () => server.stop(true),
   };
 }
@@ -64,7 +75,10 @@ export function startListener(options: ListenerOptions): Listener {
 /** The listener without its socket. */
 export function createHandler(
   options: Pick<ListenerOptions, "routes" | "tokens" | "metrics" | "clock" | "log">,
-): (request: Request, ip: string, keepOpen: () => void) => Promise<Response> {
+): {
+  handle(request: Request, ip: string, keepOpen: () => void): Promise<Response>;
+  routes: readonly ServedRoute[];
+} {
   const { clock, log, routes, tokens } = options;
   const limiters = {
     strict: createLimiter(budgets.strict, clock),
@@ -74,7 +88,7 @@ export function createHandler(
   const calls = new WeakMap<Request, Omit<Call, "params">>();
   // A hook only holds for the routes that come after it.
   const app = new Elysia().onError(({ error, code, request }) => {
-    if (code === "NOT_FOUND") return unknownRoute(request);
+    if (code === "NOT_FOUND") return unknownRoute(new URL(request.url).pathname);
     return failure(error, calls.get(request)?.log ?? log);
   });
   for (const route of routes) {
@@ -95,8 +109,7 @@ export function createHandler(
     route,
     pattern: new RegExp(`^${route.path.replace(/:[a-z]+/g, "[^/]+")}$`),
   }));
-  const unknownRoute = (request: Request): Response => {
-    const path = new URL(request.url).pathname;
+  const unknownRoute = (path: string): Response => {
     const allowed = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method);
     if (allowed.length === 0) return json(404, { error: "not found" });
     const allow = [...new Set(allowed.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))];
@@ -116,26 +129,20 @@ export function createHandler(
     patterns.find(({ pattern }) => pattern.test(path))?.route.budget ??
     (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
 
-  return async (original, ip, keepOpen) => {
+  const handle = async (original: Request, ip: string, keepOpen: () => void): Promise<Response> => {
     const started = clock.monotonic();
-    // The router finds the path by counting characters, which a short Host header misleads; give it a
-    // request whose authority we chose.
-    const url = new URL(original.url);
-    const target = `http://listener${url.pathname}${url.search}`;
+    const url = targetOf(original.url);
     const requestId = requestIdOf(original.headers.get("x-request-id")) ?? newRequestId();
     const requestLog = log.with({ request_id: requestId, method: original.method, path: url.pathname });
     const noted: LogFields = {};
-    let response: Response;
-    const budget = budgetOf(url.pathname);
-    if (!limiters[budget].allow(ip)) {
-      options.metrics.rateLimited(budget);
-      requestLog.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
-      response = json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
-    } else {
-      const request = new Request(target, {
-        method: original.method === "HEAD" ? "GET" : original.method,
+    const route = async (): Promise<Response> => {
+      const method = original.method === "HEAD" ? "GET" : original.method;
+      // Some methods cannot even be put into a Request, and no route has them.
+      if (method !== "GET" && method !== "POST") return unknownRoute(url.pathname);
+      const request = new Request(url.href, {
+        method,
         headers: original.headers,
-        body: original.body,
+        ...(method === "POST" ? { body: original.body } : {}),
         signal: original.signal,
       });
       calls.set(request, {
@@ -148,27 +155,48 @@ export function createHandler(
         note: (fields) => Object.assign(noted, fields),
         keepOpen,
       });
-      try {
-        response = await app.handle(request);
-      } catch (thrown) {
-        response = failure(thrown, requestLog);
-      }
+      return app.handle(request);
+    };
+    let response: Response;
+    const budget = budgetOf(url.pathname);
+    if (!limiters[budget].allow(ip)) {
+      options.metrics.rateLimited(budget);
+      requestLog.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
+      response = json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
+    } else {
+      response = await route().catch((thrown) => failure(thrown, requestLog));
     }
     if (original.method === "HEAD") response = await withoutBody(response);
     for (const [name, value] of Object.entries(commonHeaders)) {
       if (!response.headers.has(name)) response.headers.set(name, value);
     }
     response.headers.set("X-Request-ID", requestId);
+    // The rest of a body that is too long is not waited for.
+    if (response.status === 413) response.headers.set("Connection", "close");
     requestLog.info("http.request.complete", {
       status: response.status,
       duration_ms: Math.round((clock.monotonic() - started) * 1000) / 1000,
-      bytes_out: Number(response.headers.get("content-length") ?? 0),
+      bytes_out: original.method === "HEAD" ? 0 : Number(response.headers.get("content-length") ?? 0),
       remote_ip: ip,
       user_agent: original.headers.get("user-agent") ?? "",
       ...noted,
     });
     return response;
   };
+  const rules = new Map(routes.map((route) => [`${route.method} ${route.path}`, route.auth]));
+  return {
+    handle,
+    routes: app.routes.map(({ method, path }) => ({ method, path, auth: rules.get(`${method} ${path}`) })),
+  };
+}
+
+/**
+ * The path and query of a request under an authority of our own. Bun builds `url` from the Host header,
+ * which anybody may fill: one that is no host makes it unparsable, and a short one misleads the router,
+ * which finds the path by counting characters.
+ */
+function targetOf(url: string): URL {
+  return new URL(`http://listener/${url.replace(/^[a-z]+:\/\/[^/?#]*/i, "").replace(/^\//, "")}`);
 }
 
 function failure(thrown: unknown, log: Log): Response {

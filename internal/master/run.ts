@@ -11,6 +11,7 @@ import { watchFacts } from "../enrollment/activate.ts";
 import { createDirectory } from "../enrollment/directory.ts";
 import { createDisconnections } from "../enrollment/disconnections.ts";
 import { createEnforcer } from "../enrollment/enforce.ts";
+import { repairOrphans } from "../enrollment/repair.ts";
 import { createRevocations } from "../enrollment/revocations.ts";
 import type { Check } from "../health/check.ts";
 import { createMasterMetrics } from "../health/metrics.ts";
@@ -19,7 +20,7 @@ import { bootstrapRoutes } from "../http/bootstrap-routes.ts";
 import { enrollRoutes } from "../http/enroll-routes.ts";
 import { enrollmentRoutes } from "../http/enrollment-routes.ts";
 import { jobRoutes } from "../http/job-routes.ts";
-import { startListener } from "../http/listener.ts";
+import { type ServedRoute, startListener } from "../http/listener.ts";
 import { warnOfTokenFiles } from "../http/tokens.ts";
 import { encodePeelsAccount } from "../natsauth/peels-account.ts";
 import { loadEnrollCertificate } from "./certificate.ts";
@@ -35,8 +36,8 @@ export interface MasterOptions {
   random: Random;
   log: Log;
   signal: AbortSignal;
-  /** Called when the master serves, with the ports it really has. */
-  onReady?(ports: { enroll: number; health: number }): void;
+  /** Called when the master serves, with the ports it really has and the routes behind the first. */
+  onReady?(serving: { enroll: number; health: number; routes: readonly ServedRoute[] }): void;
 }
 
 /**
@@ -101,6 +102,8 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   stack.defer(() => directory.stop());
   await directory.ready;
   enrollmentsByState = () => directory.countByState();
+  const repairing = repairOrphans({ enrollments, directory, clock, log });
+  stack.defer(() => repairing.stop());
 
   const revocations = createRevocations({ bucket: storage.revocations, log });
   stack.defer(() => revocations.stop());
@@ -175,6 +178,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
         },
         deliver: { enrollments, account: keys.account, clock, random, log },
         commandKeys,
+        metrics,
         clock,
       }),
       ...bootstrapRoutes(document),
@@ -196,6 +200,6 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   stack.defer(() => heartbeat.stop());
 
   log.info("master ready", { enroll_port: listener.port, health_port: health.port });
-  options.onReady?.({ enroll: listener.port, health: health.port });
+  options.onReady?.({ enroll: listener.port, health: health.port, routes: listener.routes });
   await untilAborted(signal);
 }

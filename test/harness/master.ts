@@ -1,10 +1,11 @@
 import { join } from "node:path";
-import { systemClock } from "../../internal/base/clock.ts";
 import type { Clock } from "../../internal/base/clock.ts";
+import { systemClock } from "../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { loadMasterConfig } from "../../internal/config/load.ts";
-import { runMaster } from "../../internal/master/run.ts";
+import type { ServedRoute } from "../../internal/http/listener.ts";
+import { type MasterOptions, runMaster } from "../../internal/master/run.ts";
 import type { TestBus } from "./bus.ts";
 import { type LogRecord, recordingLog } from "./log.ts";
 
@@ -19,17 +20,24 @@ export interface TestMaster extends AsyncDisposable {
   /** PEM of the CA that verifies the listener. */
   readonly ca: string;
   readonly records: LogRecord[];
+  readonly routes: readonly ServedRoute[];
 }
 
 /** Starts a master; of its settings only those that name this fleet differ from the defaults. */
 export async function startMaster(
   bus: TestBus,
-  options: { clock?: Clock; flags?: readonly string[] } = {},
+  options: {
+    clock?: Clock;
+    flags?: readonly string[];
+    /** Operators and the files of their tokens, instead of the one that `testToken` is for. */
+    tokens?: readonly { username: string; token_file: string }[];
+  } = {},
 ): Promise<TestMaster> {
   const tokenFile = join(bus.dir, "token");
   writeFileAtomic(tokenFile, `${testToken}\n`, secretMode);
   const configFile = join(bus.dir, "master.yaml");
-  writeFileAtomic(configFile, `api: {tokens: [{username: tester, token_file: ${tokenFile}}]}\n`, secretMode);
+  const tokens = options.tokens ?? [{ username: "tester", token_file: tokenFile }];
+  writeFileAtomic(configFile, `api: {tokens: ${JSON.stringify(tokens)}}\n`, secretMode);
   const invocation = loadMasterConfig(
     [
       ...["--config", configFile, "--bus-url", bus.url, "--bus-ca", bus.caFile, "--auth-dir", bus.authDir],
@@ -40,7 +48,7 @@ export async function startMaster(
   if (invocation.kind !== "run") throw new Error("the test master's configuration does not run");
   const log = recordingLog();
   const stopping = new AbortController();
-  const ready = Promise.withResolvers<{ enroll: number; health: number }>();
+  const ready = Promise.withResolvers<Parameters<NonNullable<MasterOptions["onReady"]>>[0]>();
   const running = runMaster({
     config: invocation.values,
     env: {},
@@ -52,12 +60,13 @@ export async function startMaster(
     onReady: ready.resolve,
   });
   running.catch(ready.reject);
-  const ports = await ready.promise;
+  const serving = await ready.promise;
   return {
-    url: `https://localhost:${ports.enroll}`,
-    healthUrl: `http://127.0.0.1:${ports.health}`,
+    url: `https://localhost:${serving.enroll}`,
+    healthUrl: `http://127.0.0.1:${serving.health}`,
     ca: bus.caPem,
     records: log.records,
+    routes: serving.routes,
     async [Symbol.asyncDispose]() {
       stopping.abort(new Error("the test is over"));
       await running;
