@@ -57,13 +57,24 @@ export const assets = {
 
 export type AssetName = keyof typeof assets;
 
-/** The replication factor that `storage_replicas` means on a cluster of this size. */
-export function replicasFor(configured: number, clusterSize: number): { replicas: number; warning?: string } {
+/** How many replicas the storage is to have. */
+export interface Replication {
+  replicas: number;
+  /**
+   * Keep more replicas where there are more: a cluster of which a server is away for a moment is no
+   * reason to throw replicas away.
+   */
+  onlyRaise: boolean;
+}
+
+/** The replication that `storage_replicas` means on a cluster of this size; 0 is up to the cluster. */
+export function replicasFor(configured: number, clusterSize: number): Replication & { warning?: string } {
   const recommended = Math.min(3, clusterSize);
-  if (configured === 0) return { replicas: recommended };
-  if (configured >= recommended) return { replicas: configured };
+  if (configured === 0) return { replicas: recommended, onlyRaise: true };
+  if (configured >= recommended) return { replicas: configured, onlyRaise: false };
   return {
     replicas: configured,
+    onlyRaise: false,
     warning: `storage_replicas is ${configured}, below ${recommended} for a cluster of ${clusterSize}`,
   };
 }
@@ -76,14 +87,21 @@ export function replicasFor(configured: number, clusterSize: number): { replicas
  *
  * @throws SvcError `unavailable` when JetStream does not answer
  */
-export async function provision(bus: Bus, replicas: number, log: Log): Promise<void> {
+export async function provision(bus: Bus, replication: Replication, log: Log): Promise<void> {
   const manager = await bus.nats.jetstreamManager({ checkAPI: false });
-  for (const name of Object.keys(assets) as AssetName[]) await provisionAsset(manager, name, replicas, log);
+  for (const name of Object.keys(assets) as AssetName[]) {
+    await provisionAsset(manager, name, replication, log);
+  }
 }
 
 /** Creates one asset again, for the memory bucket that a restart of the bus took away. */
-export async function provisionOne(bus: Bus, name: AssetName, replicas: number, log: Log): Promise<void> {
-  await provisionAsset(await bus.nats.jetstreamManager({ checkAPI: false }), name, replicas, log);
+export async function provisionOne(
+  bus: Bus,
+  name: AssetName,
+  replication: Replication,
+  log: Log,
+): Promise<void> {
+  await provisionAsset(await bus.nats.jetstreamManager({ checkAPI: false }), name, replication, log);
 }
 
 /** The name of the stream behind an asset. */
@@ -94,7 +112,7 @@ export function streamName(name: AssetName): string {
 async function provisionAsset(
   manager: JetStreamManager,
   name: AssetName,
-  replicas: number,
+  { replicas, onlyRaise }: Replication,
   log: Log,
 ): Promise<void> {
   const wanted = streamConfig(name, replicas);
@@ -111,7 +129,8 @@ async function provisionAsset(
     }
     return;
   }
-  if (existing.num_replicas !== replicas) {
+  const enough = onlyRaise ? existing.num_replicas >= replicas : existing.num_replicas === replicas;
+  if (!enough) {
     try {
       await manager.streams.update(wanted.name, { ...existing, num_replicas: replicas });
       log.info("storage replicas changed", { asset: name, from: existing.num_replicas, to: replicas });

@@ -17,18 +17,22 @@ export interface ApplyDeps {
  * Applies an event to a stored record: load, decide, compare-and-swap; again from the start when
  * somebody else changed the record in between, so that the decision always fits what is stored.
  *
+ * @param before what must be done first with the changed record; done again for each attempt
  * @returns the saved record
  * @throws SvcError `not_found`, `invalid_transition`, `trust_mismatch`, or `conflict` when the record
  *   never held still
  */
-export async function applyEvent(deps: ApplyDeps, id: string, event: EnrollmentEvent): Promise<Enrollment> {
+export async function applyEvent(
+  deps: ApplyDeps,
+  id: string,
+  event: EnrollmentEvent,
+  before?: (changed: Enrollment) => Promise<void>,
+): Promise<Enrollment> {
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { record, revision } = await loadEnrollment(deps.enrollments, id);
-    const saved = await saveEnrollment(
-      deps.enrollments,
-      transition(record, event, deps.clock.now()),
-      revision,
-    );
+    const changed = transition(record, event, deps.clock.now());
+    await before?.(changed);
+    const saved = await saveEnrollment(deps.enrollments, changed, revision);
     if (saved !== undefined) return saved.record;
   }
   throw new SvcError("conflict", `the enrollment ${id} is being changed by others: try again`);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
+import { describeError, SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { decode, encode } from "../base/msgpack.ts";
 import type { Bucket } from "../bus/bucket.ts";
@@ -28,44 +28,68 @@ const stored = v.object({
   expires_at: instant,
 });
 
-/** The source of truth of what is revoked (decisions, "Revocation"), kept current by one watch. */
+/** How much the clock of a master may be ahead of the one that ends a JWT. */
+const clockSkewMs = 60 * 60 * 1000;
+
+/** Whether a JWT that ends at this time is certainly over, whatever the clocks of the fleet say. */
+export const isOver = (expiresAt: number, now: number): boolean => expiresAt + clockSkewMs <= now;
+
+/** The source of truth of what is revoked, kept current by one watch. */
 export interface Revocations {
-  /** Stores an entry; one that is there already stays as it is. */
+  /** Stores an entry; one that is there already stays as it is. The next `current` has it for sure. */
   add(entry: Revocation): Promise<void>;
-  /** Every entry that is stored now and has not expired, by bus public key. */
+  /** Every entry that is stored now and not over, by bus public key. */
   current(now: number): Promise<ReadonlyMap<string, Revocation>>;
-  /** Removes entries whose JWT has expired. */
+  /** Removes entries that are over. */
   prune(now: number): Promise<number>;
+  /** Calls `run` for each new entry that somebody else stored: another master, or an operator directly. */
+  onForeign(run: () => void): () => void;
   stop(): void;
 }
 
 export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log }): Revocations {
   const known = new Map<string, { entry: Revocation; revision: number }>();
-  const watch = bucket.watch(({ key, value, revision }) => {
-    if (value === undefined) {
-      known.delete(key);
-      return;
-    }
+  const onForeign = new Set<() => void>();
+  const keep = (key: string, value: Uint8Array, revision: number) => {
     try {
       known.set(key, { entry: decodeRevocation(key, value), revision });
     } catch (cause) {
       log.error("a stored revocation cannot be read", { key, error: describeError(cause) });
     }
+  };
+  const watch = bucket.watch(({ key, value, revision }) => {
+    if (value === undefined) {
+      known.delete(key);
+      return;
+    }
+    if (known.has(key)) return;
+    keep(key, value, revision);
+    for (const run of onForeign) run();
   });
   return {
-    add: (entry) => writeRevocation(bucket, entry),
+    async add(entry) {
+      await writeRevocation(bucket, entry);
+      // Not left to the watch: a claim made without this entry would let the peel back in.
+      const written = await bucket.get(entry.busPublicKey);
+      if (written === undefined) throw new SvcError("storage", "the revocation was stored and is gone again");
+      keep(written.key, written.value, written.revision);
+    },
     async current(now) {
       await watch.caughtUp();
       const live = new Map<string, Revocation>();
-      for (const [key, { entry }] of known) if (entry.expiresAt > now) live.set(key, entry);
+      for (const [key, { entry }] of known) if (!isOver(entry.expiresAt, now)) live.set(key, entry);
       return live;
     },
     async prune(now) {
       let pruned = 0;
       for (const [key, { entry, revision }] of known) {
-        if (entry.expiresAt <= now && (await bucket.remove(key, revision))) pruned++;
+        if (isOver(entry.expiresAt, now) && (await bucket.remove(key, revision))) pruned++;
       }
       return pruned;
+    },
+    onForeign(run) {
+      onForeign.add(run);
+      return () => onForeign.delete(run);
     },
     stop: () => watch.stop(),
   };

@@ -7,7 +7,6 @@ import type { Enforcer } from "./enforce.ts";
 import type { Enrollment } from "./record.ts";
 import type { Revocations } from "./revocations.ts";
 import { loadEnrollment } from "./store.ts";
-import { transition } from "./transition.ts";
 
 export interface RevokeDeps extends ApplyDeps {
   revocations: Pick<Revocations, "add">;
@@ -34,30 +33,24 @@ export interface RevokeRequest {
  *
  * @throws SvcError `not_found`, `invalid_transition`, `conflict`
  */
-export async function revokeRecord(deps: RevokeDeps, request: RevokeRequest): Promise<Enrollment> {
+export function revokeRecord(deps: RevokeDeps, request: RevokeRequest): Promise<Enrollment> {
   const event = {
     type: "revoke" as const,
     operator: request.operator,
     ...(request.reason === undefined ? {} : { reason: request.reason }),
   };
-  const { record } = await loadEnrollment(deps.enrollments, request.id);
-  const now = deps.clock.now();
-  transition(record, event, now);
-  await list(deps, record, now);
-  const revoked = await applyEvent(deps, request.id, event);
-  // Credentials may have been handed out between the two looks.
-  if (revoked.busPublicKey !== record.busPublicKey) await list(deps, revoked, now);
-  return revoked;
+  return applyEvent(deps, request.id, event, (revoked) => list(deps, revoked));
 }
 
-async function list(deps: RevokeDeps, record: Enrollment, revokedAt: number): Promise<void> {
-  if (record.busPublicKey === undefined || record.credsExpiresAt === undefined) return;
+async function list(deps: RevokeDeps, revoked: Enrollment): Promise<void> {
+  const { busPublicKey, credsExpiresAt } = revoked;
+  if (busPublicKey === undefined || credsExpiresAt === undefined) return;
   await deps.revocations.add({
-    busPublicKey: record.busPublicKey,
-    peelId: record.peelId,
-    enrollmentId: record.id,
-    revokedAt,
-    expiresAt: record.credsExpiresAt,
+    busPublicKey,
+    peelId: revoked.peelId,
+    enrollmentId: revoked.id,
+    revokedAt: revoked.revokedAt ?? revoked.updatedAt,
+    expiresAt: credsExpiresAt,
   });
 }
 

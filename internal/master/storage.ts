@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import { type AssetName, provision, provisionOne, replicasFor } from "../bus/assets.ts";
+import { type AssetName, provision, provisionOne, type Replication, replicasFor } from "../bus/assets.ts";
 import { type Bucket, openBucket } from "../bus/bucket.ts";
 import type { Bus } from "../bus/connect.ts";
 import type { SystemBus } from "../bus/system.ts";
@@ -32,12 +32,12 @@ export interface StorageOptions {
 /** Provisions and opens all storage, again and again until JetStream agrees: a cluster may still elect. */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { bus, log } = options;
-  const replicas = await provisionAll(options);
+  const replication = await provisionAll(options);
   const open = (name: AssetName) => openBucket(bus, name);
   return {
     enrollments: await open("enrollments"),
     challenges: await openBucket(bus, "enroll-challenges", () =>
-      provisionOne(bus, "enroll-challenges", replicas, log),
+      provisionOne(bus, "enroll-challenges", replication, log),
     ),
     revocations: await open("revocations"),
     facts: await open("facts"),
@@ -47,14 +47,14 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   };
 }
 
-async function provisionAll(options: StorageOptions): Promise<number> {
+async function provisionAll(options: StorageOptions): Promise<Replication> {
   const { bus, system, configuredReplicas, clock, log, signal } = options;
-  const { replicas, warning } = replicasFor(configuredReplicas, system.servers().jetstream);
+  const { warning, ...replication } = replicasFor(configuredReplicas, system.servers().jetstream);
   if (warning !== undefined) log.warn(warning);
   for (;;) {
     try {
-      await provision(bus, replicas, log);
-      return replicas;
+      await provision(bus, replication, log);
+      return replication;
     } catch (cause) {
       log.warn("storage is not ready", { error: describeError(cause), retry_in_ms: retryMs });
     }
