@@ -1,0 +1,56 @@
+import { systemClock } from "../../../internal/base/clock.ts";
+import { freshAddress } from "../../harness/client.ts";
+import { type Applicant, approveAs, createApplicant, pinOf } from "./applicant.ts";
+import { type Connection, openConnection, type Target } from "./connection.ts";
+import { answerCommands } from "./worker.ts";
+
+// The load generator, a process of its own: it drives enrollments through a master, or the same
+// requests through the floor.
+
+/** One batch of enrollments to drive. */
+export interface Batch {
+  target: Target;
+  token: string;
+  /** Enrollments in this batch. */
+  count: number;
+  /** Enrollments under way at once. */
+  concurrency: number;
+  /** Begins every peel id of the batch. */
+  prefix: string;
+}
+
+/** An operator's address has 120 requests at once; a new connection before they are used up. */
+const approvalsPerAddress = 100;
+
+/** Drives one batch. Keys are made before the time is taken. @returns wall milliseconds */
+async function drive({ target, token, count, concurrency, prefix }: Batch): Promise<{ wallMs: number }> {
+  const pin = pinOf(target.ca);
+  const applicants = Array.from({ length: count }, (_, at) => createApplicant(`${prefix}-${at}`, pin));
+  const started = systemClock.monotonic();
+  await Promise.all(
+    Array.from({ length: Math.min(concurrency, count) }, () => work(applicants, target, token)),
+  );
+  return { wallMs: systemClock.monotonic() - started };
+}
+
+/** Enrolls one applicant after the other until none is left. */
+async function work(applicants: Applicant[], target: Target, token: string): Promise<void> {
+  let operator: Connection | undefined;
+  let approvals = 0;
+  for (let applicant = applicants.pop(); applicant !== undefined; applicant = applicants.pop()) {
+    const connection = await openConnection(target, freshAddress());
+    const id = await applicant.submit(connection);
+    if (operator === undefined || approvals === approvalsPerAddress) {
+      operator?.close();
+      operator = await openConnection(target, freshAddress());
+      approvals = 0;
+    }
+    approvals++;
+    await approveAs(operator, token, id);
+    await applicant.download(connection, id);
+    connection.close();
+  }
+  operator?.close();
+}
+
+answerCommands(drive);

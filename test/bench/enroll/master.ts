@@ -1,0 +1,68 @@
+import { closeSync, openSync, readFileSync, watch } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../../internal/base/clock.ts";
+import { secretMode, writeFileAtomic } from "../../../internal/base/file.ts";
+import type { TestBus } from "../../harness/bus.ts";
+
+/** The compiled master in a process of its own. */
+export interface BenchMaster extends AsyncDisposable {
+  readonly pid: number;
+  readonly port: number;
+  readonly token: string;
+}
+
+const patienceMs = 20_000;
+
+/**
+ * Starts a master on this bus. Its log goes to a file, as under a service manager, not to this process.
+ *
+ * @param command how to run it, such as `["dist/svc-master"]`
+ */
+export async function startBenchMaster(bus: TestBus, command: readonly string[]): Promise<BenchMaster> {
+  const token = "bench-token-0123456789";
+  const tokenFile = join(bus.dir, "token");
+  const configFile = join(bus.dir, "master.yaml");
+  const logFile = join(bus.dir, "master.log");
+  writeFileAtomic(tokenFile, `${token}\n`, secretMode);
+  writeFileAtomic(configFile, `api: {tokens: [{username: bench, token_file: ${tokenFile}}]}\n`, secretMode);
+  const log = openSync(logFile, "a", 0o600);
+  const child = Bun.spawn(
+    [
+      ...[...command, "--config", configFile, "--bus-url", bus.url, "--bus-ca", bus.caFile],
+      ...["--auth-dir", bus.authDir, "--enroll-addr", "127.0.0.1:0", "--health-addr", "127.0.0.1:0"],
+    ],
+    { stdin: "ignore", stdout: log, stderr: log, env: { ...process.env, SVC_DATA_DIR: bus.dir } },
+  );
+  closeSync(log);
+  const stop = async () => {
+    child.kill();
+    await child.exited;
+  };
+  try {
+    const port = await portOf(logFile, child.exited);
+    return { pid: child.pid, port, token, [Symbol.asyncDispose]: stop };
+  } catch (thrown) {
+    await stop();
+    throw thrown;
+  }
+}
+
+/** Waits for the record that says where the master listens. */
+function portOf(logFile: string, exited: Promise<number>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const finish = (settle: () => void) => {
+      watcher.close();
+      late.cancel();
+      settle();
+    };
+    const fail = () => finish(() => reject(new Error(`no master: ${readFileSync(logFile, "utf8")}`)));
+    const look = () => {
+      const port = /"master ready","enroll_port":(\d+)/.exec(readFileSync(logFile, "utf8"))?.[1];
+      if (port !== undefined) finish(() => resolve(Number(port)));
+    };
+    const watcher = watch(logFile, look);
+    const late = systemClock.after(patienceMs, fail);
+    void exited.then(fail);
+    look();
+  });
+}
