@@ -1,0 +1,75 @@
+import { defaultText, flagOf, type Option, type OptionTable } from "./option.ts";
+
+const width = 100;
+
+type Row = readonly [left: string, right: string];
+
+const environment: readonly Row[] = [
+  ["SVC_DATA_DIR", "directory that takes the place of /data in every default (default /data)"],
+  ["BUS_CA_FILE", "CA file that verifies the bus server when bus_ca is empty"],
+];
+
+/** The help text of a daemon: every flag of its table, in groups, in at most 100 columns. */
+export function formatHelp(program: {
+  name: string;
+  summary: string;
+  options: OptionTable;
+  defaultFile: string;
+}): string {
+  const groups = new Map<string, Row[]>();
+  const fileOnly: Row[] = [];
+  for (const [key, declared] of Object.entries(program.options)) {
+    const flag = flagOf(key, declared);
+    if (flag === undefined) fileOnly.push([key, declared.doc]);
+    else groups.set(declared.group, [...(groups.get(declared.group) ?? []), flagRow(flag, declared)]);
+  }
+  const general: readonly Row[] = [
+    ["--config <path>", `YAML file to read (default ${program.defaultFile})`],
+    ["--print-config", "print every setting with its origin, and exit"],
+    ["--version", "print the version, and exit"],
+    ["-h, --help", "print this help, and exit"],
+  ];
+  const left = 2 + Math.max(...[general, ...groups.values()].flat().map(([flag]) => flag.length));
+  return `${[
+    `${program.name}: ${program.summary}`,
+    `Usage: ${program.name} [flags]`,
+    wrap(
+      "A setting is its default, or what the YAML file says, or the flag when one is passed. A list takes values separated by commas; an empty one clears the list of the file.",
+      width,
+    ).join("\n"),
+    section("General", general, left),
+    ...[...groups].map(([title, rows]) => section(title, rows, left)),
+    ...(fileOnly.length === 0 ? [] : [section("Only in the file", fileOnly, left)]),
+    section("Environment", environment, left),
+  ].join("\n\n")}\n`;
+}
+
+function flagRow(flag: string, declared: Option<unknown>): Row {
+  const { isSwitch, placeholder } = declared.type;
+  const shown = defaultText(declared);
+  const empty = ['""', "[]", "{}"].includes(shown);
+  const standard = empty ? "" : ` (default ${shown})`;
+  return [
+    isSwitch ? `--[no-]${flag}` : `--${flag} ${placeholder}`,
+    `${declared.doc}${standard}${declared.notYet ? " (no effect in this version)" : ""}`,
+  ];
+}
+
+function section(title: string, rows: readonly Row[], left: number): string {
+  const lines = rows.flatMap(([flag, doc]) =>
+    wrap(doc, width - left - 2).map((line, i) => `  ${(i === 0 ? flag : "").padEnd(left)}${line}`),
+  );
+  return [`${title}:`, ...lines].join("\n");
+}
+
+function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

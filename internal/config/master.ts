@@ -1,0 +1,43 @@
+import { masterOptions } from "./master-options.ts";
+import { operatorOptions } from "./operator-options.ts";
+import type { Values } from "./option.ts";
+import { pairProblem } from "./pair.ts";
+import type { ReadFile } from "./read-file.ts";
+import { type Env, type Loaded, loadConfig, type Refuse } from "./resolve.ts";
+
+export type MasterConfig = Values<typeof masterOptions>;
+
+/** What help and reference say about the master daemon. */
+export const masterProgram = {
+  name: "svc-master",
+  summary: "serves enrollment, the REST API and the bus services of a fleet",
+  options: masterOptions,
+  defaultFile: "/etc/svc/master.yaml",
+} as const;
+
+/**
+ * Reads the configuration of the master daemon. Its file may also hold the `master:` section of the
+ * `svc` tool, which is checked and left out.
+ *
+ * @param argv arguments without the program's name
+ * @throws SvcError `usage` or `bad_request`
+ */
+export function loadMasterConfig(
+  argv: readonly string[],
+  env: Env,
+  readFile?: ReadFile,
+): Loaded<MasterConfig> {
+  return loadConfig({
+    ...masterProgram,
+    argv,
+    env,
+    shared: operatorOptions,
+    validate: validateMaster,
+    readFile,
+  });
+}
+
+function validateMaster(values: MasterConfig, refuse: Refuse<typeof masterOptions>): void {
+  const problem = pairProblem(values, "bus_tls_cert", "bus_tls_key");
+  if (problem !== undefined) refuse(problem.key, problem.complaint);
+}

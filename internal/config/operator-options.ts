@@ -1,0 +1,51 @@
+import { type OptionTable, option } from "./option.ts";
+import { path } from "./scalar.ts";
+import { busUrls } from "./url.ts";
+
+const group = "Operator";
+
+/** Every key of the `svc` tool (specification, "Operator CLI configuration"); it has no flags for them. */
+export const operatorOptions = {
+  "master.urls": option({
+    group,
+    type: busUrls,
+    default: ["tls://localhost:4222"],
+    doc: "URLs of the message bus",
+    flag: null,
+  }),
+  "master.creds_file": option({
+    group,
+    type: path,
+    default: "",
+    doc: "bus credentials of the operator",
+    flag: null,
+  }),
+  "master.nkey_seed_file": option({
+    group,
+    type: path,
+    default: "",
+    doc: "bus NKey seed of the operator, instead of a credentials file",
+    flag: null,
+  }),
+  "master.tls_cert": option({
+    group,
+    type: path,
+    default: "",
+    doc: "client certificate for the bus, together with master.tls_key",
+    flag: null,
+  }),
+  "master.tls_key": option({
+    group,
+    type: path,
+    default: "",
+    doc: "private key of master.tls_cert",
+    flag: null,
+  }),
+  "master.tls_ca": option({
+    group,
+    type: path,
+    default: "",
+    doc: "CA file that verifies the bus server",
+    flag: null,
+  }),
+} satisfies OptionTable;

@@ -1,0 +1,39 @@
+import type { Values } from "./option.ts";
+import { pairProblem } from "./pair.ts";
+import { peelOptions } from "./peel-options.ts";
+import type { ReadFile } from "./read-file.ts";
+import { type Env, type Loaded, loadConfig, type Refuse } from "./resolve.ts";
+
+export type PeelConfig = Values<typeof peelOptions>;
+
+/** What help and reference say about the peel daemon. */
+export const peelProgram = {
+  name: "svc-peel",
+  summary: "runs on a managed host: enrolls it and executes its jobs",
+  options: peelOptions,
+  defaultFile: "/etc/svc/peel.yaml",
+} as const;
+
+/**
+ * Reads the configuration of the peel daemon.
+ *
+ * @param argv arguments without the program's name
+ * @throws SvcError `usage` or `bad_request`
+ */
+export function loadPeelConfig(argv: readonly string[], env: Env, readFile?: ReadFile): Loaded<PeelConfig> {
+  return loadConfig({
+    ...peelProgram,
+    argv,
+    env,
+    validate: validatePeel,
+    readFile,
+  });
+}
+
+function validatePeel(values: PeelConfig, refuse: Refuse<typeof peelOptions>): void {
+  const problem = pairProblem(values, "bus_tls_cert", "bus_tls_key");
+  if (problem !== undefined) refuse(problem.key, problem.complaint);
+  if (values.startup_sls_list.length > 0 && values.startup_states !== "sls") {
+    refuse("startup_sls_list", "only allowed with startup_states: sls");
+  }
+}
