@@ -1,0 +1,48 @@
+import type { Bucket, Change, Entry } from "../../internal/bus/bucket.ts";
+
+/** A bucket in memory with the rules of the real one: one revision counter, and writes by compare-and-swap. */
+export interface MemoryBucket extends Bucket {
+  /** Called before each write; what it throws is the write's failure, and nothing is stored. */
+  beforeWrite: (key: string) => void | Promise<void>;
+  readonly keys: string[];
+}
+
+export function memoryBucket(): MemoryBucket {
+  const stored = new Map<string, Entry>();
+  const watchers = new Set<(change: Change) => void>();
+  let last = 0;
+  const write = async (key: string, fits: () => boolean, value?: Uint8Array) => {
+    await bucket.beforeWrite(key);
+    if (!fits()) return undefined;
+    const revision = ++last;
+    if (value === undefined) stored.delete(key);
+    else stored.set(key, { key, value, revision, storedAt: 0 });
+    const change = { key, revision, storedAt: 0, ...(value === undefined ? {} : { value }) };
+    for (const tell of watchers) tell(change);
+    return revision;
+  };
+  const isAt = (key: string, revision: number) => () => stored.get(key)?.revision === revision;
+  const bucket: MemoryBucket = {
+    name: "memory",
+    beforeWrite: () => {},
+    get keys() {
+      return [...stored.keys()].sort();
+    },
+    get: async (key) => stored.get(key),
+    create: (key, value) => write(key, () => !stored.has(key), value),
+    update: (key, value, revision) => write(key, isAt(key, revision), value),
+    put: async (key, value) => (await write(key, () => true, value)) ?? 0,
+    remove: async (key, revision) => (await write(key, isAt(key, revision))) !== undefined,
+    entries: async () => [...stored.values()],
+    watch(onChange) {
+      for (const entry of [...stored.values()].sort((a, b) => a.revision - b.revision)) onChange(entry);
+      watchers.add(onChange);
+      return {
+        ready: Promise.resolve(),
+        caughtUp: () => Promise.resolve(),
+        stop: () => watchers.delete(onChange),
+      };
+    },
+  };
+  return bucket;
+}
