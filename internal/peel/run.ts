@@ -12,6 +12,7 @@ import {
 } from "../base/file.ts";
 import type { Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
+import { writing } from "../base/new-files.ts";
 import { parseDocument } from "../bootstrap/document.ts";
 import { clientCertificate } from "../bus/client-certificate.ts";
 import { connectBusForever, resolveBusCa } from "../bus/connect.ts";
@@ -57,7 +58,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   await using stack = new AsyncDisposableStack();
 
   const authDir = join(options.dataDir, "auth");
-  makeDirectory(authDir, 0o700);
+  writing(authDir, () => makeDirectory(authDir, 0o700));
   const peelId = resolvePeelId({ configured: config.id, hostname: options.hostname, authDir });
   const files = identityFiles(authDir, peelId);
   const busCa = resolveBusCa({ explicit: config.bus_ca, env, authDir });
@@ -140,8 +141,10 @@ async function enroll(
     signal: options.signal,
   });
   // The command keys first: with credentials on disk the enrollment counts as done.
-  writeFileAtomic(files.commandKeys, `${enrolled.commandKeys.join("\n")}\n`, publicMode);
-  writeFileAtomic(files.credentials, enrolled.credentials, secretMode);
+  writing(files.commandKeys, () =>
+    writeFileAtomic(files.commandKeys, `${enrolled.commandKeys.join("\n")}\n`, publicMode),
+  );
+  writing(files.credentials, () => writeFileAtomic(files.credentials, enrolled.credentials, secretMode));
   options.log.info("enrolled", { peel_id: displayPeelId(peelId), credentials: files.credentials });
 }
 
