@@ -76,7 +76,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
 
   const bus = await connectBusForever(
     {
-      urls: await busUrls(config.bus_url, masters, log),
+      urls: await busUrls(config, masters, log),
       name: `svc-peel ${displayPeelId(peelId)}`,
       identity: { credentials: readTextFile(files.credentials, "the bus credentials") },
       ...(busCa === undefined ? {} : { ca: busCa }),
@@ -99,9 +99,13 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   await untilAborted(signal);
 }
 
+function masterUrls(config: PeelConfig): readonly string[] {
+  return config.master_urls.length > 0 ? config.master_urls : [config.master_url].filter(Boolean);
+}
+
 function mastersOf(options: PeelOptions, files: IdentityFiles): MasterClient {
   const { config } = options;
-  const configured = config.master_urls.length > 0 ? config.master_urls : [config.master_url].filter(Boolean);
+  const configured = masterUrls(config);
   const hasCredentials = existsSync(files.credentials);
   const anchor = readTextIfPresent(files.anchor);
   return createMasterClient({
@@ -160,8 +164,10 @@ async function loadCommandKeys(files: IdentityFiles, masters: MasterClient): Pro
 }
 
 /** Where the bus is: the configured URL, else what the bootstrap document says, else the built-in name. */
-async function busUrls(configured: string, masters: MasterClient, log: Log): Promise<string[]> {
-  if (configured !== "") return [configured];
+async function busUrls(config: PeelConfig, masters: MasterClient, log: Log): Promise<string[]> {
+  if (config.bus_url !== "") return [config.bus_url];
+  // The guessed master is for enrolling alone.
+  if (masterUrls(config).length === 0) return [builtinBusUrl];
   const { body } = await masters.request("GET", "/api/v1/enroll/ca");
   const urls = (parseDocument(body)?.nats_urls ?? []).filter((url) => {
     try {
