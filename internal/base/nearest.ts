@@ -1,7 +1,7 @@
 import { closest, distance } from "fastest-levenshtein";
 
 /** The candidate somebody most likely meant by `word`, or `undefined` when none comes close. */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
+function nearest(word: string, candidates: readonly string[]): string | undefined {
   if (candidates.length === 0) return undefined;
   const best = closest(word, candidates);
   return distance(word, best) <= Math.max(2, Math.floor(word.length / 3)) ? best : undefined;

@@ -1,7 +1,7 @@
 import { SvcError } from "../base/errors.ts";
 
 /** Largest request body, bytes (specification, section "Limits"). */
-export const maxBodyBytes = 4096;
+const maxBodyBytes = 4096;
 
 /**
  * Reads a JSON body of at most 4 KB; stops reading as soon as it is longer.

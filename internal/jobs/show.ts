@@ -57,7 +57,7 @@ export async function showJob(deps: ShowDeps, jid: string): Promise<JobView> {
 }
 
 /** Puts a job and what is known of its targets together. */
-export function viewOf(job: Job, facts: ReadonlyMap<string, TargetFacts>, now: number): JobView {
+function viewOf(job: Job, facts: ReadonlyMap<string, TargetFacts>, now: number): JobView {
   const outcomes: Record<string, Outcome> = {};
   const counts: Partial<Record<Outcome, number>> = {};
   const returns: Record<string, JobReturn> = {};
