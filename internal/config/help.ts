@@ -47,11 +47,13 @@ export function formatHelp(program: {
 function flagRow(flag: string, declared: Option<unknown>): Row {
   const { isSwitch, placeholder } = declared.type;
   const shown = defaultText(declared);
-  const empty = ['""', "[]", "{}"].includes(shown);
-  const standard = empty ? "" : ` (default ${shown})`;
+  const notes = [
+    ...(['""', "[]", "{}"].includes(shown) ? [] : [`default ${shown}`]),
+    ...(declared.notYet ? ["no effect in this version"] : []),
+  ];
   return [
     isSwitch ? `--[no-]${flag}` : `--${flag} ${placeholder}`,
-    `${declared.doc}${standard}${declared.notYet ? " (no effect in this version)" : ""}`,
+    `${declared.doc}${notes.length === 0 ? "" : ` (${notes.join("; ")})`}`,
   ];
 }
 

@@ -42,7 +42,7 @@ function keyTable(table: OptionTable): string {
       `\`${key}\``,
       ...(hasFlags ? [flag === undefined ? "none" : `\`--${flag}\``] : []),
       cell(declared.type.name),
-      `\`${cell(defaultText(declared))}\``,
+      `\`${defaultText(declared).replaceAll("|", "\\|")}\``,
       cell(description),
     ];
   });

@@ -48,7 +48,7 @@ const pastedSecret = /-----BEGIN|^S[A-Z][A-Z2-7]{56}$|^ey[A-Za-z0-9_-]+\.|[\r\n\
 export const path: OptionType<string> = text({ name: "path", placeholder: "<path>", read: readPath });
 
 /** The path in a text. @throws Complaint when it cannot be one; the text is not repeated */
-export function readPath(value: string): string {
+function readPath(value: string): string {
   if (pastedSecret.test(value)) throw new Complaint("expected the path of a file, not what it holds");
   return value;
 }

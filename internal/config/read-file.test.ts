@@ -1,0 +1,24 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readConfigFile } from "./read-file.ts";
+
+test("reads UTF-8 text up to 1 MiB, and says what it refuses", () => {
+  const dir = mkdtempSync(join(tmpdir(), "svc-config-"));
+  try {
+    const path = join(dir, "c.yaml");
+    expect(readConfigFile(path)).toBeUndefined();
+    writeFileSync(path, "id: ä");
+    expect(readConfigFile(path)).toBe("id: ä");
+    writeFileSync(path, Uint8Array.of(0x61, 0xff));
+    expect(() => readConfigFile(path)).toThrow(`${path}: not UTF-8 text`);
+    writeFileSync(path, Buffer.alloc(1024 * 1024 + 1, "#"));
+    expect(() => readConfigFile(path)).toThrow(`${path}: larger than 1 MiB`);
+    expect(() => readConfigFile("/dev/zero")).toThrow("/dev/zero: larger than 1 MiB");
+    expect(() => readConfigFile(dir)).toThrow(`cannot read the configuration ${dir}: it is a directory`);
+    expect(() => readConfigFile(join(path, "x"))).toThrow("a part of the path is not a directory");
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});

@@ -1,0 +1,35 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { formatHelp } from "./help.ts";
+import { masterProgram } from "./master.ts";
+import { flagOf } from "./option.ts";
+import { peelProgram } from "./peel.ts";
+import { configurationReference } from "./reference.ts";
+
+const page = new URL("../../docs/configuration.md", import.meta.url);
+const update = "SVC_UPDATE_DOCS=1 bun test internal/config/reference.test.ts";
+
+test("docs/configuration.md is what the option tables say", () => {
+  const text = configurationReference();
+  if (process.env.SVC_UPDATE_DOCS === "1") writeFileSync(page, text);
+  if (readFileSync(page, "utf8") !== text) {
+    throw new Error(`docs/configuration.md is out of date: write it again with ${update}`);
+  }
+});
+
+describe.each([masterProgram, peelProgram])("the help of $name", (program) => {
+  const text = formatHelp(program);
+
+  test("fits 100 columns", () => {
+    expect(text.split("\n").filter((line) => line.length > 100 || line.endsWith(" "))).toEqual([]);
+  });
+
+  test("names every flag and every default once", () => {
+    for (const [key, declared] of Object.entries(program.options)) {
+      const flag = flagOf(key, declared);
+      const shown = flag === undefined ? key : `${declared.type.isSwitch ? "--[no-]" : "--"}${flag} `;
+      expect(text.split(`\n  ${shown}`)).toHaveLength(2);
+    }
+    expect(text).toContain(`default ${program.defaultFile}`);
+  });
+});
