@@ -74,8 +74,14 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
     name,
     get: (key) =>
       attempt(async () => {
-        const entry = await kv.get(key);
-        return entry === null || entry.operation !== "PUT" ? undefined : toEntry(entry);
+        try {
+          const entry = await kv.get(key);
+          return entry === null || entry.operation !== "PUT" ? undefined : toEntry(entry);
+        } catch (cause) {
+          // A bucket that is allowed to vanish took its keys with it.
+          if (recreate !== undefined && isMissingStream(cause)) return undefined;
+          throw cause;
+        }
       }),
     create: (key, value) =>
       swap(async () => {
@@ -195,9 +201,13 @@ function isWrongRevision(thrown: unknown): boolean {
   return thrown instanceof NatsError && thrown.api_error?.err_code === wrongLastSequence;
 }
 
-/** Whether nobody answers for the bucket's subjects: its stream is not there. */
+/** Error code of JetStream for a stream that does not exist. */
+const streamNotFound = 10059;
+
+/** Whether the bucket's stream is not there: nobody answers for its subjects, or the server says so. */
 function isMissingStream(thrown: unknown): boolean {
-  return thrown instanceof NatsError && thrown.code === ErrorCode.NoResponders;
+  if (!(thrown instanceof NatsError)) return false;
+  return thrown.code === ErrorCode.NoResponders || thrown.api_error?.err_code === streamNotFound;
 }
 
 function storageError(bucket: string, cause: unknown): SvcError {
