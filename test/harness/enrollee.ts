@@ -268,15 +268,26 @@ export async function openStream(door: Door, id: string): Promise<Wire> {
   return wire;
 }
 
-const patienceMs = 10_000;
+const patienceMs = 20_000;
 
-/** Reads one number of a master's metrics until it is this one; its scrapes are the pace. */
-export async function metricBecomes(healthUrl: string, name: string, wanted: number): Promise<void> {
+/** Asks a master's health listener until the answer is the wanted one; the answers are the pace. */
+async function askUntil(url: string, found: (status: number, text: string) => boolean): Promise<void> {
   const deadline = systemClock.monotonic() + patienceMs;
   for (;;) {
-    const text = await (await fetch(`${healthUrl}/metrics`)).text();
-    const value = Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
-    if (value === wanted) return;
-    if (systemClock.monotonic() > deadline) throw new Error(`${name} is ${value}, not ${wanted}`);
+    const response = await fetch(url);
+    const text = await response.text();
+    if (found(response.status, text)) return;
+    if (systemClock.monotonic() > deadline) throw new Error(`${url} went on answering ${text}`);
   }
+}
+
+/** Resolves when this number of a master's metrics is this one. */
+export function metricBecomes(healthUrl: string, name: string, wanted: number): Promise<void> {
+  const line = new RegExp(`^${name} (\\S+)$`, "m");
+  return askUntil(`${healthUrl}/metrics`, (_, text) => Number(line.exec(text)?.[1]) === wanted);
+}
+
+/** Resolves when `/readyz` answers with this status. */
+export function readinessBecomes(healthUrl: string, wanted: 200 | 503): Promise<void> {
+  return askUntil(`${healthUrl}/readyz`, (status) => status === wanted);
 }
