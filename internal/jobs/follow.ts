@@ -1,5 +1,5 @@
 import { sleep } from "../base/clock.ts";
-import { returnSubject } from "../bus/subjects.ts";
+import { parseJobSubject, returnSubject } from "../bus/subjects.ts";
 import { type JobView, type ShowDeps, showJob } from "./show.ts";
 
 /** How long after the deadline a return that was on its way is still waited for. */
@@ -28,7 +28,9 @@ export async function followJob(
   // Subscribed first and read after: a return between the two is seen twice, never missed.
   const subscription = deps.bus.nats.subscribe(returnSubject(jid, "*"), {
     callback: (error, message) => {
-      if (error === null) note(message.subject.split(".").at(-1) ?? "");
+      // An answer that a peel directed here arrives too, but not under the subject of a return.
+      const peel = error === null ? parseJobSubject(message.subject)?.peel : undefined;
+      if (peel !== undefined) note(peel);
     },
   });
   const done = new AbortController();

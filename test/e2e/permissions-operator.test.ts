@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { systemRandom } from "../../internal/base/id.ts";
+import { openBucket } from "../../internal/bus/bucket.ts";
+import { type Bus, connectBus } from "../../internal/bus/connect.ts";
+import { runCli } from "../../internal/cli/run.ts";
+import { startWorker } from "../../internal/peel/worker.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { startMaster, type TestMaster } from "../harness/master.ts";
+import { connectPeel, enrollPeel, observedLog, refusals, submitPeel } from "../harness/peel-connection.ts";
+
+// What admin.creds is for, each through the command that needs it, and what it is not for.
+
+let bus: TestBus;
+let master: TestMaster;
+let masters: Bus;
+let operator: Bus;
+const log = observedLog();
+const timeout = 2_000;
+
+beforeAll(async () => {
+  bus = await startBus();
+  master = await startMaster(bus);
+  masters = await connectTo(bus, "master");
+  operator = await connectBus({
+    urls: [bus.url],
+    name: "test-operator",
+    identity: { credentials: await Bun.file(join(bus.authDir, "admin.creds")).text() },
+    ca: bus.caPem,
+    clock: systemClock,
+    log,
+  });
+  writeFileAtomic(
+    join(bus.dir, "svc.yaml"),
+    `master: {urls: ["${bus.url}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}}\n`,
+    secretMode,
+  );
+}, 20_000);
+afterAll(async () => {
+  await operator?.nats.close();
+  await masters?.nats.close();
+  await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+/** Runs `svc` with admin.creds. */
+async function svc(...argv: string[]) {
+  const written = { stdout: "", stderr: "" };
+  const capture = (name: "stdout" | "stderr") => ({
+    write(text: string) {
+      written[name] += text;
+    },
+  });
+  const exit = await runCli({
+    argv: ["--config", join(bus.dir, "svc.yaml"), ...argv],
+    env: {},
+    hostname: "operator-host",
+    stdout: capture("stdout"),
+    stderr: capture("stderr"),
+    clock: systemClock,
+    random: systemRandom,
+  });
+  return { exit, ...written };
+}
+
+const stateOf = async (enrollmentId: string) =>
+  JSON.parse((await svc("enroll", "show", enrollmentId, "--output", "json")).stdout).state as string;
+
+describe("admin.creds are enough for", () => {
+  test("svc enroll list and show", async () => {
+    const { enrollmentId } = await submitPeel(master, "listed");
+    const listed = await svc("enroll", "list");
+    expect([listed.exit, listed.stdout]).toEqual([0, expect.stringContaining(enrollmentId)]);
+    const shown = await svc("enroll", "show", enrollmentId);
+    expect([shown.exit, shown.stdout]).toEqual([0, expect.stringContaining("listed")]);
+  });
+
+  test.each([[[]], [["--direct-kv"]]])("svc enroll approve, reject and revoke %p", async (direct) => {
+    const name = direct.length === 0 ? "asked" : "direct";
+    const [first, second] = [await submitPeel(master, `${name}-1`), await submitPeel(master, `${name}-2`)];
+    expect(await svc("enroll", "approve", first.enrollmentId, ...direct)).toMatchObject({ exit: 0 });
+    expect(await svc("enroll", "reject", second.enrollmentId, "--reason", "no", ...direct)).toMatchObject({
+      exit: 0,
+    });
+    expect(await svc("enroll", "revoke", first.enrollmentId, ...direct)).toMatchObject({ exit: 0 });
+    const issued = await enrollPeel(master, `${name}-3`);
+    expect(await svc("enroll", "revoke", issued.enrollmentId, ...direct)).toMatchObject({ exit: 0 });
+    const ids = [first.enrollmentId, second.enrollmentId, issued.enrollmentId];
+    expect(await Promise.all(ids.map(stateOf))).toEqual(["revoked", "rejected", "revoked"]);
+  });
+
+  test("svc run, and following the job to its end", async () => {
+    const peel = await enrollPeel(master, "worker-1");
+    await using connection = await connectPeel(bus, peel);
+    const stopping = new AbortController();
+    startWorker({
+      bus: connection.bus,
+      peelId: peel.peelId,
+      commandKeys: peel.commandKeys,
+      clock: systemClock,
+      log: observedLog(),
+      signal: stopping.signal,
+    });
+    await connection.nats.flush();
+    const ran = await svc("run", "worker-1", "test.ping", "--output", "json");
+    expect(ran).toMatchObject({ exit: 0 });
+    expect(JSON.parse(ran.stdout)).toMatchObject({ status: "completed", outcomes: { "worker-1": "ok" } });
+    stopping.abort();
+  });
+
+  test.each(["svc.job.job-1.cancel", "svc.target.resolve", "svc.reactor.test"])(
+    "asking the masters on %s",
+    async (subject) => {
+      const serving = masters.nats.subscribe(subject, { callback: (_, message) => message.respond("done") });
+      await masters.nats.flush();
+      expect((await operator.nats.request(subject, "", { timeout })).data.length).toBeGreaterThan(0);
+      serving.unsubscribe();
+    },
+  );
+});
+
+describe("admin.creds may not publish", () => {
+  test.each([
+    "$KV.secrets._cluster_info",
+    "$KV.settings.worker-1",
+    "$KV.leases.publisher",
+    "$KV.jobs.job-1",
+    "$KV.facts.worker-1",
+    "$KV.peel-heartbeat.worker-1",
+    "$KV.master-heartbeat.m",
+    "$KV.enroll-challenges.chl-1",
+    "$KV.rollouts.r",
+    "$O.states.M.x",
+    "svc.job.job-1.dispatch.worker-1",
+    "svc.job.job-1.stop.worker-1",
+    "svc.job.job-1.return.worker-1",
+    "svc.job.job-1.ack.worker-1",
+    "svc.peel.worker-1.hint",
+    "svc.peel.worker-1.hello",
+    "svc.event.worker-1.x",
+    "svc.admin.enroll",
+    "svc.admin.other",
+    "$JS.API.STREAM.CREATE.KV_x",
+    "$JS.API.STREAM.UPDATE.KV_enrollments",
+    "$JS.API.STREAM.DELETE.KV_enrollments",
+    "$JS.API.STREAM.PURGE.KV_enrollments",
+    "$JS.API.STREAM.MSG.DELETE.KV_revocations",
+    "$JS.API.STREAM.MSG.GET.KV_secrets",
+    "$JS.API.STREAM.MSG.GET.KV_settings",
+    "$JS.API.DIRECT.GET.KV_settings.$KV.settings.worker-1",
+    "$JS.API.CONSUMER.CREATE.KV_secrets",
+    "$JS.API.CONSUMER.CREATE.KV_settings.c.$KV.settings.worker-1",
+    "$JS.API.CONSUMER.DURABLE.CREATE.KV_enrollments.d",
+    "$JS.API.STREAM.RESTORE.KV_enrollments",
+    "$JS.API.STREAM.SNAPSHOT.KV_settings",
+    "$JS.API.ACCOUNT.PURGE.x",
+    "$SYS.REQ.CLAIMS.UPDATE",
+    "$SYS.REQ.SERVER.PING",
+  ])("%s", async (subject) => {
+    expect(await refusals(operator, log.records, () => operator.nats.publish(subject, "x"))).toEqual([
+      subject,
+    ]);
+  });
+});
+
+describe("admin.creds may not subscribe to", () => {
+  test.each([
+    "$KV.>",
+    "$KV.settings.>",
+    "$KV.secrets.>",
+    "$KV.secrets._cluster_info",
+    "svc.peel.>",
+    "svc.admin.>",
+    "svc.event.>",
+    "svc.>",
+    ">",
+    "$JS.>",
+    "$SYS.>",
+    "_R_.>",
+  ])("%s", async (subject) => {
+    expect(
+      await refusals(operator, log.records, () => operator.nats.subscribe(subject, { callback() {} })),
+    ).toEqual([subject]);
+  });
+});
+
+test("admin.creds may not read settings and secrets", async () => {
+  for (const [name, key] of [
+    ["settings", "worker-1"],
+    ["secrets", "_cluster_info"],
+  ] as const) {
+    const bucket = await openBucket(operator, name);
+    await expect(bucket.get(key)).rejects.toMatchObject({ kind: "storage" });
+  }
+});

@@ -1,0 +1,168 @@
+import { systemClock } from "../../internal/base/clock.ts";
+import { systemRandom } from "../../internal/base/id.ts";
+import { type Bus, connectBus } from "../../internal/bus/connect.ts";
+import { peelInboxPrefix } from "../../internal/bus/subjects.ts";
+import { deriveCurveKey } from "../../internal/identity/curve.ts";
+import { newKeyPair } from "../../internal/identity/nkey.ts";
+import { freshAddress, type Reply, send } from "./client.ts";
+import { type LogRecord, recordingLog } from "./log.ts";
+import { type TestMaster, testToken } from "./master.ts";
+
+/** A peel that enrolled through the listener; tests connect as it, without its program. */
+export interface EnrolledPeel {
+  /** Encoded peel id. */
+  peelId: string;
+  enrollmentId: string;
+  /** Text of its `.creds` file. */
+  credentials: string;
+  commandKeys: string[];
+}
+
+type Door = Pick<TestMaster, "url" | "ca">;
+
+/** Enrolls a peel and leaves it pending. */
+export async function submitPeel(master: Door, peelId: string) {
+  const from = freshAddress();
+  const key = newKeyPair("user", systemRandom);
+  const curve = deriveCurveKey(key).publicKey;
+  const query = new URLSearchParams({ peel_id: peelId, public_key: key.publicKey });
+  const nonce = expectStatus(
+    200,
+    await send(master.url, master.ca, { path: `/api/v1/enroll/nonce?${query}`, from }),
+  );
+  const signature = key.sign(
+    Buffer.concat([Buffer.from(String(nonce.challenge), "base64"), Buffer.from(curve)]),
+  );
+  const body = JSON.stringify({
+    peel_id: peelId,
+    public_key: key.publicKey,
+    curve_public_key: curve,
+    challenge_id: nonce.challenge_id,
+    signature: Buffer.from(signature).toString("base64"),
+  });
+  const headers = { "content-type": "application/json" };
+  const made = expectStatus(
+    201,
+    await send(master.url, master.ca, { method: "POST", path: "/api/v1/enroll", headers, body, from }),
+  );
+  return { peelId, enrollmentId: String(made.id), key };
+}
+
+/** Sends an operator's request about an enrollment. */
+export function operate(
+  master: Door,
+  enrollmentId: string,
+  action: "approve" | "reject" | "revoke",
+  body: Record<string, unknown> = {},
+): Promise<Reply> {
+  return send(master.url, master.ca, {
+    method: "POST",
+    path: `/api/v1/enrollments/${enrollmentId}/${action}`,
+    headers: { authorization: `Bearer ${testToken}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+    from: freshAddress(),
+  });
+}
+
+/** Enrolls a peel, approves it, and fetches its credentials: its record is `issued` then. */
+export async function enrollPeel(master: Door, peelId: string): Promise<EnrolledPeel> {
+  const { enrollmentId, key } = await submitPeel(master, peelId);
+  expectStatus(200, await operate(master, enrollmentId, "approve"));
+  const signature = Buffer.from(key.sign(Buffer.from(enrollmentId))).toString("base64url");
+  const fetched = expectStatus(
+    200,
+    await send(master.url, master.ca, {
+      path: `/api/v1/enroll/${enrollmentId}/creds`,
+      headers: { authorization: `Nkey ${key.publicKey}:${signature}` },
+      from: freshAddress(),
+    }),
+  );
+  return {
+    peelId,
+    enrollmentId,
+    credentials: Buffer.from(String(fetched.creds_data), "base64").toString("utf8"),
+    commandKeys: fetched.command_keys as string[],
+  };
+}
+
+/** A connection of a peel to the bus, with what its client logged. */
+export interface PeelConnection extends AsyncDisposable {
+  bus: Bus;
+  nats: Bus["nats"];
+  records: LogRecord[];
+  /** Resolves as soon as its client logged this. */
+  logged(event: string, match?: (fields: Record<string, unknown>) => boolean): Promise<LogRecord>;
+}
+
+/** Connects with a peel's credentials and inbox prefix, as its program does. */
+export async function connectPeel(
+  at: { url: string; caPem: string },
+  peel: Pick<EnrolledPeel, "peelId" | "credentials">,
+): Promise<PeelConnection> {
+  const log = observedLog();
+  const bus = await connectBus({
+    urls: [at.url],
+    name: `test-peel ${peel.peelId}`,
+    identity: { credentials: peel.credentials },
+    ca: at.caPem,
+    inboxPrefix: peelInboxPrefix(peel.peelId),
+    clock: systemClock,
+    log,
+  });
+  return {
+    bus,
+    nats: bus.nats,
+    records: log.records,
+    logged: log.logged,
+    [Symbol.asyncDispose]: () => bus.nats.close(),
+  };
+}
+
+/**
+ * The subjects that the bus refuses a connection while it does something. A refusal comes before the
+ * answer to a flush; the second flush is for the client, which tells of refusals a moment later.
+ */
+export async function refusals(
+  { nats }: Pick<Bus, "nats">,
+  records: readonly LogRecord[],
+  act: () => unknown,
+): Promise<unknown[]> {
+  const from = records.length;
+  act();
+  await nats.flush();
+  await nats.flush();
+  return records
+    .slice(from)
+    .filter(({ event, fields }) => event === "bus error" && fields.code === "PERMISSIONS_VIOLATION")
+    .map(({ fields }) => fields.permission);
+}
+
+/** A log that also lets a test wait for a record. */
+export function observedLog() {
+  const waiting = new Set<() => void>();
+  const records: LogRecord[] = [];
+  records.push = (...added) => {
+    const length = Array.prototype.push.apply(records, added);
+    for (const look of waiting) look();
+    return length;
+  };
+  const logged = (event: string, match: (fields: Record<string, unknown>) => boolean = () => true) =>
+    new Promise<LogRecord>((resolve) => {
+      const look = () => {
+        const found = records.find((record) => record.event === event && match(record.fields));
+        if (found === undefined) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      look();
+    });
+  return { ...recordingLog(records), logged };
+}
+
+function expectStatus(status: number, reply: Reply): Record<string, unknown> {
+  if (reply.status !== status) {
+    throw new Error(`the listener answered ${reply.status} instead of ${status}: ${reply.text}`);
+  }
+  return reply.json as Record<string, unknown>;
+}
