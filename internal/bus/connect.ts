@@ -86,6 +86,8 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       maxReconnectAttempts: -1,
       reconnectTimeWait: busClientSettings.reconnectWaitMs,
       ignoreAuthErrorAbort: true,
+      // nats.js would record a stack trace for every request, failing or not.
+      noAsyncTraces: true,
       ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
     });
   } catch (cause) {
