@@ -28,7 +28,8 @@ export const indexKey = (peelId: string): string => `${indexPrefix}${peelId}`;
 export async function loadEnrollment(enrollments: Bucket, id: string): Promise<Versioned> {
   const found = isId("enr", id) ? await readRecord(enrollments, id) : undefined;
   if (found === undefined) throw new SvcError("not_found", "no enrollment with this id");
-  if (liveStates.has(found.record.state)) {
+  // Only a pending one may be nobody's: what was decided counted then, and the index stays until it ends.
+  if (found.record.state === "pending") {
     const index = await readIndex(enrollments, found.record.peelId);
     if (index?.id !== id) throw new SvcError("not_found", "no enrollment with this id");
   }
