@@ -25,11 +25,18 @@ export async function readJson(request: Request, required: boolean): Promise<unk
 
 async function readBounded(request: Request): Promise<Uint8Array> {
   const tooLarge = () => new SvcError("too_large", `the body may have at most ${maxBodyBytes} bytes`);
-  if (Number(request.headers.get("content-length") ?? 0) > maxBodyBytes) throw tooLarge();
+  const announced = request.headers.get("content-length");
+  if (Number(announced ?? 0) > maxBodyBytes) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let length = 0;
   if (request.body === null) return new Uint8Array();
   try {
+    if (announced !== null) {
+      // Such a body ends where it said it would; reading it at once is several times cheaper.
+      const bytes = await request.bytes();
+      if (bytes.length > maxBodyBytes) throw tooLarge();
+      return bytes;
+    }
     for await (const chunk of request.body as ReadableStream<Uint8Array>) {
       length += chunk.length;
       if (length > maxBodyBytes) throw tooLarge();

@@ -139,12 +139,7 @@ export function createHandler(
       const method = original.method === "HEAD" ? "GET" : original.method;
       // Some methods cannot even be put into a Request, and no route has them.
       if (method !== "GET" && method !== "POST") return unknownRoute(url.pathname);
-      const request = new Request(url.href, {
-        method,
-        headers: original.headers,
-        ...(method === "POST" ? { body: original.body } : {}),
-        signal: original.signal,
-      });
+      const request = routable(original, method, url);
       calls.set(request, {
         query: url.searchParams,
         headers: original.headers,
@@ -204,6 +199,21 @@ function failure(thrown: unknown, log: Log): Response {
   const meaning = meaningOf(error.kind);
   if (meaning.http >= 500) log.error("request failed", { error: describeError(thrown) });
   return json(meaning.http, { error: error.message });
+}
+
+/** A URL whose authority does not mislead the router, and its path: the router looks for it from the 12th character on. */
+const plainUrl = /^https?:\/\/[A-Za-z0-9.:-]{4,}(\/.*)$/;
+
+/** The request itself when the router finds the path of `target` in it, else a copy that says so. */
+function routable(original: Request, method: "GET" | "POST", target: URL): Request {
+  const path = plainUrl.exec(original.url)?.[1];
+  if (original.method === method && path === `${target.pathname}${target.search}`) return original;
+  return new Request(target.href, {
+    method,
+    headers: original.headers,
+    ...(method === "POST" ? { body: original.body } : {}),
+    signal: original.signal,
+  });
 }
 
 async function withoutBody(response: Response): Promise<Response> {
