@@ -81,7 +81,7 @@ export function enrollRoutes(deps: EnrollRouteDeps): Route[] {
       async handle({ params, signal, note, keepOpen }) {
         const { record } = await loadEnrollment(deps.enrollments, params.id ?? "");
         note({ enrollment_id: record.id });
-        keepOpen();
+        const limitIdling = keepOpen();
         return eventStream({
           clock: deps.clock,
           signal,
@@ -107,6 +107,7 @@ export function enrollRoutes(deps: EnrollRouteDeps): Route[] {
             return () => {
               unsubscribe();
               closed();
+              limitIdling();
             };
           },
         });

@@ -61,7 +61,10 @@ export function startListener(options: ListenerOptions): Listener {
     idleTimeout: idleTimeoutSeconds,
     maxRequestBodySize: serverBodyCap,
     fetch: (request, bun) =>
-      handle(request, normalizeIp(bun.requestIP(request)?.address ?? ""), () => bun.timeout(request, 0)),
+      handle(request, normalizeIp(bun.requestIP(request)?.address ?? ""), () => {
+        bun.timeout(request, 0);
+        return () => bun.timeout(request, idleTimeoutSeconds);
+      }),
   });
   return {
     get port() {
@@ -76,7 +79,7 @@ export function startListener(options: ListenerOptions): Listener {
 export function createHandler(
   options: Pick<ListenerOptions, "routes" | "tokens" | "metrics" | "clock" | "log">,
 ): {
-  handle(request: Request, ip: string, keepOpen: () => void): Promise<Response>;
+  handle(request: Request, ip: string, keepOpen: Call["keepOpen"]): Promise<Response>;
   routes: readonly ServedRoute[];
 } {
   const { clock, log, routes, tokens } = options;
@@ -129,7 +132,7 @@ export function createHandler(
     patterns.find(({ pattern }) => pattern.test(path))?.route.budget ??
     (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
 
-  const handle = async (original: Request, ip: string, keepOpen: () => void): Promise<Response> => {
+  const handle = async (original: Request, ip: string, keepOpen: Call["keepOpen"]): Promise<Response> => {
     const started = clock.monotonic();
     const url = targetOf(original.url);
     const requestId = requestIdOf(original.headers.get("x-request-id")) ?? newRequestId();
