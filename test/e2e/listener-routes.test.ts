@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createHandler, type ServedRoute } from "../../internal/http/listener.ts";
+import { json, type Route } from "../../internal/http/route.ts";
+import { startBus, type TestBus } from "../harness/bus.ts";
+import { manualClock } from "../harness/clock.ts";
+import { call, decide, enrollNew, newEnrollee } from "../harness/enrollee.ts";
+import { recordingLog } from "../harness/log.ts";
+import { startMaster, type TestMaster } from "../harness/master.ts";
+
+// Walks every route that is served: each has a rule of who may call it, and the rule holds.
+
+/** Routes that anybody may call (specification, section "Authentication"). A new one is a decision. */
+const open = new Set([
+  "GET /api/v1/enroll/nonce",
+  "POST /api/v1/enroll",
+  "GET /api/v1/enroll/:id/status",
+  "GET /api/v1/enroll/:id/stream",
+  "GET /api/v1/enroll/ca",
+  "GET /api/v1/docs",
+  "GET /api/v1/docs/",
+  "GET /api/v1/openapi.yaml",
+  "GET /api/v1/openapi.json",
+]);
+
+/** What is wrong with these routes, one line each. `ask` answers with the status of a call without a proof. */
+async function violations(
+  routes: readonly ServedRoute[],
+  ask: (route: ServedRoute, authorization?: string) => Promise<number>,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const route of routes) {
+    const name = `${route.method} ${route.path}`;
+    if (route.auth === undefined) found.push(`${name} has no rule`);
+    else if (route.auth === "none") {
+      if (!open.has(name)) found.push(`${name} is open to everybody, and not meant to be`);
+    } else {
+      const scheme = route.auth === "bearer" ? "Bearer" : "Nkey";
+      for (const proof of [
+        undefined,
+        "",
+        scheme,
+        `${scheme} x`,
+        `${scheme} ${"A".repeat(56)}:AAAA`,
+        "Basic eDp4",
+      ]) {
+        const status = await ask(route, proof);
+        if (status !== 401) found.push(`${name} answers ${status} to ${JSON.stringify(proof ?? null)}`);
+      }
+    }
+  }
+  return found;
+}
+
+let bus: TestBus;
+let master: TestMaster;
+let id: string;
+
+beforeAll(async () => {
+  bus = await startBus();
+  master = await startMaster(bus);
+  id = await enrollNew(master, newEnrollee());
+  await decide(master, "approve", id);
+});
+
+afterAll(async () => {
+  await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+test("every route of a running master has a rule that is enforced", async () => {
+  const kinds = new Set(master.routes.map(({ auth }) => auth));
+  expect([...kinds].sort()).toEqual(["bearer", "nkey", "none"]);
+  expect(master.routes.length).toBeGreaterThanOrEqual(12);
+  const ask = async ({ method, path }: ServedRoute, authorization?: string) => {
+    const headers = {
+      "content-type": "application/json",
+      ...(authorization === undefined ? {} : { authorization }),
+    };
+    const target = path.replace(":id", id).replace(/:\w+/g, "x");
+    const body = method === "GET" ? {} : { body: "{}" };
+    return (await call(master, { method, path: target, headers, ...body })).status;
+  };
+  expect(await violations(master.routes, ask)).toEqual([]);
+});
+
+test("the walk finds a route without a rule, one that is not enforced, and one that is open by mistake", async () => {
+  const handle = () => json(200, {});
+  const planted: Route[] = [
+    { method: "GET", path: "/ruled", auth: "bearer", budget: "relaxed", handle },
+    { method: "GET", path: "/unchecked", auth: "nkey", budget: "relaxed", handle },
+    { method: "GET", path: "/open", auth: "none", budget: "relaxed", handle },
+    { method: "POST", path: "/ruleless", budget: "relaxed", handle } as unknown as Route,
+  ];
+  const clock = manualClock();
+  const app = createHandler({
+    routes: planted,
+    tokens: [],
+    metrics: { rateLimited: () => {} },
+    clock,
+    log: recordingLog(),
+  });
+  const ask = async ({ method, path }: ServedRoute, authorization?: string) => {
+    const headers = authorization === undefined ? {} : { authorization };
+    const request = new Request(`https://localhost${path}`, { method, headers });
+    return (await app.handle(request, "192.0.2.1", () => () => {})).status;
+  };
+  const found = await violations(app.routes, ask);
+  expect(found.filter((line) => line.startsWith("GET /unchecked answers 200"))).toHaveLength(6);
+  expect(found.filter((line) => !line.startsWith("GET /unchecked"))).toEqual([
+    "GET /open is open to everybody, and not meant to be",
+    "POST /ruleless has no rule",
+  ]);
+});
