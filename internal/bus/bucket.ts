@@ -74,14 +74,8 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
     name,
     get: (key) =>
       attempt(async () => {
-        try {
-          const entry = await kv.get(key);
-          return entry === null || entry.operation !== "PUT" ? undefined : toEntry(entry);
-        } catch (cause) {
-          // A bucket that is allowed to vanish took its keys with it.
-          if (recreate !== undefined && isMissingStream(cause)) return undefined;
-          throw cause;
-        }
+        const entry = await kv.get(key);
+        return entry === null || entry.operation !== "PUT" ? undefined : toEntry(entry);
       }),
     create: (key, value) =>
       swap(async () => {
@@ -201,13 +195,9 @@ function isWrongRevision(thrown: unknown): boolean {
   return thrown instanceof NatsError && thrown.api_error?.err_code === wrongLastSequence;
 }
 
-/** Error code of JetStream for a stream that does not exist. */
-const streamNotFound = 10059;
-
-/** Whether the bucket's stream is not there: nobody answers for its subjects, or the server says so. */
+/** Whether nobody answers for the bucket's subjects: its stream is not there. */
 function isMissingStream(thrown: unknown): boolean {
-  if (!(thrown instanceof NatsError)) return false;
-  return thrown.code === ErrorCode.NoResponders || thrown.api_error?.err_code === streamNotFound;
+  return thrown instanceof NatsError && thrown.code === ErrorCode.NoResponders;
 }
 
 function storageError(bucket: string, cause: unknown): SvcError {
