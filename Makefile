@@ -49,6 +49,10 @@ test: build check tools ## Build, check, and run every test.
 demo: build tools ## Run a small fleet on this machine and show the enrollment flow.
 	@test/e2e/demo.sh
 
+.PHONY: bench
+bench: build tools ## Measure a master beside its floor (docs/bench.md); BENCH holds flags.
+	@$(BUN) test/bench/enroll/main.ts $(BENCH)
+
 .PHONY: release
 release: $(PACKAGES) ## Build every binary for every platform into dist/release.
 	@$(BUN) release/release.ts

@@ -118,18 +118,15 @@ function report(): void {
     mebibytes(residentMib),
     mebibytes(privateMib),
   ]);
-  const last = memories.at(-1)?.memory.privateMib ?? 0;
-  const warm = memories.at(1)?.memory.privateMib ?? 0;
-  const perEnrollment = ((last - warm) * 1024 * 1024) / (perRound * Math.max(1, rounds - 1));
   const cpu = cpus();
   process.stdout.write(`
 Full enrollments: nonce, enroll, approve (REST, bearer token), creds; TLS 1.3, one connection per peel.
 ${cpu.length} x ${cpu[0]?.model ?? "?"}, ${Math.round(totalmem() / 1024 ** 3)} GiB, Linux ${release()}, Bun ${Bun.version}
-${rounds} rounds of ${perRound} enrollments for each line, in turns, ${concurrency} under way at once
+${rounds} rounds of ${perRound} enrollments for each line, in turns, ${concurrency} under way at once; mean, least and most
 
 ${table(["", "per second", "spread", "master is", "server ms", "bus ms", "client ms"], rates)}
 
-Memory of svc-master, ${perEnrollment.toFixed(0)} bytes per enrollment after the first round; processor ${cpuSecondsOf(master.pid).toFixed(1)} s in all
+svc-master used ${cpuSecondsOf(master.pid).toFixed(1)} processor seconds; its log went to a file. Its memory:
 
 ${table(["enrollments", "resident MiB", "private MiB"], memory)}
 `);
