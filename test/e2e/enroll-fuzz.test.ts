@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import {
@@ -16,6 +16,9 @@ import {
 import { startMaster, type TestMaster } from "../harness/master.ts";
 
 // Whatever is sent, no endpoint fails by itself, and the master keeps neither memory nor its temper.
+
+// Bun's default of 5 s is short for a machine that runs the whole suite.
+setDefaultTimeout(30_000);
 
 let bus: TestBus;
 let master: TestMaster;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { systemClock } from "../../internal/base/clock.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import type { Reply } from "../harness/client.ts";
@@ -19,6 +19,9 @@ import {
 import { startMaster, type TestMaster } from "../harness/master.ts";
 
 // What a peel may send, row by row, and what it attests.
+
+// Bun's default of 5 s is short for a machine that runs the whole suite.
+setDefaultTimeout(30_000);
 
 let bus: TestBus;
 let master: TestMaster;

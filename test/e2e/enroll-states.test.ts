@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
@@ -26,8 +28,12 @@ import {
   waitForState,
 } from "../harness/enrollee.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
+import { runProgram } from "../harness/process.ts";
 
 // Every state and every operation, from outside, with two masters on one bus; storage is looked at directly.
+
+// Bun's default of 5 s is short for a machine that runs the whole suite.
+setDefaultTimeout(30_000);
 
 let bus: TestBus;
 let connection: Bus;
@@ -437,6 +443,28 @@ test("over the bus, approve refuses a mismatch without force and takes it with f
   expect(taken.includes("approved")).toBe(true);
   expect((await getStatus(master, id)).json).toMatchObject({ state: "approved" });
 });
+
+test("the command line refuses a mismatch without --force too, asking a master or writing storage itself", async () => {
+  const [master] = masters;
+  const config = join(bus.dir, "operator.yaml");
+  const admin = join(bus.authDir, "admin.creds");
+  writeFileSync(config, `master: {urls: ["${bus.url}"], creds_file: ${admin}, tls_ca: ${bus.caFile}}\n`);
+  const main = join(import.meta.dir, "../../cmd/svc/main.ts");
+  for (const door of [[], ["--direct-kv"]]) {
+    const peel = newEnrollee();
+    const nonce = await takeNonce(master, peel);
+    const attested = attestation(peel, nonce, `sha256:${"cd".repeat(32)}`);
+    const { id } = (await submit(master, submission(peel, nonce, attested))).json as { id: string };
+    const approve = (...flags: string[]) =>
+      runProgram([process.execPath, main, "--config", config, "enroll", "approve", id, ...door, ...flags]);
+    const refused = await approve();
+    expect([refused.code, refused.stdout]).toEqual([1, ""]);
+    expect(refused.stderr).toContain("--force");
+    expect((await getStatus(master, id)).json).toMatchObject({ state: "pending" });
+    expect((await approve("--force")).code).toBe(0);
+    expect((await getStatus(master, id)).json).toMatchObject({ state: "approved" });
+  }
+}, 20_000);
 
 // The last test: it takes the bus away for a moment.
 test("a restart of the bus loses challenges and nothing else, and a nonce works again at once", async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { systemClock } from "../../internal/base/clock.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
@@ -18,6 +18,9 @@ import { startMaster, type TestMaster } from "../harness/master.ts";
 // The status stream over real connections: what it says, when it ends, and what it costs the bus.
 
 const openStreams = 2_000;
+
+// Bun's default of 5 s is short for a machine that runs the whole suite.
+setDefaultTimeout(30_000);
 
 let bus: TestBus;
 let connection: Bus;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startBus, type TestBus } from "../harness/bus.ts";
@@ -15,6 +15,9 @@ import {
 import { startMaster, type TestMaster } from "../harness/master.ts";
 
 // The operator's REST API: who may call it, and what the list of enrollments says.
+
+// Bun's default of 5 s is short for a machine that runs the whole suite.
+setDefaultTimeout(30_000);
 
 let bus: TestBus;
 let master: TestMaster;
