@@ -166,6 +166,8 @@ function followBucket(
       const late = bus.clock.after(catchUpMs, () => {
         bus.log.warn("a bucket watch lags behind", { bucket: name, seen, revision });
         resolve();
+        // In a cluster the server that fed this watch may be gone while the connection lives on.
+        current?.stop();
       });
       await promise;
       waiting.delete(waiter);

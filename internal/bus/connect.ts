@@ -1,5 +1,13 @@
 import { readFileSync } from "node:fs";
-import { connect, credsAuthenticator, Events, type NatsConnection, nkeyAuthenticator } from "nats";
+import {
+  connect,
+  credsAuthenticator,
+  ErrorCode,
+  Events,
+  type NatsConnection,
+  NatsError,
+  nkeyAuthenticator,
+} from "nats";
 import { type Clock, sleep } from "../base/clock.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
@@ -33,6 +41,9 @@ export const busClientSettings = {
   reconnectBufferBytes: 8_388_608,
   drainTimeoutMs: 30_000,
 } as const;
+
+/** How many servers may refuse a new client before it believes them. */
+const maxFirstAttempts = 8;
 
 /** A live connection to the bus. */
 export interface Bus {
@@ -70,11 +81,21 @@ export interface Bus {
 export async function connectBus(options: BusOptions): Promise<Bus> {
   for (const url of options.urls) assertBusUrl("bus_url", url);
   let nats: NatsConnection;
+  const authenticate = authenticatorOf(options.identity);
+  let attempts = 0;
+  let connected = false;
   try {
     nats = await connect({
       servers: [...options.urls],
       name: options.name,
-      authenticator: authenticatorOf(options.identity),
+      authenticator(nonce) {
+        // Each server of a cluster that refuses names the others, and nats.js would ask those in a
+        // circle, without a pause and without end. Once connected it pauses between attempts.
+        if (!connected && ++attempts > maxFirstAttempts) {
+          throw NatsError.errorForCode(ErrorCode.AuthorizationViolation);
+        }
+        return authenticate(nonce);
+      },
       // Without a tls object nats.js talks plaintext to a server that does not announce TLS.
       tls: {
         rejectUnauthorized: true,
@@ -99,6 +120,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       },
     );
   }
+  connected = true;
   return watchConnection(nats, options);
 }
 

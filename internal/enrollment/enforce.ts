@@ -14,7 +14,7 @@ const confirmMs = 4_000;
 const pushes = 8;
 
 export interface EnforceDeps {
-  revocations: Pick<Revocations, "current" | "prune" | "onForeign">;
+  revocations: Pick<Revocations, "seen" | "current" | "prune" | "onForeign">;
   system: Pick<SystemBus, "servers" | "pushClaims" | "lookupClaims" | "onServerJoin">;
   /** Public key of the peels' account. */
   account: string;
@@ -68,16 +68,18 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
     return system.pushClaims(deps.encodeAccount(Object.fromEntries(list), lastIssuedAt));
   };
   /** What the servers hold, what is stored, and whether all servers answered. */
-  const look = async () => {
+  const look = async (after: "start" | "push") => {
     const held = (await system.lookupClaims(account)).map(readHeld);
-    const entries = await revocations.current(clock.now());
+    // A first push does not wait for what other masters may have stored: the look after it does.
+    const now = clock.now();
+    const entries = await (after === "push" ? revocations.current(now) : revocations.seen(now));
     return { held, entries, complete: held.length >= system.servers().total };
   };
 
   const run = async (): Promise<boolean> => {
     let wanted: ReadonlyMap<string, Revocation> | undefined;
     for (let pushed = 0; ; pushed++) {
-      const { held, entries, complete } = await look();
+      const { held, entries, complete } = await look(pushed === 0 ? "start" : "push");
       wanted ??= entries;
       if (complete && held.every((one) => agrees(one, entries))) return true;
       // A server that stays silent is not waited for in a circle.

@@ -36,9 +36,14 @@ export const isOver = (expiresAt: number, now: number): boolean => expiresAt + c
 
 /** The source of truth of what is revoked, kept current by one watch. */
 export interface Revocations {
-  /** Stores an entry; one that is there already stays as it is. The next `current` has it for sure. */
+  /** Stores an entry; one that is there already stays as it is. It is `seen` at once. */
   add(entry: Revocation): Promise<void>;
-  /** Every entry that is stored now and not over, by bus public key. */
+  /**
+   * Every entry that is not over, by bus public key: what the watch has seen so far, and what this
+   * master added.
+   */
+  seen(now: number): Promise<ReadonlyMap<string, Revocation>>;
+  /** The same, with everything that is stored now. */
   current(now: number): Promise<ReadonlyMap<string, Revocation>>;
   /** Removes entries that are over. */
   prune(now: number): Promise<number>;
@@ -66,6 +71,11 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
     keep(key, value, revision);
     for (const run of onForeign) run();
   });
+  const live = (now: number) => {
+    const entries = new Map<string, Revocation>();
+    for (const [key, { entry }] of known) if (!isOver(entry.expiresAt, now)) entries.set(key, entry);
+    return entries;
+  };
   return {
     async add(entry) {
       await writeRevocation(bucket, entry);
@@ -74,12 +84,8 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
       if (written === undefined) throw new SvcError("storage", "the revocation was stored and is gone again");
       keep(written.key, written.value, written.revision);
     },
-    async current(now) {
-      await watch.caughtUp();
-      const live = new Map<string, Revocation>();
-      for (const [key, { entry }] of known) if (!isOver(entry.expiresAt, now)) live.set(key, entry);
-      return live;
-    },
+    seen: (now) => watch.ready.then(() => live(now)),
+    current: (now) => watch.caughtUp().then(() => live(now)),
     async prune(now) {
       let pruned = 0;
       for (const [key, { entry, revision }] of known) {
