@@ -73,8 +73,9 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
       return;
     }
     const record: Enrollment = decodeRecord(change.value);
-    const now = { ...summarize(record), revision: change.revision };
-    known.set(change.key, now);
+    // Strings that stay are shared and are none of the message's: a part of a text keeps all of it.
+    const now = { ...summarize(record), id: before?.id ?? record.id, revision: change.revision };
+    known.set(now.id, now);
     order.splice(position(order, now), 0, now);
     judge(record.id);
     if (before?.state !== record.state) {
@@ -88,7 +89,11 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
       if ("id" in key) return applyRecord(change);
       const before = index.get(key.peelId);
       if (change.value === undefined) index.delete(key.peelId);
-      else index.set(key.peelId, decodeIndex({ key: change.key, value: change.value }));
+      else {
+        const id = decodeIndex({ key: change.key, value: change.value });
+        const summary = known.get(id);
+        index.set(summary?.peel_id ?? key.peelId, summary?.id ?? id);
+      }
       judge(before);
       judge(index.get(key.peelId));
     } catch (cause) {
