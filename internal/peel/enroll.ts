@@ -1,16 +1,17 @@
-import { decodeBase64, encodeBase64, encodeBase64Url } from "../base/base64.ts";
-import { type Clock, sleep } from "../base/clock.ts";
+import { decodeBase64, encodeBase64 } from "../base/base64.ts";
+import type { Clock } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import { attestationMessage, credentialsMessage, enrollmentMessage } from "../enrollment/messages.ts";
+import { attestationMessage, enrollmentMessage } from "../enrollment/messages.ts";
 import { deriveCurveKey } from "../identity/curve.ts";
 import type { KeyPair } from "../identity/nkey.ts";
 import { displayPeelId } from "../identity/peel-id.ts";
-import type { Answer, MasterClient } from "./master-client.ts";
+import { awaitDecision } from "./await-decision.ts";
+import { downloadCredentials, type Enrolled } from "./download.ts";
+import type { MasterClient } from "./master-client.ts";
+import { credentialsGone, refusal } from "./refusal.ts";
 
 const challengeAttempts = 3;
-const pollBaseMs = 10_000;
-const pollCapMs = 5 * 60 * 1000;
 
 export interface EnrollOptions {
   masters: MasterClient;
@@ -24,19 +25,12 @@ export interface EnrollOptions {
   signal: AbortSignal;
 }
 
-/** What a peel has after enrollment. */
-export interface Enrolled {
-  /** Text of the `.creds` file; a secret. */
-  credentials: string;
-  /** Public keys whose commands this peel obeys. */
-  commandKeys: string[];
-}
-
 /**
  * Enrolls this peel: proves the key, waits for an operator's decision however long it takes, and
  * downloads the credentials (specification, "Peel client behaviour").
  *
- * @throws SvcError `forbidden` when the decision was no, or the way is closed and an operator must act
+ * @throws SvcError `forbidden` when the decision was no, or the way is closed and an operator must act;
+ *   TrustError when a master is not who it must be
  */
 export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
   const { log, peelId } = options;
@@ -47,10 +41,13 @@ export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
       peel_id: displayPeelId(peelId),
       command: `svc enroll approve ${id}`,
     });
-    const state = await awaitDecision(options, id);
+    let state = await awaitDecision(options, id);
+    if (state === "approved") {
+      const downloaded = await downloadCredentials(options, id);
+      if (typeof downloaded !== "string") return downloaded;
+      state = downloaded;
+    }
     switch (state) {
-      case "approved":
-        return download(options, id);
       case "rejected":
         throw new SvcError("forbidden", `the enrollment ${id} was rejected; start again to ask anew`);
       case "revoked":
@@ -76,9 +73,8 @@ async function submit(options: EnrollOptions): Promise<string> {
     if (nonce.status !== 200) throw refusal("the master refused a challenge", nonce);
     const challenge = decodeBase64(String(nonce.body.challenge ?? ""));
     if (challenge?.length !== 32) throw new SvcError("unavailable", "the master sent a malformed challenge");
-    const { spki } = await masters.anchor();
     const answer = await masters.request("POST", "/api/v1/enroll", {
-      body: {
+      body: (trustedSpki) => ({
         peel_id: peelId,
         public_key: key.publicKey,
         curve_public_key: curvePublicKey,
@@ -86,13 +82,8 @@ async function submit(options: EnrollOptions): Promise<string> {
         signature: encodeBase64(key.sign(enrollmentMessage(challenge, curvePublicKey))),
         hostname: options.hostname,
         metadata: options.metadata,
-        ...(spki === undefined
-          ? {}
-          : {
-              trusted_ca_spki: spki,
-              trust_signature: encodeBase64(key.sign(attestationMessage(challenge, spki))),
-            }),
-      },
+        ...attest(key, challenge, trustedSpki),
+      }),
     });
     if (answer.status === 200 || answer.status === 201) {
       if (answer.body.key_mismatch === true) {
@@ -118,55 +109,11 @@ async function submit(options: EnrollOptions): Promise<string> {
   }
 }
 
-/** Follows the status stream, and polls with growing pauses while there is none. */
-async function awaitDecision(
-  { masters, clock, jitter, log, signal }: EnrollOptions,
-  id: string,
-): Promise<string> {
-  let state = "pending";
-  for (let pauseMs = pollBaseMs; ; pauseMs = Math.min(pauseMs * 2, pollCapMs)) {
-    const opened = await masters.stream(`/api/v1/enroll/${id}/stream`, (event, data) => {
-      if (event === "state" && typeof data.state === "string") state = data.state;
-    });
-    if (state !== "pending") return state;
-    // A stream that worked until its time limit is simply opened again, without growing pauses.
-    if (opened) pauseMs = pollBaseMs;
-    const waitMs = Math.round(pauseMs * (0.5 + jitter() / 2));
-    log.debug("waiting for a decision", { enrollment_id: id, next_look_in_ms: waitMs });
-    await sleep(clock, waitMs, signal);
-    const status = await masters.request("GET", `/api/v1/enroll/${id}/status`);
-    if (status.status === 404) return "gone";
-    if (status.status !== 200) throw refusal("the master refused to tell the enrollment's state", status);
-    state = String(status.body.state);
-    if (state !== "pending") return state;
-  }
-}
-
-async function download({ masters, key }: EnrollOptions, id: string): Promise<Enrolled> {
-  const signature = encodeBase64Url(key.sign(credentialsMessage(id)));
-  const answer = await masters.request("GET", `/api/v1/enroll/${id}/creds`, {
-    headers: { Authorization: `Nkey ${key.publicKey}:${signature}` },
-  });
-  if (answer.status === 403 || answer.status === 409) throw credentialsGone(id);
-  if (answer.status !== 200) throw refusal("the master refused the credentials", answer);
-  const credentials = decodeBase64(String(answer.body.creds_data ?? ""));
-  const commandKeys = answer.body.command_keys;
-  if (credentials === undefined || credentials.length === 0) {
-    throw new SvcError("unavailable", "the master sent malformed credentials");
-  }
+/** The attestation of the root that verified the master; none when the peel does not know which it was. */
+function attest(key: KeyPair, challenge: Uint8Array, spki: string | undefined): Record<string, string> {
+  if (spki === undefined) return {};
   return {
-    credentials: Buffer.from(credentials).toString("utf8"),
-    commandKeys: Array.isArray(commandKeys) ? commandKeys.filter((item) => typeof item === "string") : [],
+    trusted_ca_spki: spki,
+    trust_signature: encodeBase64(key.sign(attestationMessage(challenge, spki))),
   };
-}
-
-function credentialsGone(id: string): SvcError {
-  return new SvcError(
-    "forbidden",
-    `the one-time credentials of ${id} were handed out already and are not here: run svc enroll revoke ${id} and start again`,
-  );
-}
-
-function refusal(what: string, answer: Answer): SvcError {
-  return new SvcError("forbidden", `${what}: ${String(answer.body.error ?? "")} (status ${answer.status})`);
 }

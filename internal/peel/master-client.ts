@@ -1,12 +1,17 @@
 import { type Clock, sleep } from "../base/clock.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import type { Rung } from "../trust/ladder.ts";
-import { type Anchor, establishAnchor, isCertificateError, TrustError, tlsOptions } from "../trust/verify.ts";
+import type { Anchor, Trust } from "../trust/anchor.ts";
+import { exchange, openExchange, startPatience } from "../trust/exchange.ts";
+import { TrustError } from "../trust/mismatch.ts";
+import { parseObject, readEvents } from "./events.ts";
 
 const requestTimeoutMs = 15_000;
+/** Three heartbeats of the stream (specification, "Limits"): a connection that died without a word. */
+const streamSilenceMs = 90_000;
 const firstPauseMs = 1_000;
 const longestPauseMs = 60_000;
+const longestPatienceMs = 5 * 60_000;
 const maxAnswerBytes = 1024 * 1024;
 
 /** A master's final answer: 2xx or 4xx. */
@@ -15,150 +20,141 @@ export interface Answer {
   body: Record<string, unknown>;
 }
 
+export interface AskOptions {
+  headers?: Record<string, string>;
+  /** The JSON body, given the SPKI pin of the root that verified the master it goes to. */
+  body?: (trustedSpki: string | undefined) => Record<string, unknown>;
+  /** Gives up after so many failed attempts; absent means as the client was made. */
+  attempts?: number;
+}
+
 /** A client of the masters that knows several and stays with the one that works. */
 export interface MasterClient {
   /**
    * Sends one request, to the next master when one does not answer, until one does.
    *
-   * @throws TrustError when a certificate does not verify, or the signal's reason
+   * @throws TrustError when a master is not who it must be, SvcError `unavailable` when the attempts are
+   *   used up, or the signal's reason
    */
-  request(
-    method: "GET" | "POST",
-    path: string,
-    init?: { body?: unknown; headers?: Record<string, string> },
-  ): Promise<Answer>;
+  request(method: "GET" | "POST", path: string, options?: AskOptions): Promise<Answer>;
   /**
-   * Reads server-sent events until the stream ends.
+   * Reads server-sent events of the current master until the stream ends or `onEvent` has seen enough.
+   * When it cannot be reached the next one is current.
    *
-   * @returns whether the stream could be opened at all
+   * @throws like `request`, but never `unavailable`
    */
-  stream(path: string, onEvent: (event: string, data: Record<string, unknown>) => void): Promise<boolean>;
-  /** How the current master is verified. */
-  anchor(): Promise<Anchor>;
+  stream(path: string, onEvent: (event: string, data: Record<string, unknown>) => boolean): Promise<void>;
 }
 
 export interface MasterClientOptions {
-  /** Base URLs in order of preference. */
+  /** Base URLs in order of preference, at least one. */
   urls: readonly string[];
-  rung: Rung;
+  trust: Trust;
   clock: Clock;
   /** A number in [0, 1) for jitter. */
   jitter: () => number;
   log: Log;
   signal: AbortSignal;
-  /** Gives up after so many failed attempts; absent means never. */
-  maxAttempts?: number;
+  /** Gives up each request after so many failed attempts; absent means never. */
+  attempts?: number;
 }
 
 export function createMasterClient(options: MasterClientOptions): MasterClient {
-  const { urls, clock, log, signal } = options;
+  const { urls, trust, clock, log, signal } = options;
   let at = 0;
-  let established: Anchor | undefined;
   const current = () => urls[at % urls.length] ?? "";
 
-  const anchor = async () => {
-    established ??= await establishAnchor(options.rung, current(), log);
-    return established;
-  };
-  const send = async (path: string, init: RequestInit): Promise<Response> =>
-    fetch(`${current()}${path}`, { ...init, tls: tlsOptions(await anchor()), redirect: "error" });
-
   const attempt = async (
-    method: string,
-    path: string,
-    init: { body?: unknown; headers?: Record<string, string> },
+    url: string,
+    method: "GET" | "POST",
+    { body, headers }: AskOptions,
+    { ca, spki }: Anchor,
   ) => {
-    const response = await send(path, {
+    const answer = await exchange({
+      url,
       method,
       headers: {
         Accept: "application/json",
-        ...(init.body === undefined ? {} : { "Content-Type": "application/json" }),
-        ...init.headers,
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
       },
-      ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
+      ...(body === undefined ? {} : { body: JSON.stringify(body(spki)) }),
+      verify: { ca },
+      timeoutMs: requestTimeoutMs,
+      maxBytes: maxAnswerBytes,
+      clock,
+      signal,
     });
-    const text = await response.text();
-    if (text.length > maxAnswerBytes) throw new SvcError("unavailable", "the answer is too long");
-    return { status: response.status, body: parseObject(text) };
+    return { ...answer, body: parseObject(answer.text) };
   };
 
+  /** Between a half and the whole of a pause that doubles, so that a fleet does not come back at once. */
+  const pauseAfter = (failures: number) =>
+    Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)) * (0.5 + options.jitter() / 2);
+
   return {
-    anchor,
-    async request(method, path, init = {}) {
+    async request(method, path, asked = {}) {
+      const attempts = asked.attempts ?? options.attempts;
       for (let failures = 1; ; failures++) {
         let reason: string;
+        let waitMs = pauseAfter(failures);
+        const url = current();
         try {
-          const answer = await attempt(method, path, init);
-          if (answer.status < 500 && answer.status !== 429) return answer;
-          reason = `status ${answer.status}`;
+          const answer = await trust.use(url, (anchor) => attempt(`${url}${path}`, method, asked, anchor));
+          const { status } = answer;
+          if (status < 500 && status !== 429) return { status, body: answer.body };
+          reason = `status ${status}`;
           // A master that asks for patience is alive: only a broken one is left for the next.
-          if (answer.status >= 500) at++;
+          if (status === 429) waitMs = Math.max(waitMs * 2, retryAfterMs(answer.headers, options.jitter()));
+          else at++;
         } catch (thrown) {
           signal.throwIfAborted();
           if (thrown instanceof TrustError) throw thrown;
-          if (isCertificateError(thrown)) {
-            throw new TrustError(`the certificate of ${current()} does not verify: ${describeError(thrown)}`);
-          }
           reason = describeError(thrown);
           at++;
         }
-        if (failures === options.maxAttempts) {
+        if (failures === attempts) {
           throw new SvcError("unavailable", `no master answered at ${urls.join(", ")}: ${reason}`);
         }
-        const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10));
-        const waitMs = Math.round(pause * (0.5 + options.jitter() / 2));
-        log.warn("master did not answer", { reason, next_url: current(), retry_in_ms: waitMs });
-        await sleep(clock, waitMs, signal);
+        log.warn("master did not answer", {
+          url,
+          reason,
+          next_url: current(),
+          retry_in_ms: Math.round(waitMs),
+        });
+        await sleep(clock, Math.round(waitMs), signal);
       }
     },
     async stream(path, onEvent) {
+      const url = current();
+      const patience = startPatience(clock, signal, requestTimeoutMs);
       try {
-        const response = await send(path, { headers: { Accept: "text/event-stream" }, signal });
-        if (!response.ok || response.body === null) {
-          await response.body?.cancel();
-          return false;
-        }
-        await readEvents(response.body, onEvent);
-        return true;
+        await trust.use(url, async ({ ca }) => {
+          const response = await openExchange(
+            { url: `${url}${path}`, headers: { Accept: "text/event-stream" }, verify: { ca } },
+            patience.signal,
+          );
+          if (response.status >= 500) throw new SvcError("unavailable", `status ${response.status}`);
+          if (response.status !== 200 || response.body === null) return;
+          patience.extend(streamSilenceMs);
+          await readEvents(response.body, () => patience.extend(streamSilenceMs), onEvent);
+        });
       } catch (thrown) {
         signal.throwIfAborted();
         if (thrown instanceof TrustError) throw thrown;
-        log.debug("status stream ended", { reason: describeError(thrown) });
-        return false;
+        at++;
+        log.debug("status stream ended", { url, reason: describeError(patience.reason ?? thrown) });
+      } finally {
+        patience.giveUp();
+        patience.end();
       }
     },
   };
 }
 
-const maxEventBytes = 64 * 1024;
-
-async function readEvents(
-  body: ReadableStream<Uint8Array>,
-  onEvent: (event: string, data: Record<string, unknown>) => void,
-): Promise<void> {
-  const decoder = new TextDecoder();
-  let buffer = "";
-  for await (const chunk of body) {
-    buffer += decoder.decode(chunk, { stream: true });
-    for (let end = buffer.indexOf("\n\n"); end >= 0; end = buffer.indexOf("\n\n")) {
-      const block = buffer.slice(0, end);
-      buffer = buffer.slice(end + 2);
-      const event = /^event: (.+)$/m.exec(block)?.[1];
-      const data = /^data: (.+)$/m.exec(block)?.[1];
-      if (event !== undefined) onEvent(event, parseObject(data ?? "{}"));
-    }
-    if (buffer.length > maxEventBytes) throw new SvcError("unavailable", "an event is too long");
-  }
-}
-
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : {};
-  } catch {
-    return {};
-  }
+/** What `Retry-After` asks for, in milliseconds, a little longer for each peel in its own way. */
+function retryAfterMs(headers: Headers, jitter: number): number {
+  const seconds = Number(headers.get("retry-after") ?? "");
+  const asked = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
+  return Math.min(asked, longestPatienceMs) * (1 + jitter / 2);
 }

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, untilAborted } from "../base/clock.ts";
-import { SvcError } from "../base/errors.ts";
+import { describeError, SvcError } from "../base/errors.ts";
 import {
+  createFileAtomic,
   makeDirectory,
   publicMode,
   readTextFile,
@@ -13,26 +14,33 @@ import {
 import type { Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
 import { writing } from "../base/new-files.ts";
-import { parseDocument } from "../bootstrap/document.ts";
+import { createBootstrapCache } from "../bootstrap/cache.ts";
 import { clientCertificate } from "../bus/client-certificate.ts";
-import { connectBusForever, resolveBusCa } from "../bus/connect.ts";
+import { connectBus, resolveBusCa } from "../bus/connect.ts";
 import { peelInboxPrefix } from "../bus/subjects.ts";
-import { assertAdvertiseUrl } from "../config/bus-url.ts";
 import type { PeelConfig } from "../config/load.ts";
 import { collectFacts } from "../facts/collect.ts";
 import type { Check } from "../health/check.ts";
 import { startHealthServer } from "../health/server.ts";
 import { displayPeelId } from "../identity/peel-id.ts";
+import { createTrust } from "../trust/anchor.ts";
 import { chooseRung } from "../trust/ladder.ts";
+import { TrustError } from "../trust/mismatch.ts";
+import { type CommandKeys, createCommandKeys } from "./command-keys.ts";
+import { createConnection } from "./connection.ts";
 import { enrollPeel } from "./enroll.ts";
+import { fetchDocument } from "./fetch-document.ts";
+import { type BusSource, builtinBusUrl, findBus } from "./find-bus.ts";
+import { followCluster } from "./follow-cluster.ts";
 import { startHeartbeat } from "./heartbeat.ts";
+import { startHello } from "./hello.ts";
 import { type IdentityFiles, identityFiles, loadOrCreateKey, resolvePeelId } from "./identity.ts";
 import { createMasterClient, type MasterClient } from "./master-client.ts";
 import { publishFacts } from "./publish-facts.ts";
+import { startRecovery } from "./recover.ts";
 import { startWorker } from "./worker.ts";
 
 const defaultMasterUrl = "https://svc:8443";
-const builtinBusUrl = "tls://bus:4222";
 /** Attempts at the guessed master before a peel without any configuration gives up. */
 const guessedMasterAttempts = 4;
 
@@ -54,7 +62,7 @@ export interface PeelOptions {
 
 /** Runs a peel until the signal aborts: enrolls if it must, connects, beats, and takes jobs. */
 export async function runPeel(options: PeelOptions): Promise<void> {
-  const { config, env, clock, log, signal } = options;
+  const { config, env, clock, jitter, log, signal } = options;
   await using stack = new AsyncDisposableStack();
 
   const authDir = join(options.dataDir, "auth");
@@ -66,17 +74,37 @@ export async function runPeel(options: PeelOptions): Promise<void> {
 
   const checks: Record<string, Check> = {
     bus: () => ({ status: "down", message: "not connected yet" }),
+    kv: () => ({ status: "down", message: "not connected yet" }),
   };
   const health = startHealthServer({ ...config.health_addr, component: "peel", checks, clock });
   stack.defer(() => health.stop());
 
   const masters = mastersOf(options, files);
-  if (!existsSync(files.credentials)) await enroll(options, peelId, files, masters);
-  const commandKeys = await loadCommandKeys(files, masters);
+  const commandKeys = createCommandKeys(files.commandKeys, log);
+  if (!existsSync(files.credentials)) await enroll({ ...options, peelId, files, masters, commandKeys });
+  const configured = masterUrls(config);
+  const cache = createBootstrapCache({
+    path: join(options.dataDir, "nats-bootstrap.msgpack"),
+    masterUrls: configured,
+    pins: config.enroll_ca_pin,
+    log,
+  });
+  // The guessed master is for enrolling alone.
+  const refresh =
+    configured.length === 0
+      ? undefined
+      : () => fetchDocument({ masters, attempts: Math.max(2, configured.length), cache, commandKeys, log });
+  if (commandKeys.current.length === 0) {
+    if (refresh === undefined) {
+      log.error("no command keys: every job is refused until master_urls is set", {
+        file: files.commandKeys,
+      });
+    } else await refresh().catch((thrown) => unlessMismatch(thrown, log));
+  }
 
-  const bus = await connectBusForever(
-    {
-      urls: await busUrls(config, masters, log),
+  const open = (urls: readonly string[]) =>
+    connectBus({
+      urls,
       name: `svc-peel ${displayPeelId(peelId)}`,
       identity: { credentials: readTextFile(files.credentials, "the bus credentials") },
       ...(busCa === undefined ? {} : { ca: busCa }),
@@ -84,19 +112,54 @@ export async function runPeel(options: PeelOptions): Promise<void> {
       inboxPrefix: peelInboxPrefix(peelId),
       clock,
       log,
-    },
-    signal,
-  );
-  stack.defer(() => bus.drain());
-  checks.bus = () => (bus.connected ? { status: "up" } : { status: "down", message: "not connected" });
-  startWorker({ bus, peelId, commandKeys, clock, log, signal });
-  const heartbeat = startHeartbeat(bus, peelId);
+    });
+  const explicit = config.bus_url !== "";
+  const sources: BusSource[] = explicit
+    ? [{ name: "bus_url", urls: () => [config.bus_url] }]
+    : [
+        { name: "cache", urls: cache.load },
+        {
+          name: "bootstrap document",
+          urls: () => refresh?.().catch((thrown) => unlessMismatch(thrown, log)),
+        },
+        { name: "builtin", urls: () => [builtinBusUrl] },
+      ];
+  const first = await findBus({ sources, open, clock, jitter, log, signal });
+  const connection = createConnection({ first, open, clock, jitter, log });
+  stack.defer(() => connection.stop());
+  checks.bus = () => (connection.connected ? { status: "up" } : { status: "down", message: "not connected" });
+
+  startWorker({ connection, peelId, commandKeys, clock, log, signal });
+  const heartbeat = startHeartbeat({ connection, peelId, clock, log });
   stack.defer(() => heartbeat.stop());
-  const facts = publishFacts(bus, peelId, collectFacts(options.hostname));
+  checks.kv = async () => {
+    await heartbeat.store();
+    return { status: "up" };
+  };
+  const facts = publishFacts({ connection, peelId, facts: collectFacts(options.hostname), clock, log });
   stack.defer(() => facts.stop());
+  const hello = startHello({
+    connection,
+    peelId,
+    onCluster: followCluster({ connection, explicit, cache, commandKeys, refresh, log }),
+    clock,
+    jitter,
+    log,
+  });
+  stack.defer(() => hello.stop());
+  if (!explicit && refresh !== undefined) {
+    const recovery = startRecovery({ connection, discover: refresh, clock, jitter, log });
+    stack.defer(() => recovery.stop());
+  }
   log.info("peel connected", { peel_id: displayPeelId(peelId) });
   options.onReady?.({ health: health.port });
   await untilAborted(signal);
+}
+
+/** Before the first connection a master that is not who it must be ends the peel; one that is away does not. */
+function unlessMismatch(thrown: unknown, log: Log): undefined {
+  if (thrown instanceof TrustError || !(thrown instanceof SvcError)) throw thrown;
+  log.warn("no bootstrap document", { reason: describeError(thrown) });
 }
 
 function masterUrls(config: PeelConfig): readonly string[] {
@@ -104,79 +167,60 @@ function masterUrls(config: PeelConfig): readonly string[] {
 }
 
 function mastersOf(options: PeelOptions, files: IdentityFiles): MasterClient {
-  const { config } = options;
+  const { config, clock, log, signal } = options;
   const configured = masterUrls(config);
-  const hasCredentials = existsSync(files.credentials);
   const anchor = readTextIfPresent(files.anchor);
-  return createMasterClient({
-    urls: configured.length > 0 ? configured : [defaultMasterUrl],
-    ...(configured.length > 0 ? {} : { maxAttempts: guessedMasterAttempts }),
+  const trust = createTrust({
     rung: chooseRung({
-      ...(config.enroll_ca === "" ? {} : { enrollCa: readTextFile(config.enroll_ca, "enroll_ca") }),
+      ...(config.enroll_ca === ""
+        ? {}
+        : { enrollCa: { path: config.enroll_ca, pem: readTextFile(config.enroll_ca, "enroll_ca") } }),
       pins: config.enroll_ca_pin,
-      ...(anchor === undefined ? {} : { anchor }),
-      hasCredentials,
+      ...(anchor === undefined ? {} : { anchor: { path: files.anchor, pem: anchor } }),
+      hasCredentials: existsSync(files.credentials),
       mode: config.enroll_trust,
     }),
-    clock: options.clock,
+    keepAnchor: (pem) => writing(files.anchor, () => createFileAtomic(files.anchor, pem, publicMode)),
+    clock,
+    log,
+    signal,
+  });
+  return createMasterClient({
+    urls: configured.length > 0 ? configured : [defaultMasterUrl],
+    ...(configured.length > 0 ? {} : { attempts: guessedMasterAttempts }),
+    trust,
+    clock,
     jitter: options.jitter,
-    log: options.log,
-    signal: options.signal,
+    log,
+    signal,
   });
 }
 
 async function enroll(
-  options: PeelOptions,
-  peelId: string,
-  files: IdentityFiles,
-  masters: MasterClient,
+  options: PeelOptions & {
+    peelId: string;
+    files: IdentityFiles;
+    masters: MasterClient;
+    commandKeys: CommandKeys;
+  },
 ): Promise<void> {
-  const anchor = await masters.anchor();
-  if (anchor.firstUse && anchor.ca !== undefined) writeFileAtomic(files.anchor, anchor.ca, publicMode);
+  const { files, peelId, log } = options;
   const enrolled = await enrollPeel({
-    masters,
-    peelId,
+    ...options,
     key: loadOrCreateKey(files.seed, options.random),
-    hostname: options.hostname,
     metadata: { os: process.platform, arch: process.arch },
-    clock: options.clock,
-    jitter: options.jitter,
-    log: options.log,
-    signal: options.signal,
   });
-  // The command keys first: with credentials on disk the enrollment counts as done.
-  writing(files.commandKeys, () =>
-    writeFileAtomic(files.commandKeys, `${enrolled.commandKeys.join("\n")}\n`, publicMode),
-  );
-  writing(files.credentials, () => writeFileAtomic(files.credentials, enrolled.credentials, secretMode));
-  options.log.info("enrolled", { peel_id: displayPeelId(peelId), credentials: files.credentials });
-}
-
-async function loadCommandKeys(files: IdentityFiles, masters: MasterClient): Promise<string[]> {
-  const stored = readTextIfPresent(files.commandKeys)?.split("\n").filter(Boolean) ?? [];
-  if (stored.length > 0) return stored;
-  const { body } = await masters.request("GET", "/api/v1/enroll/ca");
-  const keys = parseDocument(body)?.command_keys ?? [];
-  if (keys.length === 0)
-    throw new SvcError("unavailable", "the master names no command keys: is it up to date?");
-  writeFileAtomic(files.commandKeys, `${keys.join("\n")}\n`, publicMode);
-  return keys;
-}
-
-/** Where the bus is: the configured URL, else what the bootstrap document says, else the built-in name. */
-async function busUrls(config: PeelConfig, masters: MasterClient, log: Log): Promise<string[]> {
-  if (config.bus_url !== "") return [config.bus_url];
-  // The guessed master is for enrolling alone.
-  if (masterUrls(config).length === 0) return [builtinBusUrl];
-  const { body } = await masters.request("GET", "/api/v1/enroll/ca");
-  const urls = (parseDocument(body)?.nats_urls ?? []).filter((url) => {
-    try {
-      assertAdvertiseUrl("nats_urls", url);
-      return true;
-    } catch (cause) {
-      log.warn("advertised bus URL refused", { error: cause });
-      return false;
-    }
-  });
-  return urls.length > 0 ? urls : [builtinBusUrl];
+  try {
+    // The command keys first: with credentials on disk the enrollment counts as done.
+    options.commandKeys.replace(enrolled.commandKeys);
+    writing(files.credentials, () => writeFileAtomic(files.credentials, enrolled.credentials, secretMode));
+  } catch (cause) {
+    const reason = cause instanceof SvcError ? cause.message : describeError(cause);
+    throw new SvcError(
+      "storage",
+      `${reason}: these credentials are handed out once, so run svc enroll revoke ${enrolled.enrollmentId} and start again`,
+      { cause },
+    );
+  }
+  log.info("enrolled", { peel_id: displayPeelId(peelId), credentials: files.credentials });
 }

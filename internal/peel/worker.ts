@@ -2,10 +2,10 @@ import { type Clock, sleep } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { encode } from "../base/msgpack.ts";
-import type { Bus } from "../bus/connect.ts";
 import { ackSubject, dispatchSubject, parseJobSubject, returnSubject } from "../bus/subjects.ts";
 import { openCommand } from "../jobs/command.ts";
 import { execute } from "../jobs/execute.ts";
+import type { Connection } from "./connection.ts";
 
 const requestTimeoutMs = 5_000;
 const firstPauseMs = 500;
@@ -14,9 +14,10 @@ const longestPauseMs = 30_000;
 const rememberedJobs = 4096;
 
 export interface WorkerOptions {
-  bus: Bus;
+  connection: Connection;
   peelId: string;
-  commandKeys: readonly string[];
+  /** Asked for each command, as keys are replaced. */
+  commandKeys: { readonly current: readonly string[] };
   clock: Clock;
   log: Log;
   signal: AbortSignal;
@@ -24,13 +25,13 @@ export interface WorkerOptions {
 
 /** Takes signed commands from the bus, runs them, and delivers each return until a master has it. */
 export function startWorker(options: WorkerOptions): void {
-  const { bus, peelId, clock, log, signal } = options;
+  const { connection, peelId, clock, log, signal } = options;
   const seen = new Set<string>();
 
   const deliver = async (subject: string, payload: Uint8Array) => {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
-        await bus.nats.request(subject, payload, { timeout: requestTimeoutMs });
+        await connection.request(subject, payload, requestTimeoutMs);
         return;
       } catch (thrown) {
         signal.throwIfAborted();
@@ -51,7 +52,7 @@ export function startWorker(options: WorkerOptions): void {
     let body: Uint8Array;
     try {
       const expected = { kind: "dispatch" as const, jid, peel: peelId };
-      body = openCommand(data, expected, { keys: options.commandKeys, now: clock.now() }).body;
+      body = openCommand(data, expected, { keys: options.commandKeys.current, now: clock.now() }).body;
     } catch (thrown) {
       log.warn("command refused", { jid, reason: describeError(thrown) });
       return;
@@ -68,13 +69,9 @@ export function startWorker(options: WorkerOptions): void {
     await deliver(returnSubject(jid, peelId), encode(result));
   };
 
-  bus.nats.subscribe(dispatchSubject("*", peelId), {
-    callback(error, message) {
-      if (error !== null) return log.warn("subscription error", { error });
-      handle(message.subject, message.data).catch((thrown) => {
-        if (!signal.aborted)
-          log.error("job lost", { subject: message.subject, error: describeError(thrown) });
-      });
-    },
+  connection.subscribe(dispatchSubject("*", peelId), (subject, data) => {
+    handle(subject, data).catch((thrown) => {
+      if (!signal.aborted) log.error("job lost", { subject, error: describeError(thrown) });
+    });
   });
 }

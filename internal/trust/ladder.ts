@@ -1,18 +1,24 @@
+/** A CA file: where it is, for messages, and its PEM text. */
+export interface CaFile {
+  path: string;
+  pem: string;
+}
+
 /** What a peel has to verify a master with. */
 export interface TrustSources {
-  /** Rung 1: PEM of `enroll_ca`. */
-  enrollCa?: string;
+  /** Rung 1: the file of `enroll_ca`. */
+  enrollCa?: CaFile;
   /** Rung 2: `enroll_ca_pin`. */
   pins: readonly string[];
-  /** Rung 3: PEM of the persisted anchor. */
-  anchor?: string;
+  /** Rung 3: the persisted anchor. An empty or damaged one is still an anchor, that nobody matches. */
+  anchor?: CaFile;
   hasCredentials: boolean;
   mode: "tofu" | "strict";
 }
 
 /** How the enrollment connection is verified. */
 export type Rung =
-  | { rung: 1 | 3; ca: string }
+  | { rung: 1 | 3; ca: CaFile }
   | { rung: 2; pins: readonly string[] }
   /** Standard verification; `firstUse` says whether an unknown authority may be trusted once (rung 5). */
   | { rung: 4; firstUse: boolean };

@@ -11,13 +11,21 @@ export function splitPem(text: string): string[] {
   return text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
 }
 
-/** The one certificate of a bundle that matches a pin; the rest of the bundle is not trusted. */
-export function findPinned(bundle: string, pins: readonly string[]): string | undefined {
-  return splitPem(bundle).find((pem) => {
+/** The self-signed authorities of a bundle; whatever else it holds is left out. */
+export function rootsOf(bundle: string): string[] {
+  return splitPem(bundle).filter((pem) => {
     try {
-      return pins.includes(spkiPin(pem));
+      const certificate = new X509Certificate(pem);
+      return (
+        certificate.ca && certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey)
+      );
     } catch {
       return false;
     }
   });
+}
+
+/** The roots of a bundle that match a pin. A root that was made anew under the same key matches as well. */
+export function pinnedRoots(bundle: string, pins: readonly string[]): string[] {
+  return rootsOf(bundle).filter((pem) => pins.includes(spkiPin(pem)));
 }

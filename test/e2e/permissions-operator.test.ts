@@ -8,6 +8,7 @@ import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { runCli } from "../../internal/cli/run.ts";
 import { startWorker } from "../../internal/peel/worker.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { connectionOver } from "../harness/connection.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel, observedLog, refusals, submitPeel } from "../harness/peel-connection.ts";
 
@@ -96,9 +97,9 @@ describe("admin.creds are enough for", () => {
     await using connection = await connectPeel(bus, peel);
     const stopping = new AbortController();
     startWorker({
-      bus: connection.bus,
+      connection: connectionOver(connection.bus),
       peelId: peel.peelId,
-      commandKeys: peel.commandKeys,
+      commandKeys: { current: peel.commandKeys },
       clock: systemClock,
       log: observedLog(),
       signal: stopping.signal,

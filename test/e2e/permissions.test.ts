@@ -10,6 +10,7 @@ import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { signCommand } from "../../internal/jobs/command.ts";
 import { startWorker } from "../../internal/peel/worker.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { connectionOver } from "../harness/connection.ts";
 import { startMaster } from "../harness/master.ts";
 import {
   connectPeel,
@@ -407,9 +408,9 @@ test("a forged command, or an acknowledgement bounced there, is refused by the w
   const log = observedLog();
   const stopping = new AbortController();
   startWorker({
-    bus: b.bus,
+    connection: connectionOver(b.bus),
     peelId: "peel-b",
-    commandKeys: peelB.commandKeys,
+    commandKeys: { current: peelB.commandKeys },
     clock: systemClock,
     log,
     signal: stopping.signal,
