@@ -1,17 +1,12 @@
-import type { Extension } from "@peculiar/x509";
+import type { Extension, X509Certificate } from "@peculiar/x509";
 import type { Random } from "../base/id.ts";
 import { signingAlgorithm } from "./key.ts";
 import type { SubjectName } from "./names.ts";
+import type { Validity } from "./validity.ts";
 import { loadX509 } from "./x509.ts";
 
 /** What a leaf is for, by the file it ends up in. */
 export type LeafUsage = "nats-server" | "enroll";
-
-/** From when and until when, both in milliseconds since the Unix epoch, on whole seconds. */
-export interface Validity {
-  notBefore: number;
-  notAfter: number;
-}
 
 /** The parts of a distinguished name, outermost first, as plain text. */
 export type DistinguishedName = readonly (readonly [type: "O" | "CN", text: string])[];
@@ -28,18 +23,6 @@ interface Issuer {
   /** PEM. */
   certificate: string;
   key: CryptoKey;
-}
-
-/** Clocks of a fleet differ: what was issued just now must already count everywhere. */
-const backdateMs = 5 * 60 * 1000;
-
-/** The validity of something issued now, never outside `within`. */
-export function validityFrom(nowMs: number, durationMs: number, within?: Validity): Validity {
-  const second = (ms: number) => Math.floor(ms / 1000) * 1000;
-  return {
-    notBefore: Math.max(second(nowMs - backdateMs), within?.notBefore ?? Number.NEGATIVE_INFINITY),
-    notAfter: Math.min(second(nowMs + durationMs), within?.notAfter ?? Number.POSITIVE_INFINITY),
-  };
 }
 
 /** A serial number in hexadecimal: 158 random bits, positive and never zero (RFC 5280 section 4.1.2.2). */
@@ -87,6 +70,43 @@ export async function buildLeafCertificate(
   ]);
 }
 
+/** A certificate of an authority that is issued again for the same key. */
+interface Reissue {
+  /** PEM of the certificate it replaces. */
+  certificate: string;
+  serial: string;
+  validity: Validity;
+}
+
+/**
+ * Builds a certificate of an authority anew: what it says stays, byte for byte, but for the serial number
+ * and the validity. The key and its identifier stay as well, so whatever the old one signed verifies
+ * under the new one.
+ *
+ * @param signer of the new certificate: its own key for a root
+ * @returns PEM
+ */
+export async function rebuildAuthorityCertificate(
+  { certificate, serial, validity }: Reissue,
+  signer: Issuer | { selfSigningKey: CryptoKey },
+): Promise<string> {
+  const x509 = await loadX509();
+  const old = new x509.X509Certificate(certificate);
+  const issued = await x509.X509CertificateGenerator.create({
+    serialNumber: serial,
+    subject: old.subjectName,
+    issuer:
+      "selfSigningKey" in signer ? old.subjectName : new x509.X509Certificate(signer.certificate).subjectName,
+    notBefore: new Date(validity.notBefore),
+    notAfter: new Date(validity.notAfter),
+    publicKey: old.publicKey,
+    signingKey: "selfSigningKey" in signer ? signer.selfSigningKey : signer.key,
+    signingAlgorithm,
+    extensions: old.extensions,
+  });
+  return toPem(issued);
+}
+
 async function build(
   template: Template,
   issuer: Issuer | { selfSigningKey: CryptoKey },
@@ -115,5 +135,9 @@ async function build(
         : new x509.AuthorityKeyIdentifierExtension(signerKeyId),
     ],
   });
+  return toPem(certificate);
+}
+
+function toPem(certificate: X509Certificate): string {
   return `${certificate.toString("pem").trimEnd()}\n`;
 }

@@ -3,16 +3,12 @@ import { SvcError } from "../base/errors.ts";
 import { publicMode, secretMode } from "../base/file.ts";
 import type { Random } from "../base/id.ts";
 import { createFiles } from "../base/new-files.ts";
-import { buildAuthorityCertificate, newSerial, validityFrom } from "./build.ts";
+import { buildAuthorityCertificate, newSerial } from "./build.ts";
 import { type CertificateSummary, describeCertificate } from "./describe.ts";
 import { newSigningKey } from "./key.ts";
 import { authorityPaths } from "./paths.ts";
+import { assertRootValidity, intermediateValidityMs, validityFrom } from "./validity.ts";
 
-const hour = 60 * 60 * 1000;
-/** How long the intermediate signs: five years (specification, "Operator CLI"). */
-const intermediateValidityMs = 5 * 365 * 24 * hour;
-/** The last year a certificate can name (RFC 5280 section 4.1.2.5). */
-const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59);
 /** Upper bound of an organization or common name (RFC 5280 appendix A). */
 const maxNameLength = 64;
 
@@ -42,9 +38,7 @@ export async function createAuthority(options: CreateAuthorityOptions): Promise<
     throw new SvcError("bad_request", `the common name ${JSON.stringify(commonName)} is the intermediate's`);
   }
   const now = clock.now();
-  if (rootValidityMs < hour || now + rootValidityMs > endOfTime) {
-    throw new SvcError("bad_request", "the root must be valid for at least 1h and not beyond the year 9999");
-  }
+  assertRootValidity(now, rootValidityMs);
 
   const rootValidity = validityFrom(now, rootValidityMs);
   const root = await newSigningKey();

@@ -1,11 +1,12 @@
 import { type Clock, rfc3339 } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Random } from "../base/id.ts";
-import { buildLeafCertificate, type LeafUsage, newSerial, validityFrom } from "./build.ts";
+import { buildLeafCertificate, type LeafUsage, newSerial } from "./build.ts";
 import { describeCertificate } from "./describe.ts";
 import { newSigningKey } from "./key.ts";
 import type { Authority } from "./load.ts";
 import { parseNames } from "./names.ts";
+import { validityFrom } from "./validity.ts";
 
 export interface IssueOptions {
   commonName: string;
@@ -48,7 +49,7 @@ export async function issueCertificate(
   if (intermediate.notAfter <= now) {
     throw new SvcError(
       "bad_request",
-      `intermediate.crt expired at ${rfc3339(intermediate.notAfter)}: make a new CA with svc ca init`,
+      `intermediate.crt expired at ${rfc3339(intermediate.notAfter)}: renew it with svc ca renew-intermediate`,
     );
   }
   const validity = validityFrom(now, validityMs, intermediate);

@@ -45,6 +45,27 @@ export async function loadAuthority(dir: string): Promise<Authority> {
   };
 }
 
+/**
+ * Reads the root of a CA directory with its key, to issue an authority's certificate again.
+ *
+ * @throws SvcError `bad_request` naming what is missing: the key of the root may be kept elsewhere
+ */
+export async function loadRoot(dir: string): Promise<{ pem: string; signingKey: CryptoKey }> {
+  const paths = authorityPaths(dir);
+  const pem = readAuthorityFile(paths.rootCrt, dir);
+  const root = parseAuthority(pem, paths.rootCrt);
+  const keyPem = readTextIfPresent(paths.rootKey);
+  if (keyPem === undefined) {
+    throw new SvcError(
+      "bad_request",
+      `${paths.rootKey} is not here, and only the key of the root can do this: run it where root.key is kept, then copy the new certificate to the masters`,
+    );
+  }
+  const key = parsePrivateKey(keyPem, paths.rootKey);
+  assertOwnKey(root, key, paths.rootKey, paths.rootCrt);
+  return { pem, signingKey: await importSigningKey(key) };
+}
+
 /** Reads a file that a CA directory must have. @throws SvcError `bad_request` naming file and command */
 export function readAuthorityFile(path: string, dir: string): string {
   try {

@@ -49,7 +49,10 @@ async function newCa() {
 
 describe("the frame", () => {
   test.each([
-    [["ca"], "svc: name a command: init, fingerprint, print, issue; see svc ca --help\n"],
+    [
+      ["ca"],
+      "svc: name a command: init, fingerprint, print, issue, renew-root, renew-intermediate; see svc ca --help\n",
+    ],
     [["cq"], 'svc: svc has no command "cq" (did you mean ca?); see svc --help\n'],
     [["ca", "inti"], 'svc: svc ca has no command "inti" (did you mean init?); see svc ca --help\n'],
     [
