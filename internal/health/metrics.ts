@@ -8,6 +8,10 @@ export interface MasterMetrics {
   keyMismatch(): void;
   /** A status stream was opened; call what it returns, once, when it is closed. */
   streamOpened(): () => void;
+  /** @param epochMs when the certificate ends */
+  certificateNotAfter(certificate: "enroll" | "intermediate" | "root", epochMs: number): void;
+  /** The certificate of the listener was renewed or replaced, or could not be. */
+  certificateRenewal(result: "ok" | "failed"): void;
   /** The text of `/metrics`. */
   render(): Promise<string>;
 }
@@ -52,6 +56,19 @@ export function createMasterMetrics(enrollmentsByState: () => Record<string, num
     help: "Open enrollment status streams",
     registers,
   });
+  const notAfter = new Gauge({
+    name: "svc_certificate_not_after_timestamp_seconds",
+    help: "When a certificate ends, seconds since the Unix epoch",
+    labelNames: ["certificate"],
+    registers,
+  });
+  const renewals = new Counter({
+    name: "svc_certificate_renewals_total",
+    help: "Renewals of the enrollment certificate while running",
+    labelNames: ["result"],
+    registers,
+  });
+  for (const result of ["ok", "failed"]) renewals.inc({ result }, 0);
   return {
     revocationSeconds: (seconds) => revocation.observe(seconds),
     rateLimited: (budget) => limited.inc({ budget }),
@@ -60,6 +77,8 @@ export function createMasterMetrics(enrollmentsByState: () => Record<string, num
       streams.inc();
       return () => streams.dec();
     },
+    certificateNotAfter: (certificate, epochMs) => notAfter.set({ certificate }, epochMs / 1000),
+    certificateRenewal: (result) => renewals.inc({ result }),
     render: () => registry.metrics(),
   };
 }
