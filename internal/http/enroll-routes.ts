@@ -81,7 +81,7 @@ export function enrollRoutes(deps: EnrollRouteDeps): Route[] {
       async handle({ params, signal, note, keepOpen }) {
         const { record } = await loadEnrollment(deps.enrollments, params.id ?? "");
         note({ enrollment_id: record.id });
-        const limitIdling = keepOpen();
+        keepOpen();
         return eventStream({
           clock: deps.clock,
           signal,
@@ -107,7 +107,6 @@ export function enrollRoutes(deps: EnrollRouteDeps): Route[] {
             return () => {
               unsubscribe();
               closed();
-              limitIdling();
             };
           },
         });

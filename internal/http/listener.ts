@@ -6,13 +6,8 @@ import type { Log, LogFields } from "../base/log.ts";
 import { readJson } from "./body.ts";
 import { budgets, createLimiter } from "./limit.ts";
 import { type AuthRule, type Call, json, type Route } from "./route.ts";
+import { type Certificate, type Incoming, serveHttps } from "./serve.ts";
 import { findOperator, type TokenEntry } from "./tokens.ts";
-
-/** Seconds without a byte after which a connection is cut: the specification's read and write timeout. */
-const idleTimeoutSeconds = 10;
-/** Above this Bun answers by itself, without our headers. A body is read up to 4 KB and never kept beyond. */
-const serverBodyCap = Number.MAX_SAFE_INTEGER;
-const tls13 = 772;
 
 const commonHeaders: Record<string, string> = {
   "Strict-Transport-Security": "max-age=63072000; includeSubDomains",
@@ -26,8 +21,7 @@ const commonHeaders: Record<string, string> = {
 export interface ListenerOptions {
   host: string;
   port: number;
-  /** PEM texts of the certificate chain and its key. */
-  certificate: { cert: string; key: string };
+  certificate: Certificate;
   routes: readonly Route[];
   tokens: readonly TokenEntry[];
   metrics: { rateLimited(budget: string): void };
@@ -48,38 +42,31 @@ export interface Listener {
   readonly port: number;
   /** What the router knows, for a test that walks it. */
   readonly routes: readonly ServedRoute[];
+  /** Serves new connections with another certificate; none is refused and none ends. */
+  setCertificate(certificate: Certificate): void;
   stop(): Promise<void>;
 }
 
 /** Opens the HTTPS listener: TLS 1.3 only, each route behind its rate limit and its auth rule. */
-export function startListener(options: ListenerOptions): Listener {
+export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { handle, routes } = createHandler(options);
-  const server = Bun.serve({
-    hostname: options.host,
+  const server = await serveHttps({
+    host: options.host,
     port: options.port,
-    tls: { ...options.certificate, minVersion: tls13 } as Bun.TLSOptions,
-    idleTimeout: idleTimeoutSeconds,
-    maxRequestBodySize: serverBodyCap,
-    fetch: (request, bun) =>
-      handle(request, normalizeIp(bun.requestIP(request)?.address ?? ""), () => {
-        bun.timeout(request, 0);
-        return () => bun.timeout(request, idleTimeoutSeconds);
-      }),
+    certificate: options.certificate,
+    handle,
+    malformed: (status) => withCommonHeaders(json(status, { error: "malformed request" }), newRequestId()),
+    clock: options.clock,
+    log: options.log,
   });
-  return {
-    get port() {
-      return server.port ?? options.port;
-    },
-    routes,
-    stop: () => server.stop(true),
-  };
+  return { port: server.port, routes, setCertificate: server.setCertificate, stop: server.stop };
 }
 
 /** The listener without its socket. */
 export function createHandler(
   options: Pick<ListenerOptions, "routes" | "tokens" | "metrics" | "clock" | "log">,
 ): {
-  handle(request: Request, ip: string, keepOpen: Call["keepOpen"]): Promise<Response>;
+  handle(incoming: Incoming): Promise<Response>;
   routes: readonly ServedRoute[];
 } {
   const { clock, log, routes, tokens } = options;
@@ -88,21 +75,22 @@ export function createHandler(
     relaxed: createLimiter(budgets.relaxed, clock),
   };
   // Elysia routes; what it hands to a handler is looked up by the request it was given.
-  const calls = new WeakMap<Request, Omit<Call, "params">>();
+  const calls = new WeakMap<Request, { call: Omit<Call, "params">; incoming: Incoming }>();
   // A hook only holds for the routes that come after it.
-  const app = new Elysia().onError(({ error, code, request }) => {
+  const app = new Elysia({ strictPath: true }).onError(({ error, code, request }) => {
     if (code === "NOT_FOUND") return unknownRoute(new URL(request.url).pathname);
-    return failure(error, calls.get(request)?.log ?? log);
+    return failure(error, calls.get(request)?.call.log ?? log);
   });
   for (const route of routes) {
     app.route(
       route.method,
       route.path,
       async ({ request, params }) => {
-        const call = calls.get(request);
-        if (call === undefined) throw new SvcError("internal", "a request without a call");
-        const authorized = authorize(route, call);
-        const body = route.body === undefined ? undefined : await readJson(request, route.body === "json");
+        const found = calls.get(request);
+        if (found === undefined) throw new SvcError("internal", "a request without a call");
+        const authorized = authorize(route, found.call);
+        const body =
+          route.body === undefined ? undefined : await readJson(found.incoming, route.body === "json");
         return route.handle({ ...authorized, body, params: params as Record<string, string> });
       },
       { config: {}, parse: "none" },
@@ -132,27 +120,30 @@ export function createHandler(
     patterns.find(({ pattern }) => pattern.test(path))?.route.budget ??
     (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
 
-  const handle = async (original: Request, ip: string, keepOpen: Call["keepOpen"]): Promise<Response> => {
+  const handle = async (incoming: Incoming): Promise<Response> => {
     const started = clock.monotonic();
-    const url = targetOf(original.url);
-    const requestId = requestIdOf(original.headers.get("x-request-id")) ?? newRequestId();
-    const requestLog = log.with({ request_id: requestId, method: original.method, path: url.pathname });
+    const { ip, headers, signal } = incoming;
+    // The router finds the path by counting characters, which a short authority would mislead.
+    const url = new URL(`https://listener${incoming.target}`);
+    const requestId = requestIdOf(headers.get("x-request-id")) ?? newRequestId();
+    const requestLog = log.with({ request_id: requestId, method: incoming.method, path: url.pathname });
     const noted: LogFields = {};
     const route = async (): Promise<Response> => {
-      const method = original.method === "HEAD" ? "GET" : original.method;
+      const method = incoming.method === "HEAD" ? "GET" : incoming.method;
       // Some methods cannot even be put into a Request, and no route has them.
       if (method !== "GET" && method !== "POST") return unknownRoute(url.pathname);
-      const request = routable(original, method, url);
-      calls.set(request, {
+      const request = new Request(url.href, { method });
+      const call = {
         query: url.searchParams,
-        headers: original.headers,
+        headers,
         body: undefined,
         username: "",
-        signal: original.signal,
+        signal,
         log: requestLog.with({ remote_ip: ip }),
-        note: (fields) => Object.assign(noted, fields),
-        keepOpen,
-      });
+        note: (fields: LogFields) => Object.assign(noted, fields),
+        keepOpen: incoming.keepOpen,
+      };
+      calls.set(request, { call, incoming });
       return app.handle(request);
     };
     let response: Response;
@@ -164,19 +155,14 @@ export function createHandler(
     } else {
       response = await route().catch((thrown) => failure(thrown, requestLog));
     }
-    if (original.method === "HEAD") response = await withoutBody(response);
-    for (const [name, value] of Object.entries(commonHeaders)) {
-      if (!response.headers.has(name)) response.headers.set(name, value);
-    }
-    response.headers.set("X-Request-ID", requestId);
-    // The rest of a body that is too long is not waited for.
-    if (response.status === 413) response.headers.set("Connection", "close");
+    if (incoming.method === "HEAD") response = await withoutBody(response);
+    withCommonHeaders(response, requestId);
     requestLog.info("http.request.complete", {
       status: response.status,
       duration_ms: Math.round((clock.monotonic() - started) * 1000) / 1000,
-      bytes_out: original.method === "HEAD" ? 0 : Number(response.headers.get("content-length") ?? 0),
+      bytes_out: incoming.method === "HEAD" ? 0 : Number(response.headers.get("content-length") ?? 0),
       remote_ip: ip,
-      user_agent: original.headers.get("user-agent") ?? "",
+      user_agent: headers.get("user-agent") ?? "",
       ...noted,
     });
     return response;
@@ -188,13 +174,12 @@ export function createHandler(
   };
 }
 
-/**
- * The path and query of a request under an authority of our own. Bun builds `url` from the Host header,
- * which anybody may fill: one that is no host makes it unparsable, and a short one misleads the router,
- * which finds the path by counting characters.
- */
-function targetOf(url: string): URL {
-  return new URL(`http://listener/${url.replace(/^[a-z]+:\/\/[^/?#]*/i, "").replace(/^\//, "")}`);
+function withCommonHeaders(response: Response, requestId: string): Response {
+  for (const [name, value] of Object.entries(commonHeaders)) {
+    if (!response.headers.has(name)) response.headers.set(name, value);
+  }
+  response.headers.set("X-Request-ID", requestId);
+  return response;
 }
 
 function failure(thrown: unknown, log: Log): Response {
@@ -202,21 +187,6 @@ function failure(thrown: unknown, log: Log): Response {
   const meaning = meaningOf(error.kind);
   if (meaning.http >= 500) log.error("request failed", { error: describeError(thrown) });
   return json(meaning.http, { error: error.message });
-}
-
-/** A URL whose authority does not mislead the router, and its path: the router looks for it from the 12th character on. */
-const plainUrl = /^https?:\/\/[A-Za-z0-9.:-]{4,}(\/.*)$/;
-
-/** The request itself when the router finds the path of `target` in it, else a copy that says so. */
-function routable(original: Request, method: "GET" | "POST", target: URL): Request {
-  const path = plainUrl.exec(original.url)?.[1];
-  if (original.method === method && path === `${target.pathname}${target.search}`) return original;
-  return new Request(target.href, {
-    method,
-    headers: original.headers,
-    ...(method === "POST" ? { body: original.body } : {}),
-    signal: original.signal,
-  });
 }
 
 async function withoutBody(response: Response): Promise<Response> {
@@ -228,9 +198,4 @@ async function withoutBody(response: Response): Promise<Response> {
 /** A request id from outside is only taken when it is short and plain, as it ends up in logs. */
 function requestIdOf(header: string | null): string | undefined {
   return header !== null && /^[A-Za-z0-9._-]{1,128}$/.test(header) ? header : undefined;
-}
-
-/** `::ffff:192.0.2.1` on a dual-stack socket is the IPv4 address it maps. */
-function normalizeIp(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }

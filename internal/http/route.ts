@@ -24,8 +24,8 @@ export interface Call {
   log: Log;
   /** Adds fields to the record that is logged when the request is complete. */
   note(fields: LogFields): void;
-  /** Lifts the idle timeout, for a stream; call what it returns when the stream has ended. */
-  keepOpen(): () => void;
+  /** Lifts the time limit of the answer, for a stream. */
+  keepOpen(): void;
 }
 
 export interface Route {

@@ -50,19 +50,24 @@ beforeAll(async () => {
     clock,
     log: recordingLog(),
     malformed: (status) => Response.json({ error: "malformed request" }, { status }),
-    async handle(request, ip, keepOpen) {
-      const { pathname } = new URL(request.url);
-      if (pathname === "/stream") {
+    async handle({ method, target, ip, signal, body, keepOpen }) {
+      if (target === "/stream") {
         keepOpen();
         opened++;
-        request.signal.addEventListener("abort", () => onGone());
+        signal.addEventListener("abort", () => onGone());
         return new Response(
           new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("first\n")) }),
         );
       }
-      const body = request.body === null ? "" : await request.text();
-      const text = JSON.stringify({ ip, url: request.url, method: request.method, body });
-      return new Response(text, { headers: { "Content-Length": String(text.length) } });
+      const answer = (status: number, value: unknown) => {
+        const text = JSON.stringify(value);
+        return new Response(text, { status, headers: { "Content-Length": String(text.length) } });
+      };
+      try {
+        return answer(200, { ip, target, method, body: Buffer.from(await body(10)).toString() });
+      } catch (thrown) {
+        return answer(413, { error: (thrown as Error).message });
+      }
     },
   });
 });
@@ -128,12 +133,31 @@ test("a request keeps the address of its client, and no Host header changes its 
     body: "hello",
     from: "127.0.0.9",
   });
-  expect(reply.json).toEqual({
-    ip: "127.0.0.9",
-    url: "https://listener/a?b=c",
-    method: "POST",
-    body: "hello",
+  expect(reply.json).toEqual({ ip: "127.0.0.9", target: "/a?b=c", method: "POST", body: "hello" });
+});
+
+test("a body is read up to its limit, announced or not, and the rest is not waited for", async () => {
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    send(base(), authority.rootPem, { method: "POST", path: "/", body, headers });
+  expect((await post("0123456789")).status).toBe(200);
+  expect((await post("0123456789a")).status).toBe(413);
+  expect((await post("0123456789", { "transfer-encoding": "chunked" })).json).toMatchObject({
+    body: "0123456789",
   });
+  expect((await post("0123456789a", { "transfer-encoding": "chunked" })).status).toBe(413);
+  const endless = open();
+  endless.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n0123");
+  expect(await endless.closed).toMatch(/^HTTP\/1\.1 413 [\s\S]*connection: close/i);
+});
+
+test("requests on one connection are answered in order", async () => {
+  const raw = open();
+  raw.write(
+    "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhiGET /3 HTTP/1.1\r\nHost: a\r\n\r\n",
+  );
+  const text = await raw.received(/"\/3"/);
+  expect([...text.matchAll(/"target":"(.*?)"/g)].map(([, target]) => target)).toEqual(["/1", "/2", "/3"]);
+  raw.destroy();
 });
 
 test("what is no HTTP, or ambiguous, is refused and the connection closed", async () => {
@@ -146,7 +170,7 @@ test("what is no HTTP, or ambiguous, is refused and the connection closed", asyn
   for (const [request, status] of rows) {
     const raw = open();
     raw.write(request);
-    expect(await raw.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*"malformed request"`));
+    expect(await raw.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*"malformed request"`));
   }
 });
 

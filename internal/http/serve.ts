@@ -2,7 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { Clock, Timer } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
+import { describeError, SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 
 // The TLS server stands in front and hands each connection to the HTTP server. That way the
@@ -19,18 +19,33 @@ export interface Certificate {
   key: string;
 }
 
+/** One request as it arrived. */
+export interface Incoming {
+  method: string;
+  /** Path and query, from the request line alone: no Host header has a say. */
+  target: string;
+  headers: Headers;
+  /** Address of the TCP peer. */
+  ip: string;
+  /** Aborts when the client goes away. */
+  signal: AbortSignal;
+  /**
+   * Reads the body; nothing is kept beyond the limit.
+   *
+   * @throws SvcError `too_large`, or `bad_request` when the client left before its end
+   */
+  body(maxBytes: number): Promise<Uint8Array>;
+  /** Lifts the time limit of the answer, for a stream. */
+  keepOpen(): void;
+}
+
 export interface ServeOptions {
   /** Empty for every address of the host. */
   host: string;
   port: number;
   certificate: Certificate;
-  /**
-   * Answers one request. Its URL has an authority of ours, whatever the Host header says.
-   *
-   * @param ip address of the TCP peer
-   * @param keepOpen lifts the limit on writing, for a stream
-   */
-  handle(request: Request, ip: string, keepOpen: () => void): Promise<Response>;
+  /** Answers one request. */
+  handle(incoming: Incoming): Promise<Response>;
   /** Answers a request that is not even HTTP, before its connection is closed. */
   malformed(status: 400 | 431): Response;
   clock: Clock;
@@ -161,63 +176,63 @@ async function answer(
   const gone = new AbortController();
   outgoing.on("close", () => gone.abort());
   incoming.on("end", connection.requestRead);
-  const request = toRequest(incoming, gone.signal);
-  const response = await options.handle(request, connection.ip, () => {
-    isStream = true;
-    connection.keepOpen();
+  const response = await options.handle({
+    method: incoming.method ?? "",
+    target: targetOf(incoming.url ?? "/"),
+    headers: headersOf(incoming),
+    ip: connection.ip,
+    signal: gone.signal,
+    body: (maxBytes) => readBody(incoming, maxBytes),
+    keepOpen() {
+      isStream = true;
+      connection.keepOpen();
+    },
   });
-  // What is left of a body that nobody wants would be taken for the next request.
-  const unread = request.body !== null && !incoming.complete;
-  if (unread) outgoing.setHeader("Connection", "close");
+  // The rest of a body that nobody wants is not waited for.
+  if (!incoming.complete) outgoing.setHeader("Connection", "close");
   if (!isStream) connection.responseBegins();
   await sendResponse(response, outgoing);
-  if (unread) incoming.socket.destroySoon();
-  else connection.responseDone();
+  if (incoming.complete) connection.responseDone();
+  else incoming.socket.destroySoon();
 }
 
-function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Headers();
-  for (let at = 0; at + 1 < incoming.rawHeaders.length; at += 2) {
-    headers.append(incoming.rawHeaders[at] ?? "", incoming.rawHeaders[at + 1] ?? "");
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
   }
-  const method = incoming.method ?? "GET";
-  const hasBody =
-    method !== "GET" &&
-    method !== "HEAD" &&
-    (headers.has("transfer-encoding") || Number(headers.get("content-length") ?? 0) > 0);
-  if (!hasBody) incoming.resume();
-  return new Request(targetOf(incoming.url ?? "/"), {
-    method,
-    headers,
-    signal,
-    ...(hasBody ? { body: bodyOf(incoming), duplex: "half" } : {}),
+  return headers;
+}
+
+function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  const tooLarge = () => new SvcError("too_large", `the body may have at most ${maxBytes} bytes`);
+  return new Promise((resolve, reject) => {
+    if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) return reject(tooLarge());
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    incoming.on("data", (chunk: Uint8Array) => {
+      length += chunk.length;
+      if (length <= maxBytes) {
+        chunks.push(chunk);
+      } else {
+        incoming.pause();
+        reject(tooLarge());
+      }
+    });
+    incoming.on("end", () => resolve(Buffer.concat(chunks)));
+    const cut = () => reject(new SvcError("bad_request", "the body ended before it was complete"));
+    incoming.on("error", cut);
+    incoming.on("close", cut);
   });
 }
 
-/** The body as it arrives; a reader that stops early stops the connection from sending more. */
-function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      incoming.on("data", (chunk: Uint8Array) => {
-        controller.enqueue(chunk);
-        if ((controller.desiredSize ?? 0) <= 0) incoming.pause();
-      });
-      incoming.on("end", () => controller.close());
-      incoming.on("error", (error) => controller.error(error));
-    },
-    pull: () => void incoming.resume(),
-    cancel: () => void incoming.pause(),
-  });
-}
-
-/** An authority of our own: what stands in the Host header or before the path decides nothing. */
+/** The path of a request line, which may hold a whole URL (RFC 9112 section 3.2.2). */
 function targetOf(target: string): string {
-  const path = target.startsWith("/") ? target : (/^https?:\/\/[^/?#]*(\/.*)$/i.exec(target)?.[1] ?? "/");
-  return `https://listener${path}`;
+  return target.startsWith("/") ? target : (/^https?:\/\/[^/?#]*(\/.*)$/i.exec(target)?.[1] ?? "/");
 }
 
 async function sendResponse(response: Response, outgoing: ServerResponse): Promise<void> {
-  for (const [name, value] of response.headers) outgoing.setHeader(name, value);
+  for (const [name, value] of response.headers) outgoing.setHeader(spelled(name), value);
   outgoing.writeHead(response.status);
   if (response.body === null) return end(outgoing);
   if (response.headers.has("content-length")) {
@@ -234,6 +249,13 @@ async function sendResponse(response: Response, outgoing: ServerResponse): Promi
   outgoing.off("close", stop);
   return end(outgoing);
 }
+
+/** A header name as the documents spell it; `Headers` keeps only small letters. */
+function spelled(name: string): string {
+  return unusual[name] ?? name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
+}
+
+const unusual: Record<string, string> = { etag: "ETag", "x-request-id": "X-Request-ID" };
 
 function drained(outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
@@ -258,7 +280,7 @@ function end(outgoing: ServerResponse, rest?: Uint8Array): Promise<void> {
 async function formatRaw(response: Response): Promise<string> {
   const body = await response.text();
   const reason = response.status === 431 ? "Request Header Fields Too Large" : "Bad Request";
-  const headers = [...response.headers].map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const headers = [...response.headers].map(([name, value]) => `${spelled(name)}: ${value}\r\n`).join("");
   return `HTTP/1.1 ${response.status} ${reason}\r\n${headers}Connection: close\r\n\r\n${body}`;
 }
 

@@ -155,7 +155,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     },
     clock.now(),
   );
-  const listener = startListener({
+  const listener = await startListener({
     ...config["enroll.addr"],
     certificate,
     tokens,

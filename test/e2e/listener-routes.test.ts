@@ -103,9 +103,16 @@ test("the walk finds a route without a rule, one that is not enforced, and one t
     log: recordingLog(),
   });
   const ask = async ({ method, path }: ServedRoute, authorization?: string) => {
-    const headers = authorization === undefined ? {} : { authorization };
-    const request = new Request(`https://localhost${path}`, { method, headers });
-    return (await app.handle(request, "192.0.2.1", () => () => {})).status;
+    const response = await app.handle({
+      method,
+      target: path,
+      headers: new Headers(authorization === undefined ? {} : { authorization }),
+      ip: "192.0.2.1",
+      signal: new AbortController().signal,
+      body: async () => new Uint8Array(),
+      keepOpen: () => {},
+    });
+    return response.status;
   };
   const found = await violations(app.routes, ask);
   expect(found.filter((line) => line.startsWith("GET /unchecked answers 200"))).toHaveLength(6);

@@ -329,13 +329,10 @@ describe("what the Host header says changes nothing:", () => {
   });
 });
 
-test("a client that is slow is cut off, also after a stream that ended; a stream is not", async () => {
+test("a client that is slow is cut off; a stream is not", async () => {
   const open = newEnrollee();
   const openId = await enrollNew(master, open);
-  const ended = await enrollNew(master, newEnrollee());
-  await decide(master, "reject", ended);
   using stream = await openStream(master, openId);
-  using finished = await openStream(master, ended);
   using silent = await openWire(master);
   using headers = await openWire(master, "GET /api/v1/enroll/ca HTTP/1.1\r\nHost: localh");
   using body = await openWire(
@@ -343,7 +340,7 @@ test("a client that is slow is cut off, also after a stream that ended; a stream
     `POST ${enrollPath} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"peel`,
   );
   // Each of these ends because the listener cut it: nothing here closes it.
-  await Promise.all([silent.closed, headers.closed, body.closed, finished.closed]);
+  await Promise.all([silent.closed, headers.closed, body.closed]);
   await decide(master, "approve", openId);
   await stream.waitFor('"state":"approved"');
 }, 40_000);
