@@ -11,7 +11,7 @@ import { type KeyPair, newKeyPair, verifySignature } from "../identity/nkey.ts";
 import { credentialsMessage } from "./messages.ts";
 import { peelPermissions } from "./permissions.ts";
 import type { Enrollment } from "./record.ts";
-import { loadEnrollment, saveEnrollment } from "./store.ts";
+import { loadEnrollment, saveEnrollment, type Versioned } from "./store.ts";
 import { transition } from "./transition.ts";
 
 /** Default lifetime of a peel's bus credentials: six months of 30 days. */
@@ -70,13 +70,31 @@ export async function deliverCredentials(
     { type: "issue", busPublicKey: key.publicKey, credsExpiresAt: expiresAt },
     deps.clock.now(),
   );
-  const saved = await saveEnrollment(deps.enrollments, issued, revision);
+  const saved = await saveIssued(deps, issued, revision);
   if (saved === undefined) {
     deps.log.warn("enrollment.credential.delivery.contention", { enrollment_id: id, peel_id: record.peelId });
     throw new SvcError("conflict", "another download of these credentials is under way");
   }
   deps.log.info("enrollment.credential.downloaded", { enrollment_id: id, peel_id: record.peelId });
   return { record: saved.record, credentials, expiresAt };
+}
+
+/**
+ * Saves the move to `issued`. A write whose acknowledgement got lost may have been stored: the record
+ * tells, as only this call knows the key it names, and then nobody is stranded.
+ */
+async function saveIssued(
+  deps: DeliverDeps,
+  issued: Enrollment,
+  revision: number,
+): Promise<Versioned | undefined> {
+  try {
+    return await saveEnrollment(deps.enrollments, issued, revision);
+  } catch (cause) {
+    const stored = await loadEnrollment(deps.enrollments, issued.id);
+    if (stored.record.busPublicKey === issued.busPublicKey) return stored;
+    throw cause;
+  }
 }
 
 /** The reason to refuse, or `undefined` when the header proves the enrolled key. */
