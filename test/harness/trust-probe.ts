@@ -1,0 +1,29 @@
+import { systemClock } from "../../internal/base/clock.ts";
+import { describeError } from "../../internal/base/errors.ts";
+import { createTrust } from "../../internal/trust/anchor.ts";
+import { exchange } from "../../internal/trust/exchange.ts";
+import type { Rung } from "../../internal/trust/ladder.ts";
+import { TrustError } from "../../internal/trust/mismatch.ts";
+import { recordingLog } from "./log.ts";
+
+// A program of its own, as the environment of a process decides what its TLS trusts: asks a master for
+// /secret on one rung and prints what came of it. Arguments: the URL, and the rung as JSON.
+
+const [url = "", rung = ""] = process.argv.slice(2);
+const signal = new AbortController().signal;
+const kept: string[] = [];
+const trust = createTrust({
+  rung: JSON.parse(rung) as Rung,
+  keepAnchor: (pem) => kept.push(pem),
+  clock: systemClock,
+  log: recordingLog(),
+  signal,
+});
+const result = await trust
+  .use(url, async ({ ca, spki }) => {
+    const limits = { timeoutMs: 5_000, maxBytes: 1000, clock: systemClock, signal };
+    const { text } = await exchange({ url: `${url}/secret`, verify: { ca }, ...limits });
+    return { text, spki };
+  })
+  .catch((thrown: unknown) => ({ refused: thrown instanceof TrustError, error: describeError(thrown) }));
+process.stdout.write(JSON.stringify({ ...result, kept: kept.length }));
