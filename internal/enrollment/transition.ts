@@ -1,4 +1,5 @@
 import { SvcError } from "../base/errors.ts";
+import { displayPeelId } from "../identity/peel-id.ts";
 import type { Enrollment, EnrollmentState } from "./record.ts";
 
 /** What can happen to an enrollment record after it was created. */
@@ -45,7 +46,7 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
   if (state === undefined) {
     throw new SvcError(
       "invalid_transition",
-      `cannot ${event.type} the enrollment ${record.id} of ${record.peelId}: it is ${record.state}`,
+      `cannot ${event.type} the enrollment ${record.id} of ${displayPeelId(record.peelId)}: it is ${record.state}`,
     );
   }
   const next: Enrollment = { ...record, state, updatedAt: now };
@@ -54,7 +55,7 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
       if (record.trustMismatch === true && !event.force) {
         throw new SvcError(
           "trust_mismatch",
-          `the peel ${record.peelId} trusted another CA root than this fleet's: find out why before you approve it with --force`,
+          `the peel ${displayPeelId(record.peelId)} trusted another CA root than this fleet's: find out why before you approve it with --force`,
         );
       }
       return { ...next, decidedBy: event.operator, decidedAt: now };
