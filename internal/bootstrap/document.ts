@@ -38,7 +38,11 @@ export function parseDocument(value: unknown): BootstrapDocument | undefined {
   return parsed.success ? parsed.output : undefined;
 }
 
-/** The entity tag of a document: its content without `issued_at`. */
+/**
+ * The identity of a document's content, all of it but `issued_at`, as the entity tag of RFC 9110
+ * section 8.8.3. Two documents with equal tags need not be written or fetched again.
+ */
 export function documentTag({ issued_at: _, ...content }: BootstrapDocument): string {
-  return `"${createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 32)}"`;
+  const fields = Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `"${createHash("sha256").update(JSON.stringify(fields)).digest("hex").slice(0, 32)}"`;
 }
