@@ -13,6 +13,8 @@ export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.$
 export const dispatchSubject = (jid: string, peel: string): string => `svc.job.${jid}.dispatch.${peel}`;
 export const ackSubject = (jid: string, peel: string): string => `svc.job.${jid}.ack.${peel}`;
 export const returnSubject = (jid: string, peel: string): string => `svc.job.${jid}.return.${peel}`;
+/** Where a peel asks after every connect what is new; `*` is every peel. */
+export const helloSubject = (peel: string): string => `svc.peel.${peel}.hello`;
 /** The subject under which a key of a bucket is stored (NATS document ADR-8). */
 export const keySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
 /** The inbox prefix of a peel: nobody else may subscribe below it. */
