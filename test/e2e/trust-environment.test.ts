@@ -130,9 +130,11 @@ describe("the system trust store", () => {
 
 test("a master that speaks nothing newer than TLS 1.2 gets no request", async () => {
   const { cert, key } = await fleet.issue();
-  const bytes: Buffer[] = [];
+  let bytes = 0;
   const server = createTlsServer({ cert, key, maxVersion: "TLSv1.2" }, (socket) => {
-    socket.on("data", (data) => bytes.push(data));
+    socket.on("data", (data) => {
+      bytes += data.length;
+    });
     socket.on("error", () => {});
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -141,6 +143,6 @@ test("a master that speaks nothing newer than TLS 1.2 gets no request", async ()
   for (const rung of Object.values(named())) {
     expect(await probe(url, rung, {})).toMatchObject({ refused: false });
   }
-  expect(bytes).toEqual([]);
+  expect(bytes).toBe(0);
   server.close();
 });
