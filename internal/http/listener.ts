@@ -91,7 +91,7 @@ export function createHandler(
         const authorized = authorize(route, found.call);
         const body =
           route.body === undefined ? undefined : await readJson(found.incoming, route.body === "json");
-        return route.handle({ ...authorized, body, params: params as Record<string, string> });
+        return route.handle(Object.assign(authorized, { body, params: params as Record<string, string> }));
       },
       { config: {}, parse: "none" },
     );
@@ -114,7 +114,7 @@ export function createHandler(
       throw new SvcError("unauthorized", "a valid bearer token is required");
     }
     call.note({ auth_username: username });
-    return { ...call, username };
+    return Object.assign(call, { username });
   };
   const budgetOf = (path: string): keyof typeof budgets =>
     patterns.find(({ pattern }) => pattern.test(path))?.route.budget ??
@@ -122,7 +122,7 @@ export function createHandler(
 
   const handle = async (incoming: Incoming): Promise<Response> => {
     const started = clock.monotonic();
-    const { ip, headers, signal } = incoming;
+    const { ip, headers } = incoming;
     // The router finds the path by counting characters, which a short authority would mislead.
     const url = new URL(`https://listener${incoming.target}`);
     const requestId = requestIdOf(headers.get("x-request-id")) ?? newRequestId();
@@ -138,7 +138,9 @@ export function createHandler(
         headers,
         body: undefined,
         username: "",
-        signal,
+        get signal() {
+          return incoming.signal;
+        },
         log: requestLog.with({ remote_ip: ip }),
         note: (fields: LogFields) => Object.assign(noted, fields),
         keepOpen: incoming.keepOpen,

@@ -14,7 +14,7 @@ export type AuthRule =
 export interface Call {
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
-  headers: Headers;
+  headers: Pick<Headers, "get">;
   /** The parsed JSON body; `undefined` when there is none. */
   body: unknown;
   /** Name of the operator whose token it was; empty on routes without a token. */

@@ -24,7 +24,7 @@ export interface Incoming {
   method: string;
   /** Path and query, from the request line alone: no Host header has a say. */
   target: string;
-  headers: Headers;
+  headers: Pick<Headers, "get">;
   /** Address of the TCP peer. */
   ip: string;
   /** Aborts when the client goes away. */
@@ -173,15 +173,19 @@ async function answer(
   outgoing: ServerResponse,
 ): Promise<void> {
   let isStream = false;
-  const gone = new AbortController();
-  outgoing.on("close", () => gone.abort());
   incoming.on("end", connection.requestRead);
   const response = await options.handle({
     method: incoming.method ?? "",
     target: targetOf(incoming.url ?? "/"),
     headers: headersOf(incoming),
     ip: connection.ip,
-    signal: gone.signal,
+    // Few handlers ask for it.
+    get signal() {
+      const gone = new AbortController();
+      if (outgoing.destroyed) gone.abort();
+      else outgoing.on("close", () => gone.abort());
+      return gone.signal;
+    },
     body: (maxBytes) => readBody(incoming, maxBytes),
     keepOpen() {
       isStream = true;
@@ -196,12 +200,13 @@ async function answer(
   else incoming.socket.destroySoon();
 }
 
-function headersOf({ rawHeaders }: IncomingMessage): Headers {
-  const headers = new Headers();
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
-  }
-  return headers;
+function headersOf({ headers }: IncomingMessage): Incoming["headers"] {
+  return {
+    get(name) {
+      const value = headers[name.toLowerCase()];
+      return value === undefined ? null : Array.isArray(value) ? value.join(", ") : value;
+    },
+  };
 }
 
 function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
@@ -232,8 +237,9 @@ function targetOf(target: string): string {
 }
 
 async function sendResponse(response: Response, outgoing: ServerResponse): Promise<void> {
-  for (const [name, value] of response.headers) outgoing.setHeader(spelled(name), value);
-  outgoing.writeHead(response.status);
+  const headers: Record<string, string> = {};
+  for (const [name, value] of response.headers) headers[spelled(name)] = value;
+  outgoing.writeHead(response.status, headers);
   if (response.body === null) return end(outgoing);
   if (response.headers.has("content-length")) {
     return end(outgoing, new Uint8Array(await response.arrayBuffer()));
@@ -250,12 +256,21 @@ async function sendResponse(response: Response, outgoing: ServerResponse): Promi
   return end(outgoing);
 }
 
+const spellings = new Map([
+  ["etag", "ETag"],
+  ["x-request-id", "X-Request-ID"],
+]);
+
 /** A header name as the documents spell it; `Headers` keeps only small letters. */
 function spelled(name: string): string {
-  return unusual[name] ?? name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
+  let spelling = spellings.get(name);
+  if (spelling === undefined) {
+    spelling = name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
+    // Our own header names: there are a dozen.
+    spellings.set(name, spelling);
+  }
+  return spelling;
 }
-
-const unusual: Record<string, string> = { etag: "ETag", "x-request-id": "X-Request-ID" };
 
 function drained(outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
