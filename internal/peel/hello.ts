@@ -5,7 +5,7 @@ import type { Log } from "../base/log.ts";
 import { decode, encode } from "../base/msgpack.ts";
 import { version } from "../base/version.ts";
 import { type BootstrapDocument, parseDocument } from "../bootstrap/document.ts";
-import { keySubject } from "../bus/subjects.ts";
+import { helloSubject, keySubject } from "../bus/subjects.ts";
 import type { Connection } from "./connection.ts";
 
 const requestTimeoutMs = 5_000;
@@ -59,7 +59,7 @@ export function startHello(options: HelloOptions): { stop(): void } {
     asking = true;
     try {
       const hello = encode({ version, sent_at: rfc3339(clock.now()) });
-      const answer = decode(await connection.request(`svc.peel.${peelId}.hello`, hello, requestTimeoutMs));
+      const answer = decode(await connection.request(helloSubject(peelId), hello, requestTimeoutMs));
       const document = parseDocument(clusterInfoOf(answer));
       if (document === undefined) throw new SvcError("unavailable", "the answer names no cluster");
       log.debug("masters answered hello");

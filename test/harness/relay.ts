@@ -1,0 +1,56 @@
+import { connect, createServer, type Socket } from "node:net";
+
+/** A TCP port that leads to another one, until it is closed with everything that runs through it. */
+export interface Relay extends AsyncDisposable {
+  readonly port: number;
+  /** Connections that run through it now. */
+  readonly open: number;
+  /** Resolves with the next connection. */
+  connected(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startRelay(targetPort: number): Promise<Relay> {
+  const sockets = new Set<Socket>();
+  let waiting: (() => void)[] = [];
+  let open = 0;
+  const server = createServer((client) => {
+    const target = connect(targetPort, "127.0.0.1");
+    open++;
+    client.on("close", () => open--);
+    for (const [one, other] of [
+      [client, target],
+      [target, client],
+    ] as const) {
+      sockets.add(one);
+      one.on("error", () => {});
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+    for (const tell of waiting) tell();
+    waiting = [];
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = address === null || typeof address === "string" ? 0 : address.port;
+  let closed = false;
+  const close = async () => {
+    if (closed) return;
+    closed = true;
+    const ended = new Promise((resolve) => server.close(resolve));
+    for (const socket of sockets) socket.destroy();
+    await ended;
+  };
+  return {
+    port,
+    get open() {
+      return open;
+    },
+    connected: () => new Promise<void>((resolve) => waiting.push(resolve)),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
