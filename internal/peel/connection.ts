@@ -93,20 +93,26 @@ export function createConnection(options: ConnectionOptions): Connection {
       await bus.drain();
       return false;
     }
-    // Listening there before leaving here: a command may come twice, and is run once; none is missed.
-    for (const subscription of subscriptions) listen(bus, subscription);
-    await bus.nats.flush().catch(() => {});
+    try {
+      // Listening there before leaving here: a command may come twice, and is run once; none is missed.
+      for (const subscription of subscriptions) listen(bus, subscription);
+      await bus.nats.flush();
+    } catch (thrown) {
+      log.warn("bus lost at other servers", { urls, error: describeError(thrown) });
+      await bus.nats.close();
+      return false;
+    }
     const old = current.bus;
     current = { bus, urls };
     watch(bus);
-    closing = Promise.all([closing, old.connected ? old.drain() : old.nats.close()]).catch(() => {});
+    closing = Promise.all([closing, leave(old)]).catch(() => {});
     log.info("bus connection moved", { urls });
     announce();
     return true;
   };
   const repoint = (urls: readonly string[]): Promise<boolean> => {
     const moved = moving.then(() => move(urls));
-    moving = moved;
+    moving = moved.catch(() => {});
     return moved;
   };
 
@@ -134,7 +140,12 @@ export function createConnection(options: ConnectionOptions): Connection {
     repoint,
     async stop() {
       stopping.abort(new Error("the connection is stopped"));
-      await Promise.all([current.bus.drain(), closing]);
+      await Promise.all([leave(current.bus), closing]);
     },
   };
+}
+
+/** Finishes what is under way; where nothing can be, it just ends. */
+function leave(bus: Bus): Promise<void> {
+  return bus.connected ? bus.drain() : bus.nats.close();
 }

@@ -43,7 +43,7 @@ const named = (): Record<string, Rung> => ({
 const system: Rung = { rung: 4, firstUse: false };
 
 async function probe(url: string, rung: Rung, env: Record<string, string>) {
-  const script = join(import.meta.dir, "../harness/trust-probe.ts");
+  const script = new URL("../harness/trust-probe.ts", import.meta.url).pathname;
   const ran = await runProgram([process.execPath, script, url, JSON.stringify(rung)], { env });
   if (ran.stdout === "") throw new Error(ran.stderr);
   return JSON.parse(ran.stdout) as Record<string, unknown>;
