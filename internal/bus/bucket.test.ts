@@ -44,6 +44,13 @@ describe("compare-and-swap", () => {
   });
 });
 
+test("a read takes one key, never a pattern", async () => {
+  await bucket.put("pattern", bytes("x"));
+  for (const key of ["*", ">", "pat*", "a b", ""]) {
+    await expect(bucket.get(key)).rejects.toThrow(expect.objectContaining({ kind: "bad_request" }));
+  }
+});
+
 test("entries are what is there now", async () => {
   const revision = await bucket.put("gone", bytes("x"));
   await bucket.remove("gone", revision);
