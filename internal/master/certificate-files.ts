@@ -4,7 +4,7 @@ import { rfc3339, type Timer } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import { checkPair } from "../ca/pair.ts";
-import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate.ts";
+import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
 /** For file systems that tell nothing, and for a directory that was itself swapped for another. */
 const lookEveryMs = 60_000;

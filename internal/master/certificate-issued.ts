@@ -7,7 +7,7 @@ import { loadAuthority } from "../ca/load.ts";
 import { authorityPaths } from "../ca/paths.ts";
 import { nextRenewal, remainingLife, retryPause } from "../ca/renew.ts";
 import type { CheckResult } from "../health/check.ts";
-import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate.ts";
+import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
 /**
  * The longest wait: timers of the runtime end at 24.8 days, and a clock that was set, or a CA directory

@@ -13,7 +13,8 @@ import { loadAuthority } from "../ca/load.ts";
 import { checkPair } from "../ca/pair.ts";
 import { reissueIntermediate, reissueRoot } from "../ca/reissue.ts";
 import { loadMasterConfig } from "../config/load.ts";
-import { type CertificateOptions, type CertificateSource, createCertificateSource } from "./certificate.ts";
+import { createCertificateSource } from "./certificate.ts";
+import type { CertificateOptions, CertificateSource } from "./certificate-source.ts";
 
 const second = 1000;
 const hour = 3600 * second;

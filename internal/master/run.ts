@@ -1,8 +1,10 @@
+import { serveHello } from "../admin/hello.ts";
 import { serveAdmin } from "../admin/serve.ts";
 import { type Clock, untilAborted } from "../base/clock.ts";
 import type { Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
 import { createDocument } from "../bootstrap/document.ts";
+import { startPublisher } from "../bootstrap/publish.ts";
 import { clientCertificate } from "../bus/client-certificate.ts";
 import { connectBusForever, resolveBusCa } from "../bus/connect.ts";
 import { createSystemBus } from "../bus/system.ts";
@@ -23,7 +25,8 @@ import { jobRoutes } from "../http/job-routes.ts";
 import { type ServedRoute, startListener } from "../http/listener.ts";
 import { warnOfTokenFiles } from "../http/tokens.ts";
 import { encodePeelsAccount } from "../natsauth/peels-account.ts";
-import { loadEnrollCertificate } from "./certificate.ts";
+import { spkiPin } from "../trust/pin.ts";
+import { createCertificateSource } from "./certificate.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { loadMasterKeys } from "./keys.ts";
 import { openStorage } from "./storage.ts";
@@ -49,7 +52,10 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   await using stack = new AsyncDisposableStack();
 
   const keys = loadMasterKeys(config.auth_dir);
-  const certificate = await loadEnrollCertificate(options);
+  let enrollmentsByState = (): Record<string, number> => ({});
+  const metrics = createMasterMetrics(() => enrollmentsByState());
+  const certificates = await createCertificateSource({ ...options, metrics });
+  stack.defer(() => certificates.stop());
   const busCa = resolveBusCa({ explicit: config.bus_ca, env, authDir: config.auth_dir });
   const client = clientCertificate(config.bus_tls_cert, config.bus_tls_key);
 
@@ -57,8 +63,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     bus: () => ({ status: "down", message: "not connected yet" }),
     "enroll-server": () => ({ status: "down", message: "not started yet" }),
   };
-  let enrollmentsByState = (): Record<string, number> => ({});
-  const metrics = createMasterMetrics(() => enrollmentsByState());
+  if (certificates.check !== undefined) checks.ca = certificates.check;
   const health = startHealthServer({
     ...config.health_addr,
     component: "master",
@@ -146,18 +151,26 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const tokens = config["api.tokens"];
   warnOfTokenFiles(tokens, log);
   const commandKeys = [keys.command.publicKey];
-  const document = createDocument(
-    {
-      ca_bundle_pem: certificate.root?.pem ?? "",
-      fingerprint: certificate.root?.pin ?? "",
-      nats_urls: [...config.bus_advertise_urls],
-      command_keys: commandKeys,
-    },
-    clock.now(),
-  );
+  const describeFleet = () => {
+    const root = certificates.current().root;
+    return createDocument(
+      {
+        ca_bundle_pem: root?.pem ?? "",
+        fingerprint: root?.pin ?? "",
+        nats_urls: [...config.bus_advertise_urls],
+        command_keys: commandKeys,
+      },
+      clock.now(),
+    );
+  };
+  let document = describeFleet();
+  const publisher = startPublisher({ secrets: storage.secrets, document, pinOf: spkiPin, clock, log });
+  stack.defer(() => publisher.stop());
+  const hello = serveHello({ bus, document: () => document, clock, log });
+  stack.defer(() => hello.stop());
   const listener = await startListener({
     ...config["enroll.addr"],
-    certificate,
+    certificate: certificates.current(),
     tokens,
     metrics,
     clock,
@@ -172,7 +185,9 @@ export async function runMaster(options: MasterOptions): Promise<void> {
           challenges: storage.challenges,
           clock,
           random,
-          ownCaSpki: certificate.root?.pin,
+          get ownCaSpki() {
+            return certificates.current().root?.pin;
+          },
           metrics,
           log,
         },
@@ -181,7 +196,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
         metrics,
         clock,
       }),
-      ...bootstrapRoutes(document),
+      ...bootstrapRoutes(() => document),
       ...(tokens.length === 0
         ? []
         : [
@@ -194,6 +209,11 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     ],
   });
   stack.defer(() => listener.stop());
+  certificates.onChange((certificate) => {
+    listener.setCertificate(certificate);
+    document = describeFleet();
+    publisher.update(document);
+  });
   checks["enroll-server"] = () => ({ status: "up" });
   serveAdmin({ bus, operations, dispatch, log });
   const heartbeat = startMasterHeartbeat({ bus, bucket: storage.masterHeartbeats, hostname, clock });

@@ -13,6 +13,8 @@ export interface Storage {
   enrollments: Bucket;
   challenges: Bucket;
   revocations: Bucket;
+  /** Holds `_cluster_info`. */
+  secrets: Bucket;
   facts: Bucket;
   jobs: Bucket;
   peelHeartbeats: Bucket;
@@ -40,6 +42,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       provisionOne(bus, "enroll-challenges", replication, log),
     ),
     revocations: await open("revocations"),
+    secrets: await open("secrets"),
     facts: await open("facts"),
     jobs: await open("jobs"),
     peelHeartbeats: await open("peel-heartbeat"),
