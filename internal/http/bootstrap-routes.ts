@@ -4,11 +4,10 @@ import { json, type Route } from "./route.ts";
 /**
  * The public bootstrap document (specification, `GET /api/v1/enroll/ca`).
  *
- * @param document the one to serve, or what says which it is at each request
+ * @param document the one to serve as of now
  */
-export function bootstrapRoutes(document: BootstrapDocument | (() => BootstrapDocument)): Route[] {
+export function bootstrapRoutes(document: () => BootstrapDocument): Route[] {
   const tags = new WeakMap<BootstrapDocument, string>();
-  const current = typeof document === "function" ? document : () => document;
   return [
     {
       method: "GET",
@@ -16,7 +15,7 @@ export function bootstrapRoutes(document: BootstrapDocument | (() => BootstrapDo
       auth: "none",
       budget: "relaxed",
       handle(call) {
-        const served = current();
+        const served = document();
         const tag = tags.get(served) ?? documentTag(served);
         tags.set(served, tag);
         const headers = { "Cache-Control": "public, max-age=60", ETag: tag };
