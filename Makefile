@@ -50,8 +50,10 @@ demo: build tools ## Run a small fleet on this machine and show the enrollment f
 	@test/e2e/demo.sh
 
 .PHONY: bench
-bench: build tools ## Measure a master beside its floor (docs/bench.md); BENCH holds flags.
+bench: build tools ## Measure each promise beside its floor (docs/bench.md); BENCH holds flags for the first.
 	@$(BUN) test/bench/enroll/main.ts $(BENCH)
+	@$(BUN) test/bench/tls/main.ts
+	@$(BUN) test/bench/ca/main.ts
 
 .PHONY: release
 release: $(PACKAGES) ## Build every binary for every platform into dist/release.

@@ -8,7 +8,7 @@ import { createAuthority } from "../../../internal/ca/create.ts";
 import { issueCertificate } from "../../../internal/ca/issue.ts";
 import { loadAuthority } from "../../../internal/ca/load.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
-import { milliseconds, rate, ratio, spread, table } from "../enroll/table.ts";
+import { milliseconds, rate, ratio, spread, table } from "../table.ts";
 
 // Certificates per second of the embedded CA beside the floor, in turns within one run: a P-256 key pair,
 // its PEM, and one signature, with nothing that makes a certificate of it.
