@@ -27,6 +27,7 @@ import { warnOfTokenFiles } from "../http/tokens.ts";
 import { encodePeelsAccount } from "../natsauth/peels-account.ts";
 import { spkiPin } from "../trust/pin.ts";
 import { createCertificateSource } from "./certificate.ts";
+import type { EnrollCertificate } from "./certificate-source.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { loadMasterKeys } from "./keys.ts";
 import { openStorage } from "./storage.ts";
@@ -209,11 +210,15 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     ],
   });
   stack.defer(() => listener.stop());
-  certificates.onChange((certificate) => {
+  const useCertificate = (certificate: EnrollCertificate) => {
     listener.setCertificate(certificate);
+    if ((certificate.root?.pem ?? "") === document.ca_bundle_pem) return;
     document = describeFleet();
     publisher.update(document);
-  });
+  };
+  stack.defer(certificates.onChange(useCertificate));
+  // One that was renewed while the listener started.
+  useCertificate(certificates.current());
   checks["enroll-server"] = () => ({ status: "up" });
   serveAdmin({ bus, operations, dispatch, log });
   const heartbeat = startMasterHeartbeat({ bus, bucket: storage.masterHeartbeats, hostname, clock });

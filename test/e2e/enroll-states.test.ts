@@ -404,8 +404,10 @@ describe("an orphan, left by a master that died between its two writes,", () => 
     }
     expect((await listEnrollments(master, "?state=all&limit=5000")).text).not.toContain(id);
     expect((await enrollOnce(master, newEnrollee(peelId))).status).toBe(201);
-    await using next = await startMaster(bus);
+    const next = await startMaster(bus);
     await gone.seen;
+    // The record is gone before the master that removed it knows; it finishes what it began when it stops.
+    await next[Symbol.asyncDispose]();
     expect(next.records.some(({ event }) => event === "orphaned enrollment record removed")).toBe(true);
     expect((await stored(peelId)).ids).toHaveLength(1);
   });
