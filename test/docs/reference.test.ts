@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { formatHelp } from "./help.ts";
-import { masterProgram } from "./master.ts";
-import { flagOf } from "./option.ts";
-import { peelProgram } from "./peel.ts";
+import { formatHelp } from "../../internal/config/help.ts";
+import { masterProgram } from "../../internal/config/master.ts";
+import { flagOf } from "../../internal/config/option.ts";
+import { peelProgram } from "../../internal/config/peel.ts";
 import { configurationReference } from "./reference.ts";
 
 const page = new URL("../../docs/configuration.md", import.meta.url);
-const update = "SVC_UPDATE_DOCS=1 bun test internal/config/reference.test.ts";
+const update = "SVC_UPDATE_DOCS=1 bun test test/docs/reference.test.ts";
 
 test("docs/configuration.md is what the option tables say", () => {
   const text = configurationReference();
