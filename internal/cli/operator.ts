@@ -7,8 +7,18 @@ import { type Bus, type BusIdentity, connectBus } from "../bus/connect.ts";
 import { loadOperatorConfig } from "../config/load.ts";
 import type { Cli } from "./command.ts";
 
-/** Who is at the keyboard: the name that is recorded as the decider. */
+/**
+ * Who is at the keyboard: the name that is recorded as the decider. The system is asked for the name of
+ * the user id, as the runtime only knows the environment, which anybody can set or lack.
+ */
 export function operatorName(): string {
+  try {
+    const { stdout, success } = Bun.spawnSync(["id", "-un"], { timeout: 2_000, stderr: "ignore" });
+    const name = stdout.toString().trim();
+    if (success && name !== "") return name;
+  } catch {
+    // Not every system has the command.
+  }
   return userInfo().username;
 }
 

@@ -61,6 +61,8 @@ test("a job for a peel that is not a member yet finds nobody", async () => {
 test("approved, it fetches its credentials once, keeps them at 0600, and connects", async () => {
   const approved = await svc(bus, "enroll", "approve", id);
   expect([approved.code, approved.stderr]).toEqual([0, ""]);
+  const name = Bun.spawnSync(["id", "-un"]).stdout.toString().trim();
+  expect((await svc(bus, "enroll", "show", id)).stdout).toMatch(new RegExp(`^DecidedBy +${name}$`, "m"));
   await peel.program.waitFor("peel connected");
   const auth = join(peel.dir, "auth");
   expect(mode(join(auth, "web-1_example.creds"))).toBe("600");
