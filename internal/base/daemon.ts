@@ -51,11 +51,13 @@ async function runUntilSignal<Values extends { log_level: LogLevel; log_format: 
   options: DaemonOptions<Values>,
   { values, warnings, file }: Extract<Invocation<Values>, { kind: "run" }>,
 ): Promise<number> {
+  const output = writeTogether((text) => process.stderr.write(text));
+  process.on("exit", output.flush);
   const log = createLog({
     level: values.log_level,
     format: values.log_format,
     clock: systemClock,
-    write: (line) => process.stderr.write(line),
+    write: output.write,
   });
   const stopping = new AbortController();
   const onSignal = (signal: string) => {
@@ -74,11 +76,31 @@ async function runUntilSignal<Values extends { log_level: LogLevel; log_format: 
       if (toSvcError(thrown).kind === "internal") {
         log.error("stopped by a failure", { error: describeError(thrown) });
       }
+      output.flush();
       return complain(options.name, thrown);
     }
   }
   log.info("stopped", { program: options.name });
   return 0;
+}
+
+/**
+ * Joins what is written within one turn of the event loop, so that a busy daemon does not stop for each
+ * line.
+ */
+function writeTogether(write: (text: string) => void): { write(line: string): void; flush(): void } {
+  let waiting: string[] = [];
+  const flush = () => {
+    const lines = waiting;
+    waiting = [];
+    if (lines.length > 0) write(lines.join(""));
+  };
+  return {
+    flush,
+    write(line) {
+      if (waiting.push(line) === 1) setImmediate(flush);
+    },
+  };
 }
 
 /** Writes one line for the person at the terminal; the details of a surprise go to the log. */

@@ -1,14 +1,7 @@
 import { SvcError, toSvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket, Change } from "../bus/bucket.ts";
-import {
-  decodeRecord,
-  type Enrollment,
-  type EnrollmentState,
-  type EnrollmentSummary,
-  enrollmentStates,
-  summarize,
-} from "./record.ts";
+import { decodeSummary, type EnrollmentState, type EnrollmentSummary, enrollmentStates } from "./record.ts";
 import { counts, decodeIndex, parseKey } from "./store.ts";
 import { memberStates } from "./transition.ts";
 
@@ -72,9 +65,9 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
       loose.delete(change.key);
       return;
     }
-    const record: Enrollment = decodeRecord(change.value);
+    const record = decodeSummary(change.value);
     // Strings that stay are shared and are none of the message's: a part of a text keeps all of it.
-    const now = { ...summarize(record), id: before?.id ?? record.id, revision: change.revision };
+    const now = { ...record, id: before?.id ?? record.id, revision: change.revision };
     known.set(now.id, now);
     order.splice(position(order, now), 0, now);
     judge(record.id);

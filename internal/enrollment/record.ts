@@ -166,6 +166,30 @@ export interface EnrollmentSummary {
   trust: Trust;
 }
 
+const storedSummary = v.object({
+  id: text,
+  peel_id: text,
+  hostname: v.optional(text, ""),
+  state: v.picklist(enrollmentStates),
+  trusted_ca_spki: v.optional(text),
+  TrustMismatch: v.optional(v.boolean()),
+  created_at: v.pipe(v.string(), v.isoTimestamp()),
+});
+
+/**
+ * Decodes of a stored record only what lists show: a master does it for every change of every record.
+ *
+ * @throws SvcError `internal` when it is no enrollment record
+ */
+export function decodeSummary(bytes: Uint8Array): EnrollmentSummary {
+  const parsed = v.safeParse(storedSummary, decode(bytes));
+  if (!parsed.success) throw new SvcError("internal", "a stored enrollment record is malformed");
+  const { trusted_ca_spki, TrustMismatch, ...shown } = parsed.output;
+  const attested = trusted_ca_spki === undefined ? {} : { trustedCaSpki: trusted_ca_spki };
+  const mismatch = TrustMismatch === undefined ? {} : { trustMismatch: TrustMismatch };
+  return { ...shown, trust: trustOf({ ...attested, ...mismatch }) };
+}
+
 export function summarize(record: Enrollment): EnrollmentSummary {
   return {
     id: record.id,

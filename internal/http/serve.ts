@@ -123,8 +123,6 @@ function listen(server: ReturnType<typeof createTlsServer>, { host, port }: Serv
 /** The time limits of one connection: at each moment at most one of them runs. */
 interface Connection {
   readonly ip: string;
-  /** Gone once the client is; handlers listen to it. */
-  readonly gone: AbortSignal;
   /** A request is complete: nothing is expected of the client while it is handled. */
   requestRead(): void;
   responseBegins(): void;
@@ -136,7 +134,6 @@ interface Connection {
 }
 
 function createConnection(socket: TLSSocket, clock: Clock): Connection {
-  const gone = new AbortController();
   let timer: Timer | undefined;
   let idle = false;
   const allow = (ms: number | undefined) => {
@@ -151,7 +148,6 @@ function createConnection(socket: TLSSocket, clock: Clock): Connection {
   allow(limits.readMs);
   return {
     ip: normalizeIp(socket.remoteAddress ?? ""),
-    gone: gone.signal,
     requestRead: () => allow(undefined),
     responseBegins: () => allow(limits.writeMs),
     responseDone() {
@@ -159,10 +155,7 @@ function createConnection(socket: TLSSocket, clock: Clock): Connection {
       allow(limits.idleMs);
     },
     keepOpen: () => allow(undefined),
-    close() {
-      allow(undefined);
-      gone.abort();
-    },
+    close: () => allow(undefined),
   };
 }
 
