@@ -96,9 +96,11 @@ const reasons: Record<string, string> = {
   EACCES: "permission denied",
   EISDIR: "it is a directory",
   ENOTDIR: "a part of the path is not a directory",
+  EADDRINUSE: "another program has this address already",
+  EADDRNOTAVAIL: "this host has no such address",
 };
 
-/** The reason of a failed file operation in words. */
+/** The reason of a failed operation on a file or address in words. */
 export function reasonOf(thrown: unknown): string {
   if (thrown instanceof Error && "code" in thrown && typeof thrown.code === "string") {
     return reasons[thrown.code] ?? thrown.code;

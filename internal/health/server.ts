@@ -1,5 +1,8 @@
 import type { Clock } from "../base/clock.ts";
+import { SvcError } from "../base/errors.ts";
+import { reasonOf } from "../base/file.ts";
 import { version } from "../base/version.ts";
+import { formatAddress } from "../config/address.ts";
 import { type Check, runChecks } from "./check.ts";
 
 export interface HealthOptions {
@@ -31,17 +34,34 @@ export function startHealthServer(options: HealthOptions): { readonly port: numb
     }
     return Response.json({ error: "not found" }, { status: 404 });
   };
-  const server = Bun.serve({
-    hostname: options.host,
-    port: options.port,
-    idleTimeout: 10,
-    maxRequestBodySize: 1024,
-    fetch: (request) => answer(new URL(request.url).pathname),
-  });
+  const server = listen(options, answer);
   return {
     get port() {
       return server.port ?? options.port;
     },
     stop: () => server.stop(true),
   };
+}
+
+function listen(
+  { host, port }: HealthOptions,
+  answer: (path: string) => Promise<Response>,
+): Bun.Server<undefined> {
+  try {
+    return Bun.serve({
+      hostname: host,
+      port,
+      idleTimeout: 10,
+      maxRequestBodySize: 1024,
+      // Otherwise a failure would be shown with its stack.
+      development: false,
+      // The URL holds what the Host header says, which need not be a host.
+      fetch: ({ url }) => answer(url.replace(/^http:\/\/[^/]*/, "").replace(/\?.*$/, "")),
+    });
+  } catch (cause) {
+    const address = formatAddress({ host, port });
+    throw new SvcError("unavailable", `cannot listen on health_addr ${address}: ${reasonOf(cause)}`, {
+      cause,
+    });
+  }
 }

@@ -3,7 +3,9 @@ import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { Clock, Timer } from "../base/clock.ts";
 import { describeError, SvcError } from "../base/errors.ts";
+import { reasonOf } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
+import { formatAddress } from "../config/address.ts";
 
 // The TLS server stands in front and hands each connection to the HTTP server. That way the
 // certificate changes under a running listener: no second socket, so no connection is lost, and the
@@ -12,6 +14,8 @@ import type { Log } from "../base/log.ts";
 /** Time limits of a connection (specification, "HTTP server timeouts"), milliseconds. */
 const limits = { handshakeMs: 10_000, readMs: 10_000, writeMs: 10_000, idleMs: 60_000 } as const;
 const maxHeaderBytes = 16 * 1024;
+/** Above this many a new connection is closed at once: each costs memory, whoever opens it. */
+const maxConnections = 20_000;
 
 /** PEM texts of a certificate chain and its key. */
 export interface Certificate {
@@ -85,6 +89,7 @@ export async function serveHttps(options: ServeOptions): Promise<HttpsServer> {
   const tls = createTlsServer(
     { ...context(options.certificate), handshakeTimeout: limits.handshakeMs },
     (socket: TLSSocket) => {
+      if (connections.size >= maxConnections) return void socket.destroy();
       const connection = createConnection(socket, clock);
       connections.set(socket, connection);
       socket.on("error", () => socket.destroy());
@@ -112,9 +117,12 @@ export async function serveHttps(options: ServeOptions): Promise<HttpsServer> {
 
 function listen(server: ReturnType<typeof createTlsServer>, { host, port }: ServeOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    server.once("error", (cause) => {
+      const address = formatAddress({ host, port });
+      reject(new SvcError("unavailable", `cannot listen on ${address}: ${reasonOf(cause)}`, { cause }));
+    });
     server.listen({ port, host: host === "" ? "::" : host }, () => {
-      server.off("error", reject);
+      server.removeAllListeners("error");
       resolve();
     });
   });
