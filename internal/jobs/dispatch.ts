@@ -4,13 +4,14 @@ import { parseDuration } from "../base/duration.ts";
 import { SvcError } from "../base/errors.ts";
 import { newId, type Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
-import { encode, type Plain } from "../base/msgpack.ts";
+import type { Plain } from "../base/msgpack.ts";
 import type { Bucket } from "../bus/bucket.ts";
 import type { Bus } from "../bus/connect.ts";
 import { dispatchSubject } from "../bus/subjects.ts";
 import type { KeyPair } from "../identity/nkey.ts";
 import { checkCall } from "../modules/registry.ts";
 import { resolveTarget, type Target } from "../targeting/resolve.ts";
+import { encodeCall } from "./call.ts";
 import { signCommand } from "./command.ts";
 import { encodeJob, type Job } from "./record.ts";
 
@@ -93,7 +94,7 @@ export async function dispatchJob(deps: DispatchDeps, request: JobRequest, opera
     deadline: now + timeoutMs,
   };
   await deps.jobs.create(job.jid, encodeJob(job));
-  const body = encode({ function: job.function, args: job.args });
+  const body = encodeCall(job);
   for (const peel of targets) {
     const command = { kind: "dispatch" as const, jid: job.jid, peel, deadline: job.deadline, body };
     deps.bus.publish(dispatchSubject(job.jid, peel), signCommand(command, deps.commandKey));

@@ -1,28 +1,48 @@
 import type { JobReturn } from "./record.ts";
 
 /** What became of one target of a job. */
-export type Outcome = "pending" | "ok" | "failed" | "offline" | "timeout";
-export type JobStatus = "running" | "completed" | "failed";
+export const outcomes = [
+  "pending",
+  "ok",
+  "failed",
+  "busy",
+  "offline",
+  "timeout",
+  "lost",
+  "cancelled",
+] as const;
+export type Outcome = (typeof outcomes)[number];
+export type JobStatus = "running" | "completed" | "failed" | "cancelled";
 
 /** What is known of one target. */
 export interface TargetFacts {
-  return?: JobReturn;
+  /** Its newest return. */
+  return?: Pick<JobReturn, "success" | "outcome">;
   acknowledged: boolean;
+  /** Whether the peel was alive when the deadline passed. */
   alive: boolean;
 }
 
 /**
- * The outcome of one target (decisions, section "Jobs"): a return decides at any time; without one
- * the target is pending until the deadline, and then told apart by whether the peel took the job.
+ * The outcome of one target (decisions, section "Jobs"). What the peel says decides at any time, also
+ * after the deadline or a cancellation; without a word from it the target is pending until the deadline.
  */
-export function outcomeOf(facts: TargetFacts, deadline: number, now: number): Outcome {
-  if (facts.return !== undefined) return facts.return.success ? "ok" : "failed";
-  if (now < deadline) return "pending";
+export function outcomeOf(
+  facts: TargetFacts,
+  job: { deadline: number; cancelledAt?: number },
+  now: number,
+): Outcome {
+  if (facts.return !== undefined) return facts.return.outcome ?? (facts.return.success ? "ok" : "failed");
+  // A cancelled job is sent to nobody any more; who took it before still says how it ended.
+  if (job.cancelledAt !== undefined && !facts.acknowledged) return "cancelled";
+  if (now < job.deadline) return "pending";
   return facts.acknowledged || facts.alive ? "timeout" : "offline";
 }
 
 /** The status of a job from the outcomes of all its targets. */
-export function statusOf(outcomes: readonly Outcome[]): JobStatus {
-  if (outcomes.includes("pending")) return "running";
-  return outcomes.every((outcome) => outcome === "ok") ? "completed" : "failed";
+export function statusOf(outcomes: Iterable<Outcome>, job: { cancelledAt?: number }): JobStatus {
+  const seen = new Set(outcomes);
+  if (seen.has("pending")) return "running";
+  if (seen.size === 0 || (seen.size === 1 && seen.has("ok"))) return "completed";
+  return job.cancelledAt === undefined ? "failed" : "cancelled";
 }

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
 
-/** A job as it was dispatched. It never changes; what came of it is in the returns. */
+/** A job as it was dispatched; what came of it is in the returns. */
 export interface Job {
   jid: string;
   function: string;
@@ -18,6 +18,8 @@ export interface Job {
   createdAt: number;
   createdBy: string;
   deadline: number;
+  cancelledAt?: number;
+  cancelledBy?: string;
 }
 
 const plainMap = v.custom<Record<string, Plain>>((value) => typeof value === "object" && value !== null);
@@ -38,6 +40,8 @@ const storedJob = v.object({
   created_at: instant,
   created_by: v.string(),
   deadline: instant,
+  cancelled_at: v.optional(instant),
+  cancelled_by: v.optional(v.string()),
 });
 
 /** Encodes a job for the bucket `jobs`. */
@@ -53,6 +57,8 @@ export function encodeJob(job: Job): Uint8Array {
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
     deadline: rfc3339(job.deadline),
+    cancelled_at: job.cancelledAt === undefined ? undefined : rfc3339(job.cancelledAt),
+    cancelled_by: job.cancelledBy,
   });
 }
 
@@ -70,8 +76,13 @@ export function decodeJob(bytes: Uint8Array): Job {
     createdAt: stored.created_at,
     createdBy: stored.created_by,
     deadline: stored.deadline,
+    ...(stored.cancelled_at === undefined ? {} : { cancelledAt: stored.cancelled_at }),
+    ...(stored.cancelled_by === undefined ? {} : { cancelledBy: stored.cancelled_by }),
   };
 }
+
+/** How a target ended when its function was not simply run to its end. */
+const endings = ["busy", "lost", "cancelled", "timeout"] as const;
 
 /** What a peel answers to a job. */
 export interface JobReturn {
@@ -82,6 +93,11 @@ export interface JobReturn {
   /** RFC 3339. */
   started_at: string;
   duration_ms: number;
+  /**
+   * `busy`: the queue was full; `lost`: the peel restarted while it ran; `cancelled`: stopped, or never
+   * begun; `timeout`: stopped at the deadline, or never begun by then.
+   */
+  outcome?: (typeof endings)[number];
 }
 
 const storedReturn = v.object({
@@ -91,14 +107,16 @@ const storedReturn = v.object({
   error: v.optional(v.string()),
   started_at: v.string(),
   duration_ms: v.number(),
+  outcome: v.optional(v.picklist(endings)),
 });
 
 /** Decodes what a peel published as its return. @throws when it is none: a peel may send anything */
 export function decodeReturn(bytes: Uint8Array): JobReturn {
-  const { return: value, error, ...rest } = v.parse(storedReturn, decode(bytes));
+  const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decode(bytes));
   return {
     ...rest,
     ...(value === undefined ? {} : { return: value }),
     ...(error === undefined ? {} : { error }),
+    ...(outcome === undefined ? {} : { outcome }),
   };
 }

@@ -6,7 +6,7 @@ import type { Bucket } from "../bus/bucket.ts";
 import type { Bus } from "../bus/connect.ts";
 import { lastMessage } from "../bus/stream.ts";
 import { ackSubject, returnSubject } from "../bus/subjects.ts";
-import { type JobStatus, type Outcome, outcomeOf, statusOf, type TargetFacts } from "./outcome.ts";
+import { type JobStatus, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
 import { decodeJob, decodeReturn, type Job, type JobReturn } from "./record.ts";
 
 const readAtOnce = 64;
@@ -16,6 +16,12 @@ export interface ShowDeps {
   jobs: Bucket;
   heartbeats: Bucket;
   clock: Clock;
+}
+
+interface TargetFacts {
+  return?: JobReturn;
+  acknowledged: boolean;
+  alive: boolean;
 }
 
 /** A job with what became of it, as REST and the command line show it. */
@@ -63,7 +69,7 @@ function viewOf(job: Job, facts: ReadonlyMap<string, TargetFacts>, now: number):
   const returns: Record<string, JobReturn> = {};
   for (const peel of job.targets) {
     const known = facts.get(peel) ?? { acknowledged: false, alive: false };
-    const outcome = outcomeOf(known, job.deadline, now);
+    const outcome = outcomeOf(known, job, now);
     outcomes[peel] = outcome;
     counts[outcome] = (counts[outcome] ?? 0) + 1;
     if (known.return !== undefined) returns[peel] = known.return;
@@ -76,7 +82,7 @@ function viewOf(job: Job, facts: ReadonlyMap<string, TargetFacts>, now: number):
     targets: job.targets,
     metadata: job.metadata,
     timeout: formatDuration(job.timeoutMs),
-    status: statusOf(Object.values(outcomes)),
+    status: statusOf(Object.values(outcomes), job),
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
     deadline: rfc3339(job.deadline),

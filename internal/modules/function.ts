@@ -1,10 +1,54 @@
-/** A function a peel can run. */
+import type { Clock } from "../base/clock.ts";
+import { SvcError } from "../base/errors.ts";
+import type { Plain } from "../base/msgpack.ts";
+
+/** What an argument may be. A `duration` is text such as `90s`; `any` is plain data of any shape. */
+export type ArgType = "string" | "integer" | "number" | "boolean" | "duration" | "strings" | "map" | "any";
+
+export interface ArgSpec {
+  type: ArgType;
+  required?: true;
+  /** One line for people, with the default when there is one. */
+  doc: string;
+}
+
+/** Arguments by name, checked against the function's table. */
+export type CallArgs = Readonly<Record<string, Plain>>;
+
+/** What a function finds around it while it runs. */
+export interface CallContext {
+  clock: Clock;
+  /**
+   * Aborts when the job is cancelled or its time is over. The function ends soon after, and whatever it
+   * started ends with it.
+   */
+  signal: AbortSignal;
+}
+
+/** A function a peel can run. Failures are thrown: a `SvcError`, or a `FunctionFailure` with a value. */
 export interface ModuleFunction {
   /** `module.function`. */
   name: string;
-  /** One line for people. */
+  /** Other names it goes by. */
+  aliases?: readonly string[];
+  /** One sentence for people. */
   doc: string;
-  /** Names of the arguments it takes. */
-  args: readonly string[];
-  run(args: Readonly<Record<string, unknown>>): Promise<unknown> | unknown;
+  /** Arguments in the order of the command line. */
+  args: Readonly<Record<string, ArgSpec>>;
+  /** Changes nothing: it does not wait behind others, and running it twice does no harm. */
+  readOnly?: true;
+  run(args: CallArgs, context: CallContext): Promise<Plain> | Plain;
+}
+
+/** A failure that still has something to show, such as the output of a command that exited with 1. */
+export class FunctionFailure extends SvcError {
+  readonly value: Plain;
+  /** Never 0. */
+  readonly retcode: number;
+
+  constructor(message: string, value: Plain, retcode: number) {
+    super("bad_request", message);
+    this.value = value;
+    this.retcode = retcode;
+  }
 }

@@ -3,28 +3,33 @@ import { suggestion } from "../base/nearest.ts";
 import type { ModuleFunction } from "./function.ts";
 import { testFunctions } from "./test.ts";
 
-const functions = new Map<string, ModuleFunction>(testFunctions.map((entry) => [entry.name, entry]));
+const all: readonly ModuleFunction[] = [...testFunctions];
+const byName = new Map<string, ModuleFunction>(
+  all.flatMap((entry) => [entry.name, ...(entry.aliases ?? [])].map((name) => [name, entry] as const)),
+);
 
 /**
- * Looks a function up and checks the names of its arguments.
+ * The function of this name or alias.
+ *
+ * @throws SvcError `bad_request` with the nearest valid name
+ */
+export function functionNamed(name: string): ModuleFunction {
+  const found = byName.get(name);
+  if (found !== undefined) return found;
+  throw new SvcError("bad_request", `unknown function ${quote(name)}${suggestion(name, [...byName.keys()])}`);
+}
+
+/**
+ * Looks a function up and checks its arguments.
  *
  * @throws SvcError `bad_request` naming the function or the argument, with the nearest valid name
  */
 export function checkCall(name: string, args: Readonly<Record<string, unknown>>): ModuleFunction {
-  const found = functions.get(name);
-  if (found === undefined) {
-    throw new SvcError(
-      "bad_request",
-      `unknown function ${quote(name)}${suggestion(name, [...functions.keys()])}`,
-    );
-  }
+  const found = functionNamed(name);
+  const known = Object.keys(found.args);
   for (const arg of Object.keys(args)) {
-    if (!found.args.includes(arg)) {
-      throw new SvcError(
-        "bad_request",
-        `${name} has no argument ${quote(arg)}${suggestion(arg, found.args)}`,
-      );
-    }
+    if (known.includes(arg)) continue;
+    throw new SvcError("bad_request", `${name} has no argument ${quote(arg)}${suggestion(arg, known)}`);
   }
   return found;
 }

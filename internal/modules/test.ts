@@ -4,7 +4,8 @@ export const testFunctions: readonly ModuleFunction[] = [
   {
     name: "test.ping",
     doc: "Answers true: the peel is there and runs jobs.",
-    args: [],
+    args: {},
+    readOnly: true,
     run: () => true,
   },
 ];

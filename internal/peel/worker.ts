@@ -3,6 +3,7 @@ import { describeError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { encode } from "../base/msgpack.ts";
 import { ackSubject, dispatchSubject, parseJobSubject, returnSubject } from "../bus/subjects.ts";
+import { decodeCall } from "../jobs/call.ts";
 import { openCommand } from "../jobs/command.ts";
 import { execute } from "../jobs/execute.ts";
 import type { Connection } from "./connection.ts";
@@ -64,7 +65,7 @@ export function startWorker(options: WorkerOptions): void {
       seen.delete(oldest);
     }
     await deliver(ackSubject(jid, peelId), encode({ accepted: true }));
-    const result = await execute(body, clock);
+    const result = await execute(decodeCall(body), { clock, signal });
     log.info("job done", { jid, success: result.success, duration_ms: result.duration_ms });
     await deliver(returnSubject(jid, peelId), encode(result));
   };

@@ -7,6 +7,7 @@ const vendors: Record<string, readonly string[]> = {
   "@peculiar/x509": ["internal/ca/"],
   citty: ["internal/cli/"],
   consola: ["internal/base/"],
+  croner: ["internal/schedule/"],
   elysia: ["internal/http/", "internal/health/"],
   "fastest-levenshtein": ["internal/base/"],
   msgpackr: ["internal/base/"],
