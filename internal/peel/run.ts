@@ -32,13 +32,10 @@ import { enrollPeel } from "./enroll.ts";
 import { fetchDocument } from "./fetch-document.ts";
 import { type BusSource, builtinBusUrl, findBus } from "./find-bus.ts";
 import { followCluster } from "./follow-cluster.ts";
-import { startHeartbeat } from "./heartbeat.ts";
-import { startHello } from "./hello.ts";
 import { type IdentityFiles, identityFiles, loadOrCreateKey, resolvePeelId } from "./identity.ts";
 import { createMasterClient, type MasterClient } from "./master-client.ts";
-import { publishFacts } from "./publish-facts.ts";
 import { startRecovery } from "./recover.ts";
-import { startWorker } from "./worker.ts";
+import { startSession } from "./session.ts";
 
 const defaultMasterUrl = "https://svc:8443";
 /** Attempts at the guessed master before a peel without any configuration gives up. */
@@ -129,24 +126,22 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   stack.defer(() => connection.stop());
   checks.bus = () => (connection.connected ? { status: "up" } : { status: "down", message: "not connected" });
 
-  startWorker({ connection, peelId, commandKeys, clock, log, signal });
-  const heartbeat = startHeartbeat({ connection, peelId, clock, log });
-  stack.defer(() => heartbeat.stop());
-  checks.kv = async () => {
-    await heartbeat.store();
-    return { status: "up" };
-  };
-  const facts = publishFacts({ connection, peelId, facts: collectFacts(options.hostname), clock, log });
-  stack.defer(() => facts.stop());
-  const hello = startHello({
+  const session = startSession({
     connection,
     peelId,
+    commandKeys,
+    facts: collectFacts(options.hostname),
     onCluster: followCluster({ connection, explicit, cache, commandKeys, refresh, log }),
     clock,
     jitter,
     log,
+    signal,
   });
-  stack.defer(() => hello.stop());
+  stack.defer(() => session.stop());
+  checks.kv = async () => {
+    await session.heartbeat.store();
+    return { status: "up" };
+  };
   if (!explicit && refresh !== undefined) {
     const recovery = startRecovery({ connection, discover: refresh, clock, jitter, log });
     stack.defer(() => recovery.stop());

@@ -1,0 +1,46 @@
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { Plain } from "../base/msgpack.ts";
+import type { BootstrapDocument } from "../bootstrap/document.ts";
+import type { Connection } from "./connection.ts";
+import { type Heartbeat, startHeartbeat } from "./heartbeat.ts";
+import { startHello } from "./hello.ts";
+import { publishFacts } from "./publish-facts.ts";
+import { startWorker } from "./worker.ts";
+
+export interface SessionOptions {
+  connection: Connection;
+  /** Encoded peel id. */
+  peelId: string;
+  /** Asked for each command, as keys are replaced. */
+  commandKeys: { readonly current: readonly string[] };
+  facts: Record<string, Plain>;
+  /** Takes what the masters say of the cluster. When it fails they are asked again later. */
+  onCluster(document: BootstrapDocument): Promise<void>;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+  signal: AbortSignal;
+}
+
+export interface Session {
+  readonly heartbeat: Pick<Heartbeat, "store">;
+  stop(): void;
+}
+
+/** What a peel does on the bus, on whatever connection: takes jobs, beats, publishes facts, says hello. */
+export function startSession(options: SessionOptions): Session {
+  startWorker(options);
+  const heartbeat = startHeartbeat(options);
+  const facts = publishFacts(options);
+  const hello = startHello(options);
+  return {
+    heartbeat,
+    stop() {
+      hello.stop();
+      facts.stop();
+      heartbeat.stop();
+    },
+  };
+}
