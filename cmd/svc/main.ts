@@ -16,6 +16,7 @@ const code = await runCli({
   hostname: hostname(),
   stdout: process.stdout,
   stderr: process.stderr,
+  signals: process,
   clock: systemClock,
   random: systemRandom,
 });

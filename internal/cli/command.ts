@@ -1,4 +1,4 @@
-import { type ArgsDef, type CommandDef, defineCommand, type ParsedArgs } from "citty";
+import { type ArgDef, type ArgsDef, type CommandDef, defineCommand, type ParsedArgs } from "citty";
 import type { Clock } from "../base/clock.ts";
 import type { Random } from "../base/id.ts";
 import type { OutputFormat } from "./print.ts";
@@ -8,6 +8,14 @@ export interface Output {
   write(text: string): unknown;
   /** Whether a person reads it. */
   isTTY?: boolean;
+  /** Width of the terminal in cells, as of now. */
+  columns?: number;
+}
+
+/** Where Ctrl-C arrives, such as `process`. Without a listener it ends the program at once. */
+export interface Signals {
+  on(name: "SIGINT", listener: () => void): unknown;
+  off(name: "SIGINT", listener: () => void): unknown;
 }
 
 /** What a command finds around it. */
@@ -16,6 +24,7 @@ export interface Machine {
   hostname: string;
   stdout: Output;
   stderr: Output;
+  signals?: Signals;
   clock: Clock;
   random: Random;
 }
@@ -39,19 +48,48 @@ export interface Cli extends Machine {
   say(line: string): void;
 }
 
+/** Ends a command with an exit code when all there is to say has been said. */
+export class Exit extends Error {
+  readonly code: number;
+
+  constructor(code: number) {
+    super(`exit ${code}`);
+    this.code = code;
+  }
+}
+
+/** A positional that takes every word that is left; it is declared last. */
+type RestArg = { type: "positional"; rest: true; description: string };
+
+/** What a rest takes: the words in their order, and apart from them those behind `--`. */
+export interface RestWords {
+  words: string[];
+  literal: string[];
+}
+
+/** Whether an argument takes every word that is left. */
+export function isRest(definition: ArgDef | undefined): boolean {
+  return definition !== undefined && "rest" in definition;
+}
+
+type Plain<Args extends ArgsDef> = { [K in keyof Args as Args[K] extends RestArg ? never : K]: Args[K] };
+type Values<Args extends ArgsDef> = ParsedArgs<Plain<Args>> & {
+  [K in keyof Args as Args[K] extends RestArg ? K : never]: RestWords;
+};
+
 /** Defines one command. Its arguments are checked before it runs. */
 export function command<const Args extends ArgsDef>(declared: {
   name: string;
   /** One sentence in the imperative, with a full stop. */
   description: string;
   args: Args;
-  run(args: ParsedArgs<Args>, cli: Cli): Promise<void>;
+  run(args: Values<Args>, cli: Cli): Promise<void>;
 }): CommandDef {
   const { name, description, args, run } = declared;
   return defineCommand<ArgsDef>({
     meta: { name, description },
     args,
-    run: (context) => run(context.args as unknown as ParsedArgs<Args>, context.data as Cli),
+    run: (context) => run(context.args as unknown as Values<Args>, context.data as Cli),
   });
 }
 

@@ -2,7 +2,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
 import { SvcError } from "../base/errors.ts";
 import { suggestion } from "../base/nearest.ts";
-import { childrenOf, nameOf } from "./command.ts";
+import { childrenOf, isRest, nameOf, type RestWords } from "./command.ts";
 import { globalArgs } from "./globals.ts";
 
 /** The command that a command line names. */
@@ -18,7 +18,7 @@ export interface Found {
 }
 
 /** Checked values by name; an option that was not given and has no default is absent. */
-export type ArgValues = Record<string, string | boolean | undefined>;
+export type ArgValues = Record<string, string | boolean | RestWords | undefined>;
 
 /**
  * Follows the names on a command line down the tree of commands. Global options may stand before them.
@@ -80,7 +80,8 @@ function takesValue(word: string, path: readonly string[]): boolean {
  */
 export function parseValues({ command, path, rest }: Found): ArgValues {
   const declared: ArgsDef = { ...globalArgs, ...(command.args as ArgsDef | undefined) };
-  const positionals = Object.keys(declared).filter((name) => declared[name]?.type === "positional");
+  const positionals = Object.entries(declared).filter(([, { type }]) => type === "positional");
+  const restWords: RestWords = { words: [], literal: [] };
   const values: ArgValues = {};
   const { tokens } = parseArgs({
     args: [...rest],
@@ -89,22 +90,29 @@ export function parseValues({ command, path, rest }: Found): ArgValues {
     strict: false,
     tokens: true,
   });
+  const terminator = tokens.find(({ kind }) => kind === "option-terminator")?.index ?? rest.length;
   let position = 0;
   for (const token of tokens) {
     if (token.kind === "positional") {
-      const name = positionals[position++];
+      const [name, definition] = positionals[position] ?? [];
       if (name === undefined) throw usage(path, `unexpected argument ${shown(token.value)}`);
+      if (isRest(definition)) {
+        restWords[token.index > terminator ? "literal" : "words"].push(token.value);
+        continue;
+      }
       values[name] = token.value;
+      position++;
     }
     if (token.kind !== "option") continue;
     const definition = declared[token.name];
     if (definition === undefined || definition.type === "positional") {
-      throw unknownOption(path, token.rawName, declared);
+      throw unknownOption(path, token.rawName, declared, isRest(positionals[position]?.[1]));
     }
     if (token.name in values) throw usage(path, `${token.rawName} is there twice`);
     values[token.name] = readValue(path, token, definition);
   }
   for (const [name, definition] of Object.entries(declared)) {
+    if (isRest(definition)) values[name] = restWords;
     if (values[name] !== undefined) continue;
     if (definition.default !== undefined) values[name] = String(definition.default);
     else if (isRequired(definition)) {
@@ -158,13 +166,20 @@ function argsOf(declared: ArgsDef): ArgsDef {
   return declared;
 }
 
-function unknownOption(path: readonly string[], word: string, declared: ArgsDef): SvcError {
+/** @param wordsFollow the next word would belong to a rest, where "--" is a way to write this one */
+function unknownOption(
+  path: readonly string[],
+  word: string,
+  declared: ArgsDef,
+  wordsFollow = false,
+): SvcError {
   const names = Object.keys(declared).filter((name) => declared[name]?.type !== "positional");
   const hint = suggestion(
     word,
     names.map((name) => `--${name}`),
   );
-  return usage(path, `unknown option ${shown(word)}${hint}`);
+  const way = wordsFollow && hint === "" ? '; what is no option of svc goes behind "--"' : "";
+  return usage(path, `unknown option ${shown(word)}${hint}${way}`);
 }
 
 /** A mistake on the command line, with where to read how it is done. */

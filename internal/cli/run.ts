@@ -1,7 +1,7 @@
 import { describeError, meaningOf, toSvcError } from "../base/errors.ts";
 import { redact } from "../base/log.ts";
 import { version } from "../base/version.ts";
-import type { Cli, Machine } from "./command.ts";
+import { type Cli, Exit, type Machine } from "./command.ts";
 import { type ArgValues, findCommand, parseValues } from "./parse.ts";
 import { formatResult, type OutputFormat, visible } from "./print.ts";
 import { tree } from "./tree.ts";
@@ -15,7 +15,7 @@ export interface CliOptions extends Machine {
 /**
  * Runs one command line of `svc`: results go to standard output, a failure is one line on standard error.
  *
- * @returns the exit code: 0, 2 for a mistake on the command line, 1 for every other failure
+ * @returns the exit code: 0, 2 for a mistake on the command line, 130 after Ctrl-C, 1 for every other failure
  */
 export async function runCli({ argv, ...machine }: CliOptions): Promise<number> {
   try {
@@ -33,6 +33,7 @@ export async function runCli({ argv, ...machine }: CliOptions): Promise<number> 
     }
     return 0;
   } catch (thrown) {
+    if (thrown instanceof Exit) return thrown.code;
     const error = toSvcError(thrown);
     const text = error.kind === "internal" ? describeError(thrown) : error.message;
     machine.stderr.write(`svc: ${visible(redact(text))}\n`);

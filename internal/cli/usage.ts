@@ -1,5 +1,5 @@
 import type { ArgDef, ArgsDef } from "citty";
-import { childrenOf, metaOf } from "./command.ts";
+import { childrenOf, isRest, metaOf } from "./command.ts";
 import { globalArgs } from "./globals.ts";
 import { type Found, isRequired } from "./parse.ts";
 
@@ -12,7 +12,7 @@ export async function formatUsage({ command, path }: Pick<Found, "command" | "pa
   const words = [
     ...path,
     ...(children === undefined ? [] : ["<command>"]),
-    ...positionals.map(([name, definition]) => (isRequired(definition) ? `<${name}>` : `[${name}]`)),
+    ...positionals.map(([name, definition]) => positionalLabel(name, definition)),
     "[options]",
   ];
   const sections = [
@@ -24,7 +24,10 @@ export async function formatUsage({ command, path }: Pick<Found, "command" | "pa
     ),
     section(
       "Arguments:",
-      positionals.map(([name, definition]) => [`<${name}>`, describe(definition)]),
+      positionals.map(([name, definition]) => [
+        isRest(definition) ? `<${name}...>` : `<${name}>`,
+        describe(definition),
+      ]),
     ),
     section(
       "Options:",
@@ -45,6 +48,11 @@ function section(title: string, rows: readonly (readonly [label: string, text: s
   if (rows.length === 0) return "";
   const width = Math.max(...rows.map(([label]) => label.length));
   return [title, ...rows.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`)].join("\n");
+}
+
+function positionalLabel(name: string, definition: ArgDef): string {
+  if (isRest(definition)) return `[${name}...]`;
+  return isRequired(definition) ? `<${name}>` : `[${name}]`;
 }
 
 function optionLabel(name: string, definition: ArgDef): string {

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "bun:test";
+import { command, group } from "./command.ts";
+import { findCommand, parseValues } from "./parse.ts";
+import { formatUsage } from "./usage.ts";
+
+const tree = group({
+  name: "svc",
+  description: "Test.",
+  commands: () => [
+    command({
+      name: "go",
+      description: "Take words.",
+      args: {
+        where: { type: "positional", required: true, description: "Where" },
+        words: { type: "positional", rest: true, description: "Words" },
+        fast: { type: "boolean", description: "Fast" },
+        limit: { type: "string", valueHint: "n", description: "Limit" },
+      },
+      run: async () => {},
+    }),
+  ],
+});
+
+const parse = async (...argv: string[]) => parseValues(await findCommand(tree, argv));
+
+describe("a positional that takes the rest", () => {
+  test.each([
+    [["go", "here"], { words: [], literal: [] }],
+    [["go", "here", "a", "b=1", "a"], { words: ["a", "b=1", "a"], literal: [] }],
+    [["go", "here", "a", "--fast", "b", "--limit", "3", "c"], { words: ["a", "b", "c"], literal: [] }],
+    [["go", "here", "--", "ls", "-l", "--fast"], { words: [], literal: ["ls", "-l", "--fast"] }],
+    [["go", "here", "a=1", "--", "b=2", "--", "c"], { words: ["a=1"], literal: ["b=2", "--", "c"] }],
+    [["go", "--", "-here", "-l"], { words: [], literal: ["-l"] }],
+    [["go", "here", "-", ""], { words: ["-", ""], literal: [] }],
+  ])("%p", async (argv, words) => {
+    expect((await parse(...argv)).words).toEqual(words);
+  });
+
+  test("leaves the positionals before it, and options anywhere, as they are", async () => {
+    expect(await parse("go", "--limit", "3", "here", "a", "--fast")).toMatchObject({
+      where: "here",
+      fast: true,
+      limit: "3",
+    });
+    await expect(parse("go")).rejects.toThrow("<where> is required");
+  });
+
+  test("tells where a word belongs that looks like an option", async () => {
+    await expect(parse("go", "here", "-l")).rejects.toThrow(
+      'unknown option "-l"; what is no option of svc goes behind "--"; see svc go --help',
+    );
+    await expect(parse("go", "here", "a", "--fasd")).rejects.toThrow(
+      'unknown option "--fasd" (did you mean --fast?); see',
+    );
+    await expect(parse("go", "-l", "here")).rejects.toThrow('unknown option "-l"; see svc go --help');
+  });
+
+  test("is shown with dots", async () => {
+    const text = await formatUsage(await findCommand(tree, ["go"]));
+    expect(text).toContain("Usage: svc go <where> [words...] [options]");
+    expect(text).toContain("\n  <words...>  Words");
+  });
+});
