@@ -1,0 +1,76 @@
+/** What a stream said, as text. */
+export interface CapturedText {
+  /** UTF-8 with replacement characters; where bytes were left out, a line says how many. */
+  text: string;
+  /** Bytes that are not in the text. */
+  omitted: number;
+}
+
+/** Keeps the head and the tail of a stream in bounded memory. */
+export interface Capture {
+  add(chunk: Uint8Array): void;
+  text(): CapturedText;
+}
+
+/** @param limit how many bytes are kept, half of them from each end */
+export function captureEnds(limit: number): Capture {
+  const half = Math.ceil(limit / 2);
+  const head = Buffer.alloc(half);
+  let inHead = 0;
+  let tail: Uint8Array[] = [];
+  let inTail = 0;
+  let total = 0;
+
+  const compact = () => {
+    const kept = Buffer.concat(tail).subarray(-half);
+    tail = [Buffer.from(kept)];
+    inTail = kept.length;
+  };
+
+  return {
+    add(chunk) {
+      total += chunk.length;
+      const first = Math.min(chunk.length, half - inHead);
+      head.set(chunk.subarray(0, first), inHead);
+      inHead += first;
+      // The last bytes of a large chunk are enough, and the copy lets go of the rest.
+      const rest = chunk.subarray(first).subarray(-half);
+      if (rest.length === 0) return;
+      tail.push(Buffer.from(rest));
+      inTail += rest.length;
+      if (inTail > 2 * half) compact();
+    },
+    text() {
+      compact();
+      const start = head.subarray(0, inHead);
+      const end = tail[0] ?? new Uint8Array();
+      if (inHead + end.length >= total) return { text: decode(Buffer.concat([start, end])), omitted: 0 };
+      const before = start.subarray(0, wholeCharacters(start));
+      const after = end.subarray(brokenCharacter(end));
+      const omitted = total - before.length - after.length;
+      return { text: `${decode(before)}\n[${omitted} bytes left out]\n${decode(after)}`, omitted };
+    },
+  };
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+/** The length without a UTF-8 character that is cut at the end. */
+function wholeCharacters(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if ((byte & 0xc0) === 0x80) continue;
+    const size = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return size > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}
+
+/** How many bytes at the start belong to a UTF-8 character that began before. */
+function brokenCharacter(bytes: Uint8Array): number {
+  let count = 0;
+  while (count < 3 && ((bytes[count] ?? 0) & 0xc0) === 0x80) count++;
+  return count;
+}

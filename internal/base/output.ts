@@ -1,0 +1,53 @@
+import { closeSync } from "node:fs";
+import { type CapturedText, captureEnds } from "./capture.ts";
+import { openPipe } from "./pipe.ts";
+
+/** One output stream of a process that is about to start. */
+export interface Output {
+  /** What the process is given as its stream. */
+  readonly target: number | "pipe";
+  /**
+   * Reads to the end, or until `abandon`. Called once, after the start.
+   *
+   * @param stream what the process object has for this stream, when it made one
+   */
+  read(stream: unknown): Promise<void>;
+  /** Stops reading, although something still holds the stream. */
+  abandon(): void;
+  /** Lets go of it when the process could not be started. */
+  discard(): void;
+  /** What was read so far. */
+  text(): CapturedText;
+}
+
+/** @param limit bytes that are kept, half of them from each end */
+export function openOutput(limit: number): Output {
+  const pipe = openPipe();
+  const capture = captureEnds(limit);
+  let cancel = () => {};
+  return {
+    target: pipe?.write ?? "pipe",
+    async read(stream) {
+      // Ours would keep the pipe open after the process closed its own.
+      if (pipe !== undefined) closeSync(pipe.write);
+      const source = pipe === undefined ? stream : Bun.file(pipe.read).stream();
+      if (!(source instanceof ReadableStream)) return;
+      const reader = source.getReader();
+      cancel = () => void reader.cancel();
+      try {
+        for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+          capture.add(chunk.value);
+        }
+      } finally {
+        if (pipe !== undefined) closeSync(pipe.read);
+      }
+    },
+    abandon: () => cancel(),
+    discard() {
+      if (pipe === undefined) return;
+      closeSync(pipe.read);
+      closeSync(pipe.write);
+    },
+    text: capture.text,
+  };
+}
