@@ -1,11 +1,17 @@
 import { hostname } from "node:os";
 import { systemClock } from "../../internal/base/clock.ts";
 import { runDaemon } from "../../internal/base/daemon.ts";
-import { systemRandom } from "../../internal/base/id.ts";
+import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import { loadMasterConfig } from "../../internal/config/load.ts";
 import { runMaster } from "../../internal/master/run.ts";
 
-const machine = { env: process.env, hostname: hostname(), clock: systemClock, random: systemRandom };
+const machine = {
+  env: process.env,
+  hostname: hostname(),
+  clock: systemClock,
+  random: systemRandom,
+  jitter: systemJitter,
+};
 
 process.exit(
   await runDaemon({

@@ -32,7 +32,13 @@ beforeAll(async () => {
   for (let i = 0; i < 2; i++) {
     const master = await connectTo(bus, "master");
     const clock = { ...systemClock, now: () => now };
-    serveHello({ bus: master, document: () => document, clock, log: recordingLog(records) });
+    serveHello({
+      bus: master,
+      document: () => document,
+      missed: () => [],
+      clock,
+      log: recordingLog(records),
+    });
     await master.nats.flush();
     masters.push(master);
   }
@@ -69,7 +75,7 @@ test("a peel is told the time and the cluster, by one of two masters", async () 
   });
   const told = [];
   for await (const answer of answers) told.push(decode(answer.data));
-  expect(told).toEqual([{ server_time: "2026-01-01T00:00:00.000Z", cluster_info: { ...document } }]);
+  expect(told).toEqual([{ server_time: "2026-01-01T00:00:00.000Z", cluster_info: { ...document }, jobs: [] }]);
   expect(records).toMatchObject([{ level: "debug", fields: { peel_id: peelId } }]);
 });
 

@@ -9,27 +9,33 @@ import { encodeFailure } from "./message.ts";
 
 /** A hello says little; what is longer no peel of ours made. */
 const maxRequestBytes = 4096;
+/** What one answer holds. */
+const maxCommands = 256;
 
 export interface HelloDeps {
-  bus: Pick<Bus, "nats">;
+  bus: Pick<Bus, "serve">;
   /** The bootstrap document as of now. */
   document(): BootstrapDocument;
+  /** Signed commands that this peel missed, oldest first. */
+  missed(peelId: string, limit: number): readonly Uint8Array[];
   clock: Clock;
   log: Log;
 }
 
 /**
  * Answers peels that ask, after each connect or on a hint, what is new: a MessagePack map in, a map out
- * with `server_time` (RFC 3339) and `cluster_info` (the bootstrap document). Of all masters one takes
- * each request. Who asks is the token of the subject; a malformed request is answered by an error map.
+ * with `server_time` (RFC 3339), `cluster_info` (the bootstrap document) and `jobs` (signed commands that the
+ * peel missed, as binaries; the rest is sent again as it is alive). Of all masters one takes each request. Who asks is the token of the subject; a malformed request is answered by an error map.
  */
-export function serveHello({ bus, document, clock, log }: HelloDeps): { stop(): void } {
-  const answer = (subject: string, data: Uint8Array): Uint8Array => {
-    const peelId = subject.split(".")[2];
+export function serveHello({ bus, document, missed, clock, log }: HelloDeps): { stop(): void } {
+  return bus.serve(helloSubject("*"), mastersQueue, async (data, subject) => {
+    const peelId = subject.split(".")[2] ?? "";
     try {
       checkRequest(data);
-      log.debug("peel said hello", { peel_id: peelId });
-      return encode({ server_time: rfc3339(clock.now()), cluster_info: document() });
+      const jobs = missed(peelId, maxCommands);
+      if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
+      else log.debug("peel said hello", { peel_id: peelId });
+      return encode({ server_time: rfc3339(clock.now()), cluster_info: document(), jobs });
     } catch (thrown) {
       log[meaningOf(toSvcError(thrown).kind).level]("hello refused", {
         peel_id: peelId,
@@ -37,15 +43,7 @@ export function serveHello({ bus, document, clock, log }: HelloDeps): { stop(): 
       });
       return encodeFailure(thrown);
     }
-  };
-  const subscription = bus.nats.subscribe(helloSubject("*"), {
-    queue: mastersQueue,
-    callback: (error, message) => {
-      if (error !== null) log.error("subscription error", { subject: helloSubject("*"), error });
-      else message.respond(answer(message.subject, message.data));
-    },
   });
-  return { stop: () => subscription.unsubscribe() };
 }
 
 /** What the map holds is ignored: later peels may say more. @throws SvcError `bad_request` */

@@ -6,20 +6,34 @@ import {
   type AdminAction,
   adminQueue,
   adminSubject,
+  cancelSubject,
+  jobListSubject,
   jobRequestSubject,
   mastersQueue,
 } from "../bus/subjects.ts";
 import { approve } from "../enrollment/approve.ts";
 import { reject } from "../enrollment/reject.ts";
 import { type EnforceRevocation, type RevokeDeps, type RevokeResult, revoke } from "../enrollment/revoke.ts";
+import type { Board } from "../jobs/board.ts";
+import { type CancelDeps, cancelJob } from "../jobs/cancel.ts";
 import { checkJobRequest, type DispatchDeps, dispatchJob } from "../jobs/dispatch.ts";
-import { encodeJobReply, operatorOf } from "./job-message.ts";
+import { type ShowDeps, showJob } from "../jobs/show.ts";
+import {
+  decodeListRequest,
+  encodeCancelReply,
+  encodeJobReply,
+  encodeListReply,
+  operatorOf,
+} from "./job-message.ts";
 import { type AdminRequest, decodeAdminRequest, encodeEnrollmentReply, encodeFailure } from "./message.ts";
 
 export interface AdminDeps {
   bus: Bus;
   operations: RevokeDeps & EnforceRevocation;
   dispatch: DispatchDeps;
+  cancel: CancelDeps;
+  show: ShowDeps;
+  board: Pick<Board, "list">;
   log: Log;
 }
 
@@ -53,7 +67,23 @@ export function serveAdmin(deps: AdminDeps): void {
   }
   serve(deps, jobRequestSubject, mastersQueue, async (data) => {
     const request = decode(data);
-    return encodeJobReply(await dispatchJob(deps.dispatch, checkJobRequest(request), operatorOf(request)));
+    const { job, away } = await dispatchJob(deps.dispatch, checkJobRequest(request), operatorOf(request));
+    return encodeJobReply(job, away);
+  });
+  serve(deps, jobListSubject, mastersQueue, async (data) => {
+    const { limit, status, cursor } = decodeListRequest(decode(data));
+    const filter = {
+      ...(status === undefined ? {} : { status }),
+      ...(cursor === undefined ? {} : { after: cursor }),
+    };
+    const found = await deps.board.list({ limit: limit + 1, ...filter });
+    const page = found.slice(0, limit);
+    return encodeListReply(page, found.length > limit ? page.at(-1)?.jid : undefined);
+  });
+  serve(deps, cancelSubject("*"), mastersQueue, async (data, subject) => {
+    const jid = subject.split(".")[2] ?? "";
+    await cancelJob(deps.cancel, jid, operatorOf(decode(data)));
+    return encodeCancelReply(await showJob(deps.show, jid));
   });
 }
 
@@ -62,14 +92,14 @@ function serve(
   { bus, log }: AdminDeps,
   subject: string,
   queue: string,
-  run: (data: Uint8Array) => Promise<Uint8Array>,
+  run: (data: Uint8Array, subject: string) => Promise<Uint8Array>,
 ): void {
-  bus.serve(subject, queue, async (data) => {
+  bus.serve(subject, queue, async (data, at) => {
     try {
-      return await run(data);
+      return await run(data, at);
     } catch (thrown) {
       log[meaningOf(toSvcError(thrown).kind).level]("bus request refused", {
-        subject,
+        subject: at,
         reason: describeError(thrown),
       });
       return encodeFailure(thrown);

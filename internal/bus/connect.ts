@@ -60,9 +60,14 @@ export interface Bus {
   publish(subject: string, data: Uint8Array): void;
   /**
    * Answers requests on a subject; of all subscribers of the queue one takes each. `answer` turns every
-   * failure into a reply of its own.
+   * failure into a reply of its own, and gets the subject the request came on. A request that wants its
+   * answer anywhere but in an inbox is dropped: the answer is sent with our permissions, not the asker's.
    */
-  serve(subject: string, queue: string, answer: (data: Uint8Array) => Promise<Uint8Array>): void;
+  serve(
+    subject: string,
+    queue: string,
+    answer: (data: Uint8Array, subject: string) => Promise<Uint8Array>,
+  ): { stop(): void };
   /** How often the connection came back. */
   readonly reconnects: number;
   /** Calls `run` after each reconnect; returns the way to stop it. */
@@ -213,16 +218,20 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
       return () => onReconnect.delete(run);
     },
     serve(subject, queue, answer) {
-      nats.subscribe(subject, {
+      const subscription = nats.subscribe(subject, {
         queue,
         callback: (error, message) => {
           if (error !== null) return log.error("subscription error", { subject, error });
-          answer(message.data).then(
+          if (!isInbox(message.reply)) {
+            return log.warn("request dropped: its reply subject is no inbox", { subject: message.subject });
+          }
+          answer(message.data, message.subject).then(
             (reply) => message.respond(reply),
             (cause) => log.error("a request got no answer", { subject, error: describeError(cause) }),
           );
         },
       });
+      return { stop: () => subscription.unsubscribe() };
     },
     closed: nats.closed().then((reason) => {
       connected = false;
@@ -237,6 +246,11 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
       ]).finally(() => giveUp.abort());
     },
   };
+}
+
+/** Inboxes are ours by convention; `_R_.` is the server's own way back into another account. */
+function isInbox(reply: string | undefined): boolean {
+  return reply !== undefined && /^(_INBOX\.|_R_\.)/.test(reply);
 }
 
 const hints: Record<string, string> = {

@@ -4,6 +4,8 @@
 export const adminQueue = "svc-masters-admin";
 export const mastersQueue = "svc.masters";
 export const jobRequestSubject = "svc.job.request";
+export const targetResolveSubject = "svc.target.resolve";
+export const jobListSubject = "svc.job.list";
 /** What the stream `job-events` captures. */
 export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.job.*.schedule.*"];
 
@@ -13,6 +15,12 @@ export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.$
 export const dispatchSubject = (jid: string, peel: string): string => `svc.job.${jid}.dispatch.${peel}`;
 export const ackSubject = (jid: string, peel: string): string => `svc.job.${jid}.ack.${peel}`;
 export const returnSubject = (jid: string, peel: string): string => `svc.job.${jid}.return.${peel}`;
+export const scheduleSubject = (jid: string, peel: string): string => `svc.job.${jid}.schedule.${peel}`;
+export const stopSubject = (jid: string, peel: string): string => `svc.job.${jid}.stop.${peel}`;
+/** Everything peels say about a job, or about every job with `*`. */
+export const jobSubjects = (jid: string): string => `svc.job.${jid}.*.*`;
+/** Where operators ask for the end of a job; `*` is every job. */
+export const cancelSubject = (jid: string): string => `svc.job.${jid}.cancel`;
 /** Where a peel asks after every connect what is new; `*` is every peel. */
 export const helloSubject = (peel: string): string => `svc.peel.${peel}.hello`;
 /** The subject under which a key of a bucket is stored (NATS document ADR-8). */

@@ -5,10 +5,9 @@ import type { Directory } from "../enrollment/directory.ts";
 import { type EnrollmentState, enrollmentStates, toStored } from "../enrollment/record.ts";
 import { reject } from "../enrollment/reject.ts";
 import { type EnforceRevocation, type RevokeDeps, revoke } from "../enrollment/revoke.ts";
+import { pageOf, pageResponse } from "./page.ts";
 import { type Call, json, type Route } from "./route.ts";
 
-const defaultLimit = 500;
-const maxLimit = 5000;
 const maxReasonLength = 1024;
 
 export interface EnrollmentRouteDeps {
@@ -26,15 +25,11 @@ export function enrollmentRoutes(deps: EnrollmentRouteDeps): Route[] {
       budget: "relaxed",
       async handle({ query }) {
         const state = stateOf(query.get("state") ?? "pending");
-        const limit = limitOf(query.get("limit"));
-        const after = cursorOf(query.get("cursor"));
+        const page = pageOf(query, (text) => isId("enr", text));
         await deps.directory.caughtUp();
-        const found = deps.directory.list({ state, limit: limit + 1, ...(after ? { after } : {}) });
-        const page = found.slice(0, limit);
-        const last = page.at(-1)?.id;
-        if (found.length <= limit || last === undefined) return json(200, page);
-        const next = `/api/v1/enrollments?${new URLSearchParams({ state, limit: String(limit), cursor: last })}`;
-        return json(200, page, { Link: `<${next}>; rel="next"` });
+        const found = deps.directory.list({ state, ...page, limit: page.limit + 1 });
+        const path = "/api/v1/enrollments";
+        return pageResponse(found, page, { path, query: { state }, idOf: ({ id }) => id });
       },
     },
     {
@@ -100,20 +95,6 @@ function stateOf(text: string): EnrollmentState | "all" {
   const states: readonly string[] = [...enrollmentStates, "all"];
   if (states.includes(text)) return text as EnrollmentState | "all";
   throw new SvcError("bad_request", `state must be one of ${states.join(", ")}`);
-}
-
-function limitOf(text: string | null): number {
-  if (text === null) return defaultLimit;
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > maxLimit) throw new SvcError("bad_request", `limit must be 1 to ${maxLimit}`);
-  return limit;
-}
-
-function cursorOf(text: string | null): string | undefined {
-  if (text === null) return undefined;
-  if (!isId("enr", text))
-    throw new SvcError("bad_request", "cursor must come from the Link header of a page");
-  return text;
 }
 
 function reasonOf(body: unknown): string | undefined {

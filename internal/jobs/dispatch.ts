@@ -1,55 +1,46 @@
 import * as v from "valibot";
 import type { Clock } from "../base/clock.ts";
-import { parseDuration } from "../base/duration.ts";
+import { formatDuration, parseDuration } from "../base/duration.ts";
 import { SvcError } from "../base/errors.ts";
 import { newId, type Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
 import type { Plain } from "../base/msgpack.ts";
 import type { Bucket } from "../bus/bucket.ts";
-import type { Bus } from "../bus/connect.ts";
-import { dispatchSubject } from "../bus/subjects.ts";
-import type { KeyPair } from "../identity/nkey.ts";
 import { checkCall } from "../modules/registry.ts";
-import { resolveTarget, type Target } from "../targeting/resolve.ts";
-import { encodeCall } from "./call.ts";
-import { signCommand } from "./command.ts";
+import type { Target } from "../targeting/resolve.ts";
 import { encodeJob, type Job } from "./record.ts";
+import type { SendCommand } from "./send.ts";
 
 const defaultTimeoutMs = 60_000;
 const maxTimeoutMs = 24 * 60 * 60 * 1000;
 const maxTargets = 100_000;
 
 export interface DispatchDeps {
-  bus: Bus;
   jobs: Bucket;
-  /** Encoded peel ids of the fleet's members, as of now. */
-  members(): Promise<string[]>;
-  /** Signs commands. */
-  commandKey: KeyPair;
+  /**
+   * Finds who is meant, as encoded peel ids of members.
+   *
+   * @throws SvcError `bad_request` for a malformed target
+   */
+  resolve(target: Target): Promise<string[]>;
+  alive(peel: string): boolean;
+  send: SendCommand;
+  /** Says that this master looks after the end of the job first. */
+  own(jid: string): void;
   clock: Clock;
   random: Random;
   log: Log;
 }
 
-const requestFields = {
+const plain = v.custom<Plain>(() => true);
+const requestSchema = v.object({
   target: v.optional(v.string()),
   targets: v.optional(v.pipe(v.array(v.string()), v.maxLength(maxTargets))),
   function: v.string(),
-  args: v.optional(
-    v.record(
-      v.string(),
-      v.custom<Plain>(() => true),
-    ),
-  ),
+  args: v.optional(v.record(v.string(), plain)),
   timeout: v.optional(v.string()),
-  metadata: v.optional(
-    v.record(
-      v.string(),
-      v.custom<Plain>(() => true),
-    ),
-  ),
-};
-const requestSchema = v.object(requestFields);
+  metadata: v.optional(v.record(v.string(), plain)),
+});
 export type JobRequest = v.InferOutput<typeof requestSchema>;
 
 /**
@@ -70,13 +61,19 @@ export function checkJobRequest(body: unknown): JobRequest {
 /**
  * Creates a job and sends each target its signed command.
  *
- * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches
+ * @returns the job, and how many of its targets are not connected now
+ * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `storage`
+ *   when the job could not be stored: then nobody was sent anything
  */
-export async function dispatchJob(deps: DispatchDeps, request: JobRequest, operator: string): Promise<Job> {
+export async function dispatchJob(
+  deps: DispatchDeps,
+  request: JobRequest,
+  operator: string,
+): Promise<{ job: Job; away: number }> {
   const args = request.args ?? {};
   checkCall(request.function, args);
   const timeoutMs = timeoutOf(request.timeout);
-  const targets = resolveTarget(targetOf(request), await deps.members());
+  const targets = await deps.resolve(targetOf(request));
   if (targets.length === 0) {
     throw new SvcError("not_found", "no peel matches the target: see svc enroll list --state all");
   }
@@ -94,18 +91,15 @@ export async function dispatchJob(deps: DispatchDeps, request: JobRequest, opera
     deadline: now + timeoutMs,
   };
   await deps.jobs.create(job.jid, encodeJob(job));
-  const body = encodeCall(job);
-  for (const peel of targets) {
-    const command = { kind: "dispatch" as const, jid: job.jid, peel, deadline: job.deadline, body };
-    deps.bus.publish(dispatchSubject(job.jid, peel), signCommand(command, deps.commandKey));
-  }
+  deps.own(job.jid);
+  deps.send("dispatch", job, targets);
   deps.log.info("job dispatched", {
     jid: job.jid,
     function: job.function,
     targets: targets.length,
     operator,
   });
-  return job;
+  return { job, away: targets.filter((peel) => !deps.alive(peel)).length };
 }
 
 function targetOf({ target, targets }: JobRequest): Target {
@@ -123,7 +117,8 @@ function timeoutOf(text: string | undefined): number {
   } catch (cause) {
     throw new SvcError("bad_request", `timeout: ${cause instanceof Error ? cause.message : "bad duration"}`);
   }
-  if (timeoutMs < 1 || timeoutMs > maxTimeoutMs)
-    throw new SvcError("bad_request", "timeout must be 1ms to 24h");
+  if (timeoutMs < 1 || timeoutMs > maxTimeoutMs) {
+    throw new SvcError("bad_request", `timeout must be 1ms to ${formatDuration(maxTimeoutMs)}`);
+  }
   return timeoutMs;
 }

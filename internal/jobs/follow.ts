@@ -1,51 +1,104 @@
 import { sleep } from "../base/clock.ts";
-import { parseJobSubject, returnSubject } from "../bus/subjects.ts";
-import { type JobView, type ShowDeps, showJob } from "./show.ts";
+import { jobSubjects, keySubject } from "../bus/subjects.ts";
+import { type JobEvent, readEvent } from "./events.ts";
+import type { Outcome } from "./outcome.ts";
+import { decodeJob } from "./record.ts";
+import { type JobView, type KnownJob, loadJob, type ShowDeps, showJob } from "./show.ts";
+import { standingOf } from "./tally.ts";
 
 /** How long after the deadline a return that was on its way is still waited for. */
 const graceMs = 1_000;
 
+/** How a job stands while it is followed. */
+export interface Progress {
+  targets: number;
+  counts: Partial<Record<Outcome, number>>;
+  /** What changed it; absent for what was known at the start, and for the end of the job. */
+  event?: JobEvent;
+}
+
 /**
- * Follows a job until every target has ended.
+ * Follows a job until it has ended.
  *
- * @param onProgress called with each new count of targets that have ended
+ * @param onProgress called at the start and with everything new
+ * @param options.signal ends following, not the job
+ * @param options.replay report what was known at the start event by event as well
  * @returns the job as it stands in the end
+ * @throws SvcError `not_found`; the signal's reason
  */
 export async function followJob(
   deps: ShowDeps,
   jid: string,
-  onProgress: (ended: number) => void,
+  onProgress: (progress: Progress) => void,
+  options: { signal?: AbortSignal; replay?: boolean } = {},
 ): Promise<JobView> {
-  const ended = new Set<string>();
-  const finished = Promise.withResolvers<void>();
-  let expected = Number.POSITIVE_INFINITY;
-  const note = (peel: string) => {
-    if (ended.has(peel)) return;
-    ended.add(peel);
-    onProgress(ended.size);
-    if (ended.size >= expected) finished.resolve();
-  };
-  // Subscribed first and read after: a return between the two is seen twice, never missed.
-  const subscription = deps.bus.nats.subscribe(returnSubject(jid, "*"), {
-    callback: (error, message) => {
-      // An answer that a peel directed here arrives too, but not under the subject of a return.
-      const peel = error === null ? parseJobSubject(message.subject)?.peel : undefined;
-      if (peel !== undefined) note(peel);
+  const { bus, clock } = deps;
+  const { signal } = options;
+  const ended = Promise.withResolvers<void>();
+  const early: JobEvent[] = [];
+  let take = (event: JobEvent) => void early.push(event);
+  let recordChanged = () => {};
+  // Subscribed first and read after: what comes between the two is seen twice, never missed.
+  const events = bus.nats.subscribe(jobSubjects(jid), {
+    callback(error, { subject, data }) {
+      const event = error === null ? readEvent({ subject, data, storedAt: clock.now() }) : undefined;
+      if (event !== undefined) take(event);
+    },
+  });
+  // A hint that a master wrote the record: cancelled, or ended.
+  const record = bus.nats.subscribe(keySubject("jobs", jid), {
+    callback(error, message) {
+      if (error === null && message.subject === keySubject("jobs", jid)) recordChanged();
     },
   });
   const done = new AbortController();
+  const abort = () => ended.reject(signal?.reason);
+  signal?.addEventListener("abort", abort, { once: true });
   try {
-    await deps.bus.nats.flush();
-    const view = await showJob(deps, jid);
-    expected = view.targets.length;
-    for (const peel of Object.keys(view.returns)) note(peel);
-    if (view.status === "running" && ended.size < expected) {
-      const leftMs = Math.max(0, Date.parse(view.deadline) - deps.clock.now()) + graceMs;
-      await Promise.race([finished.promise, sleep(deps.clock, leftMs, done.signal)]);
-    }
+    signal?.throwIfAborted();
+    await bus.nats.flush();
+    const known: KnownJob = await loadJob(deps, jid);
+    const report = (event?: JobEvent) => {
+      // Who is alive is asked for once, in the end.
+      const { counts, status } = standingOf(known.job, known.tally, () => true, clock.now());
+      onProgress({ targets: known.job.targets.length, counts, ...(event === undefined ? {} : { event }) });
+      if (status !== "running") ended.resolve();
+    };
+    take = (event) => {
+      if (known.tally.note(event)) report(event);
+    };
+    recordChanged = () => {
+      deps.jobs.get(jid).then(
+        (entry) => {
+          if (entry !== undefined) known.job = decodeJob(entry.value);
+          report();
+        },
+        () => {
+          // The deadline ends it all the same.
+        },
+      );
+    };
+    for (const event of early) known.tally.note(event);
+    if (options.replay === true) for (const event of eventsOf(known)) report(event);
+    report();
+    const leftMs = Math.max(0, known.job.deadline - clock.now()) + graceMs;
+    await Promise.race([ended.promise, sleep(clock, leftMs, done.signal)]);
     return await showJob(deps, jid);
   } finally {
     done.abort();
-    subscription.unsubscribe();
+    ended.promise.catch(() => {});
+    signal?.removeEventListener("abort", abort);
+    events.unsubscribe();
+    record.unsubscribe();
   }
+}
+
+/** What is known of a job's targets, as the events that tell it. */
+function eventsOf({ job, tally, returns }: KnownJob): JobEvent[] {
+  return job.targets.flatMap((peel): JobEvent[] => {
+    if (!tally.known(peel).acknowledged) return [];
+    const returned = returns.get(peel);
+    const base = { jid: job.jid, peel, at: job.createdAt };
+    return returned === undefined ? [base] : [base, { ...base, return: returned }];
+  });
 }

@@ -1,5 +1,3 @@
-import type { JobReturn } from "./record.ts";
-
 /** What became of one target of a job. */
 export const outcomes = [
   "pending",
@@ -12,12 +10,21 @@ export const outcomes = [
   "cancelled",
 ] as const;
 export type Outcome = (typeof outcomes)[number];
-export type JobStatus = "running" | "completed" | "failed" | "cancelled";
+export const jobStatuses = ["running", "completed", "failed", "cancelled"] as const;
+export type JobStatus = (typeof jobStatuses)[number];
+
+/** How a target ended when its function was not simply run to its end. */
+export const endings = ["busy", "lost", "cancelled", "timeout"] as const;
+
+/** What a return says about the end of a target. */
+export interface Ending {
+  success: boolean;
+  outcome?: (typeof endings)[number] | undefined;
+}
 
 /** What is known of one target. */
 export interface TargetFacts {
-  /** Its newest return. */
-  return?: Pick<JobReturn, "success" | "outcome">;
+  return?: Ending;
   acknowledged: boolean;
   /** Whether the peel was alive when the deadline passed. */
   alive: boolean;

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
+import { endings, type JobStatus, type Outcome, outcomes } from "./outcome.ts";
 
 /** A job as it was dispatched; what came of it is in the returns. */
 export interface Job {
@@ -20,6 +21,19 @@ export interface Job {
   deadline: number;
   cancelledAt?: number;
   cancelledBy?: string;
+  /** The entry of the peel's schedule that ran it; then nobody dispatched it, and its end is known. */
+  schedule?: string;
+  /** Written by a master when every target has ended, so that lists need not read the returns. */
+  settled?: Settled;
+}
+
+/** How a job ended. A return that comes later changes it. */
+export interface Settled {
+  status: Exclude<JobStatus, "running">;
+  counts: Partial<Record<Outcome, number>>;
+  finishedAt: number;
+  /** Targets that never took the job and were not alive at the deadline. */
+  offline: string[];
 }
 
 const plainMap = v.custom<Record<string, Plain>>((value) => typeof value === "object" && value !== null);
@@ -42,6 +56,15 @@ const storedJob = v.object({
   deadline: instant,
   cancelled_at: v.optional(instant),
   cancelled_by: v.optional(v.string()),
+  schedule: v.optional(v.string()),
+  settled: v.optional(
+    v.object({
+      status: v.picklist(["completed", "failed", "cancelled"]),
+      counts: v.record(v.picklist(outcomes), v.number()),
+      finished_at: instant,
+      offline: v.array(v.string()),
+    }),
+  ),
 });
 
 /** Encodes a job for the bucket `jobs`. */
@@ -59,30 +82,37 @@ export function encodeJob(job: Job): Uint8Array {
     deadline: rfc3339(job.deadline),
     cancelled_at: job.cancelledAt === undefined ? undefined : rfc3339(job.cancelledAt),
     cancelled_by: job.cancelledBy,
+    schedule: job.schedule,
+    settled: job.settled === undefined ? undefined : settledFields(job.settled),
   });
+}
+
+function settledFields({ finishedAt, ...rest }: Settled) {
+  return { ...rest, finished_at: rfc3339(finishedAt) };
 }
 
 /** Decodes a value of the bucket `jobs`. */
 export function decodeJob(bytes: Uint8Array): Job {
   const stored = v.parse(storedJob, decode(bytes));
-  return {
-    jid: stored.jid,
-    function: stored.function,
-    args: stored.args,
-    ...(stored.target === undefined ? {} : { target: stored.target }),
-    targets: stored.targets,
-    metadata: stored.metadata,
-    timeoutMs: stored.timeout_ms,
-    createdAt: stored.created_at,
-    createdBy: stored.created_by,
-    deadline: stored.deadline,
-    ...(stored.cancelled_at === undefined ? {} : { cancelledAt: stored.cancelled_at }),
-    ...(stored.cancelled_by === undefined ? {} : { cancelledBy: stored.cancelled_by }),
-  };
+  const { timeout_ms, created_at, created_by, cancelled_at, cancelled_by, settled, ...same } = stored;
+  return withoutUndefined({
+    ...same,
+    timeoutMs: timeout_ms,
+    createdAt: created_at,
+    createdBy: created_by,
+    cancelledAt: cancelled_at,
+    cancelledBy: cancelled_by,
+    settled: settled === undefined ? undefined : settledOf(settled),
+  }) as Job;
 }
 
-/** How a target ended when its function was not simply run to its end. */
-const endings = ["busy", "lost", "cancelled", "timeout"] as const;
+function settledOf({ finished_at, ...rest }: NonNullable<v.InferOutput<typeof storedJob>["settled"]>) {
+  return { ...rest, finishedAt: finished_at };
+}
+
+function withoutUndefined<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
+}
 
 /** What a peel answers to a job. */
 export interface JobReturn {

@@ -4,24 +4,20 @@ import { SvcError } from "../base/errors.ts";
 import { isId } from "../base/id.ts";
 import type { Bucket } from "../bus/bucket.ts";
 import type { Bus } from "../bus/connect.ts";
-import { lastMessage } from "../bus/stream.ts";
-import { ackSubject, returnSubject } from "../bus/subjects.ts";
-import { type JobStatus, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
-import { decodeJob, decodeReturn, type Job, type JobReturn } from "./record.ts";
+import { readEvents } from "./events.ts";
+import type { JobStatus, Outcome } from "./outcome.ts";
+import { decodeJob, type Job, type JobReturn } from "./record.ts";
+import { createTally, standingOf, type Tally } from "./tally.ts";
 
-const readAtOnce = 64;
+/** How much of all returns together one view holds; what is over it can be asked for peel by peel. */
+const maxReturnBytes = 16 * 1024 * 1024;
 
 export interface ShowDeps {
   bus: Bus;
   jobs: Bucket;
-  heartbeats: Bucket;
+  /** Which of these peels are alive. */
+  alive(peels: readonly string[]): Promise<ReadonlySet<string>> | ReadonlySet<string>;
   clock: Clock;
-}
-
-interface TargetFacts {
-  return?: JobReturn;
-  acknowledged: boolean;
-  alive: boolean;
 }
 
 /** A job with what became of it, as REST and the command line show it. */
@@ -30,6 +26,7 @@ export interface JobView {
   function: string;
   args: Job["args"];
   target?: string;
+  schedule?: string;
   targets: string[];
   metadata: Job["metadata"];
   timeout: string;
@@ -37,80 +34,87 @@ export interface JobView {
   created_at: string;
   created_by: string;
   deadline: string;
+  cancelled_at?: string;
+  cancelled_by?: string;
+  finished_at?: string;
   outcomes: Record<string, Outcome>;
   counts: Partial<Record<Outcome, number>>;
-  returns: Record<string, JobReturn>;
+  /** `truncated` where the value was left out because the view would have become too large. */
+  returns: Record<string, JobReturn & { truncated?: true }>;
+}
+
+/** What is known of a job: its record, and what its targets said. */
+export interface KnownJob {
+  job: Job;
+  tally: Tally;
+  returns: Map<string, JobReturn & { truncated?: true }>;
 }
 
 /**
  * Loads a job and its returns.
  *
- * @throws SvcError `not_found`, also for a malformed id
+ * @param peel only this target's return is wanted (encoded id); it is whole then
+ * @throws SvcError `not_found`, also for a malformed id and a peel that is no target
  */
-export async function showJob(deps: ShowDeps, jid: string): Promise<JobView> {
+export async function showJob(deps: ShowDeps, jid: string, peel?: string): Promise<JobView> {
+  const known = await loadJob(deps, jid, peel);
+  return viewOf(deps, known);
+}
+
+/** The same as parts, for those who go on counting. */
+export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promise<KnownJob> {
   const entry = isId("job", jid) ? await deps.jobs.get(jid) : undefined;
   if (entry === undefined) throw new SvcError("not_found", "no job with this id");
   const job = decodeJob(entry.value);
-  const facts = new Map<string, TargetFacts>();
-  const queue = [...job.targets];
-  const readNext = async () => {
-    for (let peel = queue.pop(); peel !== undefined; peel = queue.pop()) {
-      facts.set(peel, await readTarget(deps, job, peel));
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(readAtOnce, queue.length) }, readNext));
-  return viewOf(job, facts, deps.clock.now());
+  const tally = createTally(job);
+  if (only !== undefined && !tally.isTarget(only)) {
+    throw new SvcError("not_found", "this peel is no target of the job");
+  }
+  const returns: KnownJob["returns"] = new Map();
+  let bytes = 0;
+  await readEvents(deps.bus, job, (event, size) => {
+    if (!tally.note(event) || event.return === undefined) return;
+    if (only !== undefined && event.peel !== only) return;
+    bytes += size;
+    returns.set(event.peel, bytes > maxReturnBytes ? withoutValue(event.return) : event.return);
+  });
+  return { job, tally, returns };
 }
 
 /** Puts a job and what is known of its targets together. */
-function viewOf(job: Job, facts: ReadonlyMap<string, TargetFacts>, now: number): JobView {
-  const outcomes: Record<string, Outcome> = {};
-  const counts: Partial<Record<Outcome, number>> = {};
-  const returns: Record<string, JobReturn> = {};
-  for (const peel of job.targets) {
-    const known = facts.get(peel) ?? { acknowledged: false, alive: false };
-    const outcome = outcomeOf(known, job, now);
-    outcomes[peel] = outcome;
-    counts[outcome] = (counts[outcome] ?? 0) + 1;
-    if (known.return !== undefined) returns[peel] = known.return;
-  }
+export async function viewOf(
+  deps: Pick<ShowDeps, "alive" | "clock">,
+  { job, tally, returns }: KnownJob,
+): Promise<JobView> {
+  const now = deps.clock.now();
+  const silent = job.targets.filter((peel) => !tally.known(peel).acknowledged);
+  const offline = new Set(job.settled?.offline);
+  const alive = job.settled === undefined && now >= job.deadline ? await deps.alive(silent) : new Set(silent);
+  const standing = standingOf(job, tally, (peel) => alive.has(peel) && !offline.has(peel), now);
+  const at = (name: string, epochMs: number | undefined) =>
+    epochMs === undefined ? {} : { [name]: rfc3339(epochMs) };
   return {
     jid: job.jid,
     function: job.function,
     args: job.args,
     ...(job.target === undefined ? {} : { target: job.target }),
+    ...(job.schedule === undefined ? {} : { schedule: job.schedule }),
     targets: job.targets,
     metadata: job.metadata,
     timeout: formatDuration(job.timeoutMs),
-    status: statusOf(Object.values(outcomes), job),
+    status: standing.status,
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
     deadline: rfc3339(job.deadline),
-    outcomes,
-    counts,
-    returns,
+    ...at("cancelled_at", job.cancelledAt),
+    ...(job.cancelledBy === undefined ? {} : { cancelled_by: job.cancelledBy }),
+    ...at("finished_at", standing.finishedAt),
+    outcomes: Object.fromEntries(standing.outcomes),
+    counts: standing.counts,
+    returns: Object.fromEntries(returns),
   };
 }
 
-async function readTarget(deps: ShowDeps, job: Job, peel: string): Promise<TargetFacts> {
-  const stored = await lastMessage(deps.bus, "job-events", returnSubject(job.jid, peel));
-  const returned = stored === undefined ? undefined : readReturn(stored);
-  if (returned !== undefined) return { return: returned, acknowledged: true, alive: true };
-  if (deps.clock.now() < job.deadline) return { acknowledged: false, alive: false };
-  const acknowledged = (await lastMessage(deps.bus, "job-events", ackSubject(job.jid, peel))) !== undefined;
-  return { acknowledged, alive: (await deps.heartbeats.get(peel)) !== undefined };
-}
-
-function readReturn(bytes: Uint8Array): JobReturn | undefined {
-  try {
-    return decodeReturn(bytes);
-  } catch {
-    return {
-      success: false,
-      retcode: 1,
-      error: "the peel sent a malformed return",
-      started_at: "",
-      duration_ms: 0,
-    };
-  }
+function withoutValue({ return: _, ...rest }: JobReturn): JobReturn & { truncated: true } {
+  return { ...rest, truncated: true };
 }

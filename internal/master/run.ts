@@ -24,7 +24,11 @@ import { enrollmentRoutes } from "../http/enrollment-routes.ts";
 import { jobRoutes } from "../http/job-routes.ts";
 import { type ServedRoute, startListener } from "../http/listener.ts";
 import { warnOfTokenFiles } from "../http/tokens.ts";
+import { readAlive } from "../jobs/alive.ts";
+import { createBoard } from "../jobs/board.ts";
+import { commandFor, createSender } from "../jobs/send.ts";
 import { encodePeelsAccount } from "../natsauth/peels-account.ts";
+import { resolveTarget, type Target } from "../targeting/resolve.ts";
 import { spkiPin } from "../trust/pin.ts";
 import { createCertificateSource } from "./certificate.ts";
 import type { EnrollCertificate } from "./certificate-source.ts";
@@ -38,6 +42,8 @@ export interface MasterOptions {
   hostname: string;
   clock: Clock;
   random: Random;
+  /** A number in [0, 1). */
+  jitter: () => number;
   log: Log;
   signal: AbortSignal;
   /** Called when the master serves, with the ports it really has and the routes behind the first. */
@@ -49,7 +55,7 @@ export interface MasterOptions {
  * waited for, with /readyz saying so.
  */
 export async function runMaster(options: MasterOptions): Promise<void> {
-  const { config, env, hostname, clock, random, log, signal } = options;
+  const { config, env, hostname, clock, random, jitter, log, signal } = options;
   await using stack = new AsyncDisposableStack();
 
   const keys = loadMasterKeys(config.auth_dir);
@@ -137,17 +143,21 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   stack.defer(() => facts.stop());
 
   const operations = { enrollments, clock, revocations, enforcer, disconnections, metrics, log };
-  const dispatch = {
-    bus,
-    jobs: storage.jobs,
-    members: async () => {
-      await directory.caughtUp();
-      return directory.members();
-    },
-    commandKey: keys.command,
-    clock,
-    random,
-    log,
+  const resolve = async (target: Target) => {
+    await directory.caughtUp();
+    return resolveTarget(target, directory.members());
+  };
+  const alive = (_: string) => true;
+  const send = createSender(bus, keys.command);
+  const settle = { bus, jobs: storage.jobs, alive, clock };
+  const board = createBoard({ ...settle, send, jitter, log });
+  stack.defer(() => board.stop());
+  await board.ready;
+  const jobs = {
+    dispatch: { jobs: storage.jobs, resolve, alive, send, own: board.own, clock, random, log },
+    cancel: { ...settle, send, log },
+    show: { bus, jobs: storage.jobs, alive: readAlive(storage.peelHeartbeats), clock },
+    board,
   };
   const tokens = config["api.tokens"];
   warnOfTokenFiles(tokens, log);
@@ -167,7 +177,9 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   let document = describeFleet();
   const publisher = startPublisher({ secrets: storage.secrets, document, pinOf: spkiPin, clock, log });
   stack.defer(() => publisher.stop());
-  const hello = serveHello({ bus, document: () => document, clock, log });
+  const missed = (peel: string, limit: number) =>
+    board.missed(peel, limit).map(({ kind, job }) => commandFor(kind, job, peel, keys.command));
+  const hello = serveHello({ bus, document: () => document, missed, clock, log });
   stack.defer(() => hello.stop());
   const listener = await startListener({
     ...config["enroll.addr"],
@@ -198,15 +210,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
         clock,
       }),
       ...bootstrapRoutes(() => document),
-      ...(tokens.length === 0
-        ? []
-        : [
-            ...enrollmentRoutes({ directory, operations }),
-            ...jobRoutes({
-              dispatch,
-              show: { bus, jobs: storage.jobs, heartbeats: storage.peelHeartbeats, clock },
-            }),
-          ]),
+      ...(tokens.length === 0 ? [] : [...enrollmentRoutes({ directory, operations }), ...jobRoutes(jobs)]),
     ],
   });
   stack.defer(() => listener.stop());
@@ -220,7 +224,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   // One that was renewed while the listener started.
   useCertificate(certificates.current());
   checks["enroll-server"] = () => ({ status: "up" });
-  serveAdmin({ bus, operations, dispatch, log });
+  serveAdmin({ bus, operations, ...jobs, log });
   const heartbeat = startMasterHeartbeat({ bus, bucket: storage.masterHeartbeats, hostname, clock });
   stack.defer(() => heartbeat.stop());
 

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { connect, credsAuthenticator, type NatsConnection, StringCodec } from "nats";
 import { recordingLog } from "../../test/harness/log.ts";
+import { lastStored } from "../../test/harness/stored.ts";
 import { systemClock as clock } from "../base/clock.ts";
 import { systemRandom as random } from "../base/id.ts";
 import { openBucket } from "../bus/bucket.ts";
 import { connectBus } from "../bus/connect.ts";
-import { lastMessage } from "../bus/stream.ts";
 import { createAuthority } from "../ca/create.ts";
 import { issueCertificate } from "../ca/issue.ts";
 import { loadAuthority } from "../ca/load.ts";
@@ -352,7 +352,7 @@ describe("a real bus", () => {
     watch.stop();
     expect(await (await openBucket(adminBus, "revocations")).create("other", codec.encode("x"))).toBe(2);
     expect(await (await openBucket(adminBus, "jobs")).get("key")).toMatchObject({ key: "key" });
-    const returned = await lastMessage(adminBus, "job-events", "svc.job.job-1.return.web-1");
+    const returned = await lastStored(adminBus, "job-events", "svc.job.job-1.return.web-1");
     expect(codec.decode(returned ?? new Uint8Array())).toBe("returned");
     expect(log.records).toEqual([]);
 

@@ -43,6 +43,7 @@ const admin: Permissions = {
   pub: [
     "svc.admin.enroll.*",
     "svc.job.request",
+    "svc.job.list",
     "svc.job.*.cancel",
     "svc.target.resolve",
     "svc.reactor.test",
@@ -60,7 +61,8 @@ const admin: Permissions = {
       `$JS.FC.${stream}.>`,
     ]),
   ],
-  sub: ["_INBOX.>", "svc.job.>"],
+  // The record of a job that is followed: a change tells that it was cancelled, or has ended.
+  sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*"],
 };
 
 const roles = { master, system, admin } as const;

@@ -5,7 +5,6 @@ import { systemRandom } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { lastMessage } from "../../internal/bus/stream.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { signCommand } from "../../internal/jobs/command.ts";
 import { startWorker } from "../../internal/peel/worker.ts";
@@ -20,6 +19,7 @@ import {
   type PeelConnection,
   refusals,
 } from "../harness/peel-connection.ts";
+import { lastStored } from "../harness/stored.ts";
 
 // The wall: what a peel may do, one test per grant, and what it may not, one test per denial. The
 // master only enrolls here; then a bare connection stands for the masters, so that nobody else answers.
@@ -106,7 +106,7 @@ describe("a peel may", () => {
   test.each(["ack", "return", "schedule"])("store its %s of a job", async (kind) => {
     const subject = `svc.job.job-1.${kind}.peel-a`;
     expect(await acknowledged(a.nats, subject, `my ${kind}`)).toMatchObject({ stream: "job-events" });
-    expect(await lastMessage(masters, "job-events", subject)).toEqual(text(`my ${kind}`));
+    expect(await lastStored(masters, "job-events", subject)).toEqual(text(`my ${kind}`));
   });
 
   test("tell the masters of an event", async () => {
@@ -323,7 +323,7 @@ describe("a reply subject of a peel's choice", () => {
     ] as const) {
       expect(await (await openBucket(masters, bucket)).get(key)).toBeUndefined();
     }
-    expect(await lastMessage(masters, "job-events", "svc.job.job-1.return.peel-b")).toBeUndefined();
+    expect(await lastStored(masters, "job-events", "svc.job.job-1.return.peel-b")).toBeUndefined();
     const claimed = heard.received.filter((one) => one.subject.startsWith("svc."));
     expect(claimed.map((one) => one.subject).filter((at) => at !== subject)).toEqual([]);
     heard.stop();
@@ -386,7 +386,7 @@ describe("headers on a message of a peel", () => {
     ).toBeUndefined();
     const subject = "svc.job.job-4.return.peel-b";
     await acknowledged(b.nats, subject, "of peel-b");
-    expect(await lastMessage(masters, "job-events", subject)).toEqual(text("of peel-b"));
+    expect(await lastStored(masters, "job-events", subject)).toEqual(text("of peel-b"));
   });
 });
 
@@ -436,7 +436,7 @@ test("a forged command, or an acknowledgement bounced there, is refused by the w
   expect((await refused("job-b")).fields.reason).toBe("signed by an unknown command key");
   expect(log.records.map(({ event }) => event)).toEqual(["command refused", "command refused"]);
   const acks = ["job-a", "job-b"].map((jid) =>
-    lastMessage(masters, "job-events", `svc.job.${jid}.ack.peel-b`),
+    lastStored(masters, "job-events", `svc.job.${jid}.ack.peel-b`),
   );
   expect(await Promise.all(acks)).toEqual([undefined, undefined]);
   stopping.abort();

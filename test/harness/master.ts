@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Clock } from "../../internal/base/clock.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
-import { systemRandom } from "../../internal/base/id.ts";
+import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import { loadMasterConfig } from "../../internal/config/load.ts";
 import type { ServedRoute } from "../../internal/http/listener.ts";
 import { type MasterOptions, runMaster } from "../../internal/master/run.ts";
@@ -55,6 +55,7 @@ export async function startMaster(
     hostname: "localhost",
     clock: options.clock ?? systemClock,
     random: systemRandom,
+    jitter: systemJitter,
     log,
     signal: stopping.signal,
     onReady: ready.resolve,

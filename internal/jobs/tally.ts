@@ -1,0 +1,107 @@
+import type { JobEvent } from "./events.ts";
+import { type Ending, type JobStatus, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
+import type { Job, Settled } from "./record.ts";
+
+/** What is known of the targets of one job, gathered event by event in any order and any number. */
+export interface Tally {
+  /** @returns whether it told something new about a target of this job */
+  note(event: JobEvent): boolean;
+  /** Targets that have not said how they ended. */
+  readonly open: number;
+  /** What is known of one target; nothing for a peel that is none. */
+  known(peel: string): TargetKnown;
+  isTarget(peel: string): boolean;
+  /** When the last of them said so; 0 before the first. */
+  readonly lastReturnAt: number;
+}
+
+/** A job seen as a whole. */
+export interface Standing {
+  outcomes: ReadonlyMap<string, Outcome>;
+  counts: Partial<Record<Outcome, number>>;
+  status: JobStatus;
+  /** Present when every target has ended. */
+  finishedAt?: number;
+  /** Targets with the outcome `offline`. */
+  offline: string[];
+}
+
+export interface TargetKnown {
+  acknowledged: boolean;
+  /** How it ended, by its own word. */
+  ending?: Ending;
+}
+
+/** Starts with nothing known of any target. */
+export function createTally(job: Pick<Job, "targets">): Tally {
+  const targets = new Map<string, TargetKnown>(job.targets.map((peel) => [peel, { acknowledged: false }]));
+  let open = targets.size;
+  let lastReturnAt = 0;
+  return {
+    note(event) {
+      const known = targets.get(event.peel);
+      if (known === undefined) return false;
+      const wasAcknowledged = known.acknowledged;
+      known.acknowledged = true;
+      if (event.return === undefined) return !wasAcknowledged;
+      if (known.ending === undefined) open--;
+      else if (!replaces(event.return, known.ending)) return false;
+      const { success, outcome } = event.return;
+      known.ending = outcome === undefined ? { success } : { success, outcome };
+      lastReturnAt = Math.max(lastReturnAt, event.at);
+      return true;
+    },
+    get open() {
+      return open;
+    },
+    get lastReturnAt() {
+      return lastReturnAt;
+    },
+    isTarget: (peel) => targets.has(peel),
+    known: (peel) => targets.get(peel) ?? { acknowledged: false },
+  };
+}
+
+/**
+ * Where a job stands.
+ *
+ * @param alive whether a peel was alive at the deadline; asked for those that never took the job
+ */
+export function standingOf(job: Job, tally: Tally, alive: (peel: string) => boolean, now: number): Standing {
+  const outcomes = new Map<string, Outcome>();
+  const counts: Partial<Record<Outcome, number>> = {};
+  const offline: string[] = [];
+  for (const peel of job.targets) {
+    const { acknowledged, ending } = tally.known(peel);
+    const outcome = outcomeOf(
+      {
+        acknowledged,
+        alive: !acknowledged && now >= job.deadline && alive(peel),
+        ...(ending === undefined ? {} : { return: ending }),
+      },
+      job,
+      now,
+    );
+    outcomes.set(peel, outcome);
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+    if (outcome === "offline") offline.push(peel);
+  }
+  const status = statusOf(outcomes.values(), job);
+  if (status === "running") return { outcomes, counts, status, offline };
+  // Who never returned ended with the job: at its deadline, or when it was cancelled before.
+  const waitedFor = tally.open === 0 ? 0 : Math.min(job.deadline, job.cancelledAt ?? job.deadline);
+  return { outcomes, counts, status, offline, finishedAt: Math.max(tally.lastReturnAt, waitedFor) };
+}
+
+/** What of a standing is stored when the job has ended; `undefined` while it runs. */
+export function settledOf({ status, counts, finishedAt, offline }: Standing): Settled | undefined {
+  if (status === "running" || finishedAt === undefined) return undefined;
+  return { status, counts, finishedAt, offline };
+}
+
+/** Whether a return counts more than an earlier one: what a peel saw outweighs what it had to assume. */
+function replaces(later: Ending, earlier: Ending): boolean {
+  const assumed = ({ outcome }: Ending) => outcome === "lost" || outcome === "timeout";
+  if (assumed(later) && !assumed(earlier)) return false;
+  return later.success !== earlier.success || later.outcome !== earlier.outcome;
+}
