@@ -1,0 +1,173 @@
+import { expect, test } from "bun:test";
+import * as fc from "fast-check";
+import type { JobEvent } from "./events.ts";
+import { endings, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
+import type { Job, JobReturn } from "./record.ts";
+import { createTally, settledOf, standingOf } from "./tally.ts";
+
+const createdAt = 1_000_000;
+const deadline = createdAt + 60_000;
+
+function job(targets: string[], more: Partial<Job> = {}): Job {
+  return {
+    jid: "job-1",
+    function: "test.ping",
+    args: {},
+    targets,
+    metadata: {},
+    timeoutMs: 60_000,
+    createdAt,
+    createdBy: "ops",
+    deadline,
+    ...more,
+  };
+}
+
+function returned(success: boolean, outcome?: JobReturn["outcome"]): JobReturn {
+  const rest = outcome === undefined ? {} : { outcome };
+  return { success, retcode: success ? 0 : 1, started_at: "", duration_ms: 1, ...rest };
+}
+
+const event = (peel: string, value?: JobReturn, at = createdAt + 10): JobEvent => ({
+  jid: "job-1",
+  peel,
+  at,
+  ...(value === undefined ? {} : { return: value }),
+});
+
+const before = deadline - 1;
+const after = deadline + 1;
+
+test.each<[string, Parameters<typeof outcomeOf>[0], { cancelledAt?: number }, number, Outcome]>([
+  [
+    "a return that succeeded",
+    { return: { success: true }, acknowledged: true, alive: true },
+    {},
+    before,
+    "ok",
+  ],
+  ["one that did not", { return: { success: false }, acknowledged: true, alive: true }, {}, before, "failed"],
+  ["a late one", { return: { success: true }, acknowledged: true, alive: true }, {}, after, "ok"],
+  [
+    "a full queue",
+    { return: { success: false, outcome: "busy" }, acknowledged: false, alive: true },
+    {},
+    before,
+    "busy",
+  ],
+  ["nothing yet", { acknowledged: false, alive: false }, {}, before, "pending"],
+  ["taken, nothing yet", { acknowledged: true, alive: true }, {}, before, "pending"],
+  ["taken, then silence", { acknowledged: true, alive: false }, {}, after, "timeout"],
+  ["never taken, and gone", { acknowledged: false, alive: false }, {}, after, "offline"],
+  ["never taken, though alive", { acknowledged: false, alive: true }, {}, after, "timeout"],
+  ["the very moment of the deadline", { acknowledged: true, alive: true }, {}, deadline, "timeout"],
+  [
+    "cancelled before it was taken",
+    { acknowledged: false, alive: true },
+    { cancelledAt: before },
+    before,
+    "cancelled",
+  ],
+  ["cancelled while it ran", { acknowledged: true, alive: true }, { cancelledAt: before }, before, "pending"],
+  [
+    "cancelled, and done all the same",
+    { return: { success: true }, acknowledged: true, alive: true },
+    { cancelledAt: before },
+    before,
+    "ok",
+  ],
+])("outcome: %s", (_, facts, cancelled, now, expected) => {
+  expect(outcomeOf(facts, { deadline, ...cancelled }, now)).toBe(expected);
+});
+
+test.each<[Outcome[], { cancelledAt?: number }, string]>([
+  [["ok", "ok"], {}, "completed"],
+  [["ok", "pending", "failed"], {}, "running"],
+  [["ok", "offline"], {}, "failed"],
+  [["ok", "cancelled"], { cancelledAt: 1 }, "cancelled"],
+  [["ok", "ok"], { cancelledAt: 1 }, "completed"],
+])("status of %j, %j is %s", (outcomes, cancelled, expected) => {
+  expect(statusOf(outcomes, cancelled)).toBe(expected as ReturnType<typeof statusOf>);
+});
+
+test("a late return replaces what had to be assumed, and never the other way round", () => {
+  const tally = createTally(job(["a"]));
+  const standing = () => standingOf(job(["a"]), tally, () => false, after).outcomes.get("a");
+  tally.note(event("a", returned(false, "lost")));
+  expect(standing()).toBe("lost");
+  expect(tally.note(event("a", returned(true)))).toBe(true);
+  expect(standing()).toBe("ok");
+  expect(tally.note(event("a", returned(false, "lost")))).toBe(false);
+  expect(tally.note(event("a", returned(false, "timeout")))).toBe(false);
+  expect(standing()).toBe("ok");
+});
+
+test("a peel that is no target counts for nothing", () => {
+  const tally = createTally(job(["a"]));
+  expect(tally.note(event("b", returned(true)))).toBe(false);
+  expect(tally.open).toBe(1);
+});
+
+test("a job ends with its last return, or at its deadline when somebody was silent", () => {
+  const tally = createTally(job(["a", "b"]));
+  tally.note(event("a", returned(true), createdAt + 10));
+  expect(settledOf(standingOf(job(["a", "b"]), tally, () => false, before))).toBeUndefined();
+  expect(settledOf(standingOf(job(["a", "b"]), tally, () => false, after))).toEqual({
+    status: "failed",
+    counts: { ok: 1, offline: 1 },
+    finishedAt: deadline,
+    offline: ["b"],
+  });
+  tally.note(event("b", returned(true), createdAt + 20));
+  expect(settledOf(standingOf(job(["a", "b"]), tally, () => false, before))).toMatchObject({
+    status: "completed",
+    finishedAt: createdAt + 20,
+  });
+});
+
+const peels = ["a", "b", "c", "d"];
+const anyReturn = fc
+  .tuple(fc.boolean(), fc.option(fc.constantFrom(...endings), { nil: undefined }))
+  .map(([success, outcome]) => returned(outcome === undefined && success, outcome));
+const anyEvent = fc
+  .tuple(fc.constantFrom(...peels, "stranger"), fc.option(anyReturn, { nil: undefined }), fc.nat(90_000))
+  .map(([peel, value, ms]) => event(peel, value, createdAt + ms));
+
+test("counts always add up to the targets, and a job runs exactly while somebody is pending", () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyEvent, { maxLength: 30 }),
+      fc.nat(120_000),
+      fc.option(fc.nat(120_000), { nil: undefined }),
+      (events, ms, cancelMs) => {
+        const subject = job(peels, cancelMs === undefined ? {} : { cancelledAt: createdAt + cancelMs });
+        const tally = createTally(subject);
+        for (const one of events) tally.note(one);
+        const standing = standingOf(subject, tally, (peel) => peel < "c", createdAt + ms);
+        const total = Object.values(standing.counts).reduce((sum, count) => sum + count, 0);
+        expect(total).toBe(peels.length);
+        expect(standing.outcomes.size).toBe(peels.length);
+        expect(standing.status === "running").toBe((standing.counts.pending ?? 0) > 0);
+        expect(standing.finishedAt === undefined).toBe(standing.status === "running");
+        if (createdAt + ms >= deadline) expect(standing.status).not.toBe("running");
+      },
+    ),
+  );
+});
+
+test("events mean the same however often they come, and acknowledgements in any order", () => {
+  fc.assert(
+    fc.property(fc.array(anyEvent, { maxLength: 20 }), (events) => {
+      const once = createTally(job(peels));
+      const again = createTally(job(peels));
+      for (const one of events) once.note(one);
+      for (const one of [...events, ...events.filter(({ return: value }) => value === undefined)].sort(
+        (a, b) => Number(a.return !== undefined) - Number(b.return !== undefined),
+      )) {
+        again.note(one);
+        again.note(one);
+      }
+      for (const peel of peels) expect(again.known(peel)).toEqual(once.known(peel));
+    }),
+  );
+});
