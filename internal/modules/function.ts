@@ -1,13 +1,33 @@
 import type { Clock } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Plain } from "../base/msgpack.ts";
+import type { FactStore } from "../facts/store.ts";
 
-/** What an argument may be. A `duration` is text such as `90s`; `any` is plain data of any shape. */
-export type ArgType = "string" | "integer" | "number" | "boolean" | "duration" | "strings" | "map" | "any";
+/**
+ * What an argument may be. A `duration` is text such as `90s`, a `path` an absolute one, a `mode` octal
+ * digits as text such as `0644`; `any` is plain data of any shape.
+ */
+export type ArgType =
+  | "string"
+  | "integer"
+  | "number"
+  | "boolean"
+  | "duration"
+  | "path"
+  | "mode"
+  | "strings"
+  | "map"
+  | "any";
 
 export interface ArgSpec {
   type: ArgType;
   required?: true;
+  /** The only values a string may have. */
+  values?: readonly string[];
+  /** Least value of an integer or number. */
+  min?: number;
+  /** Greatest value of an integer or number. */
+  max?: number;
   /** One line for people, with the default when there is one. */
   doc: string;
 }
@@ -18,6 +38,8 @@ export type CallArgs = Readonly<Record<string, Plain>>;
 /** What a function finds around it while it runs. */
 export interface CallContext {
   clock: Clock;
+  /** What is known of the host. */
+  facts: FactStore;
   /**
    * Aborts when the job is cancelled or its time is over. The function ends soon after, and whatever it
    * started ends with it.
@@ -37,6 +59,8 @@ export interface ModuleFunction {
   args: Readonly<Record<string, ArgSpec>>;
   /** Changes nothing: it does not wait behind others, and running it twice does no harm. */
   readOnly?: true;
+  /** What is wrong with arguments that are fine one by one: `give either command or argv`. */
+  refuse?(args: CallArgs): string | undefined;
   run(args: CallArgs, context: CallContext): Promise<Plain> | Plain;
 }
 

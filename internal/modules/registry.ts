@@ -1,9 +1,11 @@
 import { SvcError } from "../base/errors.ts";
 import { suggestion } from "../base/nearest.ts";
+import { checkArguments } from "./arguments.ts";
+import { factsFunctions } from "./facts.ts";
 import type { ModuleFunction } from "./function.ts";
 import { testFunctions } from "./test.ts";
 
-const all: readonly ModuleFunction[] = [...testFunctions];
+const all: readonly ModuleFunction[] = [...factsFunctions, ...testFunctions];
 const byName = new Map<string, ModuleFunction>(
   all.flatMap((entry) => [entry.name, ...(entry.aliases ?? [])].map((name) => [name, entry] as const)),
 );
@@ -26,11 +28,7 @@ export function functionNamed(name: string): ModuleFunction {
  */
 export function checkCall(name: string, args: Readonly<Record<string, unknown>>): ModuleFunction {
   const found = functionNamed(name);
-  const known = Object.keys(found.args);
-  for (const arg of Object.keys(args)) {
-    if (known.includes(arg)) continue;
-    throw new SvcError("bad_request", `${name} has no argument ${quote(arg)}${suggestion(arg, known)}`);
-  }
+  checkArguments(found, args);
   return found;
 }
 
