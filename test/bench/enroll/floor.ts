@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, sign, verify } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect, credsAuthenticator, type KV, StorageType } from "nats";
-import { answerCommands } from "./worker.ts";
+import { answerCommands } from "../../harness/worker.ts";
 
 // The floor: a bare Bun.serve that answers the same four requests with as many bytes as a master does,
 // and in them does bare what the protocol cannot do without. It checks nothing and knows no rule.

@@ -1,8 +1,8 @@
 import { systemClock } from "../../../internal/base/clock.ts";
 import { freshAddress } from "../../harness/client.ts";
+import { answerCommands } from "../../harness/worker.ts";
 import { type Applicant, approveAs, createApplicant, pinOf } from "./applicant.ts";
 import { type Connection, openConnection, type Target } from "./connection.ts";
-import { answerCommands } from "./worker.ts";
 
 // The load generator, a process of its own: it drives enrollments through a master, or the same
 // requests through the floor.

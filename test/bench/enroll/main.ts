@@ -2,12 +2,12 @@ import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startBus } from "../../harness/bus.ts";
+import { cpuSecondsOf, type Memory, memoryOf } from "../../harness/usage.ts";
+import { startWorker } from "../../harness/worker.ts";
 import { mebibytes, milliseconds, rate, ratio, spread, table } from "../table.ts";
 import type { FloorCommand, Parts } from "./floor.ts";
 import type { Batch } from "./generator.ts";
 import { startBenchMaster } from "./master.ts";
-import { cpuSecondsOf, type Memory, memoryOf } from "./process.ts";
-import { startWorker } from "./worker.ts";
 
 // Enrollments per second of one master beside the floor, in turns within one run. See docs/bench.md.
 

@@ -9,7 +9,7 @@ import { createAuthority } from "../../../internal/ca/create.ts";
 import { issueCertificate } from "../../../internal/ca/issue.ts";
 import { loadAuthority } from "../../../internal/ca/load.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
-import { cpuSecondsOf } from "../enroll/process.ts";
+import { cpuSecondsOf } from "../../harness/usage.ts";
 import { milliseconds, rate, ratio, spread, table } from "../table.ts";
 
 // TLS 1.3 handshakes of the listener beside `openssl s_server` with the same certificate, in turns within

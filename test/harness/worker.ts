@@ -1,8 +1,8 @@
-// One command at a time between the bench and the processes it starts, over Bun's channel.
+// One command at a time between a bench or a test and the processes it starts, over Bun's channel.
 
 type Reply<Result> = { result: Result } | { error: string };
 
-/** A process of the bench that takes commands. */
+/** A process that takes commands. */
 export interface Worker<Command, Result> extends AsyncDisposable {
   readonly pid: number;
   /** @throws Error with the message of the process when it failed */
@@ -37,8 +37,9 @@ export function startWorker<Command, Result>(script: string): Worker<Command, Re
   };
 }
 
-/** In the process: answers each command with what `run` returns. */
+/** In the process: answers each command with what `run` returns. It ends with whoever started it. */
 export function answerCommands<Command, Result>(run: (command: Command) => Promise<Result>): void {
+  process.once("disconnect", () => process.exit());
   process.on("message", (command: Command) => {
     run(command).then(
       (result) => process.send?.({ result }),

@@ -1,0 +1,92 @@
+import { systemClock } from "../../../internal/base/clock.ts";
+import { systemRandom } from "../../../internal/base/id.ts";
+import { decode, encode, type Plain } from "../../../internal/base/msgpack.ts";
+import { jobRequestSubject } from "../../../internal/bus/subjects.ts";
+import { newKeyPair } from "../../../internal/identity/nkey.ts";
+import { encodeCall } from "../../../internal/jobs/call.ts";
+import { signCommand } from "../../../internal/jobs/command.ts";
+import { askSubject, floorJob } from "../../fleet/credentials.ts";
+import { bareAnswers, type Observer } from "./observer.ts";
+
+const requestTimeoutMs = 30_000;
+
+/** A job as the bench asks for it. */
+export interface BenchJob {
+  target: string;
+  function: string;
+  args: Record<string, Plain>;
+}
+
+/** When the answers to one question came, milliseconds after it was asked. */
+export type Answers = readonly number[];
+
+/** Dispatches a job over the bus and waits until the stream has shown every return. */
+export async function runJob(observer: Observer, job: BenchJob, targets: number): Promise<Answers> {
+  const asked = systemClock.monotonic();
+  const request = encode({ operator: "bench", timeout: "60s", ...job });
+  const options = { timeout: requestTimeoutMs };
+  const reply = decode((await observer.master.nats.request(jobRequestSubject, request, options)).data);
+  const jid = typeof reply === "object" && reply !== null && "jid" in reply ? String(reply.jid) : undefined;
+  if (jid === undefined) throw new Error(`no job: ${JSON.stringify(reply)}`);
+  const times = await observer.arrived(jid, targets);
+  observer.forget(jid);
+  return times.map((at) => at - asked);
+}
+
+/** Asks one peel with bare messages, so many of them under way at once; its answers are stored. */
+export async function runFloorLanes(
+  observer: Observer,
+  peel: string,
+  count: number,
+  atOnce: number,
+): Promise<Answers> {
+  observer.forget(floorJob);
+  const asked: number[] = [];
+  for (let at = 0; at < count; at++) {
+    if (at >= atOnce) await observer.arrived(floorJob, at - atOnce + 1);
+    asked.push(systemClock.monotonic());
+    observer.asker.publish(askSubject(peel), questionOf("stored"));
+  }
+  const came = await observer.arrived(floorJob, count);
+  return came.map((at, index) => at - (asked[index] ?? at));
+}
+
+/**
+ * Asks each peel with a bare message as long as a signed dispatch, and waits for the answers.
+ *
+ * @param times how often each peel is asked
+ */
+export async function runFloor(
+  observer: Observer,
+  peels: readonly string[],
+  answers: "bare" | "stored",
+  times = 1,
+): Promise<Answers> {
+  const key = answers === "bare" ? bareAnswers : floorJob;
+  observer.forget(key);
+  const question = questionOf(answers);
+  const asked = systemClock.monotonic();
+  for (let time = 0; time < times; time++) {
+    for (const peel of peels) observer.asker.publish(askSubject(peel), question);
+  }
+  const came = await observer.arrived(key, peels.length * times);
+  return came.map((at) => at - asked);
+}
+
+function questionOf(answers: "bare" | "stored"): Uint8Array {
+  const question = new Uint8Array(dispatchBytes);
+  question[0] = answers === "bare" ? 0 : 1;
+  return question;
+}
+
+/** How long a signed dispatch of a ping is. */
+const dispatchBytes = signCommand(
+  {
+    kind: "dispatch",
+    jid: floorJob,
+    peel: "sim-00000",
+    deadline: systemClock.now(),
+    body: encodeCall({ function: "test.ping", args: {} }),
+  },
+  newKeyPair("user", systemRandom),
+).length;

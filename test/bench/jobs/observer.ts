@@ -1,0 +1,83 @@
+import { consumerOpts } from "nats";
+import { systemClock } from "../../../internal/base/clock.ts";
+import type { Bus } from "../../../internal/bus/connect.ts";
+import { connectBus } from "../../../internal/bus/connect.ts";
+import { parseJobSubject } from "../../../internal/bus/subjects.ts";
+import { answerSubject, mintAsker } from "../../fleet/credentials.ts";
+import { connectTo, type TestBus } from "../../harness/bus.ts";
+import { recordingLog } from "../../harness/log.ts";
+
+/** Where answers come in, with the time of each (milliseconds, monotonic). */
+export interface Observer extends AsyncDisposable {
+  /** A connection inside the peels' account: the asking side of the floor. */
+  readonly asker: Bus;
+  /** A connection that stands where the masters stand. */
+  readonly master: Bus;
+  /** Resolves with the times of a job's returns, or of bare answers, once so many of them have come. */
+  arrived(key: string, count: number): Promise<readonly number[]>;
+  /** Forgets what came for this job, or as bare answers. */
+  forget(key: string): void;
+}
+
+/** The key of the floor's bare answers; the key of stored returns is their job. */
+export const bareAnswers = "bare";
+
+/**
+ * Watches the stream of returns as a consumer of it does, so that a return that was seen is stored, and
+ * the bare answers of the floor with a plain subscription.
+ */
+export async function startObserver(bus: TestBus): Promise<Observer> {
+  const arrivals = new Map<string, number[]>();
+  const waiting = new Set<() => void>();
+  const note = (key: string) => {
+    const at = systemClock.monotonic();
+    const times = arrivals.get(key);
+    if (times === undefined) arrivals.set(key, [at]);
+    else times.push(at);
+    for (const look of waiting) look();
+  };
+  const wait = (key: string, count: number) =>
+    new Promise<readonly number[]>((resolve) => {
+      const look = () => {
+        const times = arrivals.get(key);
+        if (times === undefined || times.length < count) return;
+        waiting.delete(look);
+        resolve(times);
+      };
+      waiting.add(look);
+      look();
+    });
+
+  const master = await connectTo(bus, "master");
+  const options = consumerOpts();
+  options.orderedConsumer();
+  options.deliverNew();
+  options.callback((_, message) => {
+    const jid = message === null ? undefined : parseJobSubject(message.subject)?.jid;
+    if (jid !== undefined) note(jid);
+  });
+  await master.nats.jetstream({ checkAPI: false }).subscribe("svc.job.*.return.*", options);
+
+  const asker = await connectBus({
+    urls: [bus.url],
+    name: "floor",
+    identity: { credentials: mintAsker(bus.authDir) },
+    ca: bus.caPem,
+    clock: systemClock,
+    log: recordingLog(),
+  });
+  asker.nats.subscribe(answerSubject("*"), { callback: () => note(bareAnswers) });
+  await asker.nats.flush();
+  return {
+    asker,
+    master,
+    arrived: wait,
+    forget: (key) => {
+      arrivals.delete(key);
+    },
+    async [Symbol.asyncDispose]() {
+      await asker.nats.close();
+      await master.nats.close();
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { sleep, systemClock } from "../../internal/base/clock.ts";
+import { helloSubject, parseJobSubject } from "../../internal/bus/subjects.ts";
+import type { Connection } from "../../internal/peel/connection.ts";
+
+/** How a simulated peel differs from a good one. */
+export interface Behavior {
+  /** Holds each return back for this long. */
+  slowMs: number;
+  /** Is connected and beats, but hears no command: neither when it is sent nor when it asks. */
+  deaf: boolean;
+}
+
+export const good: Behavior = { slowMs: 0, deaf: false };
+
+/**
+ * A peel's connection with its behavior in between.
+ *
+ * @param behavior asked for each message, as it changes
+ * @param onHello called when a master has answered a hello
+ */
+export function shapeConnection(
+  connection: Connection,
+  behavior: () => Behavior,
+  onHello: () => void,
+): Connection {
+  const isHello = (subject: string) => subject === helloSubject(subject.split(".")[2] ?? "");
+  return Object.assign(Object.create(connection) as Connection, {
+    async request(subject: string, data: Uint8Array, timeoutMs: number) {
+      const { slowMs, deaf } = behavior();
+      if (deaf && isHello(subject)) throw new Error("this peel is deaf");
+      if (slowMs > 0 && parseJobSubject(subject)?.kind === "return") await sleep(systemClock, slowMs);
+      const answer = await connection.request(subject, data, timeoutMs);
+      if (isHello(subject)) onHello();
+      return answer;
+    },
+    subscribe(subject: string, onMessage: (subject: string, data: Uint8Array) => void) {
+      connection.subscribe(subject, (from, data) => {
+        if (!behavior().deaf) onMessage(from, data);
+      });
+    },
+  });
+}

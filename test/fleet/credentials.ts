@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { newId, systemRandom } from "../../internal/base/id.ts";
+import type { Bucket } from "../../internal/bus/bucket.ts";
+import { peelPermissions } from "../../internal/enrollment/permissions.ts";
+import { insertEnrollment } from "../../internal/enrollment/store.ts";
+import { formatCredentials } from "../../internal/identity/credentials.ts";
+import { deriveCurveKey } from "../../internal/identity/curve.ts";
+import { encodeJwt } from "../../internal/identity/jwt.ts";
+import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
+
+// Members of a fleet without the way through the listener: a thousand enrollments are another bench.
+
+const insertsAtOnce = 64;
+
+/** Subjects inside the peels' account that the floor of a bench uses; no peel of a real fleet has them. */
+export const askSubject = (peel: string): string => `floor.ask.${peel}`;
+export const answerSubject = (peel: string): string => `floor.answer.${peel}`;
+
+/** The job of nobody under which the floor stores its answers. */
+export const floorJob = `job-${"0".repeat(27)}`;
+
+/** A member of a simulated fleet. */
+export interface Member {
+  peelId: string;
+  key: KeyPair;
+  /** Text of its `.creds` file. */
+  credentials: string;
+}
+
+/** The key that signs users of the peels' account. */
+export function peelsAccountKey(authDir: string): KeyPair {
+  return keyPairFromSeed("account", readFileSync(join(authDir, "account.seed"), "utf8"));
+}
+
+/** Makes keys and credentials, with the permissions a master gives and those of the floor. */
+export function mintMember(peelId: string, account: KeyPair): Member {
+  const key = newKeyPair("user", systemRandom);
+  const { pub, sub } = peelPermissions(peelId);
+  const credentials = mintUser(peelId, key, account, {
+    pub: { allow: [...pub.allow, answerSubject(peelId)] },
+    sub: { allow: [...sub.allow, askSubject(peelId)] },
+  });
+  return { peelId, key, credentials };
+}
+
+/** Credentials of a user who may do anything inside the peels' account: the asking side of the floor. */
+export function mintAsker(authDir: string): string {
+  const everything = { pub: { allow: [">"] }, sub: { allow: [">"] } };
+  const key = newKeyPair("user", systemRandom);
+  return mintUser("floor", key, peelsAccountKey(authDir), everything);
+}
+
+function mintUser(
+  name: string,
+  key: KeyPair,
+  account: KeyPair,
+  permissions: ReturnType<typeof peelPermissions>,
+): string {
+  const issuedAt = Math.floor(systemClock.now() / 1000);
+  const nats = { ...permissions, subs: -1, data: -1, payload: -1 };
+  const jwt = encodeJwt({ type: "user", name, subject: key.publicKey, issuedAt, nats }, account);
+  return formatCredentials(jwt, key.seed);
+}
+
+/** Writes the enrollment records that make these peels members: they count as `active`. */
+export async function enlist(enrollments: Bucket, members: readonly Member[]): Promise<void> {
+  const waiting = [...members];
+  const insertNext = async () => {
+    for (let member = waiting.pop(); member !== undefined; member = waiting.pop()) {
+      await insertEnrollment(enrollments, recordOf(member), undefined);
+    }
+  };
+  await Promise.all(Array.from({ length: insertsAtOnce }, insertNext));
+}
+
+function recordOf({ peelId, key }: Member) {
+  const now = systemClock.now();
+  return {
+    id: newId("enr", now, systemRandom),
+    peelId,
+    publicKey: key.publicKey,
+    curvePublicKey: deriveCurveKey(key).publicKey,
+    hostname: peelId,
+    state: "active" as const,
+    decidedBy: "simulator",
+    createdAt: now,
+    updatedAt: now,
+    decidedAt: now,
+    issuedAt: now,
+    activatedAt: now,
+    busPublicKey: key.publicKey,
+  };
+}

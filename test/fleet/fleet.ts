@@ -1,0 +1,137 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { provision } from "../../internal/bus/assets.ts";
+import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
+import { connectTo, type TestBus } from "../harness/bus.ts";
+import { startWorker, type Worker } from "../harness/worker.ts";
+import { type Behavior, good } from "./behavior.ts";
+import type { FleetCommand, FleetReport, Site } from "./worker.ts";
+
+export interface FleetOptions {
+  /** How many peels. */
+  size: number;
+  /** How many processes they share; each peel has its own connection all the same. */
+  processes: number;
+  /** Peels started per second, over all processes. */
+  ramp: number;
+}
+
+/** A fleet of simulated peels, members of their bus. Peel ids are `sim-00000`, `sim-00001` and so on. */
+export interface Fleet extends AsyncDisposable {
+  readonly peels: readonly string[];
+  /** Of its processes. */
+  readonly pids: readonly number[];
+  /** Starts more peels; resolves when they are connected. */
+  grow(count: number): Promise<void>;
+  behave(peels: readonly string[], behavior: Partial<Behavior>): Promise<void>;
+  /** Cuts connections; the peels stay away until `comeBack`. */
+  goAway(peels: readonly string[]): Promise<void>;
+  /** Lets peels connect again, which they do in their own time: await `greeted` after a `reset`. */
+  comeBack(peels: readonly string[]): Promise<void>;
+  /** Lets peels die without a word, and start again from their data directories. */
+  restart(peels: readonly string[]): Promise<void>;
+  stop(peels: readonly string[]): Promise<void>;
+  /** Forgets who has connected and been greeted by a master. */
+  reset(): Promise<void>;
+  /** Resolves when every peel has been greeted by a master on its present connection. */
+  greeted(): Promise<FleetReport>;
+  report(): Promise<FleetReport>;
+}
+
+/** Starts a fleet on a bus; it is connected when this resolves. Masters are not needed for that. */
+export async function startFleet(bus: TestBus, options: FleetOptions): Promise<Fleet> {
+  await provisionStorage(bus);
+  const site: Site = {
+    busUrl: bus.url,
+    caPem: bus.caPem,
+    authDir: bus.authDir,
+    dataDir: join(bus.dir, "fleet"),
+    commandKeys: [keyPairFromSeed("user", readFileSync(join(bus.authDir, "command.seed"), "utf8")).publicKey],
+  };
+  const workers = Array.from({ length: options.processes }, () =>
+    startWorker<FleetCommand, FleetReport>(join(import.meta.dir, "worker.ts")),
+  );
+  const homes = new Map<string, Worker<FleetCommand, FleetReport>>();
+
+  const askAll = async (command: FleetCommand): Promise<FleetReport> =>
+    merge(await Promise.all(workers.map((worker) => worker.ask(command))));
+  const askHomes = async (
+    peels: readonly string[],
+    command: (ids: readonly string[]) => FleetCommand,
+  ): Promise<void> => {
+    const byHome = Map.groupBy(peels, (peel) => homeOf(peel));
+    await Promise.all([...byHome].map(([worker, ids]) => worker.ask(command(ids))));
+  };
+  const homeOf = (peel: string) => {
+    const home = homes.get(peel);
+    if (home === undefined) throw new Error(`no simulated peel ${peel}`);
+    return home;
+  };
+
+  const grow = async (count: number) => {
+    const first = homes.size;
+    const peels = Array.from({ length: count }, (_, at) => `sim-${`${first + at}`.padStart(5, "0")}`);
+    for (const [at, peel] of peels.entries()) homes.set(peel, workerAt(at));
+    const perSecond = options.ramp / workers.length;
+    await askHomes(peels, (ids) => ({ start: { site, peels: ids, perSecond } }));
+  };
+  const workerAt = (at: number) => {
+    const worker = workers[at % workers.length];
+    if (worker === undefined) throw new Error("a fleet needs at least one process");
+    return worker;
+  };
+  const dispose = async () => {
+    for (const worker of workers) await worker[Symbol.asyncDispose]();
+  };
+
+  try {
+    await grow(options.size);
+  } catch (thrown) {
+    await dispose();
+    throw thrown;
+  }
+  return {
+    get peels() {
+      return [...homes.keys()];
+    },
+    pids: workers.map(({ pid }) => pid),
+    grow,
+    behave: (peels, behavior) =>
+      askHomes(peels, (ids) => ({ behave: { peels: ids, behavior: { ...good, ...behavior } } })),
+    goAway: (peels) => askHomes(peels, (away) => ({ away })),
+    comeBack: (peels) => askHomes(peels, (back) => ({ back })),
+    restart: (peels) => askHomes(peels, (restart) => ({ restart })),
+    async stop(peels) {
+      await askHomes(peels, (stop) => ({ stop }));
+      for (const peel of peels) homes.delete(peel);
+    },
+    async reset() {
+      await askAll({ reset: true });
+    },
+    greeted: () => askAll({ greeted: true }),
+    report: () => askAll({ report: true }),
+    [Symbol.asyncDispose]: dispose,
+  };
+}
+
+/** What a master makes when it starts: the fleet may be there before it. */
+async function provisionStorage(bus: TestBus): Promise<void> {
+  const connection = await connectTo(bus, "master");
+  await provision(connection, { replicas: 1, onlyRaise: true }, connection.log);
+  await connection.nats.close();
+}
+
+function merge(reports: readonly FleetReport[]): FleetReport {
+  const complaints: Record<string, number> = {};
+  for (const report of reports) {
+    for (const [event, count] of Object.entries(report.complaints)) {
+      complaints[event] = (complaints[event] ?? 0) + count;
+    }
+  }
+  return {
+    peels: reports.reduce((sum, { peels }) => sum + peels, 0),
+    connectedAt: reports.flatMap(({ connectedAt }) => connectedAt),
+    greetedAt: reports.flatMap(({ greetedAt }) => greetedAt),
+    complaints,
+  };
+}

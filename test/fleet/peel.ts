@@ -1,0 +1,128 @@
+import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { makeDirectory } from "../../internal/base/file.ts";
+import { systemJitter } from "../../internal/base/id.ts";
+import { encode } from "../../internal/base/msgpack.ts";
+import { type Bus, connectBus } from "../../internal/bus/connect.ts";
+import { peelInboxPrefix, returnSubject } from "../../internal/bus/subjects.ts";
+import { collectFacts } from "../../internal/facts/collect.ts";
+import { createConnection } from "../../internal/peel/connection.ts";
+import { startSession } from "../../internal/peel/session.ts";
+import { type Behavior, good, shapeConnection } from "./behavior.ts";
+import type { Counter } from "./counter.ts";
+import { answerSubject, askSubject, floorJob, type Member } from "./credentials.ts";
+
+/** What the floor answers: as many bytes as the return of a ping. */
+const floorAnswer = encode({
+  success: true,
+  retcode: 0,
+  return: true,
+  started_at: "2026-01-01T00:00:00.000Z",
+  duration_ms: 0,
+});
+const requestTimeoutMs = 5_000;
+
+export interface SimulatedPeelOptions {
+  busUrl: string;
+  caPem: string;
+  member: Member;
+  /** Keys whose commands it obeys. */
+  commandKeys: readonly string[];
+  /** The fleet's directory; each peel has its own below it. */
+  dataDir: string;
+  counter: Counter;
+}
+
+/** One peel with the protocol code of the real one and a TLS connection of its own, without its program. */
+export interface SimulatedPeel {
+  behave(behavior: Behavior): void;
+  /** Cuts the connection and stays away until `comeBack`; its memory stays. */
+  goAway(): Promise<void>;
+  comeBack(): void;
+  /** Dies without a word, and starts again from its data directory. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Connects a peel and lets it work. */
+export async function startSimulatedPeel(options: SimulatedPeelOptions): Promise<SimulatedPeel> {
+  let behavior = good;
+  let life = await live(options, () => behavior);
+  return {
+    behave(next) {
+      behavior = next;
+    },
+    goAway: () => life.goAway(),
+    comeBack: () => life.comeBack(),
+    async restart() {
+      await life.die();
+      life = await live(options, () => behavior);
+    },
+    stop: () => life.die(),
+  };
+}
+
+async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
+  const { busUrl, member, counter } = options;
+  const { peelId } = member;
+  const [clock, jitter, log] = [systemClock, systemJitter, counter.log];
+  const dataDir = join(options.dataDir, peelId);
+  makeDirectory(dataDir, 0o700);
+  const stopping = new AbortController();
+  let away = Promise.withResolvers<void>();
+  away.resolve();
+  let current: Bus | undefined;
+  const open = async () => {
+    await away.promise;
+    current = await connectBus({
+      urls: [busUrl],
+      name: `svc-peel ${peelId}`,
+      identity: { credentials: member.credentials },
+      ca: options.caPem,
+      inboxPrefix: peelInboxPrefix(peelId),
+      clock,
+      log,
+    });
+    return current;
+  };
+  const bare = createConnection({ first: { bus: await open(), urls: [busUrl] }, open, clock, jitter, log });
+  const connection = shapeConnection(bare, behavior, () => counter.greeted(peelId));
+  const forget = bare.onConnect(() => counter.connected(peelId));
+
+  bare.subscribe(askSubject(peelId), (_, data) => {
+    // The first byte of an ask says whether its answer is to be stored.
+    if (data[0] === 0) current?.publish(answerSubject(peelId), floorAnswer);
+    else void bare.request(returnSubject(floorJob, peelId), floorAnswer, requestTimeoutMs);
+  });
+  const session = startSession({
+    connection,
+    peelId,
+    commandKeys: { current: options.commandKeys },
+    facts: collectFacts(peelId),
+    onCluster: async () => {},
+    clock,
+    jitter,
+    log,
+    signal: stopping.signal,
+  });
+
+  return {
+    async goAway() {
+      away = Promise.withResolvers<void>();
+      counter.gone(peelId);
+      await current?.nats.close();
+    },
+    comeBack: () => away.resolve(),
+    async die() {
+      forget();
+      counter.gone(peelId);
+      // The connection first: what it still had to say is lost with it.
+      const closed = current?.nats.close();
+      stopping.abort(new Error("the simulated peel died"));
+      session.stop();
+      away.resolve();
+      await closed;
+      await bare.stop();
+    },
+  };
+}
