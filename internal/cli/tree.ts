@@ -13,6 +13,11 @@ export const tree = group({
     }),
     runCommand,
     group({
+      name: "job",
+      description: "Look at jobs, follow them, cancel them.",
+      commands: async () => (await import("./job/commands.ts")).jobCommands,
+    }),
+    group({
       name: "ca",
       description: "Make and use the fleet's certificate authority, offline.",
       commands: async () => (await import("./ca/commands.ts")).caCommands,

@@ -1,60 +1,74 @@
 import { decodeJobReply } from "../../admin/job-message.ts";
-import { SvcError } from "../../base/errors.ts";
-import { encode } from "../../base/msgpack.ts";
-import { openBucket } from "../../bus/bucket.ts";
-import { requestReply } from "../../bus/request.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import type { Bus } from "../../bus/connect.ts";
 import { jobRequestSubject } from "../../bus/subjects.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { followJob } from "../../jobs/follow.ts";
-import type { JobView } from "../../jobs/show.ts";
-import type { Cli } from "../command.ts";
-import { operatorName, withBus } from "../operator.ts";
-import { formatTable } from "../print.ts";
-
-const requestTimeoutMs = 5_000;
+import type { Cli, RestWords } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { askMasters } from "./ask.ts";
+import { type BatchSize, batchesOf } from "./batch.ts";
+import { runBatches } from "./batches.ts";
+import { readCall } from "./call.ts";
+import { type Dispatched, jobSize } from "./counts.ts";
+import { printEnd, watchJob } from "./follow.ts";
+import { untilInterrupted } from "./interrupt.ts";
+import { printPreview } from "./preview.ts";
+import { resolvePeels } from "./resolve.ts";
+import { openJobs } from "./storage.ts";
 
 export interface RunRequest {
   target: string;
   function: string;
+  /** What stands behind the function on the command line. */
+  words: RestWords;
   /** A duration: `60s`. */
   timeout: string;
+  batch?: BatchSize;
+  batchWaitMs: number;
+  mode: "follow" | "async" | "preview";
 }
+
+/** A dispatch request as the masters take it, without who sends it. */
+type Dispatch = { function: string; args: Record<string, Plain>; timeout: string } & (
+  | { target: string }
+  | { targets: string[]; metadata: Record<string, Plain> }
+);
 
 /**
- * Dispatches a job, follows it to its end, and prints what each peel answered.
+ * Dispatches a job, or one per batch, and prints what became of it.
  *
- * @throws SvcError `unavailable` when no master answers, or when not every peel succeeded
+ * @throws SvcError `usage` for a function or arguments that do not exist, what the masters answer, or
+ *   `unavailable` when none does
+ * @throws Exit 1 when not every peel ended well, 130 after Ctrl-C
  */
 export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
-  const view = await withBus(cli, async (bus) => {
-    const payload = encode({ ...request, operator: operatorName() });
-    const reply = await requestReply(bus, jobRequestSubject, payload, requestTimeoutMs);
-    if (reply === undefined) throw new SvcError("unavailable", "no master is answering: start svc-master");
-    const { jid, targets } = decodeJobReply(reply);
-    const total = targets.length;
-    cli.say(`${jid} on ${total} ${total === 1 ? "peel" : "peels"}`);
-    const deps = {
-      bus,
-      jobs: await openBucket(bus, "jobs"),
-      heartbeats: await openBucket(bus, "peel-heartbeat"),
-      clock: cli.clock,
-    };
-    return followJob(deps, jid, (ended) => {
-      if (cli.stderr.isTTY) cli.stderr.write(`\r${ended}/${total} answered${ended === total ? "\n" : ""}`);
-    });
+  const call = { ...readCall(request.function, request.words), timeout: request.timeout };
+  await withBus(cli, async (bus) => {
+    if (request.mode === "preview") {
+      return printPreview(await resolvePeels(bus, request.target), request.batch, cli);
+    }
+    if (request.mode === "async") {
+      const job = await dispatch(bus, { ...call, target: request.target });
+      await cli.print({ jid: job.jid, targets: job.targets, status: "running" }, () => job.jid);
+      return cli.say(`${jobSize(job)}; watch with svc job watch ${job.jid}`);
+    }
+    const deps = await openJobs(bus, cli);
+    if (request.batch === undefined) {
+      const job = await dispatch(bus, { ...call, target: request.target });
+      cli.say(`${job.jid} on ${jobSize(job)}`);
+      return printEnd(await untilInterrupted(cli, (signal) => watchJob(deps, job.jid, cli, signal)), cli);
+    }
+    const peels = (await resolvePeels(bus, request.target)).map(({ peel_id }) => peel_id);
+    await runBatches(
+      {
+        dispatch: (targets, batch) => dispatch(bus, { ...call, targets, metadata: { batch } }),
+        watch: (jid, signal) => watchJob(deps, jid, cli, signal),
+      },
+      { batches: batchesOf(peels, request.batch), waitMs: request.batchWaitMs },
+      cli,
+    );
   });
-  await cli.print(view, () => formatReturns(view, cli));
-  if (view.status !== "completed") {
-    const failed = view.targets.length - (view.counts.ok ?? 0);
-    throw new SvcError("unavailable", `${failed} of ${view.targets.length} peels did not succeed`);
-  }
 }
 
-function formatReturns(view: JobView, cli: { color: boolean }): string {
-  const rows = view.targets.map((peel) => {
-    const returned = view.returns[peel];
-    const answer = returned?.error ?? (returned === undefined ? "" : JSON.stringify(returned.return));
-    return [displayPeelId(peel), view.outcomes[peel] ?? "", answer];
-  });
-  return formatTable(["PEEL ID", "OUTCOME", "RETURN"], rows, cli);
+async function dispatch(bus: Bus, request: Dispatch): Promise<Dispatched> {
+  return decodeJobReply(await askMasters(bus, jobRequestSubject, request));
 }

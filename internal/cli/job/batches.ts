@@ -1,0 +1,58 @@
+import { sleep } from "../../base/clock.ts";
+import type { JobView } from "../../jobs/show.ts";
+import { type Cli, Exit } from "../command.ts";
+import { addCounts, type Dispatched, jobSize, peelCount, summaryLine } from "./counts.ts";
+import { Interrupted, interruptedExit, untilInterrupted } from "./interrupt.ts";
+import { formatReturns } from "./table.ts";
+
+/** How a batch becomes a job, and how one is followed to its end. */
+export interface BatchRunner {
+  /** @param batch `2/7` */
+  dispatch(targets: string[], batch: string): Promise<Dispatched>;
+  /** @throws Exit after Ctrl-C */
+  watch(jid: string, signal: AbortSignal): Promise<JobView>;
+}
+
+export interface BatchPlan {
+  /** Encoded peel ids. */
+  batches: readonly string[][];
+  /** Milliseconds between the end of one and the start of the next. */
+  waitMs: number;
+}
+
+/**
+ * Runs one job after the other. A table is written as each ends; as data they are one list in the end,
+ * also when it came early. Ctrl-C starts no other batch.
+ *
+ * @throws Exit 1 when not every peel ended well, 130 after Ctrl-C
+ * @throws SvcError what a master answered
+ */
+export async function runBatches(
+  { dispatch, watch }: BatchRunner,
+  { batches, waitMs }: BatchPlan,
+  cli: Cli,
+): Promise<void> {
+  const ended: JobView[] = [];
+  let started = 0;
+  try {
+    await untilInterrupted(cli, async (signal) => {
+      for (const batch of batches) {
+        if (started > 0) await sleep(cli.clock, waitMs, signal);
+        const name = `${++started}/${batches.length}`;
+        const job = await dispatch(batch, name);
+        cli.say(`batch ${name}: ${job.jid} on ${jobSize(job)}`);
+        const view = await watch(job.jid, signal);
+        ended.push(view);
+        if (cli.output === "table") await cli.print(view, () => formatReturns(view, cli));
+      }
+    });
+  } catch (thrown) {
+    const left = batches.slice(started).flat().length;
+    if (left > 0) cli.say(`no other batch is started: ${peelCount(left)} left out`);
+    throw thrown instanceof Interrupted ? new Exit(interruptedExit) : thrown;
+  } finally {
+    if (cli.output !== "table") await cli.print(ended, () => "");
+    if (ended.length > 0) cli.say(summaryLine(addCounts(ended.map(({ counts }) => counts))));
+  }
+  if (ended.some(({ status }) => status !== "completed")) throw new Exit(1);
+}

@@ -1,0 +1,31 @@
+import { decodeCancelReply } from "../../admin/job-message.ts";
+import { cancelSubject } from "../../bus/subjects.ts";
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { askMasters, jidArg } from "./ask.ts";
+import { summaryLine } from "./counts.ts";
+import { watchJob } from "./follow.ts";
+import { untilInterrupted } from "./interrupt.ts";
+import { openJobs } from "./storage.ts";
+import { formatReturns } from "./table.ts";
+
+export const cancelCommand = command({
+  name: "cancel",
+  description: "Cancel a job: who has not begun does not begin, and what runs is stopped.",
+  args: {
+    jid: jidArg,
+    wait: { type: "boolean", description: "Wait until every peel has ended, and show how" },
+  },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const view = decodeCancelReply(await askMasters(bus, cancelSubject(args.jid), {}));
+      if (args.wait !== true) {
+        await cli.print(view, () => `cancelled ${view.jid}`);
+        return cli.say(summaryLine(view.counts));
+      }
+      const deps = await openJobs(bus, cli);
+      const end = await untilInterrupted(cli, (signal) => watchJob(deps, view.jid, cli, signal));
+      await cli.print(end, () => formatReturns(end, cli));
+      cli.say(summaryLine(end.counts));
+    }),
+});

@@ -1,0 +1,40 @@
+import { followJob } from "../../jobs/follow.ts";
+import type { JobView, ShowDeps } from "../../jobs/show.ts";
+import type { Cli } from "../command.ts";
+import { Exit } from "../command.ts";
+import { summaryLine } from "./counts.ts";
+import { Interrupted, interruptedExit } from "./interrupt.ts";
+import { startProgress } from "./progress.ts";
+import { formatReturns } from "./table.ts";
+
+/**
+ * Follows a job to its end, with progress on the terminal.
+ *
+ * @param signal Ctrl-C: the job goes on, and the operator is told how to get back to it
+ * @throws Exit 130 after Ctrl-C
+ */
+export async function watchJob(deps: ShowDeps, jid: string, cli: Cli, signal: AbortSignal): Promise<JobView> {
+  const progress = startProgress(cli.stderr, cli.clock, cli.env);
+  try {
+    return await followJob(deps, jid, ({ counts }) => progress.update(counts), { signal });
+  } catch (thrown) {
+    if (!(thrown instanceof Interrupted)) throw thrown;
+    progress.end();
+    cli.say(`${jid} goes on without you: watch it with svc job watch ${jid}`);
+    cli.say(`end it with svc job cancel ${jid}`);
+    throw new Exit(interruptedExit);
+  } finally {
+    progress.end();
+  }
+}
+
+/**
+ * Prints how a job ended.
+ *
+ * @throws Exit 1 when not every target ended well
+ */
+export async function printEnd(view: JobView, cli: Cli): Promise<void> {
+  await cli.print(view, () => formatReturns(view, cli));
+  cli.say(summaryLine(view.counts));
+  if (view.status !== "completed") throw new Exit(1);
+}

@@ -1,0 +1,28 @@
+import type { Cli } from "../command.ts";
+
+/** The reason of a signal that Ctrl-C aborted. */
+export class Interrupted extends Error {}
+
+/** The exit code of a program that Ctrl-C ended: 128 and the number of the signal. */
+export const interruptedExit = 130;
+
+/**
+ * Runs something that Ctrl-C ends early: the first one aborts the signal, and another ends the program at
+ * once, as it does without us.
+ */
+export async function untilInterrupted<T>(
+  { signals }: Pick<Cli, "signals">,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const stopping = new AbortController();
+  const interrupt = () => {
+    signals?.off("SIGINT", interrupt);
+    stopping.abort(new Interrupted("interrupted"));
+  };
+  signals?.on("SIGINT", interrupt);
+  try {
+    return await run(stopping.signal);
+  } finally {
+    signals?.off("SIGINT", interrupt);
+  }
+}

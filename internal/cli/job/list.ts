@@ -1,0 +1,70 @@
+import { decodeListReply } from "../../admin/job-message.ts";
+import { SvcError } from "../../base/errors.ts";
+import { jobListSubject } from "../../bus/subjects.ts";
+import type { JobSummary } from "../../jobs/board.ts";
+import { jobStatuses } from "../../jobs/outcome.ts";
+import { command } from "../command.ts";
+import { readFlag } from "../flag.ts";
+import { withBus } from "../operator.ts";
+import { formatTable } from "../print.ts";
+import { askMasters } from "./ask.ts";
+import { total } from "./counts.ts";
+
+const mostJobs = 1_000;
+
+export const listCommand = command({
+  name: "list",
+  description: "List jobs, newest first.",
+  args: {
+    status: { type: "enum", options: [...jobStatuses], description: "Only those with this status" },
+    limit: {
+      type: "string",
+      valueHint: "n",
+      default: "20",
+      description: `At most so many, 1 to ${mostJobs}`,
+    },
+  },
+  async run(args, cli) {
+    const limit = readFlag("--limit", args.limit, parseLimit);
+    await withBus(cli, async (bus) => {
+      const request = { limit, ...(args.status === undefined ? {} : { status: args.status }) };
+      const { jobs, next } = decodeListReply(await askMasters(bus, jobListSubject, request));
+      await cli.print(jobs, () => formatJobs(jobs, cli));
+      if (jobs.length === 0) cli.say("no jobs");
+      if (next !== undefined) cli.say(`there are more: --limit takes up to ${mostJobs}`);
+    });
+  },
+});
+
+/** @throws SvcError `bad_request` */
+function parseLimit(text: string): number {
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= mostJobs) return limit;
+  throw new SvcError(
+    "bad_request",
+    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${mostJobs}`,
+  );
+}
+
+/** Jobs as a table. While a job runs, nobody has counted yet: then a dash stands for the numbers. */
+export function formatJobs(jobs: readonly JobSummary[], options: { color: boolean }): string {
+  return formatTable(
+    ["JID", "FUNCTION", "TARGET", "PEELS", "STATUS", "OK", "NOT OK", "BY", "CREATED"],
+    jobs.map((job) => {
+      const { ok = 0, pending = 0 } = job.counts;
+      const isCounted = total(job.counts) > 0;
+      return [
+        job.jid,
+        job.function,
+        job.target ?? (job.schedule === undefined ? "(list)" : `(schedule ${job.schedule})`),
+        String(job.targets),
+        job.status,
+        isCounted ? String(ok) : "-",
+        isCounted ? String(total(job.counts) - ok - pending) : "-",
+        job.created_by,
+        job.created_at,
+      ];
+    }),
+    options,
+  );
+}

@@ -1,0 +1,34 @@
+import { displayPeelId } from "../../identity/peel-id.ts";
+import type { Cli } from "../command.ts";
+import { formatTable } from "../print.ts";
+import { type BatchSize, batchesOf } from "./batch.ts";
+import { peelCount } from "./counts.ts";
+import type { ResolvedPeel } from "./resolve.ts";
+
+/** Prints whom a job would run on, in which batch, and whether each is connected now. */
+export async function printPreview(
+  peels: readonly ResolvedPeel[],
+  batch: BatchSize | undefined,
+  cli: Cli,
+): Promise<void> {
+  const batches = batchesOf(peels, batch ?? { percent: 100 });
+  const shown = batches.flatMap((members, i) =>
+    members.map((peel) => ({
+      ...peel,
+      ...(batch === undefined ? {} : { batch: `${i + 1}/${batches.length}` }),
+    })),
+  );
+  await cli.print(shown, () =>
+    formatTable(
+      ["PEEL ID", "CONNECTED", ...(batch === undefined ? [] : ["BATCH"])],
+      shown.map((peel) => [
+        displayPeelId(peel.peel_id),
+        peel.alive ? "yes" : "no",
+        ...(peel.batch === undefined ? [] : [peel.batch]),
+      ]),
+      cli,
+    ),
+  );
+  const connected = peels.filter(({ alive }) => alive).length;
+  cli.say(`${peelCount(peels.length)}, ${connected} connected; nothing was run`);
+}

@@ -1,0 +1,55 @@
+import { displayPeelId, encodePeelId } from "../../identity/peel-id.ts";
+import { type JobView, showJob } from "../../jobs/show.ts";
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { formatFields } from "../print.ts";
+import { jidArg } from "./ask.ts";
+import { summaryLine } from "./counts.ts";
+import { openJobs } from "./storage.ts";
+import { formatReturns } from "./table.ts";
+
+export const showCommand = command({
+  name: "show",
+  description: "Show a job as it stands, and what each peel answered so far.",
+  args: {
+    jid: jidArg,
+    peel: { type: "string", valueHint: "id", description: "Only what this peel answered" },
+  },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const deps = await openJobs(bus, cli);
+      if (args.peel === undefined) {
+        const view = await showJob(deps, args.jid);
+        return cli.print(view, () => `${formatJob(view)}\n\n${formatReturns(view, cli)}`);
+      }
+      const peel = encodePeelId(args.peel);
+      const view = await showJob(deps, args.jid, peel);
+      const data = { jid: view.jid, peel_id: peel, outcome: view.outcomes[peel], ...view.returns[peel] };
+      await cli.print(data, () => formatReturns({ ...view, targets: [peel] }, cli));
+    }),
+});
+
+/** What is known of a job apart from its returns. */
+function formatJob(view: JobView): string {
+  const args = Object.entries(view.args).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  const metadata = Object.entries(view.metadata).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  const fields: [string, string | undefined][] = [
+    ["Job", view.jid],
+    ["Function", [view.function, ...args].join(" ")],
+    ["Target", view.target ?? view.targets.map(displayPeelId).join(", ")],
+    ["Schedule", view.schedule],
+    ["Metadata", metadata.length === 0 ? undefined : metadata.join(" ")],
+    ["Status", view.status],
+    ["Peels", summaryLine(view.counts)],
+    ["Created", `${view.created_at} by ${view.created_by}`],
+    ["Deadline", `${view.deadline} (${view.timeout})`],
+    [
+      "Cancelled",
+      view.cancelled_at === undefined ? undefined : `${view.cancelled_at} by ${view.cancelled_by}`,
+    ],
+    ["Finished", view.finished_at],
+  ];
+  return formatFields(
+    fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
+  );
+}

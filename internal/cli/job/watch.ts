@@ -1,0 +1,17 @@
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { jidArg } from "./ask.ts";
+import { printEnd, watchJob } from "./follow.ts";
+import { untilInterrupted } from "./interrupt.ts";
+import { openJobs } from "./storage.ts";
+
+export const watchCommand = command({
+  name: "watch",
+  description: "Follow a job to its end and show what each peel answered.",
+  args: { jid: jidArg },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const deps = await openJobs(bus, cli);
+      await printEnd(await untilInterrupted(cli, (signal) => watchJob(deps, args.jid, cli, signal)), cli);
+    }),
+});
