@@ -1,38 +1,95 @@
-import type { Clock } from "../base/clock.ts";
+import { createHash } from "node:crypto";
+import type { Clock, Timer } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import { encode, type Plain } from "../base/msgpack.ts";
+
+import { assertStored } from "../bus/stored.ts";
 import { keySubject } from "../bus/subjects.ts";
+import { encodeFacts } from "../facts/merge.ts";
+import type { FactStore } from "../facts/store.ts";
 import type { Connection } from "./connection.ts";
 
 const timeoutMs = 5_000;
-const retryMs = 10_000;
+const refreshMs = 10 * 60_000;
+const firstPauseMs = 10_000;
+const longestPauseMs = 5 * 60_000;
 
-/** Stores the peel's facts; tries again until the bus has them. */
+/**
+ * Keeps what the masters know of this peel's facts up to date: stores them once after the start, and again
+ * when they changed. An enrollment becomes active by the first time. They are collected again about every
+ * 10 minutes.
+ */
 export function publishFacts(options: {
   connection: Connection;
+  /** Encoded peel id. */
   peelId: string;
-  facts: Record<string, Plain>;
+  facts: FactStore;
   clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
   log: Log;
 }): { stop(): void } {
-  const { connection, clock, log } = options;
-  const value = encode(options.facts);
+  const { connection, facts, clock, jitter, log } = options;
+  const subject = keySubject("facts", options.peelId);
+  let ready = false;
   let stopped = false;
-  let timer: { cancel(): void } | undefined;
-  const attempt = () => {
-    if (stopped) return;
-    connection.request(keySubject("facts", options.peelId), value, timeoutMs).catch((thrown) => {
+  let storing = false;
+  let stored: string | undefined;
+  let pauseMs = firstPauseMs;
+  let retry: Timer | undefined;
+
+  const store = async () => {
+    if (!ready || stopped || storing || !connection.connected) return;
+    const value = encodeFacts(facts.items());
+    const digest = createHash("sha256").update(value).digest("hex");
+    if (digest === stored) return;
+    retry?.cancel();
+    storing = true;
+    try {
+      assertStored(await connection.request(subject, value, timeoutMs));
+      stored = digest;
+      pauseMs = firstPauseMs;
+      log.debug("facts stored", { bytes: value.length });
+    } catch (thrown) {
       if (stopped) return;
-      log.warn("facts not stored yet", { reason: describeError(thrown), retry_in_ms: retryMs });
-      timer = clock.after(retryMs, attempt);
+      const inMs = Math.round(pauseMs * (0.5 + jitter() / 2));
+      log.warn("facts not stored yet", { reason: describeError(thrown), retry_in_ms: inMs });
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      retry = clock.after(inMs, store);
+      return;
+    } finally {
+      storing = false;
+    }
+    // They may have changed while the bus stored them.
+    await store();
+  };
+
+  let next: Timer | undefined;
+  const refreshLater = () => {
+    next = clock.after(Math.round(refreshMs * (0.9 + jitter() / 5)), async () => {
+      try {
+        await facts.refresh();
+      } catch (thrown) {
+        log.error("facts not collected", { error: describeError(thrown) });
+      }
+      if (!stopped) refreshLater();
     });
   };
-  attempt();
+
+  void facts.ready.then(() => {
+    ready = true;
+    void store();
+  });
+  refreshLater();
+  const forget = facts.onChange(() => void store());
+  const unsubscribe = connection.onConnect(() => void store());
   return {
     stop() {
       stopped = true;
-      timer?.cancel();
+      retry?.cancel();
+      next?.cancel();
+      forget();
+      unsubscribe();
     },
   };
 }

@@ -14,12 +14,15 @@ import {
 import type { Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
 import { writing } from "../base/new-files.ts";
+import { version } from "../base/version.ts";
 import { createBootstrapCache } from "../bootstrap/cache.ts";
 import { clientCertificate } from "../bus/client-certificate.ts";
 import { connectBus, resolveBusCa } from "../bus/connect.ts";
 import { peelInboxPrefix } from "../bus/subjects.ts";
 import type { PeelConfig } from "../config/load.ts";
-import { collectFacts } from "../facts/collect.ts";
+import { systemHost } from "../facts/host.ts";
+import { runFactProgram } from "../facts/run-program.ts";
+import { openFactStore } from "../facts/store.ts";
 import type { Check } from "../health/check.ts";
 import { startHealthServer } from "../health/server.ts";
 import { displayPeelId } from "../identity/peel-id.ts";
@@ -121,6 +124,14 @@ export async function runPeel(options: PeelOptions): Promise<void> {
         },
         { name: "builtin", urls: () => [builtinBusUrl] },
       ];
+  const facts = await openFactStore({
+    dataDir: options.dataDir,
+    host: systemHost(options.hostname, env),
+    own: { id: displayPeelId(peelId), svc_version: version },
+    run: (path) => runFactProgram(path, { env, clock, signal }),
+    clock,
+    log,
+  });
   const first = await findBus({ sources, open, clock, jitter, log, signal });
   const connection = createConnection({ first, open, clock, jitter, log });
   stack.defer(() => connection.stop());
@@ -130,7 +141,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     connection,
     peelId,
     commandKeys,
-    facts: collectFacts(options.hostname),
+    facts,
     onCluster: followCluster({ connection, explicit, cache, commandKeys, refresh, log }),
     clock,
     jitter,

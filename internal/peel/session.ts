@@ -1,10 +1,11 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import type { Plain } from "../base/msgpack.ts";
 import type { BootstrapDocument } from "../bootstrap/document.ts";
+import type { FactStore } from "../facts/store.ts";
 import type { Connection } from "./connection.ts";
 import { type Heartbeat, startHeartbeat } from "./heartbeat.ts";
 import { startHello } from "./hello.ts";
+import type { Local } from "./local.ts";
 import { publishFacts } from "./publish-facts.ts";
 import { startWorker } from "./worker.ts";
 
@@ -14,14 +15,15 @@ export interface SessionOptions {
   peelId: string;
   /** Asked for each command, as keys are replaced. */
   commandKeys: { readonly current: readonly string[] };
-  facts: Record<string, Plain>;
+  facts: FactStore;
   /** Takes what the masters say of the cluster. When it fails they are asked again later. */
   onCluster(document: BootstrapDocument): Promise<void>;
+  /** Runs what comes, and keeps what it comes to. */
+  local: Local;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
-  signal: AbortSignal;
 }
 
 export interface Session {
@@ -31,13 +33,17 @@ export interface Session {
 
 /** What a peel does on the bus, on whatever connection: takes jobs, beats, publishes facts, says hello. */
 export function startSession(options: SessionOptions): Session {
-  startWorker(options);
+  const { connection, local } = options;
+  const worker = startWorker(options);
+  const uncount = connection.onConnect(() => local.counts.connects++);
+  local.outbox.attach(connection);
   const heartbeat = startHeartbeat(options);
   const facts = publishFacts(options);
-  const hello = startHello(options);
+  const hello = startHello({ ...options, onCommand: worker.take });
   return {
     heartbeat,
     stop() {
+      uncount();
       hello.stop();
       facts.stop();
       heartbeat.stop();

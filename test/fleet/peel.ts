@@ -5,9 +5,9 @@ import { systemJitter } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { peelInboxPrefix, returnSubject } from "../../internal/bus/subjects.ts";
-import { collectFacts } from "../../internal/facts/collect.ts";
 import { createConnection } from "../../internal/peel/connection.ts";
 import { startSession } from "../../internal/peel/session.ts";
+import { fixedFacts } from "../harness/facts.ts";
 import { type Behavior, good, shapeConnection } from "./behavior.ts";
 import type { Counter } from "./counter.ts";
 import { answerSubject, askSubject, floorJob, type Member } from "./credentials.ts";
@@ -98,7 +98,7 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
     connection,
     peelId,
     commandKeys: { current: options.commandKeys },
-    facts: collectFacts(peelId),
+    facts: fixedFacts({ id: peelId, os: "Simulated", kernel: "Linux" }),
     onCluster: async () => {},
     clock,
     jitter,

@@ -1,0 +1,134 @@
+import type { FactTable } from "./fact.ts";
+import type { Host } from "./host.ts";
+
+interface System {
+  os: string;
+  os_family: string;
+  osfullname: string;
+  osrelease: string | undefined;
+  oscodename: string | undefined;
+}
+
+/** `ID` of os-release to the names that Salt gave these systems: `os`, `os_family`. */
+const systems: Record<string, readonly [os: string, family: string]> = {
+  almalinux: ["AlmaLinux", "RedHat"],
+  alpine: ["Alpine", "Alpine"],
+  amzn: ["Amazon", "RedHat"],
+  arch: ["Arch", "Arch"],
+  archarm: ["Arch ARM", "Arch"],
+  centos: ["CentOS", "RedHat"],
+  debian: ["Debian", "Debian"],
+  devuan: ["Devuan", "Debian"],
+  fedora: ["Fedora", "RedHat"],
+  gentoo: ["Gentoo", "Gentoo"],
+  kali: ["Kali", "Debian"],
+  linuxmint: ["Mint", "Debian"],
+  manjaro: ["Manjaro", "Arch"],
+  nixos: ["NixOS", "NixOS"],
+  ol: ["OEL", "RedHat"],
+  opensuse: ["SUSE", "Suse"],
+  "opensuse-leap": ["SUSE", "Suse"],
+  "opensuse-tumbleweed": ["SUSE", "Suse"],
+  photon: ["VMware Photon OS", "RedHat"],
+  pop: ["Pop", "Debian"],
+  raspbian: ["Raspbian", "Debian"],
+  rhel: ["RedHat", "RedHat"],
+  rocky: ["Rocky", "RedHat"],
+  sled: ["SUSE", "Suse"],
+  sles: ["SUSE", "Suse"],
+  sles_sap: ["SUSE", "Suse"],
+  "sl-micro": ["SUSE", "Suse"],
+  ubuntu: ["Ubuntu", "Debian"],
+  void: ["Void", "Void"],
+};
+
+/** Parses os-release (freedesktop.org, os-release(5)): assignments as in a shell, without expansion. */
+export function parseOsRelease(text: string): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const line of text.split("\n")) {
+    const [, key, raw] = /^\s*([A-Z][A-Z0-9_]*)=(.*?)\s*$/.exec(line) ?? [];
+    if (key === undefined || raw === undefined) continue;
+    const [, quote, inner] = /^(["'])(.*)\1$/.exec(raw) ?? [];
+    if (quote === "'") fields[key] = inner ?? "";
+    else fields[key] = (inner ?? raw).replace(/\\(["'$`\\])/g, "$1");
+  }
+  return fields;
+}
+
+function linuxSystem(host: Host): System | undefined {
+  const text = host.read("/etc/os-release") ?? host.read("/usr/lib/os-release");
+  if (text === undefined) return undefined;
+  const fields = parseOsRelease(text);
+  const id = (fields.ID ?? "").toLowerCase();
+  const name = fields.NAME || fields.PRETTY_NAME || fields.ID || "Linux";
+  const [os, family] = systems[id] ?? [];
+  const stream = id === "centos" && name.includes("Stream");
+  const ownName = os ?? name.replace(/ ?(GNU\/)?Linux$/, "").trim();
+  const inherited = (fields.ID_LIKE ?? "").split(/\s+/).flatMap((like) => systems[like.toLowerCase()] ?? []);
+  return {
+    os: stream ? "CentOS Stream" : ownName || "Linux",
+    os_family: family ?? inherited[1] ?? (ownName || "Linux"),
+    osfullname: name,
+    osrelease: fields.VERSION_ID || fields.BUILD_ID,
+    // Where a release has no code name of its own the one in brackets is meant: "9.4 (Blue Onyx)".
+    oscodename: fields.VERSION_CODENAME || /\(([^)]+)\)\s*$/.exec(fields.VERSION ?? "")?.[1],
+  };
+}
+
+function darwinSystem(host: Host): System | undefined {
+  const text = host.read("/System/Library/CoreServices/SystemVersion.plist");
+  if (text === undefined) return undefined;
+  const field = (key: string) => new RegExp(`<key>${key}</key>\\s*<string>([^<]*)</string>`).exec(text)?.[1];
+  return {
+    os: "MacOS",
+    os_family: "MacOS",
+    osfullname: field("ProductName") ?? "macOS",
+    osrelease: field("ProductVersion"),
+    oscodename: undefined,
+  };
+}
+
+function systemOf(host: Host): System {
+  const found = host.platform === "darwin" ? darwinSystem(host) : linuxSystem(host);
+  if (found !== undefined) return found;
+  const { type } = host.uname;
+  return { os: type, os_family: type, osfullname: type, osrelease: undefined, oscodename: undefined };
+}
+
+function major(release: string | undefined): number | undefined {
+  const [digits] = /^\d+/.exec(release ?? "") ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** What the operating system calls itself, in the words of Salt's grains. */
+export const osFacts: FactTable = {
+  os: (host) => systemOf(host).os,
+  os_family: (host) => systemOf(host).os_family,
+  osfullname: (host) => systemOf(host).osfullname,
+  osrelease: (host) => systemOf(host).osrelease,
+  osmajorrelease: (host) => major(systemOf(host).osrelease),
+  oscodename: (host) => systemOf(host).oscodename,
+  osfinger(host) {
+    const { os, osfullname, osrelease } = systemOf(host);
+    if (osrelease === undefined) return undefined;
+    const name = os === "Debian" || os === "MacOS" || os === "Raspbian" ? os : osfullname;
+    return `${name}-${os === "Ubuntu" ? osrelease : (major(osrelease) ?? osrelease)}`;
+  },
+  osarch(host) {
+    const { machine } = host.uname;
+    return systemOf(host).os_family === "Debian" ? (debianNames[machine] ?? machine) : machine;
+  },
+};
+
+/** What dpkg calls the architecture that the kernel calls so. */
+const debianNames: Record<string, string> = {
+  aarch64: "arm64",
+  armv6l: "armel",
+  armv7l: "armhf",
+  i386: "i386",
+  i586: "i386",
+  i686: "i386",
+  loongarch64: "loong64",
+  ppc64le: "ppc64el",
+  x86_64: "amd64",
+};

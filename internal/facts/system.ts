@@ -1,0 +1,70 @@
+import type { FactTable } from "./fact.ts";
+import type { Host } from "./host.ts";
+
+/** Commands of package managers; a system that has several is described by the first. */
+const packageManagers: readonly (readonly [command: string, name: string])[] = [
+  ["apt-get", "apt"],
+  ["dnf5", "dnf"],
+  ["dnf", "dnf"],
+  ["tdnf", "tdnf"],
+  ["microdnf", "dnf"],
+  ["yum", "yum"],
+  ["zypper", "zypper"],
+  ["pacman", "pacman"],
+  ["apk", "apk"],
+  ["emerge", "portage"],
+  ["xbps-install", "xbps"],
+  ["nix-env", "nix"],
+  ["brew", "brew"],
+];
+const commandDirectories = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/opt/homebrew/bin", "/usr/local/bin"];
+
+function initOf(host: Host): string | undefined {
+  if (host.platform === "darwin") return "launchd";
+  if (host.exists("/run/systemd/system")) return "systemd";
+  if (host.exists("/run/openrc")) return "openrc";
+  const name = host.read("/proc/1/comm")?.trim();
+  return name === "init" ? "sysvinit" : name;
+}
+
+function timeZoneOf(host: Host): string | undefined {
+  const [, linked] =
+    /zoneinfo\/(?:posix\/|right\/)?(.+)$/.exec(host.linkTarget("/etc/localtime") ?? "") ?? [];
+  return linked ?? (host.read("/etc/timezone")?.trim() || undefined);
+}
+
+/** The name beside a number in /etc/passwd or /etc/group. */
+function nameIn(text: string | undefined, id: number): string | undefined {
+  for (const line of text?.split("\n") ?? []) {
+    const [name, , number] = line.split(":");
+    if (name && number === String(id)) return name;
+  }
+  return undefined;
+}
+
+/** How the running system is set up, and as whom this program runs in it. */
+export const systemFacts: FactTable = {
+  init: initOf,
+  pkg_manager: (host) =>
+    packageManagers.find(([command]) =>
+      commandDirectories.some((directory) => host.exists(`${directory}/${command}`)),
+    )?.[1],
+  timezone: timeZoneOf,
+  boot_id: (host) => host.read("/proc/sys/kernel/random/boot_id")?.trim() || undefined,
+  machine_id: (host) =>
+    host.read("/etc/machine-id")?.trim() || host.read("/var/lib/dbus/machine-id")?.trim() || undefined,
+  selinux(host) {
+    const enforce = host.read("/sys/fs/selinux/enforce")?.trim();
+    if (enforce === undefined) return host.platform === "linux" ? { enabled: false } : undefined;
+    return { enabled: true, enforced: enforce === "1" ? "Enforcing" : "Permissive" };
+  },
+  apparmor: (host) =>
+    host.platform === "linux"
+      ? { enabled: host.read("/sys/module/apparmor/parameters/enabled")?.trim() === "Y" }
+      : undefined,
+  path: (host) => host.env.PATH,
+  uid: (host) => host.user?.uid,
+  gid: (host) => host.user?.gid,
+  username: (host) => (host.user === undefined ? undefined : nameIn(host.read("/etc/passwd"), host.user.uid)),
+  groupname: (host) => (host.user === undefined ? undefined : nameIn(host.read("/etc/group"), host.user.gid)),
+};

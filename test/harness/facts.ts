@@ -1,0 +1,75 @@
+import type { Facts } from "../../internal/facts/fact.ts";
+import type { Host } from "../../internal/facts/host.ts";
+import { lookUpFact } from "../../internal/facts/look-up.ts";
+import type { FactStore } from "../../internal/facts/store.ts";
+
+/** Facts that are told, not found out; `set` changes them in memory. */
+export function fixedFacts(facts: Facts): FactStore {
+  const listeners = new Set<() => void>();
+  let current = facts;
+  return {
+    ready: Promise.resolve(),
+    items: () => current,
+    get: (path, fallback) => lookUpFact(current, path) ?? fallback,
+    set(name, value) {
+      const { [name]: _, ...rest } = current;
+      current = value === null ? rest : { ...rest, [name]: value };
+      for (const run of listeners) run();
+    },
+    refresh: async () => false,
+    onChange(run) {
+      listeners.add(run);
+      return () => listeners.delete(run);
+    },
+  };
+}
+
+/** What a made-up host shows; a directory exists when a file below it does. */
+export interface HostFixture {
+  files?: Readonly<Record<string, string | Error>>;
+  links?: Readonly<Record<string, string>>;
+  env?: Host["env"];
+  uname?: Partial<Host["uname"]>;
+  user?: Host["user"];
+  platform?: string;
+  hostname?: string;
+  interfaces?: ReturnType<Host["interfaces"]>;
+  /** Bytes, by mount point. */
+  sizes?: Readonly<Record<string, number>>;
+}
+
+/** A host made of texts. */
+export function fixtureHost(fixture: HostFixture = {}): Host {
+  const files = new Map<string, string | Error>(Object.entries(fixture.files ?? {}));
+  const below = (path: string) => [...files.keys()].filter((name) => name.startsWith(`${path}/`));
+  return {
+    platform: fixture.platform ?? "linux",
+    hostname: fixture.hostname ?? "web-1.example.com",
+    uname: {
+      type: "Linux",
+      release: "6.1.0-18-amd64",
+      version: "#1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1",
+      machine: "x86_64",
+      ...fixture.uname,
+    },
+    user: fixture.user,
+    env: fixture.env ?? {},
+    interfaces: () => fixture.interfaces ?? {},
+    cpus: () => [{ model: "Test CPU" }, { model: "Test CPU" }],
+    totalMemory: () => 2048 * 1024 * 1024,
+    read(path) {
+      const text = files.get(path);
+      if (text instanceof Error) throw text;
+      return text;
+    },
+    list: (path) =>
+      [...new Set(below(path).map((name) => name.slice(path.length + 1).split("/")[0] ?? ""))].sort(),
+    exists: (path) => files.has(path) || below(path).length > 0,
+    linkTarget: (path) => fixture.links?.[path],
+    async fileSystemSize(path) {
+      const size = fixture.sizes?.[path];
+      if (size === undefined) throw new Error(`no such mount: ${path}`);
+      return size;
+    },
+  };
+}
