@@ -10,7 +10,7 @@ import type { JobStatus, Outcome } from "./outcome.ts";
 import { decodeJob, type Job, type Settled } from "./record.ts";
 import type { SendCommand } from "./send.ts";
 import { type SettleDeps, settleJob } from "./settle.ts";
-import { createTally, standingOf, type Tally } from "./tally.ts";
+import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
 
 /** Records live this long in the bucket, which removes them without a word. */
 const retentionMs = 7 * 24 * 3600_000;
@@ -182,7 +182,7 @@ export function createBoard(deps: BoardDeps): Board {
     entry.timers[1] = clock.after(inMs, () => {
       const { job, tally } = entry;
       if (job.cancelledAt !== undefined || clock.now() >= job.deadline || tally.open === 0) return;
-      const silent = job.targets.filter((peel) => !tally.known(peel).acknowledged && deps.alive(peel));
+      const silent = job.targets.filter((peel) => isSilent(tally.known(peel)) && deps.alive(peel));
       if (silent.length > 0) {
         log.info("job sent again to peels that have not taken it", { jid: job.jid, peels: silent.length });
         deps.send("dispatch", job, silent);

@@ -96,9 +96,11 @@ export async function followJob(
 /** What is known of a job's targets, as the events that tell it. */
 function eventsOf({ job, tally, returns }: KnownJob): JobEvent[] {
   return job.targets.flatMap((peel): JobEvent[] => {
-    if (!tally.known(peel).acknowledged) return [];
+    const said = { jid: job.jid, peel, at: job.createdAt };
     const returned = returns.get(peel);
-    const base = { jid: job.jid, peel, at: job.createdAt };
-    return returned === undefined ? [base] : [base, { ...base, return: returned }];
+    return [
+      ...(tally.known(peel).acknowledged ? [said] : []),
+      ...(returned === undefined ? [] : [{ ...said, return: returned }]),
+    ];
   });
 }

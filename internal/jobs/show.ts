@@ -7,7 +7,7 @@ import type { Bus } from "../bus/connect.ts";
 import { readEvents } from "./events.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
 import { decodeJob, type Job, type JobReturn } from "./record.ts";
-import { createTally, standingOf, type Tally } from "./tally.ts";
+import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
 
 /** How much of all returns together one view holds; what is over it can be asked for peel by peel. */
 const maxReturnBytes = 16 * 1024 * 1024;
@@ -87,7 +87,7 @@ export async function viewOf(
   { job, tally, returns }: KnownJob,
 ): Promise<JobView> {
   const now = deps.clock.now();
-  const silent = job.targets.filter((peel) => !tally.known(peel).acknowledged);
+  const silent = job.targets.filter((peel) => isSilent(tally.known(peel)));
   const offline = new Set(job.settled?.offline);
   const alive = job.settled === undefined && now >= job.deadline ? await deps.alive(silent) : new Set(silent);
   const standing = standingOf(job, tally, (peel) => alive.has(peel) && !offline.has(peel), now);

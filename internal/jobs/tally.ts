@@ -41,9 +41,11 @@ export function createTally(job: Pick<Job, "targets">): Tally {
     note(event) {
       const known = targets.get(event.peel);
       if (known === undefined) return false;
-      const wasAcknowledged = known.acknowledged;
-      known.acknowledged = true;
-      if (event.return === undefined) return !wasAcknowledged;
+      if (event.return === undefined) {
+        if (known.acknowledged) return false;
+        known.acknowledged = true;
+        return true;
+      }
       if (known.ending === undefined) open--;
       else if (!replaces(event.return, known.ending)) return false;
       const { success, outcome } = event.return;
@@ -97,6 +99,11 @@ export function standingOf(job: Job, tally: Tally, alive: (peel: string) => bool
 export function settledOf({ status, counts, finishedAt, offline }: Standing): Settled | undefined {
   if (status === "running" || finishedAt === undefined) return undefined;
   return { status, counts, finishedAt, offline };
+}
+
+/** Whether a target has said nothing at all. */
+export function isSilent({ acknowledged, ending }: TargetKnown): boolean {
+  return !acknowledged && ending === undefined;
 }
 
 /** Whether a return counts more than an earlier one: what a peel saw outweighs what it had to assume. */

@@ -1,0 +1,106 @@
+import { decode, encode } from "../../internal/base/msgpack.ts";
+import {
+  ackSubject,
+  dispatchSubject,
+  helloSubject,
+  returnSubject,
+  stopSubject,
+} from "../../internal/bus/subjects.ts";
+import { type Command, type CommandKind, openCommand } from "../../internal/jobs/command.ts";
+import type { JobReturn } from "../../internal/jobs/record.ts";
+import { connectPeel, type EnrolledPeel, type PeelConnection } from "./peel-connection.ts";
+
+/** A peel that a test moves by hand: it takes what is sent to it and says only what it is told to. */
+export interface ManualPeel extends AsyncDisposable {
+  readonly peelId: string;
+  readonly connection: PeelConnection;
+  /** The next command of this kind about any job, in the order of arrival. */
+  next(kind: CommandKind): Promise<Command>;
+  /** How many commands of this kind were taken out or wait. */
+  count(kind: CommandKind): number;
+  acknowledge(jid: string): Promise<void>;
+  /** Answers a job; success, unless `value` says otherwise. */
+  answer(jid: string, value?: Partial<JobReturn>): Promise<void>;
+  /** Says hello and opens the commands in the answer. */
+  hello(): Promise<Command[]>;
+  /** Stores a heartbeat. */
+  beat(): Promise<void>;
+}
+
+/** Connects an enrolled peel that is moved by hand. */
+export async function connectManualPeel(
+  bus: { url: string; caPem: string },
+  peel: EnrolledPeel,
+): Promise<ManualPeel> {
+  const { peelId } = peel;
+  const connection = await connectPeel(bus, peel);
+  const { nats } = connection;
+  const store = async (subject: string, value: unknown) => {
+    const reply = await nats.request(subject, encode(value), { timeout: 5_000 });
+    const { error } = reply.json<{ error?: { description: string } }>();
+    if (error !== undefined) throw new Error(error.description);
+  };
+  const open = (data: Uint8Array, on?: { kind: CommandKind; jid: string }): Command =>
+    openCommand(
+      data,
+      { peel: peelId, ...(on === undefined ? {} : { on }) },
+      { keys: peel.commandKeys, now: 0 },
+    );
+  const queues = { dispatch: queue<Command>(), stop: queue<Command>() };
+  for (const [kind, subject] of [
+    ["dispatch", dispatchSubject("*", peelId)],
+    ["stop", stopSubject("*", peelId)],
+  ] as const) {
+    nats.subscribe(subject, {
+      callback: (error, message) => {
+        const jid = message.subject.split(".")[2] ?? "";
+        if (error === null) queues[kind].put(open(message.data, { kind, jid }));
+      },
+    });
+  }
+  await nats.flush();
+  return {
+    peelId,
+    connection,
+    next: (kind) => queues[kind].take(),
+    count: (kind) => queues[kind].total(),
+    acknowledge: (jid) => store(ackSubject(jid, peelId), { accepted: true }),
+    answer: (jid, value = {}) =>
+      store(returnSubject(jid, peelId), {
+        success: true,
+        retcode: 0,
+        return: true,
+        started_at: "2026-01-01T00:00:00.000Z",
+        duration_ms: 1,
+        ...value,
+      }),
+    async hello() {
+      const reply = await nats.request(helloSubject(peelId), encode({}), { timeout: 5_000 });
+      const { jobs } = decode(reply.data) as { jobs: Uint8Array[] };
+      return jobs.map((bytes) => open(bytes));
+    },
+    beat: () => store(`$KV.peel-heartbeat.${peelId}`, { peel_id: peelId }),
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  };
+}
+
+function queue<T>() {
+  const items: T[] = [];
+  const takers: ((item: T) => void)[] = [];
+  let total = 0;
+  return {
+    put(item: T) {
+      total++;
+      const taker = takers.shift();
+      if (taker === undefined) items.push(item);
+      else taker(item);
+    },
+    take: () =>
+      new Promise<T>((resolve) => {
+        const item = items.shift();
+        if (item === undefined) takers.push(resolve);
+        else resolve(item);
+      }),
+    total: () => total,
+  };
+}
