@@ -45,6 +45,18 @@ export function isId(prefix: IdPrefix, text: string): boolean {
   return patterns[prefix].test(text);
 }
 
+/**
+ * When an identifier says it was made, milliseconds since the Unix epoch, to the second. Whoever made it
+ * may have said anything.
+ *
+ * @param id has the form of an identifier
+ */
+export function timeOfId(id: string): number {
+  let value = 0n;
+  for (const digit of id.slice(-ksuidLength)) value = value * 62n + BigInt(alphabet.indexOf(digit));
+  return (Number(value >> 128n) + ksuidEpochSeconds) * 1000;
+}
+
 /** Makes the id of a request that came without one. It names log lines and nothing else. */
 export function newRequestId(): string {
   return randomUUID();

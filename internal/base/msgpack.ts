@@ -32,6 +32,24 @@ export function decode(bytes: Uint8Array): Plain {
   return value;
 }
 
+/**
+ * Decodes values that stand back to back, up to the first that is not whole or not plain data.
+ *
+ * @returns the values, each with the offset of its end
+ */
+export function decodeSequence(bytes: Uint8Array): { value: Plain; end: number }[] {
+  const found: { value: Plain; end: number }[] = [];
+  try {
+    packr.unpackMultiple(bytes, (value: unknown, _start?: number, end?: number) => {
+      assertPlain(value, 0);
+      found.push({ value, end: end ?? bytes.length });
+    });
+  } catch {
+    // What was read so far is what there is.
+  }
+  return found;
+}
+
 function assertPlain(value: unknown, depth: number): asserts value is Plain {
   if (depth > maxDepth) throw new SvcError("bad_request", "MessagePack value nested too deeply");
   if (

@@ -32,6 +32,26 @@ const envelope = v.object({
   signature: v.instance(Uint8Array),
 });
 
+/** Why a command is refused: a closed set, which is counted by. */
+export const refusalReasons = [
+  "malformed",
+  "unknown_key",
+  "bad_signature",
+  "misdirected",
+  "expired",
+] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
+
+/** A command that must not be obeyed. */
+export class CommandRefused extends SvcError {
+  readonly reason: RefusalReason;
+
+  constructor(reason: RefusalReason, message: string) {
+    super("forbidden", message);
+    this.reason = reason;
+  }
+}
+
 /** Signs a command with a command key and encodes it for the bus. */
 export function signCommand(command: Command, key: KeyPair): Uint8Array {
   return encode({
@@ -46,27 +66,37 @@ export function signCommand(command: Command, key: KeyPair): Uint8Array {
  * Decodes a command and checks that one of the trusted keys signed it for this peel, this kind and a
  * deadline that has not passed.
  *
- * @param expected what the subject says, which is where it arrived
- * @throws SvcError `forbidden` with the reason to refuse it
+ * @param expected what the subject says, which is where it arrived; a command that came in the answer to
+ *   a hello has no subject, and only its peel is expected
+ * @throws CommandRefused
  */
 export function openCommand(
   bytes: Uint8Array,
-  expected: { kind: CommandKind; jid: string; peel: string },
+  expected: { peel: string; on?: { kind: CommandKind; jid: string } },
   trust: { keys: readonly string[]; now: number },
 ): Command {
-  const parsed = v.safeParse(envelope, decode(bytes));
-  if (!parsed.success) throw new SvcError("forbidden", "malformed command");
-  const { key, signature, ...rest } = parsed.output;
+  const { key, signature, ...rest } = decodeEnvelope(bytes);
   const command: Command = { ...rest, deadline: Date.parse(rest.deadline) };
-  if (!trust.keys.includes(key)) throw new SvcError("forbidden", "signed by an unknown command key");
+  if (!trust.keys.includes(key)) throw new CommandRefused("unknown_key", "signed by an unknown command key");
   if (!verifySignature("user", key, signedBytes(command), signature)) {
-    throw new SvcError("forbidden", "the signature is wrong");
+    throw new CommandRefused("bad_signature", "the signature is wrong");
   }
-  if (command.kind !== expected.kind || command.jid !== expected.jid || command.peel !== expected.peel) {
-    throw new SvcError("forbidden", "signed for another peel or job");
+  const { kind, jid } = expected.on ?? command;
+  if (command.kind !== kind || command.jid !== jid || command.peel !== expected.peel) {
+    throw new CommandRefused("misdirected", "signed for another peel or job");
   }
-  if (command.deadline <= trust.now) throw new SvcError("forbidden", "the deadline has passed");
+  if (command.deadline <= trust.now) throw new CommandRefused("expired", "the deadline has passed");
   return command;
+}
+
+function decodeEnvelope(bytes: Uint8Array): v.InferOutput<typeof envelope> {
+  try {
+    const parsed = v.safeParse(envelope, decode(bytes));
+    if (parsed.success) return parsed.output;
+  } catch {
+    // Bytes that are no MessagePack are no command either.
+  }
+  throw new CommandRefused("malformed", "malformed command");
 }
 
 function signedBytes({ kind, jid, peel, deadline, body }: Command): Uint8Array {

@@ -12,6 +12,8 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
   const clock = manualClock();
   const told: unknown[] = [];
+  const commands: Uint8Array[] = [];
+  const log = recordingLog();
   const requests: { subject: string; data: unknown }[] = [];
   let hint = () => {};
   let connect = () => {};
@@ -37,11 +39,22 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
     onCluster: async (document) => {
       told.push(document.nats_urls);
     },
+    onCommand: (command) => commands.push(command),
     clock,
     jitter: () => jitter,
-    log: recordingLog(),
+    log,
   });
-  return { clock, told, requests, connection, running, hint: () => hint(), connect: () => connect() };
+  return {
+    clock,
+    told,
+    commands,
+    log,
+    requests,
+    connection,
+    running,
+    hint: () => hint(),
+    connect: () => connect(),
+  };
 }
 
 test("asks on its own subject after each connect, a little later", async () => {

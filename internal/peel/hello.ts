@@ -14,12 +14,19 @@ const hintSpreadMs = 10_000;
 const connectSpreadMs = 2_000;
 const firstPauseMs = 10_000;
 const longestPauseMs = 5 * 60_000;
+/** The masters tell the rest of what was missed when they are asked again. */
+const morePauseMs = 500;
+const mostCommands = 256;
+/** Deadlines are compared with this host's clock; one that is further off makes commands void. */
+const skewWarningMs = 5_000;
 
 export interface HelloOptions {
   connection: Connection;
   peelId: string;
   /** Takes what the masters say. When it fails they are asked again later. */
   onCluster(document: BootstrapDocument): Promise<void>;
+  /** Takes a signed command that the peel missed. */
+  onCommand(command: Uint8Array): void;
   clock: Clock;
   jitter: () => number;
   log: Log;
@@ -58,13 +65,17 @@ export function startHello(options: HelloOptions): { stop(): void } {
     if (!connection.connected) return;
     asking = true;
     try {
-      const hello = encode({ version, sent_at: rfc3339(clock.now()) });
-      const answer = decode(await connection.request(helloSubject(peelId), hello, requestTimeoutMs));
-      const document = parseDocument(clusterInfoOf(answer));
+      const sentAt = clock.now();
+      const hello = encode({ version, sent_at: rfc3339(sentAt) });
+      const answer = readAnswer(await connection.request(helloSubject(peelId), hello, requestTimeoutMs));
+      log.debug("masters answered hello", { commands: answer.jobs.length, more: answer.more });
+      warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
+      for (const command of answer.jobs) options.onCommand(command);
+      const document = parseDocument(answer.clusterInfo);
       if (document === undefined) throw new SvcError("unavailable", "the answer names no cluster");
-      log.debug("masters answered hello");
       await options.onCluster(document);
       pauseMs = firstPauseMs;
+      if (answer.more) schedule(morePauseMs);
     } catch (thrown) {
       log.debug("no answer to hello", { reason: describeError(thrown), retry_in_ms: pauseMs });
       schedule(Math.round(pauseMs * (0.5 + options.jitter() / 2)));
@@ -89,8 +100,38 @@ export function startHello(options: HelloOptions): { stop(): void } {
   };
 }
 
-function clusterInfoOf(answer: unknown): unknown {
-  return typeof answer === "object" && answer !== null && "cluster_info" in answer
-    ? answer.cluster_info
-    : undefined;
+interface Answer {
+  clusterInfo: unknown;
+  /** Milliseconds since the Unix epoch; NaN when the masters did not say. */
+  serverTime: number;
+  jobs: Uint8Array[];
+  more: boolean;
+}
+
+/** What it says of the cluster is checked by who takes it; later masters may say more. */
+function readAnswer(bytes: Uint8Array): Answer {
+  const value = decode(bytes);
+  const map = typeof value === "object" && value !== null ? { ...value } : {};
+  const { cluster_info, server_time, jobs, more } = map as Record<string, unknown>;
+  const commands = Array.isArray(jobs) ? jobs : [];
+  return {
+    clusterInfo: cluster_info,
+    serverTime: typeof server_time === "string" ? Date.parse(server_time) : Number.NaN,
+    jobs: commands.filter((item) => item instanceof Uint8Array).slice(0, mostCommands),
+    more: more === true,
+  };
+}
+
+/** The masters' time was some moment between asking and hearing; only what is beyond that is a difference. */
+function warnOfSkew(
+  serverTime: number,
+  { sentAt, receivedAt }: { sentAt: number; receivedAt: number },
+  log: Log,
+) {
+  const aheadMs = Math.max(0, sentAt - serverTime) - Math.max(0, serverTime - receivedAt);
+  if (Math.abs(aheadMs) <= skewWarningMs || Number.isNaN(serverTime)) return;
+  log.warn("the clock of this host differs from the masters': deadlines of jobs go by it, so set it right", {
+    ahead_ms: aheadMs,
+    server_time: rfc3339(serverTime),
+  });
 }

@@ -24,6 +24,7 @@ import { systemHost } from "../facts/host.ts";
 import { runFactProgram } from "../facts/run-program.ts";
 import { openFactStore } from "../facts/store.ts";
 import type { Check } from "../health/check.ts";
+import { createPeelMetrics, type PeelView } from "../health/peel-metrics.ts";
 import { startHealthServer } from "../health/server.ts";
 import { displayPeelId } from "../identity/peel-id.ts";
 import { createTrust } from "../trust/anchor.ts";
@@ -36,6 +37,7 @@ import { fetchDocument } from "./fetch-document.ts";
 import { type BusSource, builtinBusUrl, findBus } from "./find-bus.ts";
 import { followCluster } from "./follow-cluster.ts";
 import { type IdentityFiles, identityFiles, loadOrCreateKey, resolvePeelId } from "./identity.ts";
+import { type Local, startLocal } from "./local.ts";
 import { createMasterClient, type MasterClient } from "./master-client.ts";
 import { startRecovery } from "./recover.ts";
 import { startSession } from "./session.ts";
@@ -60,7 +62,10 @@ export interface PeelOptions {
   onReady?(ports: { health: number }): void;
 }
 
-/** Runs a peel until the signal aborts: enrolls if it must, connects, beats, and takes jobs. */
+/**
+ * Runs a peel until the signal aborts. It starts in its local phase, which waits for nobody; then it enrolls
+ * if it must, finds the bus however long that takes, beats, and takes jobs.
+ */
 export async function runPeel(options: PeelOptions): Promise<void> {
   const { config, env, clock, jitter, log, signal } = options;
   await using stack = new AsyncDisposableStack();
@@ -76,8 +81,24 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     bus: () => ({ status: "down", message: "not connected yet" }),
     kv: () => ({ status: "down", message: "not connected yet" }),
   };
-  const health = startHealthServer({ ...config.health_addr, component: "peel", checks, clock });
+  const facts = await openFactStore({
+    dataDir: options.dataDir,
+    host: systemHost(options.hostname, env),
+    own: { id: displayPeelId(peelId), svc_version: version },
+    run: (path) => runFactProgram(path, { env, clock, signal }),
+    clock,
+    log,
+  });
+  const local = startLocal({
+    ...options,
+    peelId,
+    context: (stop) => ({ clock, facts, signal: stop }),
+  });
+  stack.defer(() => local.stop());
+  const metrics = createPeelMetrics(viewOf(local));
+  const health = startHealthServer({ ...config.health_addr, component: "peel", checks, metrics, clock });
   stack.defer(() => health.stop());
+  log.info("peel started", { peel_id: displayPeelId(peelId), health_port: health.port });
 
   const masters = mastersOf(options, files);
   const commandKeys = createCommandKeys(files.commandKeys, log);
@@ -124,14 +145,6 @@ export async function runPeel(options: PeelOptions): Promise<void> {
         },
         { name: "builtin", urls: () => [builtinBusUrl] },
       ];
-  const facts = await openFactStore({
-    dataDir: options.dataDir,
-    host: systemHost(options.hostname, env),
-    own: { id: displayPeelId(peelId), svc_version: version },
-    run: (path) => runFactProgram(path, { env, clock, signal }),
-    clock,
-    log,
-  });
   const first = await findBus({ sources, open, clock, jitter, log, signal });
   const connection = createConnection({ first, open, clock, jitter, log });
   stack.defer(() => connection.stop());
@@ -143,10 +156,10 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     commandKeys,
     facts,
     onCluster: followCluster({ connection, explicit, cache, commandKeys, refresh, log }),
+    local,
     clock,
     jitter,
     log,
-    signal,
   });
   stack.defer(() => session.stop());
   checks.kv = async () => {
@@ -160,6 +173,21 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   log.info("peel connected", { peel_id: displayPeelId(peelId) });
   options.onReady?.({ health: health.port });
   await untilAborted(signal);
+}
+
+function viewOf({ executor, outbox, counts }: Local): PeelView {
+  return {
+    refused: () => counts.refused,
+    jobs: () => counts.jobs,
+    queued: () => executor.queued,
+    outbox: () => ({
+      messages: outbox.messages,
+      bytes: outbox.bytes,
+      dropped: counts.outboxDropped,
+      refused: counts.outboxRefused,
+    }),
+    connects: () => counts.connects,
+  };
 }
 
 /** Before the first connection a master that is not who it must be ends the peel; one that is away does not. */

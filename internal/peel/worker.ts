@@ -1,78 +1,183 @@
-import { type Clock, sleep } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { encode } from "../base/msgpack.ts";
-import { ackSubject, dispatchSubject, parseJobSubject, returnSubject } from "../bus/subjects.ts";
-import { decodeCall } from "../jobs/call.ts";
-import { openCommand } from "../jobs/command.ts";
-import { execute } from "../jobs/execute.ts";
+import { ackSubject, dispatchSubject, parseJobSubject, returnSubject, stopSubject } from "../bus/subjects.ts";
+import { type Call, decodeCall } from "../jobs/call.ts";
+import { type Command, type CommandKind, CommandRefused, openCommand } from "../jobs/command.ts";
+import type { JobReturn } from "../jobs/record.ts";
 import type { Connection } from "./connection.ts";
+import { isReadOnly } from "./executor.ts";
+import type { Local } from "./local.ts";
+import { busyReturn, failedReturn, fittingReturn } from "./return.ts";
 
-const requestTimeoutMs = 5_000;
-const firstPauseMs = 500;
-const longestPauseMs = 30_000;
-/** How many jobs are remembered, so that a repeated dispatch runs nothing twice. */
+/** How long after the deadline the return of a job that changed nothing is still worth sending. */
+const graceMs = 60_000;
+/** Read-only jobs that are remembered, so that one that comes again is answered once. */
 const rememberedJobs = 4096;
 
 export interface WorkerOptions {
   connection: Connection;
+  /** Encoded peel id. */
   peelId: string;
   /** Asked for each command, as keys are replaced. */
   commandKeys: { readonly current: readonly string[] };
+  local: Local;
   clock: Clock;
   log: Log;
-  signal: AbortSignal;
 }
 
-/** Takes signed commands from the bus, runs them, and delivers each return until a master has it. */
-export function startWorker(options: WorkerOptions): void {
-  const { connection, peelId, clock, log, signal } = options;
-  const seen = new Set<string>();
+export interface Worker {
+  /** Takes a signed command that came in the answer to a hello. */
+  take(command: Uint8Array): void;
+}
 
-  const deliver = async (subject: string, payload: Uint8Array) => {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-      try {
-        await connection.request(subject, payload, requestTimeoutMs);
-        return;
-      } catch (thrown) {
-        signal.throwIfAborted();
-        log.warn("not stored by the bus yet", {
-          subject,
-          reason: describeError(thrown),
-          retry_in_ms: pauseMs,
-        });
-      }
-      await sleep(clock, pauseMs, signal);
+/**
+ * Takes signed commands and sees to it that each job runs at most once and has a return in the end.
+ *
+ * A job that changes something is noted on disk, then acknowledged, and runs when the bus has stored the
+ * acknowledgement: so what ran is never taken for a job that nobody had. Its return is on disk before the
+ * job counts as done. A read-only job just runs; its return is its acknowledgement.
+ */
+export function startWorker(options: WorkerOptions): Worker {
+  const { connection, peelId, clock, log } = options;
+  const { dedup, executor, outbox, counts } = options.local;
+  const answered = new Set<string>();
+
+  const open = (bytes: Uint8Array, on?: { kind: CommandKind; jid: string }): Command | undefined => {
+    try {
+      const expected = on === undefined ? { peel: peelId } : { peel: peelId, on };
+      return openCommand(bytes, expected, { keys: options.commandKeys.current, now: clock.now() });
+    } catch (thrown) {
+      if (!(thrown instanceof CommandRefused)) throw thrown;
+      counts.refused[thrown.reason]++;
+      log.warn("command refused", { jid: on?.jid, reason: thrown.message });
+      return undefined;
     }
   };
+  const obey = (command: Command) => (command.kind === "stop" ? stop(command) : dispatch(command));
 
-  const handle = async (subject: string, data: Uint8Array) => {
-    const parsed = parseJobSubject(subject);
-    if (parsed === undefined) return;
-    const { jid } = parsed;
-    let body: Uint8Array;
-    try {
-      const expected = { kind: "dispatch" as const, jid, peel: peelId };
-      body = openCommand(data, expected, { keys: options.commandKeys.current, now: clock.now() }).body;
-    } catch (thrown) {
-      log.warn("command refused", { jid, reason: describeError(thrown) });
+  const dispatch = async (command: Command) => {
+    const { jid } = command;
+    if (answered.has(jid) || dedup.has(jid)) {
+      counts.repeated++;
+      log.debug("command came again", { jid });
       return;
     }
-    if (seen.has(jid)) return;
-    seen.add(jid);
-    for (const oldest of seen) {
-      if (seen.size <= rememberedJobs) break;
-      seen.delete(oldest);
+    let call: Call;
+    try {
+      call = decodeCall(command.body);
+    } catch {
+      remember(jid);
+      report(command, failedReturn("the job is malformed", clock.now(), 0), false);
+      return;
     }
-    await deliver(ackSubject(jid, peelId), encode({ accepted: true }));
-    const result = await execute(decodeCall(body), { clock, signal });
-    log.info("job done", { jid, success: result.success, duration_ms: result.duration_ms });
-    await deliver(returnSubject(jid, peelId), encode(result));
+    if (isReadOnly(call)) {
+      remember(jid);
+      report(command, await executor.run({ id: jid, call, deadline: command.deadline }), false);
+    } else await change(command, call);
   };
 
-  connection.subscribe(dispatchSubject("*", peelId), (subject, data) => {
-    handle(subject, data).catch((thrown) => {
-      if (!signal.aborted) log.error("job lost", { subject, error: describeError(thrown) });
+  /** Runs a job that changes something. */
+  const change = async (command: Command, call: Call) => {
+    const { jid, deadline } = command;
+    if (executor.full) {
+      dedup.close(jid, deadline, "done");
+      report(command, busyReturn(clock.now()), true);
+      return;
+    }
+    const refused = accept(command);
+    if (refused === "silently") return;
+    if (refused !== undefined) {
+      remember(jid);
+      report(command, refused, false);
+      return;
+    }
+    const acknowledged = outbox.put({
+      subject: ackSubject(jid, peelId),
+      payload: encode({ accepted: true }),
+      durable: false,
+      until: deadline,
     });
-  });
+    const ready = acknowledged.stored.then((isStored) => isStored || new Promise(() => {}));
+    const result = await executor.run({ id: jid, call, deadline, ready });
+    const kept = report(command, result, true);
+    // A return that is in memory alone may be lost: then the next start has to say that it was.
+    if (!kept.onDisk) await kept.stored;
+    dedup.close(jid, deadline, "done");
+  };
+
+  /** @returns the return of a job that may not run */
+  const accept = ({ jid, deadline }: Command): JobReturn | "silently" | undefined => {
+    const now = clock.now();
+    try {
+      switch (dedup.accept(jid, deadline)) {
+        case "new":
+          return undefined;
+        case "seen":
+          return "silently";
+        case "over":
+          counts.refused.expired++;
+          log.warn("command refused", { jid, reason: "its deadline is before one that passed already" });
+          return "silently";
+        case "full":
+          return busyReturn(now);
+        case "damaged":
+          return failedReturn(
+            "the peel's record of jobs was damaged: this one may have run before",
+            now,
+            0,
+            "lost",
+          );
+      }
+    } catch (thrown) {
+      log.error("job refused: it cannot be recorded", { jid, error: describeError(thrown) });
+      return failedReturn(`not run: the peel cannot record it: ${describeError(thrown)}`, now, 0);
+    }
+  };
+
+  const stop = (command: Command) => {
+    const { jid, deadline } = command;
+    if (executor.cancel(jid) || answered.has(jid) || dedup.has(jid)) return;
+    // It may still be on its way.
+    dedup.close(jid, deadline, "cancelled");
+    remember(jid);
+    report(command, failedReturn("cancelled before it began", clock.now(), 0, "cancelled"), true);
+  };
+
+  const report = ({ jid, deadline }: Command, result: JobReturn, durable: boolean) => {
+    const { success, outcome, duration_ms } = result;
+    counts.jobs[outcome ?? (success ? "ok" : "failed")]++;
+    log.info("job done", { jid, success, outcome, duration_ms });
+    return outbox.put({
+      subject: returnSubject(jid, peelId),
+      payload: encode(fittingReturn(result)),
+      durable,
+      ...(durable ? {} : { until: deadline + graceMs }),
+    });
+  };
+
+  const remember = (jid: string) => {
+    answered.add(jid);
+    for (const oldest of answered) {
+      if (answered.size <= rememberedJobs) break;
+      answered.delete(oldest);
+    }
+  };
+
+  const handle = (bytes: Uint8Array, on?: { kind: CommandKind; jid: string }) => {
+    const take = async () => {
+      const command = open(bytes, on);
+      if (command !== undefined) await obey(command);
+    };
+    take().catch((thrown) => log.error("command lost", { ...on, error: describeError(thrown) }));
+  };
+  const listen = (kind: CommandKind, subject: string) =>
+    connection.subscribe(subject, (arrivedOn, bytes) => {
+      const jid = parseJobSubject(arrivedOn)?.jid;
+      if (jid !== undefined) handle(bytes, { kind, jid });
+    });
+  listen("dispatch", dispatchSubject("*", peelId));
+  listen("stop", stopSubject("*", peelId));
+  return { take: (command) => handle(command) };
 }

@@ -9,6 +9,7 @@ import { runCli } from "../../internal/cli/run.ts";
 import { startWorker } from "../../internal/peel/worker.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectionOver } from "../harness/connection.ts";
+import { localIn } from "../harness/local.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel, observedLog, refusals, submitPeel } from "../harness/peel-connection.ts";
 
@@ -95,20 +96,17 @@ describe("admin.creds are enough for", () => {
   test("svc run, and following the job to its end", async () => {
     const peel = await enrollPeel(master, "worker-1");
     await using connection = await connectPeel(bus, peel);
-    const stopping = new AbortController();
-    startWorker({
-      connection: connectionOver(connection.bus),
-      peelId: peel.peelId,
-      commandKeys: { current: peel.commandKeys },
-      clock: systemClock,
-      log: observedLog(),
-      signal: stopping.signal,
-    });
+    const over = connectionOver(connection.bus);
+    const log = observedLog();
+    const local = localIn(join(bus.dir, peel.peelId), peel.peelId, log);
+    local.outbox.attach(over);
+    const commandKeys = { current: peel.commandKeys };
+    startWorker({ connection: over, peelId: peel.peelId, commandKeys, local, clock: systemClock, log });
     await connection.nats.flush();
     const ran = await svc("run", "worker-1", "test.ping", "--output", "json");
     expect(ran).toMatchObject({ exit: 0 });
     expect(JSON.parse(ran.stdout)).toMatchObject({ status: "completed", outcomes: { "worker-1": "ok" } });
-    stopping.abort();
+    await local.stop();
   });
 
   test.each(["svc.job.job-1.cancel", "svc.target.resolve", "svc.reactor.test"])(

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { headers } from "nats";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
@@ -10,6 +11,7 @@ import { signCommand } from "../../internal/jobs/command.ts";
 import { startWorker } from "../../internal/peel/worker.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectionOver } from "../harness/connection.ts";
+import { localIn } from "../harness/local.ts";
 import { startMaster } from "../harness/master.ts";
 import {
   connectPeel,
@@ -406,15 +408,11 @@ describe("the size of what a peel stores is bounded:", () => {
 
 test("a forged command, or an acknowledgement bounced there, is refused by the worker and logged", async () => {
   const log = observedLog();
-  const stopping = new AbortController();
-  startWorker({
-    connection: connectionOver(b.bus),
-    peelId: "peel-b",
-    commandKeys: { current: peelB.commandKeys },
-    clock: systemClock,
-    log,
-    signal: stopping.signal,
-  });
+  const connection = connectionOver(b.bus);
+  const local = localIn(join(bus.dir, "peel-b"), "peel-b", log);
+  local.outbox.attach(connection);
+  const commandKeys = { current: peelB.commandKeys };
+  startWorker({ connection, peelId: "peel-b", commandKeys, local, clock: systemClock, log });
   await b.nats.flush();
   const refused = (jid: string) => log.logged("command refused", (fields) => fields.jid === jid);
 
@@ -439,5 +437,5 @@ test("a forged command, or an acknowledgement bounced there, is refused by the w
     lastStored(masters, "job-events", `svc.job.${jid}.ack.peel-b`),
   );
   expect(await Promise.all(acks)).toEqual([undefined, undefined]);
-  stopping.abort();
+  await local.stop();
 });

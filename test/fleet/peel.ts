@@ -6,6 +6,7 @@ import { encode } from "../../internal/base/msgpack.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { peelInboxPrefix, returnSubject } from "../../internal/bus/subjects.ts";
 import { createConnection } from "../../internal/peel/connection.ts";
+import { startLocal } from "../../internal/peel/local.ts";
 import { startSession } from "../../internal/peel/session.ts";
 import { fixedFacts } from "../harness/facts.ts";
 import { type Behavior, good, shapeConnection } from "./behavior.ts";
@@ -68,7 +69,6 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
   const [clock, jitter, log] = [systemClock, systemJitter, counter.log];
   const dataDir = join(options.dataDir, peelId);
   makeDirectory(dataDir, 0o700);
-  const stopping = new AbortController();
   let away = Promise.withResolvers<void>();
   away.resolve();
   let current: Bus | undefined;
@@ -94,16 +94,19 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
     if (data[0] === 0) current?.publish(answerSubject(peelId), floorAnswer);
     else void bare.request(returnSubject(floorJob, peelId), floorAnswer, requestTimeoutMs);
   });
+  const facts = fixedFacts({ id: peelId, os: "Simulated", kernel: "Linux" });
+  const context = (signal: AbortSignal) => ({ clock, facts, signal });
+  const local = startLocal({ peelId, dataDir, context, clock, jitter, log });
   const session = startSession({
     connection,
     peelId,
     commandKeys: { current: options.commandKeys },
-    facts: fixedFacts({ id: peelId, os: "Simulated", kernel: "Linux" }),
+    facts,
     onCluster: async () => {},
+    local,
     clock,
     jitter,
     log,
-    signal: stopping.signal,
   });
 
   return {
@@ -118,8 +121,11 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
       counter.gone(peelId);
       // The connection first: what it still had to say is lost with it.
       const closed = current?.nats.close();
-      stopping.abort(new Error("the simulated peel died"));
+      // What runs ends, and leaves no word of it on the disk.
+      local.outbox.stop();
+      local.dedup.stop();
       session.stop();
+      await local.executor.stop();
       away.resolve();
       await closed;
       await bare.stop();

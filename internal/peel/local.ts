@@ -1,0 +1,83 @@
+import { join } from "node:path";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { encode } from "../base/msgpack.ts";
+import { parseJobSubject, returnSubject } from "../bus/subjects.ts";
+import type { CallContext } from "../modules/function.ts";
+import { createCounts, type PeelCounts } from "./counts.ts";
+import { type Dedup, openDedup } from "./dedup.ts";
+import { createExecutor, type Executor } from "./executor.ts";
+import { createOutbox, type Outbox } from "./outbox.ts";
+import { failedReturn } from "./return.ts";
+
+/** What a peel has before it knows of any bus, and keeps whatever becomes of the bus. */
+export interface Local {
+  readonly executor: Executor;
+  readonly dedup: Dedup;
+  readonly outbox: Outbox;
+  readonly counts: PeelCounts;
+  /** Ends what runs; each job that did not end by itself has a return that says so. */
+  stop(): Promise<void>;
+}
+
+export interface LocalOptions {
+  /** Encoded peel id. */
+  peelId: string;
+  dataDir: string;
+  /** What a function finds around it. */
+  context(signal: AbortSignal): CallContext;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+}
+
+/** Starts the local phase: calls can run, and what they return waits for a bus. */
+export function startLocal(options: LocalOptions): Local {
+  const { peelId, dataDir, clock, log } = options;
+  const counts = createCounts();
+  const dedup = openDedup({ path: join(dataDir, "peel-dedup.msgpack"), clock, log });
+  const outbox = createOutbox({
+    dir: join(dataDir, "outbox"),
+    shorten({ subject }, reason) {
+      if (parseJobSubject(subject)?.kind !== "return") return undefined;
+      return encode(failedReturn(`the job ended, but its return was refused: ${reason}`, clock.now(), 0));
+    },
+    counts,
+    clock,
+    jitter: options.jitter,
+    log,
+  });
+  reportLost();
+  const executor = createExecutor({ context: options.context, clock, log });
+  return {
+    executor,
+    dedup,
+    outbox,
+    counts,
+    async stop() {
+      await executor.stop();
+      outbox.stop();
+      dedup.stop();
+    },
+  };
+
+  /** A job that was accepted, and of which nothing more is known, is never run again. */
+  function reportLost() {
+    for (const { jid, entry } of dedup.unfinished()) {
+      const subject = returnSubject(jid, peelId);
+      if (!outbox.has(subject)) {
+        counts.jobs.lost++;
+        log.warn("job lost: the peel restarted while it ran or waited", { jid });
+        const error = "the peel restarted while the job ran or waited";
+        const kept = outbox.put({
+          subject,
+          payload: encode(failedReturn(error, entry.at, 0, "lost")),
+          durable: true,
+        });
+        if (!kept.onDisk) continue;
+      }
+      dedup.close(jid, entry.deadline, "done");
+    }
+  }
+}

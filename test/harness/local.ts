@@ -1,0 +1,17 @@
+import { systemClock } from "../../internal/base/clock.ts";
+import type { Log } from "../../internal/base/log.ts";
+import { type Local, startLocal } from "../../internal/peel/local.ts";
+import { fixedFacts } from "./facts.ts";
+
+/** The local phase of a peel in a directory, with facts that are told. */
+export function localIn(dataDir: string, peelId: string, log: Log): Local {
+  const facts = fixedFacts({ id: peelId });
+  return startLocal({
+    peelId,
+    dataDir,
+    context: (signal) => ({ clock: systemClock, facts, signal }),
+    clock: systemClock,
+    jitter: () => 0,
+    log,
+  });
+}
