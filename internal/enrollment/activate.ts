@@ -6,7 +6,7 @@ import type { Directory } from "./directory.ts";
 import { findByPeel } from "./store.ts";
 
 export interface ActivateDeps extends ApplyDeps {
-  facts: Bucket;
+  facts: Pick<Bucket, "watch">;
   directory: Pick<Directory, "ready" | "stateOf">;
   log: Log;
 }
@@ -17,15 +17,17 @@ export interface ActivateDeps extends ApplyDeps {
  */
 export function watchFacts(deps: ActivateDeps): { stop(): void } {
   let replaying = true;
-  const replayed: Change[] = [];
-  const consider = (change: Change) => {
+  const replayed: Published[] = [];
+  const consider = (change: Published) => {
     activate(deps, change).catch((cause) =>
       deps.log.error("enrollment not activated", { peel_id: change.key, error: describeError(cause) }),
     );
   };
-  const watch = deps.facts.watch((change) => {
-    if (replaying) replayed.push(change);
-    else consider(change);
+  const watch = deps.facts.watch(({ key, storedAt, value }) => {
+    if (value === undefined) return;
+    // Not the facts themselves: there may be many thousands.
+    if (replaying) replayed.push({ key, storedAt });
+    else consider({ key, storedAt });
   });
   // Facts that were there before this master: only those of peels still issued matter.
   Promise.all([watch.ready, deps.directory.ready])
@@ -39,8 +41,10 @@ export function watchFacts(deps: ActivateDeps): { stop(): void } {
   return { stop: () => watch.stop() };
 }
 
-async function activate(deps: ActivateDeps, change: Change): Promise<void> {
-  if (change.value === undefined) return;
+/** That a peel published facts, and when. */
+type Published = Pick<Change, "key" | "storedAt">;
+
+async function activate(deps: ActivateDeps, change: Published): Promise<void> {
   const record = (await findByPeel(deps.enrollments, change.key))?.current?.record;
   if (record?.state !== "issued") return;
   // Facts from an earlier life of the same peel id do not prove that the new credentials work.

@@ -1,0 +1,41 @@
+import type { Bucket, Change, Watch } from "./bucket.ts";
+
+/** One watch of a bucket that several parts follow: the bus sends every value once. */
+export interface SharedWatch {
+  /**
+   * Follows the bucket, as `Bucket.watch` does; the last follower that stops ends the watch.
+   *
+   * @throws Error when the watch runs already: what came before would be missed
+   */
+  watch(onChange: (change: Change) => void): Watch;
+  /** Begins, when everybody follows. */
+  start(): void;
+}
+
+export function shareWatch(bucket: Pick<Bucket, "watch">): SharedWatch {
+  const followers = new Set<(change: Change) => void>();
+  const started = Promise.withResolvers<Watch>();
+  let source: Watch | undefined;
+  return {
+    watch(onChange) {
+      if (source !== undefined) throw new Error("a shared watch was followed after its start");
+      const follower = (change: Change) => onChange(change);
+      followers.add(follower);
+      return {
+        ready: started.promise.then((watch) => watch.ready),
+        caughtUp: async () => (await started.promise).caughtUp(),
+        stop() {
+          followers.delete(follower);
+          if (followers.size === 0) source?.stop();
+        },
+      };
+    },
+    start() {
+      if (source !== undefined) return;
+      source = bucket.watch((change) => {
+        for (const tell of followers) tell(change);
+      });
+      started.resolve(source);
+    },
+  };
+}
