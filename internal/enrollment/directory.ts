@@ -2,6 +2,7 @@ import { SvcError, toSvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket, Change } from "../bus/bucket.ts";
 import { decodeSummary, type EnrollmentState, type EnrollmentSummary, enrollmentStates } from "./record.ts";
+import { createSortedIds } from "./sorted-ids.ts";
 import { counts, decodeIndex, parseKey } from "./store.ts";
 import { memberStates } from "./transition.ts";
 
@@ -21,8 +22,11 @@ export interface Directory {
   stateOf(peelId: string): EnrollmentState | undefined;
   /** How many enrollments that count are in each state. */
   countByState(): Record<EnrollmentState, number>;
-  /** Peel ids of the fleet's members, in the encoded form: `issued` and `active`. */
-  members(): string[];
+  /**
+   * Peel ids of the fleet's members, `issued` and `active`, in the encoded form and in order. The list is
+   * for reading at once: it may change with the next call.
+   */
+  members(): readonly string[];
   /** Live records that no index points at: being written at this moment, or orphans. */
   unindexed(): Unindexed[];
   /** Calls `run` with each new state of this enrollment; returns the way to stop. */
@@ -50,6 +54,12 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
   const order: Known[] = [];
   /** Ids of live records whose index was not seen yet; nearly always empty. */
   const loose = new Set<string>();
+  const members = createSortedIds();
+  const judgeMember = (peelId: string) => {
+    const state = known.get(index.get(peelId) ?? "")?.state;
+    if (state !== undefined && memberStates.has(state)) members.add(peelId);
+    else members.delete(peelId);
+  };
   const judge = (id: string | undefined) => {
     const summary = id === undefined ? undefined : known.get(id);
     if (summary === undefined) return;
@@ -63,6 +73,7 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
     if (change.value === undefined) {
       known.delete(change.key);
       loose.delete(change.key);
+      if (before !== undefined) judgeMember(before.peel_id);
       return;
     }
     const record = decodeSummary(change.value);
@@ -71,6 +82,7 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
     known.set(now.id, now);
     order.splice(position(order, now), 0, now);
     judge(record.id);
+    judgeMember(now.peel_id);
     if (before?.state !== record.state) {
       for (const run of subscribers.get(record.id) ?? []) run(record.state);
     }
@@ -89,6 +101,7 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
       }
       judge(before);
       judge(index.get(key.peelId));
+      judgeMember(key.peelId);
     } catch (cause) {
       log.error("a stored enrollment cannot be read", { key: change.key, error: toSvcError(cause) });
     }
@@ -123,14 +136,7 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
       for (const summary of order) if (visible(summary)) found[summary.state]++;
       return found;
     },
-    members() {
-      const ids: string[] = [];
-      for (const [peelId, id] of index) {
-        const state = known.get(id)?.state;
-        if (state !== undefined && memberStates.has(state)) ids.push(peelId);
-      }
-      return ids.sort();
-    },
+    members: () => members.values(),
     unindexed() {
       return [...loose].flatMap((id) => {
         const summary = known.get(id);
