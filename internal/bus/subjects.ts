@@ -3,6 +3,7 @@
 
 export const adminQueue = "svc-masters-admin";
 export const mastersQueue = "svc.masters";
+export const targetQueue = "svc-target-resolvers";
 export const jobRequestSubject = "svc.job.request";
 export const targetResolveSubject = "svc.target.resolve";
 export const jobListSubject = "svc.job.list";

@@ -81,8 +81,7 @@ export const masterOptions = {
     group: "Files",
     type: requiredPath,
     default: inDataDir("settings"),
-    doc: "directory of settings files",
-    notYet: true,
+    doc: "directory of settings files, and of nodegroups.yaml: the node groups that targets name",
   }),
   health_addr: option({
     group: "Health and logs",

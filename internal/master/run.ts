@@ -1,5 +1,6 @@
 import { serveHello } from "../admin/hello.ts";
 import { serveAdmin } from "../admin/serve.ts";
+import { serveTargets } from "../admin/target.ts";
 import { type Clock, untilAborted } from "../base/clock.ts";
 import type { Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
@@ -9,7 +10,6 @@ import { clientCertificate } from "../bus/client-certificate.ts";
 import { connectBusForever, resolveBusCa } from "../bus/connect.ts";
 import { createSystemBus } from "../bus/system.ts";
 import type { MasterConfig } from "../config/load.ts";
-import { watchFacts } from "../enrollment/activate.ts";
 import { createDirectory } from "../enrollment/directory.ts";
 import { createDisconnections } from "../enrollment/disconnections.ts";
 import { createEnforcer } from "../enrollment/enforce.ts";
@@ -28,13 +28,13 @@ import { readAlive } from "../jobs/alive.ts";
 import { createBoard } from "../jobs/board.ts";
 import { commandFor, createSender } from "../jobs/send.ts";
 import { encodePeelsAccount } from "../natsauth/peels-account.ts";
-import { resolveTarget, type Target } from "../targeting/resolve.ts";
 import { spkiPin } from "../trust/pin.ts";
 import { createCertificateSource } from "./certificate.ts";
 import type { EnrollCertificate } from "./certificate-source.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { loadMasterKeys } from "./keys.ts";
 import { openStorage } from "./storage.ts";
+import { startTargeting } from "./targeting.ts";
 
 export interface MasterOptions {
   config: MasterConfig;
@@ -69,6 +69,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const checks: Record<string, Check> = {
     bus: () => ({ status: "down", message: "not connected yet" }),
     "enroll-server": () => ({ status: "down", message: "not started yet" }),
+    "target-service": () => ({ status: "down", message: "not started yet" }),
   };
   if (certificates.check !== undefined) checks.ca = certificates.check;
   const health = startHealthServer({
@@ -139,22 +140,33 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   stack.defer(() => reconciling.stop());
   const disconnections = createDisconnections(system, account, clock);
   stack.defer(() => disconnections.stop());
-  const facts = watchFacts({ enrollments, clock, facts: storage.facts, directory, log });
-  stack.defer(() => facts.stop());
+  const targeting = await startTargeting({
+    storage,
+    directory,
+    settingsDir: config.settings_dir,
+    clock,
+    log,
+  });
+  stack.defer(() => targeting.stop());
 
   const operations = { enrollments, clock, revocations, enforcer, disconnections, metrics, log };
-  const resolve = async (target: Target) => {
-    await directory.caughtUp();
-    return resolveTarget(target, directory.members());
-  };
-  const alive = (_: string) => true;
+  const { resolver, alive } = targeting;
   const send = createSender(bus, keys.command);
   const settle = { bus, jobs: storage.jobs, alive, clock };
   const board = createBoard({ ...settle, send, jitter, log });
   stack.defer(() => board.stop());
   await board.ready;
   const jobs = {
-    dispatch: { jobs: storage.jobs, resolve, alive, send, own: board.own, clock, random, log },
+    dispatch: {
+      jobs: storage.jobs,
+      resolve: resolver.resolve,
+      alive,
+      send,
+      own: board.own,
+      clock,
+      random,
+      log,
+    },
     cancel: { ...settle, send, log },
     show: { bus, jobs: storage.jobs, alive: readAlive(storage.peelHeartbeats), clock },
     board,
@@ -225,6 +237,8 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   useCertificate(certificates.current());
   checks["enroll-server"] = () => ({ status: "up" });
   serveAdmin({ bus, operations, ...jobs, log });
+  serveTargets({ bus, resolver, log });
+  checks["target-service"] = targeting.check;
   const heartbeat = startMasterHeartbeat({ bus, bucket: storage.masterHeartbeats, hostname, clock });
   stack.defer(() => heartbeat.stop());
 

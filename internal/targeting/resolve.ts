@@ -1,37 +1,78 @@
+import type { Clock } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import { encodePeelId, isPeelId } from "../identity/peel-id.ts";
-import { matchGlob } from "./glob.ts";
+import { compileTarget } from "./evaluate.ts";
+import { type ExpandedExpression, matchersOf } from "./expression.ts";
+import type { Fleet } from "./fleet.ts";
 
 /** Who a job is for: an expression over the fleet, or explicit peel ids. */
 export type Target = { expression: string } | { peels: readonly string[] };
 
-const maxExpressionLength = 1024;
+const budgetMs = 2_000;
+const peelsBetweenLooks = 256;
 
 /**
- * Finds the members of the fleet a target means. Dotted peel ids are accepted.
+ * The members of the fleet among these peel ids. Dotted ids are accepted; who is no member is left out.
  *
- * @param members encoded peel ids of the fleet's members
+ * @param members encoded peel ids in order
  * @returns encoded peel ids in order, each once
- * @throws SvcError `bad_request` for a malformed target
+ * @throws SvcError `bad_request` for something that is no peel id
  */
-export function resolveTarget(target: Target, members: readonly string[]): string[] {
-  if ("peels" in target) {
-    const wanted = new Set(target.peels.map(encodePeelId));
-    for (const id of wanted) {
-      if (!isPeelId(id)) throw new SvcError("bad_request", "targets must be a list of peel ids");
+export function resolveList(peels: readonly string[], members: readonly string[]): string[] {
+  const wanted = new Set(peels.map(encodePeelId));
+  for (const id of wanted) {
+    if (!isPeelId(id)) throw new SvcError("bad_request", "targets must be a list of peel ids");
+  }
+  return members.filter((member) => wanted.has(member));
+}
+
+/**
+ * The members of the fleet that an expression means.
+ *
+ * @returns encoded peel ids in order
+ * @throws SvcError `bad_request` for a matcher that this fleet cannot answer, or when it takes over 2 s
+ */
+export function resolveExpression(expression: ExpandedExpression, fleet: Fleet, clock: Clock): string[] {
+  for (const matcher of matchersOf(expression)) {
+    if (matcher.kind !== "setting" || fleet.settings !== undefined) continue;
+    throw new SvcError("bad_request", "target: I@ cannot be used: the masters hold no settings of peels yet");
+  }
+  const members = fleet.members();
+  const range = rangeOf(expression, members);
+  if (range !== undefined) return members.slice(...range);
+  const test = compileTarget(expression, fleet);
+  const started = clock.monotonic();
+  const found: string[] = [];
+  for (let at = 0; at < members.length; at++) {
+    const member = members[at] ?? "";
+    if (test(member)) found.push(member);
+    if (at % peelsBetweenLooks === 0 && clock.monotonic() - started > budgetMs) {
+      throw new SvcError("bad_request", `target: takes more than ${budgetMs / 1000} s; write it simpler`);
     }
-    return members.filter((member) => wanted.has(member));
   }
-  const { expression } = target;
-  if (expression.trim() === "" || expression.length > maxExpressionLength) {
-    throw new SvcError("bad_request", `target must have 1 to ${maxExpressionLength} characters`);
+  return found;
+}
+
+/** Where in the sorted list a glob of the forms `web-1` and `web-*` matches, from and to. */
+function rangeOf(
+  expression: ExpandedExpression,
+  members: readonly string[],
+): [from: number, to: number] | undefined {
+  const prefix = expression.kind === "id" ? /^([^*?[]*)\*?$/.exec(expression.glob)?.[1] : undefined;
+  if (expression.kind !== "id" || prefix === undefined) return undefined;
+  const from = firstAt(members, (member) => member >= prefix);
+  if (prefix === expression.glob) return [from, members[from] === prefix ? from + 1 : from];
+  return [from, firstAt(members, (member) => member >= prefix && !member.startsWith(prefix))];
+}
+
+/** The first position where the condition holds; once it does it holds for all that follow. */
+function firstAt(members: readonly string[], holds: (member: string) => boolean): number {
+  let low = 0;
+  let high = members.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(members[middle] ?? "")) high = middle;
+    else low = middle + 1;
   }
-  if (/[@\s()]/.test(expression)) {
-    throw new SvcError(
-      "bad_request",
-      "target: compound expressions are not understood yet; write a glob on the peel id, such as web-*",
-    );
-  }
-  const pattern = encodePeelId(expression);
-  return members.filter((member) => matchGlob(pattern, member));
+  return low;
 }

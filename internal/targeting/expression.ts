@@ -1,0 +1,40 @@
+/** A parsed target expression. */
+export type Expression<M extends Matcher = Matcher> =
+  | M
+  | { readonly kind: "and" | "or"; readonly terms: readonly Expression<M>[] }
+  | { readonly kind: "not"; readonly term: Expression<M> };
+
+/** An expression with its node groups put in place. */
+export type ExpandedExpression = Expression<PeelMatcher>;
+
+/** A matcher that can be asked of a peel by itself. */
+export type PeelMatcher = Exclude<Matcher, { kind: "group" }>;
+
+/** A leaf: one question. `at` is the column it was written at, counted from 1. */
+export type Matcher = { readonly at: number } & (
+  | {
+      readonly kind: "id";
+      /** A glob on the encoded peel id. */
+      readonly glob: string;
+    }
+  | { readonly kind: "id-regex"; readonly regex: string }
+  | {
+      readonly kind: "ids";
+      /** Encoded peel ids. */
+      readonly ids: readonly string[];
+    }
+  | {
+      readonly kind: "fact" | "setting";
+      readonly matches: "glob" | "regex";
+      /** Path and pattern, split at colons; where the path ends depends on what the peel has. */
+      readonly parts: readonly string[];
+    }
+  | { readonly kind: "group"; readonly name: string }
+);
+
+/** The matchers of an expression, from left to right. */
+export function* matchersOf<M extends Matcher>(expression: Expression<M>): Generator<M> {
+  if ("terms" in expression) for (const term of expression.terms) yield* matchersOf(term);
+  else if ("term" in expression) yield* matchersOf(expression.term);
+  else yield expression;
+}

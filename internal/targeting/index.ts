@@ -1,0 +1,108 @@
+import type { Clock } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import { decode } from "../base/msgpack.ts";
+import type { Bucket, Change } from "../bus/bucket.ts";
+import { createFactPacker, type FactMap } from "./fact-map.ts";
+import { aliveMs, type Fleet } from "./fleet.ts";
+
+/** What a master knows of all peels without asking, kept current by one watch per bucket. */
+export interface FleetIndex extends Fleet {
+  /** Resolves when everything that was stored at the start is known. */
+  readonly ready: Promise<void>;
+  /** Whether it has been ready; before that it knows too little. */
+  readonly running: boolean;
+  /** Resolves when the facts that are stored now are known. */
+  caughtUp(): Promise<void>;
+  stop(): void;
+}
+
+interface Known {
+  facts: FactMap | undefined;
+  factsRevision: number;
+  /** Monotonic time of the last heartbeat. */
+  beatAt: number;
+  beatRevision: number;
+  /** Whether its facts were too many, or none: told once. */
+  reported: boolean;
+}
+
+/** Starts following facts and heartbeats. */
+export function createFleetIndex(options: {
+  /** Encoded peel ids of the fleet's members, in order. */
+  members(): readonly string[];
+  facts: Pick<Bucket, "watch">;
+  heartbeats: Pick<Bucket, "watch">;
+  clock: Clock;
+  log: Log;
+}): FleetIndex {
+  const { clock, log } = options;
+  const known = new Map<string, Known>();
+  const packer = createFactPacker();
+  const knownOf = (key: string): Known => {
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const fresh = {
+      facts: undefined,
+      factsRevision: 0,
+      beatAt: Number.NEGATIVE_INFINITY,
+      beatRevision: 0,
+      reported: false,
+    };
+    // A key cut out of a subject would keep the subject.
+    known.set(Buffer.from(key).toString(), fresh);
+    return fresh;
+  };
+  const report = (peel: Known, key: string, event: string, reason?: string) => {
+    if (!peel.reported) log.warn(event, { peel_id: key, ...(reason === undefined ? {} : { reason }) });
+    peel.reported = true;
+  };
+  const onFacts = ({ key, value, revision }: Change) => {
+    const peel = knownOf(key);
+    if (peel.factsRevision === revision) return;
+    peel.factsRevision = revision;
+    peel.facts = undefined;
+    if (value === undefined) return;
+    try {
+      const { facts, cut } = packer.pack(decode(value));
+      peel.facts = facts;
+      if (cut) report(peel, key, "a peel has more facts than targets can use; the rest is ignored");
+    } catch (cause) {
+      report(peel, key, "the facts of a peel cannot be read", describeError(cause));
+    }
+  };
+  const onHeartbeat = ({ key, value, revision, storedAt }: Change) => {
+    const peel = knownOf(key);
+    if (peel.beatRevision === revision) return;
+    peel.beatRevision = revision;
+    // One that was there before this watch is older than its arrival. Beyond what the bucket keeps,
+    // the clocks of the two machines differ, and the arrival is the better guess.
+    const age = clock.now() - storedAt;
+    const since = age >= 0 && age <= aliveMs ? age : 0;
+    peel.beatAt = value === undefined ? Number.NEGATIVE_INFINITY : clock.monotonic() - since;
+  };
+  const facts = options.facts.watch(onFacts);
+  const heartbeats = options.heartbeats.watch(onHeartbeat);
+  let running = false;
+  const ready = Promise.all([facts.ready, heartbeats.ready]).then(() => {
+    running = true;
+  });
+
+  return {
+    ready,
+    get running() {
+      return running;
+    },
+    caughtUp: () => facts.caughtUp(),
+    members: options.members,
+    facts: (peel) => known.get(peel)?.facts,
+    alive(peel) {
+      const beatAt = known.get(peel)?.beatAt;
+      return beatAt !== undefined && clock.monotonic() - beatAt < aliveMs;
+    },
+    stop() {
+      facts.stop();
+      heartbeats.stop();
+    },
+  };
+}

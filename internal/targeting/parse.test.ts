@@ -1,0 +1,210 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Expression } from "./expression.ts";
+import { parseTarget } from "./parse.ts";
+
+/** An expression in one line, every group of terms in brackets, to read what binds to what. */
+function show(expression: Expression): string {
+  switch (expression.kind) {
+    case "and":
+    case "or":
+      return `[${expression.terms.map(show).join(` ${expression.kind} `)}]`;
+    case "not":
+      return `[not ${show(expression.term)}]`;
+    case "id":
+      return expression.glob;
+    case "id-regex":
+      return `E<${expression.regex}>`;
+    case "ids":
+      return `L<${expression.ids.join(" ")}>`;
+    case "group":
+      return `N<${expression.name}>`;
+    default:
+      return `${expression.kind}-${expression.matches}<${expression.parts.join("|")}>`;
+  }
+}
+
+describe("understands", () => {
+  test.each([
+    ["web-*", "web-*"],
+    ["  web-1.example  ", "web-1_example"],
+    ["E@web-(1|2)$", "E<web-(1|2)$>"],
+    ["(E@web-(1|2)$)", "E<web-(1|2)$>"],
+    ["E@web-[(]x\\) or b", "[E<web-[(]x\\)> or b]"],
+    ["E@'a b'", "E<a b>"],
+    ["'L@a1, b.example'", "L<a1 b_example>"],
+    ["G@os:Debian", "fact-glob<os|Debian>"],
+    ["G@network:domain:*.example", "fact-glob<network|domain|*.example>"],
+    ["G@os:'Debian GNU/Linux'", "fact-glob<os|Debian GNU/Linux>"],
+    ["'G@os:Red Hat (8)'", "fact-glob<os|Red Hat (8)>"],
+    ["P@os:(Debian|Ubuntu)", "fact-regex<os|(Debian|Ubuntu)>"],
+    ["P@os:(?:Debian)", "fact-regex<os|(?|Debian)>"],
+    ["I@role:db", "setting-glob<role|db>"],
+    ["N@web.eu-1", "N<web.eu-1>"],
+    ["a1 and b1 or c1 and not d1", "[[a1 and b1] or [c1 and [not d1]]]"],
+    ["not a1 and b1", "[[not a1] and b1]"],
+    ["not (a1 and b1)", "[not [a1 and b1]]"],
+    ["a1 and (b1 or c1) and d1", "[a1 and [b1 or c1] and d1]"],
+    ["a1 or b1 or c1", "[a1 or b1 or c1]"],
+    ["not not a1", "[not [not a1]]"],
+    ["G@os:Debian and (web-* or db-*)", "[fact-glob<os|Debian> and [web-* or db-*]]"],
+    ["'and' or \"not\"", "[and or not]"],
+    ["android or nothing", "[android or nothing]"],
+    ["we'b-'*", "web-*"],
+  ])("%s", (text, shown) => {
+    expect(show(parseTarget(text))).toBe(shown);
+  });
+});
+
+describe("refuses, and says where and why:", () => {
+  test.each([
+    ["G@os:Linux and", 'column 15: expected a matcher after "and", found the end'],
+    ["and a1", 'column 1: expected a matcher, found "and"'],
+    ["a1 or or b1", 'column 7: expected a matcher after "or", found "or"'],
+    ["a1 not b1", 'column 4: expected "and", "or" or the end, found "not"'],
+    [
+      "a1 AND b1",
+      'column 4: expected "and", "or" or the end, found "AND" (operators are in lower case: and)',
+    ],
+    ["web-* db-*", 'column 7: expected "and", "or" or the end, found "db-*"'],
+    ["(a1 b1)", 'column 5: expected "and", "or" or ")", found "b1"'],
+    ["(a1 or b1", 'column 10: expected "and", "or" or ")", found the end'],
+    ["a1)", 'column 3: expected "and", "or" or the end, found ")"'],
+    ["()", 'column 2: expected a matcher after "(", found ")"'],
+    ["not", 'column 4: expected a matcher after "not", found the end'],
+    ["web(1)", 'column 4: expected "and", "or" or the end, found "("'],
+    ["a1 and 'b1", "column 8: the quote ' is not closed"],
+    ["a1 and X@b1", "column 8: X@ is no matcher: known are E@, L@, G@, P@, I@, N@"],
+    ["g@os:x", "column 1: g@ is no matcher: known are E@, L@, G@, P@, I@, N@"],
+    ["a%b", 'column 1: expected a glob on peel ids such as web-*, or E@, L@, G@, P@, I@, N@, found "a%b"'],
+    ["a1 and G@os", 'column 10: expected fact:glob, found "os"'],
+    ["G@:x", 'column 3: expected fact:glob, found ":x"'],
+    ["P@os:", 'column 3: expected fact:regex, found "os:"'],
+    ["I@role", 'column 3: expected setting:glob, found "role"'],
+    ["L@a1,,b1", 'column 3: expected peel ids separated by commas, found ""'],
+    ["L@a1, b1", 'column 3: expected peel ids separated by commas, found ""'],
+    ["L@a1,b*", 'column 3: expected peel ids separated by commas, found "b*"'],
+    ["N@", "column 3: expected the name of a node group"],
+    ["E@", "column 3: expected a regular expression"],
+    ["a1 or E@(b", "column 9: not a regular expression that can be used: missing closing ): `(b`"],
+    ["'E@a)|(b'", "column 3: not a regular expression that can be used: unexpected ): `a)|(b`"],
+    [
+      "E@(?=a)",
+      "column 3: not a regular expression that can be used: invalid or unsupported Perl syntax: `(?=`",
+    ],
+    ["P@os:[", "column 3: not a regular expression that can be used: missing closing ]: `[`"],
+  ])("%s", (text, reason) => {
+    expect(() => parseTarget(text)).toThrow(
+      expect.objectContaining({ kind: "bad_request", message: `target: ${reason}` }),
+    );
+  });
+
+  test("what is empty, too long, too much or too deep", () => {
+    for (const text of ["", "  ", "a".repeat(4097)]) {
+      expect(() => parseTarget(text, "group web")).toThrow("group web must have 1 to 4096 characters");
+    }
+    for (const [text, reason] of [
+      [`E@${"a".repeat(513)}`, "column 3: a pattern has at most 512 characters"],
+      ["a".repeat(513), "column 1: a pattern has at most 512 characters"],
+      [`G@a:${"a".repeat(513)}`, "column 3: a pattern has at most 512 characters"],
+      [Array(257).fill("a1").join(" or "), "column 1537: more than 256 matchers; use a node group or a list"],
+      [`${"(".repeat(66)}a1${")".repeat(66)}`, "column 66: nested more than 64 deep"],
+      [`${"not ".repeat(66)}a1`, "column 261: nested more than 64 deep"],
+    ] as const) {
+      expect(() => parseTarget(text)).toThrow(`target: ${reason}`);
+    }
+  });
+});
+
+/** Writes an expression so that it parses to the same again. */
+function print(expression: Expression): string {
+  switch (expression.kind) {
+    case "and":
+    case "or":
+      return expression.terms.map((term) => `(${print(term)})`).join(` ${expression.kind} `);
+    case "not":
+      return `not (${print(expression.term)})`;
+    case "id":
+      return quote(expression.glob);
+    case "id-regex":
+      return quote(`E@${expression.regex}`);
+    case "ids":
+      return quote(`L@${expression.ids.join(",")}`);
+    case "group":
+      return quote(`N@${expression.name}`);
+    default: {
+      const letter = expression.kind === "setting" ? "I" : expression.matches === "regex" ? "P" : "G";
+      return quote(`${letter}@${expression.parts.join(":")}`);
+    }
+  }
+}
+
+const quote = (text: string) => `'${text.replaceAll("'", `'"'"'`)}'`;
+
+/** The same without columns. */
+function bare(expression: Expression): unknown {
+  if ("terms" in expression) return { ...expression, terms: expression.terms.map(bare) };
+  if ("term" in expression) return { ...expression, term: bare(expression.term) };
+  const { at: _, ...rest } = expression;
+  return rest;
+}
+
+const id = fc.stringMatching(/^[a-z][a-z0-9_-]{0,8}[a-z0-9]$/);
+const part = fc.stringMatching(/^[^:]{1,12}$/).filter((text) => text.trim() !== "");
+const plainPart = fc.stringMatching(/^[A-Za-z ()'"]{1,8}$/).map((text) => text.replace(/[()]/g, "[()]"));
+const matcher: fc.Arbitrary<Expression> = fc.oneof(
+  fc.record({
+    kind: fc.constant("id" as const),
+    glob: fc.stringMatching(/^[a-z*?_-]{1,10}$/),
+    at: fc.constant(1),
+  }),
+  fc.record({ kind: fc.constant("id-regex" as const), regex: plainPart, at: fc.constant(1) }),
+  fc.record({
+    kind: fc.constant("ids" as const),
+    ids: fc.array(id, { minLength: 1, maxLength: 4 }),
+    at: fc.constant(1),
+  }),
+  fc.record({
+    kind: fc.constantFrom("fact" as const, "setting" as const),
+    matches: fc.constant("glob" as const),
+    parts: fc.array(part, { minLength: 2, maxLength: 4 }),
+    at: fc.constant(1),
+  }),
+  fc.record({ kind: fc.constant("group" as const), name: id, at: fc.constant(1) }),
+);
+const expression = fc.letrec<{ tree: Expression }>((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    matcher,
+    fc.record({ kind: fc.constant("not" as const), term: tie("tree") }),
+    fc.record({
+      kind: fc.constantFrom("and" as const, "or" as const),
+      terms: fc.array(tie("tree"), { minLength: 2, maxLength: 3 }),
+    }),
+  ),
+})).tree;
+
+test("what is printed parses to the same", () => {
+  fc.assert(
+    fc.property(expression, (tree) => {
+      expect(bare(parseTarget(print(tree)))).toEqual(bare(tree));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("any text parses or is refused with a column, quickly", () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.string({ maxLength: 60 }), fc.stringMatching(/^[aE@G:()'"\\[\] ]{0,40}$/)),
+      (text) => {
+        try {
+          parseTarget(text);
+        } catch (thrown) {
+          expect(String(thrown)).toMatch(/^SvcError: target(: column \d+: | must have )/);
+        }
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
