@@ -1,4 +1,6 @@
 import { decodeCancelReply } from "../../admin/job-message.ts";
+import { SvcError } from "../../base/errors.ts";
+import { isId } from "../../base/id.ts";
 import { cancelSubject } from "../../bus/subjects.ts";
 import { command } from "../command.ts";
 import { withBus } from "../operator.ts";
@@ -18,6 +20,8 @@ export const cancelCommand = command({
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
+      // It becomes a part of the subject.
+      if (!isId("job", args.jid)) throw new SvcError("not_found", "no job with this id");
       const view = decodeCancelReply(await askMasters(bus, cancelSubject(args.jid), {}));
       if (args.wait !== true) {
         await cli.print(view, () => `cancelled ${view.jid}`);

@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { startBus, type TestBus } from "../harness/bus.ts";
+import { cli, type RunningCli, startCli } from "../harness/cli.ts";
+import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
+import { startMaster, type TestMaster } from "../harness/master.ts";
+import { enrollPeel } from "../harness/peel-connection.ts";
+
+// svc run and svc job on a real bus with a master, and peels that are moved by hand.
+
+setDefaultTimeout(10_000);
+
+let bus: TestBus;
+let master: TestMaster;
+let isMasterGone = false;
+let a: ManualPeel;
+let b: ManualPeel;
+
+beforeAll(async () => {
+  bus = await startBus();
+  master = await startMaster(bus);
+  a = await connectManualPeel(bus, await enrollPeel(master, "web-1_example"));
+  b = await connectManualPeel(bus, await enrollPeel(master, "web-2_example"));
+});
+afterAll(async () => {
+  await a?.[Symbol.asyncDispose]();
+  await b?.[Symbol.asyncDispose]();
+  if (!isMasterGone) await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+const svc = (...argv: string[]) => cli(bus, ...argv);
+
+/** Waits for the next job of both peels, and answers it. */
+async function answerBoth(answers: Parameters<ManualPeel["answer"]>[1][] = []): Promise<string> {
+  const { jid } = await a.next("dispatch");
+  await b.next("dispatch");
+  await a.answer(jid, answers[0]);
+  await b.answer(jid, answers[1]);
+  return jid;
+}
+
+const jidOf = async (running: RunningCli) => (await running.wrote(/(job-\w+) on/))[1] ?? "";
+
+describe("svc run", () => {
+  test("prints what each peel answered, the job and the summary beside it", async () => {
+    const running = startCli(bus, ["run", "web-*", "test.ping"]);
+    const jid = await answerBoth([{ return: { stdout: "x\ny\n", stderr: "" } }]);
+    expect(await running.exit).toBe(0);
+    expect(running.stdout.split("\n")).toEqual([
+      "PEEL ID        OUTCOME  RETURN",
+      "web-1.example  ok",
+      "    x",
+      "    y",
+      "web-2.example  ok       true",
+      "",
+    ]);
+    expect(running.stderr).toMatch(new RegExp(`^${jid} on 2 peels[^\n]*\n2 peels: 2 ok\n$`));
+  });
+
+  test("exits with 1 when a peel failed, and as data prints the job as REST does", async () => {
+    const running = startCli(bus, ["run", "web-*", "test.ping", "--output", "json"]);
+    const jid = await answerBoth([{ success: false, retcode: 2, error: "exit status 2" }]);
+    expect(await running.exit).toBe(1);
+    expect(JSON.parse(running.stdout)).toMatchObject({
+      jid,
+      status: "failed",
+      counts: { ok: 1, failed: 1 },
+      outcomes: { "web-1_example": "failed", "web-2_example": "ok" },
+      returns: { "web-1_example": { error: "exit status 2", retcode: 2 } },
+    });
+    expect(running.stderr).toEndWith("2 peels: 1 ok, 1 failed\n");
+  });
+
+  test("shows a bar on a terminal, and takes it away in the end", async () => {
+    const running = startCli(bus, ["run", "web-*", "test.ping"], { tty: true });
+    await running.wrote(/\r\[\.+\] {2}0\/2 {2}2 waiting {2}\d+s/);
+    await answerBoth();
+    expect(await running.exit).toBe(0);
+    expect(running.stderr).toEndWith("\r\u001b[K2 peels: 2 ok\n");
+  });
+
+  test("--async prints the job id alone, and how to watch it", async () => {
+    const { exit, stdout, stderr } = await svc("run", "web-1.example", "test.ping", "--async");
+    const { jid } = await a.next("dispatch");
+    expect([exit, stdout]).toEqual([0, `${jid}\n`]);
+    expect(stderr).toEndWith(`; watch with svc job watch ${jid}\n`);
+    await a.answer(jid);
+  });
+
+  test("--preview runs nothing", async () => {
+    await a.beat();
+    const sent = a.count("dispatch");
+    const shown = await svc("run", "web-*", "test.ping", "--preview", "--batch", "1", "--output", "json");
+    expect([shown.exit, shown.stderr]).toEqual([0, "2 peels, 1 connected; nothing was run\n"]);
+    expect(JSON.parse(shown.stdout)).toEqual([
+      { peel_id: "web-1_example", alive: true, batch: "1/2" },
+      { peel_id: "web-2_example", alive: false, batch: "2/2" },
+    ]);
+    expect((await svc("run", "web-*", "test.ping", "--preview")).stdout).toMatch(
+      /^PEEL ID +CONNECTED\nweb-1\.example +yes\nweb-2\.example +no\n$/,
+    );
+    expect(a.count("dispatch")).toBe(sent);
+  });
+
+  test("--batch runs one job after the other", async () => {
+    const running = startCli(bus, ["run", "web-*", "test.ping", "--batch", "50%", "--output", "json"]);
+    const first = await a.next("dispatch");
+    expect(b.count("dispatch")).toBe(a.count("dispatch") - 2);
+    await a.answer(first.jid);
+    const second = await b.next("dispatch");
+    await b.answer(second.jid, { success: false, retcode: 1, error: "no" });
+    expect(await running.exit).toBe(1);
+    expect(JSON.parse(running.stdout)).toMatchObject([
+      { jid: first.jid, targets: ["web-1_example"], metadata: { batch: "1/2" }, status: "completed" },
+      { jid: second.jid, targets: ["web-2_example"], metadata: { batch: "2/2" }, status: "failed" },
+    ]);
+    expect(running.stderr).toMatch(
+      /^batch 1\/2: job-\w+ on 1 peel[^\n]*\nbatch 2\/2: job-\w+ on 1 peel[^\n]*\n2 peels: 1 ok, 1 failed\n$/,
+    );
+  });
+
+  test("Ctrl-C leaves the job alone and tells how to get back to it", async () => {
+    const running = startCli(bus, ["run", "web-1.example", "test.ping"], { tty: true });
+    const { jid } = await a.next("dispatch");
+    await running.wrote(/1 waiting/);
+    running.interrupt();
+    expect(() => running.interrupt()).toThrow("nobody listens");
+    expect(await running.exit).toBe(130);
+    expect(running.stdout).toBe("");
+    expect(running.stderr).toEndWith(
+      `${jid} goes on without you: watch it with svc job watch ${jid}\nend it with svc job cancel ${jid}\n`,
+    );
+    const watching = startCli(bus, ["job", "watch", jid]);
+    await a.answer(jid);
+    expect(await watching.exit).toBe(0);
+    expect(watching.stdout).toContain("true");
+  });
+
+  test("ends by itself at the deadline, whatever the peels do", async () => {
+    const running = startCli(bus, ["run", "web-*", "test.ping", "--timeout", "300ms"]);
+    const { jid } = await a.next("dispatch");
+    await b.next("dispatch");
+    await a.acknowledge(jid);
+    expect(await running.exit).toBe(1);
+    expect(running.stdout).toMatch(/web-1\.example +timeout +no answer by the deadline/);
+    expect(running.stderr).toContain("2 peels: ");
+  });
+});
+
+describe("svc job", () => {
+  test("list, show and cancel", async () => {
+    const running = startCli(bus, ["run", "web-*", "test.ping"]);
+    const jid = await jidOf(running);
+    await a.next("dispatch");
+    await b.next("dispatch");
+    await a.answer(jid, { return: "first" });
+
+    const cancelling = startCli(bus, ["job", "cancel", jid, "--wait"]);
+    expect((await b.next("stop")).jid).toBe(jid);
+    await b.answer(jid, { success: false, retcode: 1, error: "stopped", outcome: "cancelled" });
+    expect(await cancelling.exit).toBe(0);
+    expect(cancelling.stdout).toMatch(/web-2\.example +cancelled +stopped/);
+    expect(cancelling.stderr).toEndWith("2 peels: 1 ok, 1 cancelled\n");
+    expect(await running.exit).toBe(1);
+
+    const shown = await svc("job", "show", jid);
+    expect(shown.exit).toBe(0);
+    expect(shown.stdout).toMatch(/^Target +web-\*\nStatus +cancelled\nPeels +2 peels: 1 ok, 1 cancelled$/m);
+    const one = await svc("job", "show", jid, "--peel", "web-1.example", "--output", "json");
+    expect(JSON.parse(one.stdout)).toMatchObject({
+      jid,
+      peel_id: "web-1_example",
+      outcome: "ok",
+      return: "first",
+    });
+    expect((await svc("job", "show", jid, "--peel", "web-9")).exit).toBe(1);
+
+    const listed = await svc("job", "list", "--limit", "1");
+    expect(listed.stdout).toMatch(/^JID +FUNCTION +TARGET +PEELS +STATUS +OK +NOT OK +BY +CREATED\n/);
+    expect(listed.stdout).toMatch(new RegExp(`\n${jid} +test\\.ping +web-\\* +2 +\\w+ +`));
+    expect(listed.stderr).toContain("there are more");
+    const none = await svc("job", "list", "--status", "running");
+    expect([none.exit, none.stderr]).toEqual([0, "no jobs\n"]);
+    expect(await svc("job", "cancel", jid)).toEqual({
+      exit: 0,
+      stdout: `cancelled ${jid}\n`,
+      stderr: "2 peels: 1 ok, 1 cancelled\n",
+    });
+  });
+
+  test("what has ended cannot be cancelled, and is watched at once", async () => {
+    const running = startCli(bus, ["run", "web-*", "test.ping"]);
+    const jid = await answerBoth();
+    expect(await running.exit).toBe(0);
+    expect((await svc("job", "cancel", jid)).stderr).toBe(
+      "svc: the job has ended (completed): nothing is left to cancel\n",
+    );
+    const watched = await svc("job", "watch", jid);
+    expect([watched.exit, watched.stderr]).toEqual([0, "2 peels: 2 ok\n"]);
+  });
+
+  test.each([["show"], ["watch"], ["cancel"]])("%s of a job that does not exist", async (verb) => {
+    const jid = "job-3MPFSICSuHM6n9ASVzK0s68GQu3";
+    expect(await svc("job", verb, jid)).toEqual({
+      exit: 1,
+      stdout: "",
+      stderr: "svc: no job with this id\n",
+    });
+    expect((await svc("job", verb, "a job.*")).stderr).toBe("svc: no job with this id\n");
+  });
+});
+
+describe("mistakes", () => {
+  test.each([
+    [["run", "web-*", "tset.ping"], 2, 'unknown function "tset.ping" (did you mean test.ping?)'],
+    [["run", "web-*", "test.ping", "surplus"], 2, "surplus"],
+    [["run", "web-*", "test.ping", "--batch", "0"], 2, '--batch: "0" is no batch'],
+    [["run", "web-*", "test.ping", "--batch-wait", "1s"], 2, "--batch-wait needs --batch"],
+    [
+      ["run", "web-*", "test.ping", "--batch", "1", "--batch-wait", "1"],
+      2,
+      '--batch-wait: "1" is not a duration',
+    ],
+    [["run", "web-*", "test.ping", "--batch", "1", "--async"], 2, "give --async or --batch, not both"],
+    [["run", "web-*", "test.ping", "--preview", "--async"], 2, "give --async or --preview, not both"],
+    [["run", "web-*", "test.ping", "--timeout", "soon"], 2, '--timeout: "soon" is not a duration'],
+    [
+      ["run", "web-*", "test.ping", "--timout", "1s"],
+      2,
+      'unknown option "--timout" (did you mean --timeout?)',
+    ],
+    [
+      ["run", "web-*", "test.ping", "-l"],
+      2,
+      'unknown option "-l"; what is no option of svc goes behind "--"',
+    ],
+    [["run", "nobody-*", "test.ping"], 1, "no peel matches"],
+    [["run", "nobody-*", "test.ping", "--preview"], 1, "no peel matches"],
+    [["run", "nobody-*", "test.ping", "--batch", "2"], 1, "no peel matches"],
+    [["run", "web-*", "test.ping", "--timeout", "999h"], 1, "timeout must be 1ms to 24h"],
+    [["job", "list", "--limit", "0"], 2, '--limit: "0" is not a number from 1 to 1000'],
+    [["job", "list", "--status", "done"], 2, "--status is running, completed, failed, cancelled"],
+  ])("%p exits with %i", async (argv, exit, message) => {
+    const ended = await svc(...argv);
+    expect(ended).toEqual({ exit, stdout: "", stderr: expect.stringContaining(message) });
+    expect(ended.stderr).toMatch(/^svc: [^\n]+\n$/);
+  });
+});
+
+test("without a master jobs are shown all the same, and none is started", async () => {
+  const running = startCli(bus, ["run", "web-1.example", "test.ping"]);
+  const { jid } = await a.next("dispatch");
+  await running.wrote(/ on 1 peel/);
+  await master[Symbol.asyncDispose]();
+  isMasterGone = true;
+  await a.answer(jid);
+  expect(await running.exit).toBe(0);
+  expect((await svc("job", "show", jid)).stdout).toContain("1 peel: 1 ok");
+  const none = { exit: 1, stdout: "", stderr: "svc: no master is answering: start svc-master\n" };
+  expect(await svc("run", "web-*", "test.ping")).toEqual(none);
+  expect(await svc("job", "list")).toEqual(none);
+  expect(await svc("job", "cancel", jid)).toEqual(none);
+});

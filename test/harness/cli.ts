@@ -1,0 +1,91 @@
+import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { systemRandom } from "../../internal/base/id.ts";
+import { runCli } from "../../internal/cli/run.ts";
+import type { TestBus } from "./bus.ts";
+
+/** A command line of `svc` that runs in this process, as the operator of a bus. */
+export interface RunningCli {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exit: Promise<number>;
+  /** Resolves when it has written this; rejects when it ends without. */
+  wrote(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Ctrl-C. Without somebody who listens the program would be gone: then it throws. */
+  interrupt(): void;
+}
+
+/** Starts `svc`. @param options.tty a person at a terminal of 80 columns reads what it writes */
+export function startCli(
+  bus: Pick<TestBus, "url" | "dir" | "authDir" | "caFile">,
+  argv: readonly string[],
+  options: { tty?: boolean } = {},
+): RunningCli {
+  const config = join(bus.dir, "svc.yaml");
+  const creds = join(bus.authDir, "admin.creds");
+  writeFileAtomic(
+    config,
+    `master: {urls: ["${bus.url}"], creds_file: ${creds}, tls_ca: ${bus.caFile}}\n`,
+    secretMode,
+  );
+  const written = { stdout: "", stderr: "" };
+  const readers = new Set<() => void>();
+  const listeners = new Set<() => void>();
+  const capture = (name: "stdout" | "stderr") => ({
+    ...(options.tty === true ? { isTTY: true, columns: 80 } : {}),
+    write(text: string) {
+      written[name] += text;
+      for (const look of readers) look();
+    },
+  });
+  let ended = false;
+  const exit = runCli({
+    argv: ["--config", config, ...argv],
+    env: {},
+    hostname: "operator-host",
+    stdout: capture("stdout"),
+    stderr: capture("stderr"),
+    signals: { on: (_, run) => listeners.add(run), off: (_, run) => listeners.delete(run) },
+    clock: systemClock,
+    random: systemRandom,
+  }).finally(() => {
+    ended = true;
+    for (const look of readers) look();
+  });
+  return {
+    get stdout() {
+      return written.stdout;
+    },
+    get stderr() {
+      return written.stderr;
+    },
+    exit,
+    wrote: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = pattern.exec(written.stdout) ?? pattern.exec(written.stderr);
+          if (found === null && !ended) return;
+          readers.delete(look);
+          if (found !== null) resolve(found);
+          else reject(new Error(`svc ended without ${pattern}:\n${written.stdout}${written.stderr}`));
+        };
+        readers.add(look);
+        look();
+      }),
+    interrupt() {
+      if (listeners.size === 0) throw new Error("nobody listens to Ctrl-C");
+      for (const run of [...listeners]) run();
+    },
+  };
+}
+
+/** Runs `svc` to its end. */
+export async function cli(
+  bus: Parameters<typeof startCli>[0],
+  ...argv: string[]
+): Promise<{ exit: number; stdout: string; stderr: string }> {
+  const running = startCli(bus, argv);
+  const exit = await running.exit;
+  return { exit, stdout: running.stdout, stderr: running.stderr };
+}
