@@ -57,8 +57,8 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
-/** The length without a UTF-8 character that is cut at the end. */
-function wholeCharacters(bytes: Uint8Array): number {
+/** The length of bytes without a UTF-8 character that is cut at their end. */
+export function wholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
     if ((byte & 0xc0) === 0x80) continue;

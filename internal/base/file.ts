@@ -96,6 +96,12 @@ const reasons: Record<string, string> = {
   EACCES: "permission denied",
   EISDIR: "it is a directory",
   ENOTDIR: "a part of the path is not a directory",
+  EEXIST: "it exists already",
+  ENOTEMPTY: "the directory is not empty",
+  ELOOP: "it is a symbolic link, which is not followed",
+  ENOSPC: "no space is left on the device",
+  EROFS: "the file system is read-only",
+  EPERM: "operation not permitted",
   EADDRINUSE: "another program has this address already",
   EADDRNOTAVAIL: "this host has no such address",
 };
@@ -108,8 +114,13 @@ export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+/** A name beside the file that nobody can guess, for what takes its place by a rename. */
+export function temporaryName(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${Buffer.from(systemRandom(6)).toString("hex")}`);
+}
+
 function writeTemporary(path: string, data: string | Uint8Array, mode: number): string {
-  const temporary = join(dirname(path), `.${basename(path)}.${Buffer.from(systemRandom(6)).toString("hex")}`);
+  const temporary = temporaryName(path);
   const bytes = typeof data === "string" ? Buffer.from(data, "utf8") : data;
   // Created without any bit for group and others, whatever the final mode: nobody opens it early.
   const file = openSync(temporary, "wx", mode & 0o700);
@@ -126,7 +137,8 @@ function writeTemporary(path: string, data: string | Uint8Array, mode: number): 
   return temporary;
 }
 
-function syncDirectory(path: string): void {
+/** Makes a rename in this directory survive a power cut. */
+export function syncDirectory(path: string): void {
   const directory = openSync(path, "r");
   try {
     fsyncSync(directory);

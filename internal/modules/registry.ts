@@ -1,13 +1,27 @@
 import { SvcError } from "../base/errors.ts";
 import { suggestion } from "../base/nearest.ts";
 import { checkArguments } from "./arguments.ts";
+import { cmdFunctions } from "./cmd.ts";
 import { factsFunctions } from "./facts.ts";
+import { fileFunctions } from "./file.ts";
 import type { ModuleFunction } from "./function.ts";
+import { statusFunctions } from "./status.ts";
+import { sysFunctions } from "./sys.ts";
 import { testFunctions } from "./test.ts";
 
-const all: readonly ModuleFunction[] = [...factsFunctions, ...testFunctions];
+/** Every function there is. */
+export const allFunctions: readonly ModuleFunction[] = [
+  ...cmdFunctions,
+  ...factsFunctions,
+  ...fileFunctions,
+  ...statusFunctions,
+  ...sysFunctions(() => allFunctions),
+  ...testFunctions,
+];
 const byName = new Map<string, ModuleFunction>(
-  all.flatMap((entry) => [entry.name, ...(entry.aliases ?? [])].map((name) => [name, entry] as const)),
+  allFunctions.flatMap((entry) =>
+    [entry.name, ...(entry.aliases ?? [])].map((name) => [name, entry] as const),
+  ),
 );
 
 /**
