@@ -117,6 +117,15 @@ describe("refusals of the peel's file", () => {
       `${p}:1:16: schedule: entry "a": unknown key "modul" (did you mean module?)`,
     ],
     ["schedule: {a: {module: m, cron: daily}}", "expected a cron expression"],
+    [
+      "schedule: {a: {module: m, cron: '61 * * * *'}}",
+      `${p}:1:33: schedule: entry "a": cron: not a cron expression: Invalid value for minute: 61`,
+    ],
+    [
+      "schedule: {a: {module: m, cron: '0 0 30 2 *'}}",
+      `${p}:1:33: schedule: entry "a": cron: the cron expression names a day that never comes`,
+    ],
+    [`schedule: {${"a".repeat(129)}: {module: m, interval: 1s}}`, "expected a name of 1 to 128 characters"],
     ["schedule: []", "expected a map of schedule entries, found a list"],
   ])("%j", (file, message) => {
     const failed = failure(() => peel([], file));

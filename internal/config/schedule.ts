@@ -1,3 +1,4 @@
+import { parseCron } from "../base/cron.ts";
 import { formatDuration } from "../base/duration.ts";
 import { SvcError } from "../base/errors.ts";
 import { parseYaml, plainValue, type YamlNode } from "../base/yaml.ts";
@@ -23,6 +24,9 @@ export interface ScheduleEntry {
   readonly return_job: boolean;
   readonly enabled: boolean;
 }
+
+/** The name travels with each result, and masters refuse longer ones. */
+const maxNameLength = 128;
 
 const args: OptionType<Record<string, unknown>> = {
   name: "map",
@@ -94,6 +98,9 @@ function readSchedule(node: YamlNode): ScheduleEntry[] {
 }
 
 function readEntry(name: string, node: YamlNode): ScheduleEntry {
+  if (name.trim() === "" || name.length > maxNameLength) {
+    throw new Complaint(`expected a name of 1 to ${maxNameLength} characters`);
+  }
   const read = readFields(node, fields);
   const { module } = read;
   if (module === undefined) throw new Complaint("module is missing");
@@ -119,7 +126,11 @@ function filled(value: string): string {
 }
 
 function readCron(value: string): string {
-  const parts = value.trim().split(/\s+/).length;
-  if (parts === 5 || parts === 6 || /^@[a-z]+$/.test(value.trim())) return value.trim();
-  throw new Complaint('expected a cron expression of five fields, such as "0 3 * * *"');
+  try {
+    parseCron(value);
+    return value.trim();
+  } catch (thrown) {
+    if (thrown instanceof SvcError) throw new Complaint(thrown.message);
+    throw thrown;
+  }
 }
