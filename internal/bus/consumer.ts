@@ -1,11 +1,4 @@
-import {
-  AckPolicy,
-  type ConsumerMessages,
-  DeliverPolicy,
-  type JsMsg,
-  nanos,
-  ReplayPolicy,
-} from "nats";
+import { AckPolicy, type ConsumerMessages, DeliverPolicy, type JsMsg, nanos, ReplayPolicy } from "nats";
 import { sleep } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
@@ -17,10 +10,6 @@ const pullAtOnce = 64;
 const handleAtOnce = 8;
 /** Delivered to any master and not acknowledged yet. */
 const maxUnacknowledged = 1_024;
-/** When a message comes again that nobody acknowledged: its master died, or its handler failed. */
-const backoffMs = [30 * second, 60 * second, 5 * 60 * second, 15 * 60 * second, 60 * 60 * second];
-/** After that a message is left: a day of trying, by the steps above. */
-const maxDeliveries = 28;
 /** The server reports itself this often when there is nothing to send; two silent ones are an outage. */
 const heartbeatMs = 5 * second;
 const bootRetryMs = 60 * second;
@@ -34,6 +23,21 @@ export interface Consumer {
   stop(): Promise<void>;
 }
 
+export interface ConsumerOptions {
+  stream: string;
+  /** Name of the consumer: who uses the same one shares the work. */
+  durable: string;
+  /** Subject of the messages, wildcards allowed. */
+  filter: string;
+  /**
+   * How long until a message that was not handled comes again, milliseconds, by the times it came; the last
+   * one counts for all that follow. The first also has to cover the handling itself.
+   */
+  backoffMs: readonly [number, ...number[]];
+  /** How often a message comes before it is given up; more often than there are steps above. */
+  maxDeliveries: number;
+}
+
 /**
  * Consumes a stream through a durable pull consumer that all masters share, and goes on across reconnects
  * and elections. A message is over when `handle` resolves; when it rejects, or its master dies, the message
@@ -44,12 +48,7 @@ export interface Consumer {
  */
 export function consume(
   bus: Bus,
-  options: {
-    stream: string;
-    durable: string;
-    /** Subject of the messages, wildcards allowed. */
-    filter: string;
-  },
+  options: ConsumerOptions,
   handle: (message: StoredMessage) => Promise<void>,
 ): Consumer {
   const { durable } = options;
@@ -58,38 +57,19 @@ export function consume(
   let messages: ConsumerMessages | undefined;
   let running = false;
 
-  const handleOne = async (message: JsMsg) => {
-    try {
-      const storedAt = Math.floor(message.info.timestampNanos / 1e6);
-      await handle({ subject: message.subject, data: message.data, storedAt });
-      message.ack();
-    } catch (thrown) {
-      const deliveries = message.info.redeliveryCount;
-      const retryMs = backoffMs[Math.min(deliveries, backoffMs.length) - 1] ?? backoffMs[0];
-      const fields = { consumer: durable, subject: message.subject, deliveries };
-      if (deliveries >= maxDeliveries) {
-        bus.log.error("message given up", { ...fields, error: describeError(thrown) });
-        message.term();
-        return;
-      }
-      bus.log.warn("message not handled", { ...fields, error: describeError(thrown), retry_in_ms: retryMs });
-      message.nak(retryMs);
-    }
-  };
   const runOnce = async () => {
-    const nats = bus.nats;
-    const manager = await nats.jetstreamManager({ checkAPI: false });
+    const manager = await bus.nats.jetstreamManager({ checkAPI: false });
     await manager.consumers.add(options.stream, consumerConfig(options));
-    const consumer = await nats.jetstream({ checkAPI: false }).consumers.get(options.stream, durable);
+    const consumer = await bus.nats.jetstream().consumers.get(options.stream, durable);
+    if (stopping.signal.aborted) return;
     messages = await consumer.consume({
       max_messages: pullAtOnce,
       idle_heartbeat: heartbeatMs,
       abort_on_missing_resource: true,
     });
-    if (stopping.signal.aborted) messages.stop();
     running = true;
     for await (const message of messages) {
-      const handled = handleOne(message).finally(() => handling.delete(handled));
+      const handled = handleMessage(bus, options, message, handle).finally(() => handling.delete(handled));
       handling.add(handled);
       // Not reading on is what holds the next pull back.
       if (handling.size >= handleAtOnce) await Promise.race(handling);
@@ -97,29 +77,24 @@ export function consume(
   };
   const run = async () => {
     let retryMs = bootRetryMs;
-    for (;;) {
+    while (!stopping.signal.aborted) {
       const { reconnects } = bus;
+      let reason = "it ended";
       try {
         await runOnce();
       } catch (thrown) {
-        if (stopping.signal.aborted) return;
-        if (running) retryMs = firstRetryMs;
-        bus.log.warn("consumer not running", {
-          consumer: durable,
-          error: describeError(thrown),
-          retry_in_ms: retryMs,
-        });
-      } finally {
-        if (running) retryMs = firstRetryMs;
-        running = false;
+        reason = describeError(thrown);
       }
-      if (stopping.signal.aborted) return;
-      if (bus.reconnects === reconnects) await sleep(bus.clock, retryMs, stopping.signal);
+      if (running) retryMs = firstRetryMs;
+      running = false;
+      if (stopping.signal.aborted || bus.reconnects !== reconnects) continue;
+      bus.log.warn("consumer not running", { consumer: durable, reason, retry_in_ms: retryMs });
+      await sleep(bus.clock, retryMs, stopping.signal);
       retryMs = Math.min(retryMs * 2, bootRetryMs);
     }
   };
   // The client looks for its consumer again after a reconnect, but waits half a minute when JetStream is not
-  // up yet by then, as after a restart of the bus. Starting anew is quicker.
+  // up by then, as after a restart of the bus. Starting anew is quicker.
   const unsubscribe = bus.onReconnect(() => messages?.stop());
   const ended = run().catch(() => {
     // Only the stop signal ends the loop.
@@ -138,15 +113,44 @@ export function consume(
   };
 }
 
-function consumerConfig({ durable, filter }: { durable: string; filter: string }) {
+async function handleMessage(
+  { log }: Bus,
+  { durable, backoffMs, maxDeliveries }: ConsumerOptions,
+  message: JsMsg,
+  handle: (message: StoredMessage) => Promise<void>,
+): Promise<void> {
+  const { timestampNanos, deliveryCount: deliveries } = message.info;
+  const { subject, data } = message;
+  let answer = () => message.ack();
+  try {
+    await handle({ subject, data, storedAt: Math.floor(timestampNanos / 1e6) });
+  } catch (thrown) {
+    const fields = { consumer: durable, subject, deliveries, error: describeError(thrown) };
+    if (deliveries >= maxDeliveries) {
+      log.error("message given up", fields);
+      answer = () => message.term();
+    } else {
+      const retryMs = backoffMs[Math.min(deliveries, backoffMs.length) - 1] ?? backoffMs[0];
+      log.warn("message not handled", { ...fields, retry_in_ms: retryMs });
+      answer = () => message.nak(retryMs);
+    }
+  }
+  try {
+    answer();
+  } catch {
+    // The connection is closed: the message comes again by itself.
+  }
+}
+
+function consumerConfig(options: ConsumerOptions) {
   return {
-    durable_name: durable,
-    filter_subject: filter,
+    durable_name: options.durable,
+    filter_subject: options.filter,
     ack_policy: AckPolicy.Explicit,
     deliver_policy: DeliverPolicy.All,
     replay_policy: ReplayPolicy.Instant,
     max_ack_pending: maxUnacknowledged,
-    max_deliver: maxDeliveries,
-    backoff: backoffMs.map((ms) => nanos(ms)),
+    max_deliver: options.maxDeliveries,
+    backoff: options.backoffMs.map((ms) => nanos(ms)),
   };
 }

@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connectTo, startBus, type TestBus } from "../../test/harness/bus.ts";
+import { manualClock } from "../../test/harness/clock.ts";
+import type { LogRecord } from "../../test/harness/log.ts";
+import { observedLog } from "../../test/harness/peel-connection.ts";
+import type { Bus } from "./connect.ts";
+import { type Consumer, consume } from "./consumer.ts";
+
+let server: TestBus;
+let bus: Bus;
+let streams = 0;
+
+beforeAll(async () => {
+  server = await startBus();
+  bus = await connectTo(server, "master");
+});
+afterAll(async () => {
+  await bus?.nats.close();
+  await server?.[Symbol.asyncDispose]();
+});
+
+async function newStream() {
+  const stream = `test-${++streams}`;
+  const subject = (name: string) => `${stream}.${name}`;
+  const manager = await bus.nats.jetstreamManager();
+  await manager.streams.add({ name: stream, subjects: [subject("*")] });
+  return {
+    manager,
+    options: {
+      stream,
+      durable: "shared",
+      filter: subject("*"),
+      backoffMs: [1_000] as [number],
+      maxDeliveries: 3,
+    },
+    put: async (...names: string[]) => {
+      for (const name of names) await bus.nats.request(subject(name), name, { timeout: 5_000 });
+    },
+  };
+}
+
+/** What handlers were given, and the moment they were given so many. */
+function collector() {
+  const seen: string[] = [];
+  const waiting = new Set<() => void>();
+  return {
+    seen,
+    take: async ({ data }: { data: Uint8Array }) => {
+      seen.push(Buffer.from(data).toString());
+      for (const look of waiting) look();
+    },
+    until: (enough: () => boolean) =>
+      new Promise<void>((resolve) => {
+        const look = () => {
+          if (enough()) resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+
+/** Another master: a connection of its own, with what it logs. */
+async function another(clock = bus.clock) {
+  const log = observedLog();
+  const own = await connectTo(server, "master");
+  const seen: Bus = Object.create(own, { log: { value: log }, clock: { value: clock } });
+  return { bus: seen, log, close: () => own.nats.close() };
+}
+
+const stopAll = (...consumers: Consumer[]) => Promise.all(consumers.map((one) => one.stop()));
+const names = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
+
+test("two masters share what is there and what comes, each message once", async () => {
+  const { options, put } = await newStream();
+  await put(...names(20));
+  const { seen, take, until } = collector();
+  const other = await another();
+  const first = consume(bus, options, take);
+  const second = consume(other.bus, options, take);
+  await until(() => seen.length >= 20);
+  expect([first.running, second.running]).toContain(true);
+  await put(...names(200).map((name) => `late-${name}`));
+  await until(() => seen.length >= 220);
+  expect(new Set(seen).size).toBe(220);
+  await stopAll(first, second);
+  expect([first.running, second.running]).toEqual([false, false]);
+  await other.close();
+});
+
+test("what a master had in hand when it died goes to another", async () => {
+  const { options, put } = await newStream();
+  await put(...names(5));
+  const held = collector();
+  const dying = await another();
+  consume(dying.bus, options, async (message) => {
+    await held.take(message);
+    await new Promise(() => {});
+  });
+  await held.until(() => held.seen.length === 5);
+  const { seen, take, until } = collector();
+  const standing = consume(bus, options, take);
+  await dying.close();
+  await until(() => new Set(seen).size === 5);
+  await standing.stop();
+});
+
+test("a message whose handling fails comes again, until it is given up", async () => {
+  const { options, put } = await newStream();
+  const { log, bus: own, close } = await another();
+  const { seen, take, until } = collector();
+  const consumer = consume(own, { ...options, backoffMs: [50] }, async (message) => {
+    await take(message);
+    const times = seen.filter((one) => one === Buffer.from(message.data).toString()).length;
+    if (seen.at(-1) === "never" || times < 2) throw new Error("not now");
+  });
+  await put("never", "later");
+  await log.logged("message given up");
+  await until(() => seen.length === 5);
+  expect(seen.toSorted()).toEqual(["later", "later", "never", "never", "never"]);
+  const events = log.records.map(({ event }: LogRecord) => event);
+  expect(events.filter((event) => event === "message not handled")).toHaveLength(3);
+  await consumer.stop();
+  await close();
+});
+
+describe("a consumer goes on", () => {
+  test.each(["SIGTERM", "SIGKILL"] as const)("after the bus ended by %s and came back", async (signal) => {
+    const { options, put } = await newStream();
+    const { seen, take, until } = collector();
+    const consumer = consume(bus, options, take);
+    await put("before");
+    await until(() => seen.includes("before"));
+    const back = new Promise<void>((resolve) => bus.onReconnect(resolve));
+    await server.restart(signal);
+    await back;
+    await put("after");
+    await until(() => seen.includes("after"));
+    expect(consumer.running).toBe(true);
+    await consumer.stop();
+  });
+
+  test("after somebody deleted it", async () => {
+    const { manager, options, put } = await newStream();
+    const { log, bus: own, close } = await another();
+    const { seen, take, until } = collector();
+    const consumer = consume(own, options, take);
+    await put("before");
+    await until(() => seen.includes("before"));
+    await manager.consumers.delete(options.stream, options.durable);
+    await log.logged("consumer not running");
+    expect(consumer.running).toBe(false);
+    await put("after");
+    await until(() => seen.includes("after"));
+    expect(consumer.running).toBe(true);
+    await consumer.stop();
+    await close();
+  });
+
+  test("every 60 s when it cannot be made, until it can", async () => {
+    const clock = manualClock();
+    const { log, bus: own, close } = await another(clock);
+    const { seen, take, until } = collector();
+    const { manager, options, put } = await newStream();
+    await manager.streams.delete(options.stream);
+    const consumer = consume(own, options, take);
+    const { fields } = await log.logged("consumer not running");
+    expect(fields).toMatchObject({ consumer: "shared", retry_in_ms: 60_000 });
+    expect(consumer.running).toBe(false);
+    await manager.streams.add({ name: options.stream, subjects: [options.filter] });
+    await put("a");
+    clock.advance(60_000);
+    await until(() => seen.includes("a"));
+    expect(consumer.running).toBe(true);
+    await consumer.stop();
+    await close();
+  });
+});
