@@ -12,6 +12,8 @@ export interface MasterMetrics {
   certificateNotAfter(certificate: "enroll" | "intermediate" | "root", epochMs: number): void;
   /** The certificate of the listener was renewed or replaced, or could not be. */
   certificateRenewal(result: "ok" | "failed"): void;
+  /** A peel's schedule sent a result: it became a job, had been one before, or could not be one. */
+  scheduleResult(result: "stored" | "repeated" | "refused"): void;
   /** The text of `/metrics`. */
   render(): Promise<string>;
 }
@@ -69,6 +71,13 @@ export function createMasterMetrics(enrollmentsByState: () => Record<string, num
     registers,
   });
   for (const result of ["ok", "failed"]) renewals.inc({ result }, 0);
+  const scheduleResults = new Counter({
+    name: "svc_schedule_results_total",
+    help: "Results of the schedules of peels",
+    labelNames: ["result"],
+    registers,
+  });
+  for (const result of ["stored", "repeated", "refused"]) scheduleResults.inc({ result }, 0);
   return {
     revocationSeconds: (seconds) => revocation.observe(seconds),
     rateLimited: (budget) => limited.inc({ budget }),
@@ -79,6 +88,7 @@ export function createMasterMetrics(enrollmentsByState: () => Record<string, num
     },
     certificateNotAfter: (certificate, epochMs) => notAfter.set({ certificate }, epochMs / 1000),
     certificateRenewal: (result) => renewals.inc({ result }),
+    scheduleResult: (result) => scheduleResults.inc({ result }),
     render: () => registry.metrics(),
   };
 }
