@@ -1,7 +1,7 @@
 import { type Clock, rfc3339 } from "../base/clock.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import { type CallContext, FunctionFailure } from "../modules/function.ts";
-import { checkCall } from "../modules/registry.ts";
+import { checkCall, functionNamed } from "../modules/registry.ts";
 import type { Call } from "./call.ts";
 import type { JobReturn } from "./record.ts";
 
@@ -18,6 +18,15 @@ export async function execute(call: Call, context: CallContext): Promise<JobRetu
     }
     const error = thrown instanceof SvcError ? thrown.message : describeError(thrown);
     return finish({ success: false, retcode: 1, error });
+  }
+}
+
+/** Whether a call changes nothing. One that no function is named for changes nothing either: it fails. */
+export function isReadOnly(call: Call): boolean {
+  try {
+    return functionNamed(call.function).readOnly === true;
+  } catch {
+    return true;
   }
 }
 

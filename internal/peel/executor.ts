@@ -1,10 +1,7 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Call } from "../jobs/call.ts";
-import { execute } from "../jobs/execute.ts";
 import type { JobReturn } from "../jobs/record.ts";
-import type { CallContext } from "../modules/function.ts";
-import { functionNamed } from "../modules/registry.ts";
 import { busyReturn, failedReturn } from "./return.ts";
 
 /** Mutating calls that wait or run (specification, "Limits"). */
@@ -31,6 +28,7 @@ export interface Executor {
   run(task: Task): Promise<JobReturn>;
   /** Ends a task that waits or runs; its return says so. @returns whether there was one */
   cancel(id: string): boolean;
+  isReadOnly(call: Call): boolean;
   /** Whether a mutating call would find the queue full. */
   readonly full: boolean;
   /** Mutating calls that wait or run. */
@@ -40,8 +38,10 @@ export interface Executor {
 }
 
 export interface ExecutorOptions {
-  /** What a function finds around it. */
-  context(signal: AbortSignal): CallContext;
+  /** Whether a call changes nothing. */
+  isReadOnly(call: Call): boolean;
+  /** Runs a function; it never rejects, and ends soon after its signal aborts. */
+  execute(call: Call, signal: AbortSignal): Promise<JobReturn>;
   clock: Clock;
   log: Log;
 }
@@ -151,7 +151,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
           resolve(failedReturn(`${stopped[why()].running}, and did not end`, startedAt, durationMs, why()));
         });
       });
-      void execute(task.call, options.context(signal)).then((result) => {
+      void options.execute(task.call, signal).then((result) => {
         grace?.cancel();
         // What came to its end all the same did what it was to do.
         if (!signal.aborted || result.success) resolve(result);
@@ -162,7 +162,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   return {
     run(task) {
-      const lane = isReadOnly(task.call) ? readOnly : mutating;
+      const lane = options.isReadOnly(task.call) ? readOnly : mutating;
       if (stopping) return Promise.resolve(failedReturn(stopped.lost.waiting, clock.now(), 0, "lost"));
       if (lane.places.size >= lane.most) return Promise.resolve(busyReturn(clock.now()));
       return enter(lane, task);
@@ -172,6 +172,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       place?.end("cancelled");
       return place !== undefined;
     },
+    isReadOnly: options.isReadOnly,
     get full() {
       return mutating.places.size >= mutating.most;
     },
@@ -194,14 +195,5 @@ class Stop extends Error {
   constructor(why: Stopped) {
     super(stopped[why].running);
     this.why = why;
-  }
-}
-
-/** Whether a call changes nothing. One that no function is named for changes nothing either: it fails. */
-export function isReadOnly(call: Call): boolean {
-  try {
-    return functionNamed(call.function).readOnly === true;
-  } catch {
-    return true;
   }
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { encode } from "../base/msgpack.ts";
 import { parseJobSubject, returnSubject } from "../bus/subjects.ts";
+import { execute, isReadOnly } from "../jobs/execute.ts";
 import type { CallContext } from "../modules/function.ts";
 import { createCounts, type PeelCounts } from "./counts.ts";
 import { type Dedup, openDedup } from "./dedup.ts";
@@ -49,7 +50,12 @@ export function startLocal(options: LocalOptions): Local {
     log,
   });
   reportLost();
-  const executor = createExecutor({ context: options.context, clock, log });
+  const executor = createExecutor({
+    isReadOnly,
+    execute: (call, signal) => execute(call, options.context(signal)),
+    clock,
+    log,
+  });
   return {
     executor,
     dedup,

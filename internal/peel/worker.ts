@@ -7,7 +7,6 @@ import { type Call, decodeCall } from "../jobs/call.ts";
 import { type Command, type CommandKind, CommandRefused, openCommand } from "../jobs/command.ts";
 import type { JobReturn } from "../jobs/record.ts";
 import type { Connection } from "./connection.ts";
-import { isReadOnly } from "./executor.ts";
 import type { Local } from "./local.ts";
 import { busyReturn, failedReturn, fittingReturn } from "./return.ts";
 
@@ -72,7 +71,7 @@ export function startWorker(options: WorkerOptions): Worker {
       report(command, failedReturn("the job is malformed", clock.now(), 0), false);
       return;
     }
-    if (isReadOnly(call)) {
+    if (executor.isReadOnly(call)) {
       remember(jid);
       report(command, await executor.run({ id: jid, call, deadline: command.deadline }), false);
     } else await change(command, call);
