@@ -54,7 +54,7 @@ interface CommandOutput {
 }
 
 /** Told of every command, and seen in the outcome or of no use to people. */
-const untold = new Set(["retcode", "pid"]);
+const untold = new Set(["retcode", "pid", "signal"]);
 
 function outputOf(value: Plain): CommandOutput | undefined {
   if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof Uint8Array) {
