@@ -11,6 +11,8 @@ import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
 
 /** How much of all returns together one view holds; what is over it can be asked for peel by peel. */
 const maxReturnBytes = 16 * 1024 * 1024;
+/** A return on its way at the deadline is not late. */
+const graceMs = 1_000;
 
 export interface ShowDeps {
   bus: Bus;
@@ -39,15 +41,22 @@ export interface JobView {
   finished_at?: string;
   outcomes: Record<string, Outcome>;
   counts: Partial<Record<Outcome, number>>;
-  /** `truncated` where the value was left out because the view would have become too large. */
-  returns: Record<string, JobReturn & { truncated?: true }>;
+  returns: Record<string, SeenReturn>;
+}
+
+/** A return as it is shown. */
+export interface SeenReturn extends JobReturn {
+  /** It came after the deadline, when the target already counted as ended without one. */
+  late?: true;
+  /** The value was left out, because the view would have become too large. */
+  truncated?: true;
 }
 
 /** What is known of a job: its record, and what its targets said. */
 export interface KnownJob {
   job: Job;
   tally: Tally;
-  returns: Map<string, JobReturn & { truncated?: true }>;
+  returns: Map<string, SeenReturn>;
 }
 
 /**
@@ -76,7 +85,13 @@ export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promi
     if (!tally.note(event) || event.return === undefined) return;
     if (only !== undefined && event.peel !== only) return;
     bytes += size;
-    returns.set(event.peel, bytes > maxReturnBytes ? withoutValue(event.return) : event.return);
+    const { return: value, ...rest } = event.return;
+    const isLate = job.schedule === undefined && event.at > job.deadline + graceMs;
+    returns.set(event.peel, {
+      ...rest,
+      ...(isLate ? { late: true } : {}),
+      ...(bytes > maxReturnBytes ? { truncated: true } : value === undefined ? {} : { return: value }),
+    });
   });
   return { job, tally, returns };
 }
@@ -113,8 +128,4 @@ export async function viewOf(
     counts: standing.counts,
     returns: Object.fromEntries(returns),
   };
-}
-
-function withoutValue({ return: _, ...rest }: JobReturn): JobReturn & { truncated: true } {
-  return { ...rest, truncated: true };
 }
