@@ -1,6 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { Outcome } from "../../jobs/outcome.ts";
-import type { JobReturn } from "../../jobs/record.ts";
+import type { SeenReturn } from "../../jobs/show.ts";
 import { indent, oneLine, plainLines, textLines } from "./plain-lines.ts";
 
 /** What a peel answered: what stands on its line, and the lines below it. */
@@ -17,10 +17,11 @@ const silence: Partial<Record<Outcome, string>> = {
 };
 
 /** Shows what became of one target. An error comes first, and what a failed function still had below. */
-export function showReturn(outcome: Outcome, returned: JobReturn | undefined): ShownReturn {
+export function showReturn(outcome: Outcome, returned: SeenReturn | undefined): ShownReturn {
   if (returned === undefined) return { cell: silence[outcome] ?? "", details: [] };
   const { error, return: value } = returned;
-  const shown = value === undefined ? { cell: "", details: [] } : showValue(value);
+  const none = returned.truncated ? "(left out: too much for one view, ask with --peel)" : "";
+  const shown = value === undefined ? { cell: none, details: [] } : showValue(value);
   if (error === undefined) return shown;
   const [cell = "", ...more] = textLines(error);
   const below = value === undefined || value === null ? [] : plainOrOutput(value);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Outcome } from "../../jobs/outcome.ts";
 import type { JobReturn } from "../../jobs/record.ts";
+import type { SeenReturn } from "../../jobs/show.ts";
 import { plainLines } from "./plain-lines.ts";
 import { showReturn } from "./show-return.ts";
 import { formatReturns } from "./table.ts";
@@ -47,7 +48,7 @@ describe("a value", () => {
 });
 
 describe("a return", () => {
-  const cases: [string, Outcome, JobReturn | undefined, string, string[]][] = [
+  const cases: [string, Outcome, SeenReturn | undefined, string, string[]][] = [
     ["nothing yet", "pending", undefined, "", []],
     ["away", "offline", undefined, "not connected: never took the job", []],
     ["silent", "timeout", undefined, "no answer by the deadline", []],
@@ -55,6 +56,13 @@ describe("a return", () => {
     ["a scalar", "ok", returned({ return: true }), "true", []],
     ["none", "ok", returned({}), "", []],
     ["a map", "ok", returned({ return: { a: 1 } }), "", ["a: 1"]],
+    [
+      "a value that is left out",
+      "ok",
+      { ...returned({}), truncated: true },
+      "(left out: too much for one view, ask with --peel)",
+      [],
+    ],
     ["an error", "failed", returned({ error: "no such file" }), "no such file", []],
     [
       "an error over lines",
@@ -108,16 +116,16 @@ test("the table: details below their peel, who did not end well last", () => {
     outcomes: { "a-1": "offline", "db-2_example_com": "ok", "web-1": "ok" } as const,
     returns: {
       "db-2_example_com": returned({ return: "x\ny\n" }),
-      "web-1": returned({ return: 7 }),
+      "web-1": { ...returned({ return: 7 }), late: true as const },
     },
   };
   expect(formatReturns(view, { color: false }).split("\n")).toEqual([
-    "PEEL ID           OUTCOME  RETURN",
+    "PEEL ID           OUTCOME    RETURN",
     "db-2.example.com  ok",
     "    x",
     "    y",
-    "web-1             ok       7",
-    "a-1               offline  not connected: never took the job",
+    "web-1             ok (late)  7",
+    "a-1               offline    not connected: never took the job",
   ]);
 });
 

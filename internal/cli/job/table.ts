@@ -19,7 +19,8 @@ export function formatReturns(
     ...view.targets.filter((peel) => outcomeOf(peel) !== "ok"),
   ];
   const shown = peels.map((peel) => ({ peel, ...showReturn(outcomeOf(peel), view.returns[peel]) }));
-  const rows = shown.map(({ peel, cell }) => [displayPeelId(peel), outcomeOf(peel), cell]);
+  const outcomeCell = (peel: string) => `${outcomeOf(peel)}${view.returns[peel]?.late ? " (late)" : ""}`;
+  const rows = shown.map(({ peel, cell }) => [displayPeelId(peel), outcomeCell(peel), cell]);
   const [head = "", ...lines] = formatTable(["PEEL ID", "OUTCOME", "RETURN"], rows, options).split("\n");
   return [head, ...lines.flatMap((line, i) => [line, ...indent(indent(shown[i]?.details ?? []))])].join("\n");
 }
