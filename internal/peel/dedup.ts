@@ -24,10 +24,8 @@ import {
   type Journal,
 } from "./dedup-record.ts";
 
-/** Jobs that are remembered (specification, "Limits"). */
-const cap = 4096;
-/** Records after which the file is written anew without its history. */
-const mostRecords = 3 * cap;
+/** Records after which the file is written anew without its history, as a multiple of the jobs remembered. */
+const history = 3;
 /** How far the clock of the master that made a job may be ahead of this host's. */
 const skewMs = 60_000;
 
@@ -59,6 +57,8 @@ export interface Dedup {
 export interface DedupOptions {
   /** `<data dir>/peel-dedup.msgpack`. */
   path: string;
+  /** How many jobs are remembered. */
+  capacity: number;
   clock: Clock;
   log: Log;
 }
@@ -70,13 +70,13 @@ export interface DedupOptions {
  * An entry is forgotten only after its deadline, and nothing with a deadline that is not after the latest
  * forgotten one runs any more, even if the clock was set back since. So a job that was forgotten stays closed.
  */
-export function openDedup({ path, clock, log }: DedupOptions): Dedup {
+export function openDedup({ path, capacity, clock, log }: DedupOptions): Dedup {
   const { journal, isDamaged } = read(path, clock, log);
   const { entries } = journal;
   let file: number | undefined;
   let stopped = false;
   let records = 0;
-  let compactAt = mostRecords;
+  let compactAt = history * capacity;
 
   const rewrite = () => {
     closeFile();
@@ -85,7 +85,7 @@ export function openDedup({ path, clock, log }: DedupOptions): Dedup {
       file = openSync(path, "a");
     });
     records = entries.size;
-    compactAt = mostRecords;
+    compactAt = history * capacity;
   };
   const closeFile = () => {
     if (file !== undefined) closeSync(file);
@@ -110,7 +110,7 @@ export function openDedup({ path, clock, log }: DedupOptions): Dedup {
     try {
       rewrite();
     } catch (thrown) {
-      compactAt = records + cap;
+      compactAt = records + capacity;
       log.warn("the record of jobs could not be compacted", { file: path, error: describeError(thrown) });
     }
   };
@@ -123,12 +123,12 @@ export function openDedup({ path, clock, log }: DedupOptions): Dedup {
   const makeRoom = (): boolean => {
     const now = clock.now();
     for (const [jid, { state, deadline }] of entries) {
-      if (entries.size < cap) break;
+      if (entries.size < capacity) break;
       if (state === "accepted" || deadline > now) continue;
       entries.delete(jid);
       journal.forgottenUntil = Math.max(journal.forgottenUntil, deadline);
     }
-    return entries.size < cap;
+    return entries.size < capacity;
   };
   const mayHaveRun = (jid: string) => madeAt(jid) < journal.damagedUntil;
 

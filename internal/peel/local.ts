@@ -11,6 +11,9 @@ import { createExecutor, type Executor } from "./executor.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
 import { failedReturn } from "./return.ts";
 
+/** Specification, "Limits". */
+const rememberedJobs = 4096;
+
 /** What a peel has before it knows of any bus, and keeps whatever becomes of the bus. */
 export interface Local {
   readonly executor: Executor;
@@ -37,7 +40,12 @@ export interface LocalOptions {
 export function startLocal(options: LocalOptions): Local {
   const { peelId, dataDir, clock, log } = options;
   const counts = createCounts();
-  const dedup = openDedup({ path: join(dataDir, "peel-dedup.msgpack"), clock, log });
+  const dedup = openDedup({
+    path: join(dataDir, "peel-dedup.msgpack"),
+    capacity: rememberedJobs,
+    clock,
+    log,
+  });
   const outbox = createOutbox({
     dir: join(dataDir, "outbox"),
     shorten({ subject }, reason) {
