@@ -115,7 +115,6 @@ export const peelOptions = {
     type: schedule,
     default: [],
     doc: "jobs to run by themselves: entries with module, args, interval or cron, splay, maxrunning, run_on_start, return_job, enabled",
-    notYet: true,
   }),
   health_addr: option({
     group: "Health and logs",

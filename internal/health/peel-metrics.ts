@@ -9,6 +9,7 @@ export interface PeelView {
   /** Mutating calls that wait or run. */
   queued(): number;
   outbox(): { messages: number; bytes: number; dropped: number; refused: number };
+  scheduleSkipped(): number;
   /** How often the bus was reached, the first time included. */
   connects(): number;
 }
@@ -30,6 +31,12 @@ export function createPeelMetrics(view: PeelView): () => Promise<string> {
     "Answers of the bus that it did not store a message",
     undefined,
     () => view.outbox().refused,
+  );
+  counter(
+    "svc_peel_schedule_skipped_total",
+    "Runs of the schedule left out because the entry still ran",
+    undefined,
+    view.scheduleSkipped,
   );
   counter("svc_peel_bus_connects_total", "Connections made to the bus", undefined, view.connects);
   gauge("svc_peel_queue_depth", "Mutating calls that wait or run", view.queued);

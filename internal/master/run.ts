@@ -26,6 +26,7 @@ import { type ServedRoute, startListener } from "../http/listener.ts";
 import { warnOfTokenFiles } from "../http/tokens.ts";
 import { readAlive } from "../jobs/alive.ts";
 import { createBoard } from "../jobs/board.ts";
+import { startScheduleResults } from "../jobs/schedule-results.ts";
 import { commandFor, createSender } from "../jobs/send.ts";
 import { encodePeelsAccount } from "../natsauth/peels-account.ts";
 import { spkiPin } from "../trust/pin.ts";
@@ -110,6 +111,10 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     log,
     signal,
   });
+  const scheduleResults = startScheduleResults({ bus, jobs: storage.jobs, metrics, clock, log });
+  stack.defer(() => scheduleResults.stop());
+  checks["sched-consumer"] = () =>
+    scheduleResults.running ? { status: "up" } : { status: "down", message: "not running" };
   const { enrollments } = storage;
   const directory = createDirectory({ enrollments, log });
   stack.defer(() => directory.stop());

@@ -14,6 +14,8 @@ export interface PeelCounts {
   outboxDropped: number;
   /** Answers of the bus that it did not store a message. */
   outboxRefused: number;
+  /** Runs of the schedule that were left out because as many as may overlap were under way. */
+  scheduleSkipped: number;
   /** How often the bus was reached, the first time included. */
   connects: number;
 }
@@ -27,6 +29,7 @@ export function createCounts(): PeelCounts {
     jobs: zeros(["ok", "failed", ...endings]),
     outboxDropped: 0,
     outboxRefused: 0,
+    scheduleSkipped: 0,
     connects: 0,
   };
 }

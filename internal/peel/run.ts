@@ -27,6 +27,7 @@ import type { Check } from "../health/check.ts";
 import { createPeelMetrics, type PeelView } from "../health/peel-metrics.ts";
 import { startHealthServer } from "../health/server.ts";
 import { displayPeelId } from "../identity/peel-id.ts";
+import { checkSchedule } from "../schedule/check.ts";
 import { createTrust } from "../trust/anchor.ts";
 import { chooseRung } from "../trust/ladder.ts";
 import { TrustError } from "../trust/mismatch.ts";
@@ -40,6 +41,7 @@ import { type IdentityFiles, identityFiles, loadOrCreateKey, resolvePeelId } fro
 import { type Local, startLocal } from "./local.ts";
 import { createMasterClient, type MasterClient } from "./master-client.ts";
 import { startRecovery } from "./recover.ts";
+import { startSchedule } from "./schedule.ts";
 import { startSession } from "./session.ts";
 
 const defaultMasterUrl = "https://svc:8443";
@@ -70,6 +72,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   const { config, env, clock, jitter, log, signal } = options;
   await using stack = new AsyncDisposableStack();
 
+  checkSchedule(config.schedule);
   const authDir = join(options.dataDir, "auth");
   writing(authDir, () => makeDirectory(authDir, 0o700));
   const peelId = resolvePeelId({ configured: config.id, hostname: options.hostname, authDir });
@@ -98,6 +101,8 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   const metrics = createPeelMetrics(viewOf(local));
   const health = startHealthServer({ ...config.health_addr, component: "peel", checks, metrics, clock });
   stack.defer(() => health.stop());
+  const schedule = startSchedule({ ...options, entries: config.schedule, local, peelId });
+  stack.defer(() => schedule.stop());
   log.info("peel started", { peel_id: displayPeelId(peelId), health_port: health.port });
 
   const masters = mastersOf(options, files);
@@ -186,6 +191,7 @@ function viewOf({ executor, outbox, counts }: Local): PeelView {
       dropped: counts.outboxDropped,
       refused: counts.outboxRefused,
     }),
+    scheduleSkipped: () => counts.scheduleSkipped,
     connects: () => counts.connects,
   };
 }

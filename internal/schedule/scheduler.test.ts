@@ -31,6 +31,7 @@ function scheduler(...entries: ScheduleEntry[]) {
   const log = recordingLog();
   let wallAhead = 0;
   let slept = 0;
+  const counts = { scheduleSkipped: 0 };
   const runs: {
     id: string;
     call: Call;
@@ -63,6 +64,7 @@ function scheduler(...entries: ScheduleEntry[]) {
       return promise;
     },
     publish: (jid, run) => published.push({ jid, run }),
+    counts,
     clock: { ...clock, now: () => clock.now() + slept + wallAhead },
     uptime: () => clock.monotonic() + slept,
     spread: () => 0.5,
@@ -73,6 +75,7 @@ function scheduler(...entries: ScheduleEntry[]) {
     clock,
     log,
     runs,
+    counts,
     published,
     stop: started.stop,
     setWall: (ms: number) => {
@@ -119,13 +122,14 @@ describe("a scheduler", () => {
   });
 
   test("skips, counts and tells of runs beyond maxrunning, and goes on when one has ended", async () => {
-    const { clock, runs, events } = scheduler(entry({ interval: minute, maxrunning: 2 }));
+    const { clock, runs, counts, events } = scheduler(entry({ interval: minute, maxrunning: 2 }));
     clock.advance(4 * minute);
     expect(runs).toHaveLength(2);
     expect(events("scheduled job skipped: it still runs").map(({ fields }) => fields)).toEqual([
       { schedule: "e", running: 2, skipped: 1 },
       { schedule: "e", running: 2, skipped: 2 },
     ]);
+    expect(counts.scheduleSkipped).toBe(2);
     await runs[0]?.end();
     clock.advance(minute);
     expect(runs).toHaveLength(3);

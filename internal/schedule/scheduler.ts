@@ -19,6 +19,7 @@ export interface SchedulerOptions {
   run(task: { id: string; call: Call }): Promise<JobReturn>;
   /** Takes the results of entries with `return_job`; `jid` is the id it ran under. */
   publish(jid: string, run: ScheduledRun): void;
+  counts: { scheduleSkipped: number };
   clock: Clock;
   /** Milliseconds on a clock that never jumps and counts the time the host sleeps. */
   uptime: () => number;
@@ -87,6 +88,7 @@ function starterOf(entry: ScheduleEntry, options: SchedulerOptions): () => void 
   return () => {
     if (running >= entry.maxrunning) {
       skipped++;
+      options.counts.scheduleSkipped++;
       log.warn("scheduled job skipped: it still runs", { schedule: name, running, skipped });
       return;
     }

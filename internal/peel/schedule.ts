@@ -1,0 +1,39 @@
+import type { Clock } from "../base/clock.ts";
+import type { Random } from "../base/id.ts";
+import type { Log } from "../base/log.ts";
+import { scheduleSubject } from "../bus/subjects.ts";
+import type { PeelConfig } from "../config/load.ts";
+import { encodeScheduledRun } from "../jobs/scheduled.ts";
+import { startScheduler } from "../schedule/scheduler.ts";
+import { createUptime } from "../schedule/uptime.ts";
+import type { Local } from "./local.ts";
+import { fittingReturn } from "./return.ts";
+
+/**
+ * Runs the schedule of a peel in its local phase: what it runs waits its turn with the jobs, and results that
+ * masters are to have wait in the outbox for a bus.
+ */
+export function startSchedule(options: {
+  entries: PeelConfig["schedule"];
+  local: Pick<Local, "executor" | "outbox" | "counts">;
+  /** Encoded peel id. */
+  peelId: string;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  random: Random;
+  log: Log;
+}): { stop(): void } {
+  const { local, peelId, clock } = options;
+  return startScheduler({
+    ...options,
+    run: (task) => local.executor.run(task),
+    publish(jid, run) {
+      const payload = encodeScheduledRun({ ...run, result: fittingReturn(run.result) });
+      local.outbox.put({ subject: scheduleSubject(jid, peelId), payload, durable: true });
+    },
+    counts: local.counts,
+    uptime: createUptime(clock),
+    spread: options.jitter,
+  });
+}
