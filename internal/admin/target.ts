@@ -20,7 +20,7 @@ const requestSchema = v.object({
 });
 
 export interface TargetDeps {
-  bus: Pick<Bus, "serve" | "nats">;
+  bus: Pick<Bus, "serve"> & { nats: Pick<Bus["nats"], "info"> };
   resolver: Pick<Resolver, "resolveWithLife">;
   log: Log;
 }

@@ -94,3 +94,18 @@ test("a value that is no record is told and does no harm", async () => {
   expect(log.records.map(({ level }) => level)).toEqual(["error", "error"]);
   directory.stop();
 });
+
+test("members are the peels whose enrollment is issued or active, in order", async () => {
+  const { enrollments, directory, move } = setup();
+  for (const name of ["c", "a", "b"]) await insertEnrollment(enrollments, record(name, 1_000), undefined);
+  expect(directory.members()).toEqual([]);
+  for (const name of ["b", "a"]) await move(idOf(name), "issued");
+  expect(directory.members()).toEqual(["peel-a", "peel-b"]);
+  await move(idOf("b"), "active");
+  await move(idOf("a"), "revoked");
+  expect(directory.members()).toEqual(["peel-b"]);
+  const { revision = 0 } = (await enrollments.get(idOf("b"))) ?? {};
+  await enrollments.remove(idOf("b"), revision);
+  expect(directory.members()).toEqual([]);
+  directory.stop();
+});
