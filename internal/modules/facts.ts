@@ -1,5 +1,4 @@
 import { untilAborted } from "../base/clock.ts";
-import { SvcError } from "../base/errors.ts";
 import type { CallArgs, CallContext, ModuleFunction } from "./function.ts";
 
 const name = { type: "string", required: true } as const;
@@ -63,11 +62,8 @@ export const factsFunctions: readonly ModuleFunction[] = [
 ];
 
 async function setFact(args: CallArgs, context: CallContext) {
-  const { value } = args;
-  if (value === undefined)
-    throw new SvcError("bad_request", "facts.set needs a value; null removes the fact");
   const facts = await collected(context);
-  facts.set(String(args.name), value);
+  facts.set(String(args.name), args.value ?? null);
   return facts.get(String(args.name)) ?? null;
 }
 
