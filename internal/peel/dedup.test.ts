@@ -147,6 +147,7 @@ describe("damage:", () => {
   test.each([
     ["a byte in the middle", (path: string) => damageByte(path, 0.5)],
     ["the first byte", (path: string) => damageByte(path, 0)],
+    ["a letter of an id", changeLetter],
     ["zeros", (path: string) => writeFileSync(path, Buffer.alloc(4096))],
     ["something else at the end", (path: string) => appendFileSync(path, "x".repeat(600))],
   ])("%s sets the file aside, and nothing that may have run runs", (_, damage) => {
@@ -268,5 +269,13 @@ function damageByte(path: string, where: number): void {
   const bytes = readFileSync(path);
   const at = Math.floor(bytes.length * where);
   bytes[at] = (bytes[at] ?? 0) ^ 0xff;
+  writeFileSync(path, bytes);
+}
+
+/** Another job in a record that reads as well as before. */
+function changeLetter(path: string): void {
+  const bytes = readFileSync(path);
+  const at = bytes.indexOf("job-", bytes.length / 4) + 10;
+  bytes[at] = bytes[at] === 0x41 ? 0x42 : 0x41;
   writeFileSync(path, bytes);
 }
