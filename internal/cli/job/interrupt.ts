@@ -11,12 +11,14 @@ export const interruptedExit = 130;
  * once, as it does without us.
  */
 export async function untilInterrupted<T>(
-  { signals }: Pick<Cli, "signals">,
+  { signals, stderr }: Pick<Cli, "signals" | "stderr">,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const stopping = new AbortController();
   const interrupt = () => {
     signals?.off("SIGINT", interrupt);
+    // The terminal has just written ^C at the end of whatever line there is.
+    if (stderr.isTTY === true) stderr.write("\n");
     stopping.abort(new Interrupted("interrupted"));
   };
   signals?.on("SIGINT", interrupt);

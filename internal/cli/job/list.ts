@@ -11,6 +11,7 @@ import { askMasters } from "./ask.ts";
 import { total } from "./counts.ts";
 
 const mostJobs = 1_000;
+const widestTarget = 40;
 
 export const listCommand = command({
   name: "list",
@@ -56,7 +57,7 @@ export function formatJobs(jobs: readonly JobSummary[], options: { color: boolea
       return [
         job.jid,
         job.function,
-        job.target ?? (job.schedule === undefined ? "(list)" : `(schedule ${job.schedule})`),
+        targetCell(job),
         String(job.targets),
         job.status,
         isCounted ? String(ok) : "-",
@@ -67,4 +68,9 @@ export function formatJobs(jobs: readonly JobSummary[], options: { color: boolea
     }),
     options,
   );
+}
+
+function targetCell({ target, schedule }: JobSummary): string {
+  if (target === undefined) return schedule === undefined ? "(list)" : `(schedule ${schedule})`;
+  return target.length <= widestTarget ? target : `${target.slice(0, widestTarget - 3)}...`;
 }

@@ -2,6 +2,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { visible } from "../print.ts";
 
 const step = "  ";
+const longestList = 100;
 // Colors that a command wrote for its terminal; what else it wrote to act on one is spelled out.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what is looked for
 const colors = /\u001b\[[0-9;]*m/g;
@@ -18,7 +19,7 @@ export function textLines(text: string): string[] {
 /**
  * A value that fits on the line of its peel, or `undefined`.
  *
- * @param value plain data; a text of several lines, a map and a list with something in it do not fit
+ * @param value plain data; a text of several lines, a map with something in it and a list with much do not fit
  */
 export function oneLine(value: Plain): string | undefined {
   if (typeof value === "string") {
@@ -27,9 +28,17 @@ export function oneLine(value: Plain): string | undefined {
     return line === "" ? '""' : line;
   }
   if (value instanceof Uint8Array) return `${value.length} bytes`;
-  if (Array.isArray(value)) return value.length === 0 ? "[]" : undefined;
+  if (Array.isArray(value)) return flatList(value);
   if (value !== null && typeof value === "object") return Object.keys(value).length === 0 ? "{}" : undefined;
   return String(value);
+}
+
+/** `[a, b]` when the items are short and nothing in them looks like a part of the list. */
+function flatList(items: readonly Plain[]): string | undefined {
+  const words = items.map((item) => (item !== null && typeof item === "object" ? undefined : oneLine(item)));
+  if (words.some((word) => word === undefined || /[[\],]/.test(word))) return undefined;
+  const line = `[${words.join(", ")}]`;
+  return line.length <= longestList ? line : undefined;
 }
 
 /** A value over as many lines as it needs, nested ones indented: maps as `name: value`, lists with dashes. */
