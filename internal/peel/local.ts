@@ -80,18 +80,17 @@ export function startLocal(options: LocalOptions): Local {
   function reportLost() {
     for (const { jid, entry } of dedup.unfinished()) {
       const subject = returnSubject(jid, peelId);
-      if (!outbox.has(subject)) {
-        counts.jobs.lost++;
-        log.warn("job lost: the peel restarted while it ran or waited", { jid });
-        const error = "the peel restarted while the job ran or waited";
-        const kept = outbox.put({
-          subject,
-          payload: encode(failedReturn(error, entry.at, 0, "lost")),
-          durable: true,
-        });
-        if (!kept.onDisk) continue;
+      const close = () => dedup.close(jid, entry.deadline, "done");
+      if (outbox.has(subject)) {
+        close();
+        continue;
       }
-      dedup.close(jid, entry.deadline, "done");
+      counts.jobs.lost++;
+      log.warn("job lost: the peel restarted while it ran or waited", { jid });
+      const result = failedReturn("the peel restarted while the job ran or waited", entry.at, 0, "lost");
+      const kept = outbox.put({ subject, payload: encode(result), durable: true });
+      if (kept.onDisk) close();
+      else void kept.stored.then(close);
     }
   }
 }
