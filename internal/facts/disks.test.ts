@@ -10,6 +10,7 @@ const mountinfo = `22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 259:1 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p1 rw
 28 27 259:2 / /var rw - xfs /dev/nvme0n1p2 rw
 29 27 259:2 /log /srv/bound\\040logs rw - xfs /dev/nvme0n1p2 rw
+39 27 259:2 / /mnt/again rw - xfs /dev/nvme0n1p2 rw
 30 27 0:50 / /run/user/1000 rw - tmpfs tmpfs rw
 31 27 7:1 / /opt/image ro - squashfs /dev/loop1 ro
 32 27 0:60 / /var/lib/docker/overlay2/abc/merged rw - overlay overlay rw
@@ -26,7 +27,14 @@ const gibibyte = 1024 ** 3;
 test("mounts are those that last, with sizes where a size lasts too", async () => {
   const host = fixtureHost({
     files: { "/proc/self/mountinfo": mountinfo },
-    sizes: { "/": 10 * gibibyte, "/var": 20 * gibibyte, "/data": 40 * gibibyte, "/backup": 40 * gibibyte },
+    sizes: {
+      "/": 10 * gibibyte,
+      "/var": 20 * gibibyte,
+      "/home": 1,
+      "/tank": 1,
+      "/data": 40 * gibibyte,
+      "/backup": 40 * gibibyte,
+    },
   });
   const { facts, problems } = await collectFacts(
     { mounts: diskFacts.mounts ?? (() => null) },

@@ -74,8 +74,7 @@ function realDisks(host: Host, rotational: "0" | "1"): string[] {
 async function describeMount(host: Host, mount: Mount): Promise<{ [key: string]: Plain }> {
   const facts = { device: mount.source, fstype: mount.fstype };
   // A server that is away would be waited for, and a data set of ZFS grows and shrinks with its pool.
-  const steady = !networkTypes.test(mount.fstype) && mount.source.startsWith("/dev/");
-  if (!steady) return facts;
+  if (!mount.source.startsWith("/dev/")) return facts;
   // One that this user may not look at still is there.
   const size = await host.fileSystemSize(mount.path).catch(() => undefined);
   return size === undefined ? facts : { ...facts, size: Math.floor(size / mebibyte) };
