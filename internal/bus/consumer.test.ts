@@ -124,6 +124,19 @@ test("a message whose handling fails comes again, until it is given up", async (
   await close();
 });
 
+test("a consumer that an earlier version made takes what has changed", async () => {
+  const { manager, options, put } = await newStream();
+  for (const changed of [options, { ...options, backoffMs: [2_000, 3_000] as const, maxDeliveries: 9 }]) {
+    const { seen, take, until } = collector();
+    const consumer = consume(bus, changed, take);
+    await put("a");
+    await until(() => seen.length > 0);
+    await consumer.stop();
+  }
+  const { config } = await manager.consumers.info(options.stream, options.durable);
+  expect([config.max_deliver, config.backoff]).toEqual([9, [2e9, 3e9]]);
+});
+
 describe("a consumer goes on", () => {
   test.each(["SIGTERM", "SIGKILL"] as const)("after the bus ended by %s and came back", async (signal) => {
     const { options, put } = await newStream();

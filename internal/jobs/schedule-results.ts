@@ -21,8 +21,8 @@ const minute = 60 * second;
 const hour = 60 * minute;
 /** A result that cannot be stored comes again in these steps, for a day. */
 const again = {
-  backoffMs: [30 * second, minute, 5 * minute, 15 * minute, hour],
-  maxDeliveries: 28,
+  backoffMs: [10 * second, 30 * second, minute, 5 * minute, 15 * minute, hour],
+  maxDeliveries: 29,
 } as const;
 
 export type ScheduleResult = "stored" | "repeated" | "refused";
