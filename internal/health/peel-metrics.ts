@@ -20,8 +20,8 @@ export interface PeelView {
  * @returns the text of `/metrics`
  */
 export function createPeelMetrics(view: PeelView): () => Promise<string> {
-  const registers = [new Registry()];
-  const [registry] = registers as [Registry];
+  const registry = new Registry();
+  const registers = [registry];
   collectDefaultMetrics({ register: registry });
   counter("svc_peel_commands_refused_total", "Commands that were not obeyed", "reason", view.refused);
   counter("svc_peel_jobs_total", "Jobs that ended here", "outcome", view.jobs);

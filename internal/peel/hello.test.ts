@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../test/harness/clock.ts";
 import { recordingLog } from "../../test/harness/log.ts";
 import { decode, encode } from "../base/msgpack.ts";
@@ -123,4 +123,55 @@ test("nothing is asked while disconnected or after stopping, and no timer is lef
   clock.advance(60_000);
   await settle();
   expect([requests, clock.pending]).toEqual([[], 0]);
+});
+
+test("the commands it missed are handed on, and the rest is asked for at once", async () => {
+  const answers = [
+    { jobs: [Buffer.from("1"), Buffer.from("2"), "junk", 7], more: true },
+    { jobs: [Buffer.from("3")], more: false },
+  ];
+  const { clock, commands, requests, told } = hello(async () =>
+    encode({ server_time: "2026-01-01T00:00:01.000Z", cluster_info: clusterInfo, ...answers.shift() }),
+  );
+  clock.advance(1_000);
+  await settle();
+  expect(commands.map(String)).toEqual(["1", "2"]);
+  clock.advance(500);
+  await settle();
+  expect(commands.map(String)).toEqual(["1", "2", "3"]);
+  clock.advance(60_000);
+  await settle();
+  expect([requests.length, told.length]).toEqual([2, 2]);
+});
+
+test("an answer hands on at most 256 commands", async () => {
+  const jobs = Array.from({ length: 300 }, () => Buffer.from("x"));
+  const { clock, commands } = hello(async () => encode({ cluster_info: clusterInfo, jobs }));
+  clock.advance(1_000);
+  await settle();
+  expect(commands).toHaveLength(256);
+});
+
+describe("a clock that is off by more than 5 s is told, less what the answer took:", () => {
+  // The request leaves at :01, and the answer comes at :04.
+  test.each([
+    ["2026-01-01T00:00:09.000Z", undefined],
+    ["2025-12-31T23:59:56.000Z", undefined],
+    ["2026-01-01T00:00:10.000Z", -6_000],
+    ["2026-01-01T01:00:04.000Z", -3_600_000],
+    ["2025-12-31T23:59:55.000Z", 6_000],
+    ["nonsense", undefined],
+  ])("the masters say %s", async (server_time, ahead_ms) => {
+    const { clock, log } = hello(async () => {
+      // After the advance that let it ask.
+      await settle();
+      clock.advance(3_000);
+      return encode({ server_time, cluster_info: clusterInfo });
+    });
+    clock.advance(1_000);
+    await settle();
+    await settle();
+    const warnings = log.records.filter(({ level }) => level === "warn");
+    expect(warnings.map(({ fields }) => fields.ahead_ms)).toEqual(ahead_ms === undefined ? [] : [ahead_ms]);
+  });
 });

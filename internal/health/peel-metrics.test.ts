@@ -1,0 +1,30 @@
+import { expect, test } from "bun:test";
+import { createPeelMetrics } from "./peel-metrics.ts";
+
+test("what a peel shows of itself is as it stands at each scrape", async () => {
+  const refused = { expired: 2, malformed: 0 };
+  const render = createPeelMetrics({
+    refused: () => refused,
+    jobs: () => ({ ok: 3, lost: 1 }),
+    queued: () => 5,
+    outbox: () => ({ messages: 7, bytes: 70, dropped: 8, refused: 9 }),
+    scheduleSkipped: () => 4,
+    connects: () => 6,
+  });
+  await render();
+  refused.expired = 11;
+  const lines = (await render()).split("\n");
+  expect(lines.filter((line) => line.startsWith("svc_"))).toEqual([
+    'svc_peel_commands_refused_total{reason="expired"} 11',
+    'svc_peel_commands_refused_total{reason="malformed"} 0',
+    'svc_peel_jobs_total{outcome="ok"} 3',
+    'svc_peel_jobs_total{outcome="lost"} 1',
+    "svc_peel_outbox_dropped_total 8",
+    "svc_peel_outbox_refused_total 9",
+    "svc_peel_schedule_skipped_total 4",
+    "svc_peel_bus_connects_total 6",
+    "svc_peel_queue_depth 5",
+    "svc_peel_outbox_messages 7",
+    "svc_peel_outbox_bytes 70",
+  ]);
+});
