@@ -14,7 +14,7 @@ export type FactTable = Readonly<Record<string, (host: Host) => FactValue | Prom
 type FactValue = Plain | undefined;
 
 /** What people may not set, as others rely on it to tell hosts apart. */
-export const protectedFacts: ReadonlySet<string> = new Set(["id", "machine_id", "svc_version"]);
+const protectedFacts: ReadonlySet<string> = new Set(["id", "machine_id", "svc_version"]);
 
 const nameForm = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/;
 const maxDepth = 8;

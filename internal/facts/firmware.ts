@@ -28,7 +28,7 @@ export function dmi(host: Host, field: DmiField): string | undefined {
 const azureChassis = "7783-7084-3265-9085-8269-3286-77";
 
 /** The cloud that the firmware's strings belong to, in the names of cloud-init. */
-export function cloudOf(host: Host): string | undefined {
+function cloudOf(host: Host): string | undefined {
   const vendor = dmi(host, "sys_vendor") ?? "";
   const product = dmi(host, "product_name") ?? "";
   const chassis = dmi(host, "chassis_asset_tag") ?? "";

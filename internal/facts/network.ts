@@ -24,7 +24,7 @@ function interfacesOf(host: Host): Interfaces {
 const temporaryFlag = 0x01;
 
 /** The addresses of /proc/net/if_inet6 that the kernel replaces every day (RFC 8981), as 32 digits. */
-export function temporaryAddresses(text: string): ReadonlySet<string> {
+function temporaryAddresses(text: string): ReadonlySet<string> {
   const found = new Set<string>();
   for (const line of text.split("\n")) {
     const [address, , , , flags] = line.trim().split(/\s+/);

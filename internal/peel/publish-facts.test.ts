@@ -34,22 +34,15 @@ function publishing(options: { answer?: () => Promise<Uint8Array>; connected?: b
       };
     },
   };
-  const refreshes = { count: 0, run: async () => false };
   const running = publishFacts({
     connection: connection as unknown as Connection,
     peelId: "web-1",
-    facts: {
-      ...facts,
-      refresh() {
-        refreshes.count++;
-        return refreshes.run();
-      },
-    },
+    facts,
     clock,
     jitter: () => 0.5,
     log,
   });
-  return { clock, log, requests, facts, state, refreshes, running, connect: () => connect() };
+  return { clock, log, requests, facts, state, running, connect: () => connect() };
 }
 
 test("stores once after the start, and then only what changed", async () => {
@@ -132,21 +125,14 @@ test("a change while the bus stores is stored after it", async () => {
   expect(requests.map(({ data }) => data)).toEqual([{ os: "Debian" }, { os: "Debian", role: "db" }]);
 });
 
-test("collects again every 10 minutes, also after a failure, until it is stopped", async () => {
-  const { clock, log, refreshes, running } = publishing();
+test("a stopped one stores nothing more", async () => {
+  const { clock, requests, facts, running } = publishing({
+    answer: () => Promise.reject(new Error("TIMEOUT")),
+  });
   await settle();
-  clock.advance(10 * minute - 1);
-  expect(refreshes.count).toBe(0);
-  refreshes.run = () => Promise.reject(new Error("broken"));
-  clock.advance(1);
-  await settle();
-  expect(refreshes.count).toBe(1);
-  expect(log.records.filter(({ level }) => level === "error")).toMatchObject([
-    { event: "facts not collected" },
-  ]);
-  clock.advance(10 * minute);
-  await settle();
-  expect(refreshes.count).toBe(2);
   running.stop();
   expect(clock.pending).toBe(0);
+  facts.set("role", "web");
+  await settle();
+  expect(requests).toHaveLength(1);
 });

@@ -10,14 +10,12 @@ import type { FactStore } from "../facts/store.ts";
 import type { Connection } from "./connection.ts";
 
 const timeoutMs = 5_000;
-const refreshMs = 10 * 60_000;
 const firstPauseMs = 10_000;
 const longestPauseMs = 5 * 60_000;
 
 /**
  * Keeps what the masters know of this peel's facts up to date: stores them once after the start, and again
- * when they changed. An enrollment becomes active by the first time. They are collected again about every
- * 10 minutes.
+ * when they changed. An enrollment becomes active by the first time.
  */
 export function publishFacts(options: {
   connection: Connection;
@@ -64,30 +62,16 @@ export function publishFacts(options: {
     await store();
   };
 
-  let next: Timer | undefined;
-  const refreshLater = () => {
-    next = clock.after(Math.round(refreshMs * (0.9 + jitter() / 5)), async () => {
-      try {
-        await facts.refresh();
-      } catch (thrown) {
-        log.error("facts not collected", { error: describeError(thrown) });
-      }
-      if (!stopped) refreshLater();
-    });
-  };
-
   void facts.ready.then(() => {
     ready = true;
     void store();
   });
-  refreshLater();
   const forget = facts.onChange(() => void store());
   const unsubscribe = connection.onConnect(() => void store());
   return {
     stop() {
       stopped = true;
       retry?.cancel();
-      next?.cancel();
       forget();
       unsubscribe();
     },

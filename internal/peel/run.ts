@@ -21,6 +21,7 @@ import { connectBus, resolveBusCa } from "../bus/connect.ts";
 import { peelInboxPrefix } from "../bus/subjects.ts";
 import type { PeelConfig } from "../config/load.ts";
 import { systemHost } from "../facts/host.ts";
+import { keepFresh } from "../facts/keep-fresh.ts";
 import { runFactProgram } from "../facts/run-program.ts";
 import { openFactStore } from "../facts/store.ts";
 import type { Check } from "../health/check.ts";
@@ -92,6 +93,8 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     clock,
     log,
   });
+  const freshness = keepFresh({ ...options, facts });
+  stack.defer(() => freshness.stop());
   const local = startLocal({
     ...options,
     peelId,
