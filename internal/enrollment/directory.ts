@@ -23,8 +23,8 @@ export interface Directory {
   /** How many enrollments that count are in each state. */
   countByState(): Record<EnrollmentState, number>;
   /**
-   * Peel ids of the fleet's members, `issued` and `active`, in the encoded form and in order. The list is
-   * for reading at once: it may change with the next call.
+   * Peel ids of the fleet's members, `issued` and `active`, in the encoded form and in order; the same
+   * list until something changes.
    */
   members(): readonly string[];
   /** Live records that no index points at: being written at this moment, or orphans. */

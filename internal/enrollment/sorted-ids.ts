@@ -2,7 +2,7 @@
 export interface SortedIds {
   add(id: string): void;
   delete(id: string): void;
-  /** In order of code units. The list may change with the next call: it is for reading at once. */
+  /** In order of code units; the same list until something changes, then another. */
   values(): readonly string[];
 }
 
@@ -17,6 +17,7 @@ export function createSortedIds(): SortedIds {
     if (changed.size > maxInPlace) {
       sorted = [...ids].sort();
     } else {
+      sorted = sorted.slice();
       for (const id of changed) {
         const at = positionIn(sorted, id);
         const isThere = sorted[at] === id;

@@ -4,56 +4,60 @@ import type { FactMap } from "./fact-map.ts";
 import { compileFactTest } from "./match-fact.ts";
 import { compileGlob, compileRegex } from "./pattern.ts";
 
-/** What is known of peels, by encoded peel id. */
-export interface PeelData {
-  facts(peel: string): FactMap | undefined;
-  settings?(peel: string): FactMap | undefined;
+/** A peel as an expression sees it. */
+export interface PeelView {
+  /** Encoded. */
+  readonly id: string;
+  readonly facts: FactMap | undefined;
+  readonly settings?: FactMap | undefined;
 }
 
-/** Whether a peel, by its encoded id, is meant. */
-export type PeelTest = (peel: string) => boolean;
+/** Whether a peel is meant. */
+export type PeelTest = (peel: PeelView) => boolean;
 
 /**
  * Compiles an expression, so that asking it of many peels costs little.
  */
-export function compileTarget(expression: ExpandedExpression, data: PeelData): PeelTest {
+export function compileTarget(expression: ExpandedExpression): PeelTest {
   switch (expression.kind) {
     case "and": {
-      const tests = expression.terms.map((term) => compileTarget(term, data));
+      const tests = expression.terms.map((term) => compileTarget(term));
       return (peel) => tests.every((test) => test(peel));
     }
     case "or": {
-      const tests = expression.terms.map((term) => compileTarget(term, data));
+      const tests = expression.terms.map((term) => compileTarget(term));
       return (peel) => tests.some((test) => test(peel));
     }
     case "not": {
-      const test = compileTarget(expression.term, data);
+      const test = compileTarget(expression.term);
       return (peel) => !test(peel);
     }
     default:
-      return compileMatcher(expression, data);
+      return compileMatcher(expression);
   }
 }
 
-function compileMatcher(matcher: PeelMatcher, data: PeelData): PeelTest {
+function compileMatcher(matcher: PeelMatcher): PeelTest {
   switch (matcher.kind) {
-    case "id":
-      return compileGlob(matcher.glob);
+    case "id": {
+      const test = compileGlob(matcher.glob);
+      return ({ id }) => test(id);
+    }
     case "id-regex": {
       const test = compileRegex(matcher.regex);
-      return (peel) => test(displayPeelId(peel));
+      return ({ id }) => test(displayPeelId(id));
     }
     case "ids": {
       const ids = new Set(matcher.ids);
-      return (peel) => ids.has(peel);
+      return ({ id }) => ids.has(id);
     }
     case "fact": {
       const test = compileFactTest(matcher.parts, matcher.matches);
-      return (peel) => test(data.facts(peel));
+      return ({ facts }) => test(facts);
     }
     case "setting": {
       const test = compileFactTest(matcher.parts, matcher.matches);
-      return (peel) => test(data.settings?.(peel));
+      return ({ settings }) => test(settings);
     }
   }
 }

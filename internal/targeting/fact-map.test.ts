@@ -61,13 +61,20 @@ test("what one peel may cost is bounded, and the rest of its facts stays", () =>
   const long = packer.pack({ a: "x".repeat(1_025), b: "x".repeat(1_024) });
   expect([plainOf(long.facts), long.cut]).toEqual([{ b: "x".repeat(1_024) }, true]);
 
-  const many = packer.pack({ list: Array.from({ length: 5_000 }, (_, i) => i), after: 1, b: true });
+  const many = packer.pack({ list: Array.from({ length: 10_000 }, (_, i) => i), after: 1 });
   expect([many.facts.keys, many.cut]).toEqual([["list"], true]);
-  expect((many.facts.values[0] as FactValue[]).length).toBe(4_095);
+  expect((many.facts.values[0] as FactValue[]).length).toBe(8_191);
 
   const wide = packer.pack({ list: Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(1_000)), n: 5 });
   expect((wide.facts.values[0] as FactValue[]).length).toBe(65);
   expect([wide.facts.values[1], wide.cut]).toEqual([5, true]);
+
+  // What was cut there is not what another peel gets that sends it whole.
+  const tail = Array.from({ length: 10 }, (_, i) => `tail-${i}`);
+  const fill = Array.from({ length: 65 }, () => "x".repeat(1_000));
+  const short = packer.pack({ fill, rest: "y".repeat(490), tail }).facts;
+  expect((short.values[2] as FactValue[]).length).toBeLessThan(10);
+  expect(plainOf(packer.pack({ tail }).facts)).toEqual({ tail });
 });
 
 test("what is no map is no facts", () => {

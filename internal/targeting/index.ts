@@ -4,7 +4,7 @@ import type { Log } from "../base/log.ts";
 import { decode } from "../base/msgpack.ts";
 import type { Bucket, Change } from "../bus/bucket.ts";
 import { createFactPacker, type FactMap } from "./fact-map.ts";
-import { aliveMs, type Fleet } from "./fleet.ts";
+import { aliveMs, type Fleet, type Wanted } from "./fleet.ts";
 
 /** What a master knows of all peels without asking, kept current by one watch per bucket. */
 export interface FleetIndex extends Fleet {
@@ -12,12 +12,13 @@ export interface FleetIndex extends Fleet {
   readonly ready: Promise<void>;
   /** Whether it has been ready; before that it knows too little. */
   readonly running: boolean;
-  /** Resolves when the facts that are stored now are known. */
-  caughtUp(): Promise<void>;
+  /** Resolves when what is stored now is known. */
+  caughtUp(wanted: Wanted): Promise<void>;
   stop(): void;
 }
 
 interface Known {
+  readonly id: string;
   facts: FactMap | undefined;
   factsRevision: number;
   /** Monotonic time of the last heartbeat. */
@@ -29,7 +30,7 @@ interface Known {
 
 /** Starts following facts and heartbeats. */
 export function createFleetIndex(options: {
-  /** Encoded peel ids of the fleet's members, in order. */
+  /** Encoded peel ids of the fleet's members, in order; the same list until something changes. */
   members(): readonly string[];
   facts: Pick<Bucket, "watch">;
   heartbeats: Pick<Bucket, "watch">;
@@ -39,18 +40,22 @@ export function createFleetIndex(options: {
   const { clock, log } = options;
   const known = new Map<string, Known>();
   const packer = createFactPacker();
+  let members: readonly string[] = [];
+  let peels: readonly Known[] = [];
   const knownOf = (key: string): Known => {
     const found = known.get(key);
     if (found !== undefined) return found;
-    const fresh = {
+    // A key cut out of a subject would keep the subject.
+    const id = Buffer.from(key).toString();
+    const fresh: Known = {
+      id,
       facts: undefined,
       factsRevision: 0,
       beatAt: Number.NEGATIVE_INFINITY,
       beatRevision: 0,
       reported: false,
     };
-    // A key cut out of a subject would keep the subject.
-    known.set(Buffer.from(key).toString(), fresh);
+    known.set(id, fresh);
     return fresh;
   };
   const report = (peel: Known, key: string, event: string, reason?: string) => {
@@ -93,9 +98,22 @@ export function createFleetIndex(options: {
     get running() {
       return running;
     },
-    caughtUp: () => facts.caughtUp(),
+    async caughtUp(wanted) {
+      await Promise.all([
+        wanted.facts ? facts.caughtUp() : undefined,
+        wanted.heartbeats ? heartbeats.caughtUp() : undefined,
+      ]);
+    },
     members: options.members,
-    facts: (peel) => known.get(peel)?.facts,
+    peels() {
+      const current = options.members();
+      if (current !== members) {
+        members = current;
+        peels = current.map(knownOf);
+      }
+      return peels;
+    },
+    hasSettings: false,
     alive(peel) {
       const beatAt = known.get(peel)?.beatAt;
       return beatAt !== undefined && clock.monotonic() - beatAt < aliveMs;

@@ -2,8 +2,8 @@ import { SvcError } from "../base/errors.ts";
 import { FactMap, type FactValue } from "./fact-map.ts";
 import { compileGlob, compileRegex, type TextTest } from "./pattern.ts";
 
-/** How many answers are remembered: the values of a fact repeat across a fleet. */
-const maxRemembered = 4096;
+/** Answers are remembered, as the values of most facts repeat across a fleet; of this many, none any more. */
+const maxRemembered = 1024;
 
 /**
  * Compiles `path:pattern` for facts (or settings). The path leads through maps; of all ways to split the
@@ -67,11 +67,14 @@ function compileText(pattern: string, matches: "glob" | "regex"): TextTest {
 
 function remembering(test: TextTest): TextTest {
   const answers = new Map<string, boolean>();
+  let isWorthIt = true;
   return (text) => {
+    if (!isWorthIt) return test(text);
     const known = answers.get(text);
     if (known !== undefined) return known;
     const answer = test(text);
-    if (answers.size < maxRemembered) answers.set(text, answer);
+    answers.set(text, answer);
+    isWorthIt = answers.size < maxRemembered;
     return answer;
   };
 }

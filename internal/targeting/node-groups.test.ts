@@ -11,9 +11,11 @@ import { parseTarget } from "./parse.ts";
 import { resolveExpression } from "./resolve.ts";
 
 const read = (text: string) => readGroups(parseYaml(text, "g.yaml"), "g.yaml");
+const members = ["db-1", "web-1", "web-2"];
 const fleet = {
-  members: () => ["db-1", "web-1", "web-2"],
-  facts: () => undefined,
+  members: () => members,
+  peels: () => members.map((id) => ({ id, facts: undefined })),
+  hasSettings: false,
   alive: () => true,
 };
 const found = (text: string, yaml: string) =>

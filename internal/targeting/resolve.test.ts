@@ -18,8 +18,11 @@ function fleetOf(peels: Record<string, Plain>, settings?: Record<string, Plain>)
   const packed = (facts: Plain | undefined) => (facts === undefined ? undefined : packer.pack(facts).facts);
   return {
     members: () => Object.keys(peels).sort(),
-    facts: (peel) => packed(peels[peel]),
-    ...(settings === undefined ? {} : { settings: (peel) => packed(settings[peel]) }),
+    peels: () =>
+      Object.keys(peels)
+        .sort()
+        .map((id) => ({ id, facts: packed(peels[id]), settings: packed(settings?.[id]) })),
+    hasSettings: settings !== undefined,
     alive: () => true,
   };
 }
@@ -121,12 +124,16 @@ test("a list names each member once and nobody else", () => {
 test("an expression that takes too long is given up", () => {
   const late = manualClock();
   const slow: Fleet = {
+    ...fleet,
     members: () => Array.from({ length: 2_000 }, (_, i) => `peel-${i}`),
-    facts: () => {
-      late.advance(10);
-      return undefined;
-    },
-    alive: () => true,
+    peels: () =>
+      Array.from({ length: 2_000 }, (_, i) => ({
+        id: `peel-${i}`,
+        get facts() {
+          late.advance(10);
+          return undefined;
+        },
+      })),
   };
   expect(() => resolveExpression(parse("G@os:x"), slow, late)).toThrow("takes more than 2 s");
 });

@@ -33,19 +33,28 @@ export function resolveList(peels: readonly string[], members: readonly string[]
  * @throws SvcError `bad_request` for a matcher that this fleet cannot answer, or when it takes over 2 s
  */
 export function resolveExpression(expression: ExpandedExpression, fleet: Fleet, clock: Clock): string[] {
-  for (const matcher of matchersOf(expression)) {
-    if (matcher.kind !== "setting" || fleet.settings !== undefined) continue;
-    throw new SvcError("bad_request", "target: I@ cannot be used: the masters hold no settings of peels yet");
+  let idsAlone = true;
+  for (const { kind } of matchersOf(expression)) {
+    if (kind === "setting" && !fleet.hasSettings) {
+      throw new SvcError(
+        "bad_request",
+        "target: I@ cannot be used: the masters hold no settings of peels yet",
+      );
+    }
+    idsAlone &&= kind !== "setting" && kind !== "fact";
   }
   const members = fleet.members();
   const range = rangeOf(expression, members);
   if (range !== undefined) return members.slice(...range);
-  const test = compileTarget(expression, fleet);
+  const test = compileTarget(expression);
   const started = clock.monotonic();
   const found: string[] = [];
+  // Going through the ids alone leaves everything else that is known in peace, and in the cache.
+  const bare = { id: "", facts: undefined };
+  const peels = idsAlone ? undefined : fleet.peels();
   for (let at = 0; at < members.length; at++) {
-    const member = members[at] ?? "";
-    if (test(member)) found.push(member);
+    bare.id = members[at] ?? "";
+    if (test(peels?.[at] ?? bare)) found.push(bare.id);
     if (at % peelsBetweenLooks === 0 && clock.monotonic() - started > budgetMs) {
       throw new SvcError("bad_request", `target: takes more than ${budgetMs / 1000} s; write it simpler`);
     }

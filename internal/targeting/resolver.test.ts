@@ -5,6 +5,7 @@ import { recordingLog } from "../../test/harness/log.ts";
 import { SvcError } from "../base/errors.ts";
 import { parseYaml } from "../base/yaml.ts";
 import { createFactPacker, type FactMap } from "./fact-map.ts";
+import type { Wanted } from "./fleet.ts";
 import type { Groups } from "./groups.ts";
 import { readGroups } from "./groups.ts";
 import { createResolver } from "./resolver.ts";
@@ -25,9 +26,12 @@ function setup(groups: () => Groups = () => new Map()) {
     ready: Promise.resolve(),
     running: true,
     members: () => members,
-    facts: () => facts,
+    peels: () => members.map((id) => ({ id, facts })),
+    hasSettings: false,
     alive: (peel: string) => peel === "a1",
-    caughtUp: async () => {
+    caughtUp: async (wanted: Wanted) => {
+      if (wanted.heartbeats) waited.push("heartbeats");
+      if (!wanted.facts) return;
       waited.push("facts");
       facts = createFactPacker().pack({ os: "Debian" }).facts;
     },
@@ -57,6 +61,7 @@ test("what was stored before a request counts in it, and only what it asks for i
     { peelId: "a1", alive: true },
     { peelId: "b1", alive: false },
   ]);
+  expect(second.waited).toEqual(["members", "facts", "members", "heartbeats"]);
 });
 
 test("facts in a node group are waited for as well", async () => {

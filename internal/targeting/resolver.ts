@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket } from "../bus/bucket.ts";
 import { matchersOf } from "./expression.ts";
-import { type Fleet, scanFleet } from "./fleet.ts";
+import { type Fleet, scanFleet, type Wanted } from "./fleet.ts";
 import { expandGroups, type Groups } from "./groups.ts";
 import type { FleetIndex } from "./index.ts";
 import type { NodeGroups } from "./node-groups.ts";
@@ -36,14 +36,14 @@ export interface ResolverDeps {
 export function createResolver(deps: ResolverDeps): Resolver {
   const { directory, index, groups, clock, log } = deps;
 
-  const fleetFor = async (wanted: { facts: boolean; heartbeats: boolean }): Promise<Fleet> => {
+  const fleetFor = async (wanted: Wanted): Promise<Fleet> => {
     await directory.caughtUp();
     if (index.running) {
-      if (wanted.facts) await index.caughtUp();
+      await index.caughtUp(wanted);
       return index;
     }
     if (wanted.facts || wanted.heartbeats) {
-      log.warn("the fleet is not indexed: a target is resolved by reading the buckets", wanted);
+      log.warn("the fleet is not indexed: a target is resolved by reading the buckets", { ...wanted });
     }
     const { facts, heartbeats } = deps;
     return scanFleet({ members: directory.members, facts, heartbeats, wanted });
