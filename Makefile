@@ -54,6 +54,7 @@ bench: build tools ## Measure each promise beside its floor (docs/bench.md); BEN
 	@$(BUN) test/bench/enroll/main.ts $(BENCH)
 	@$(BUN) test/bench/tls/main.ts
 	@$(BUN) test/bench/ca/main.ts
+	@$(BUN) test/bench/targeting/main.ts
 	@$(BUN) test/bench/jobs/main.ts
 
 .PHONY: release
