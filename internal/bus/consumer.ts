@@ -19,7 +19,7 @@ const firstRetryMs = 2 * second;
 export interface Consumer {
   /** Whether messages arrive, or would if there were any. */
   readonly running: boolean;
-  /** Stops asking; resolves when what was begun has ended. */
+  /** Stops asking; resolves when what was begun has ended. What is still on its way here comes again. */
   stop(): Promise<void>;
 }
 

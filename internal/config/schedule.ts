@@ -25,8 +25,8 @@ export interface ScheduleEntry {
   readonly enabled: boolean;
 }
 
-/** The name travels with each result, and masters refuse longer ones. */
-const maxNameLength = 128;
+/** The name of an entry travels with its results, and masters refuse longer ones. */
+export const maxEntryName = 128;
 
 const args: OptionType<Record<string, unknown>> = {
   name: "map",
@@ -98,8 +98,8 @@ function readSchedule(node: YamlNode): ScheduleEntry[] {
 }
 
 function readEntry(name: string, node: YamlNode): ScheduleEntry {
-  if (name.trim() === "" || name.length > maxNameLength) {
-    throw new Complaint(`expected a name of 1 to ${maxNameLength} characters`);
+  if (name.trim() === "" || name.length > maxEntryName) {
+    throw new Complaint(`expected a name of 1 to ${maxEntryName} characters`);
   }
   const read = readFields(node, fields);
   const { module } = read;

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
+import { maxEntryName } from "../config/schedule.ts";
 import type { Call } from "./call.ts";
 import { decodeReturn, type JobReturn } from "./record.ts";
 
@@ -11,14 +12,14 @@ export interface ScheduledRun {
   result: JobReturn;
 }
 
-/** Longest name of an entry, and of a function in a result. */
-export const maxNameLength = 128;
 /** The arguments go into the record of the job, and masters read records by the thousand. */
 export const maxArgsBytes = 64 * 1024;
 
+const maxFunctionName = 128;
+
 const envelope = v.object({
-  schedule: v.pipe(v.string(), v.minLength(1), v.maxLength(maxNameLength)),
-  function: v.pipe(v.string(), v.minLength(1), v.maxLength(maxNameLength)),
+  schedule: v.pipe(v.string(), v.minLength(1), v.maxLength(maxEntryName)),
+  function: v.pipe(v.string(), v.minLength(1), v.maxLength(maxFunctionName)),
   args: v.custom<Record<string, Plain>>(
     (value) =>
       typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype,

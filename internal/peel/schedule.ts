@@ -9,6 +9,9 @@ import { createUptime } from "../schedule/uptime.ts";
 import type { Local } from "./local.ts";
 import { fittingReturn } from "./return.ts";
 
+/** As long as the longest job: a run that hangs does not hold its place in the queue for ever. */
+const longestRunMs = 24 * 60 * 60 * 1000;
+
 /**
  * Runs the schedule of a peel in its local phase: what it runs waits its turn with the jobs, and results that
  * masters are to have wait in the outbox for a bus.
@@ -27,7 +30,7 @@ export function startSchedule(options: {
   const { local, peelId, clock } = options;
   return startScheduler({
     ...options,
-    run: (task) => local.executor.run(task),
+    run: (task) => local.executor.run({ ...task, deadline: clock.now() + longestRunMs }),
     publish(jid, run) {
       const payload = encodeScheduledRun({ ...run, result: fittingReturn(run.result) });
       local.outbox.put({ subject: scheduleSubject(jid, peelId), payload, durable: true });

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { loadPeelConfig } from "../config/load.ts";
 import type { ScheduleEntry } from "../config/schedule.ts";
 import { checkSchedule } from "./check.ts";
 
@@ -13,6 +14,15 @@ const entry = (more: Partial<ScheduleEntry>): ScheduleEntry => ({
   return_job: false,
   enabled: true,
   ...more,
+});
+
+test("the schedule in the documentation can run", async () => {
+  const page = await Bun.file(`${import.meta.dir}/../../docs/schedule.md`).text();
+  const yaml = /^```yaml\n(.*?)^```/ms.exec(page)?.[1] ?? "";
+  const loaded = loadPeelConfig(["--config", "peel.yaml"], {}, () => yaml);
+  if (loaded.kind !== "run") throw new Error("the configuration does not run");
+  expect(loaded.values.schedule.map(({ name }) => name)).toEqual(["disk", "nightly"]);
+  expect(() => checkSchedule(loaded.values.schedule)).not.toThrow();
 });
 
 test("a schedule that can run is fine", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { runProgram } from "../../test/harness/process.ts";
 import { parseCron } from "../base/cron.ts";
 import { firstPlan, look, type Moment, type Plan, type Timing, waitFor } from "./next.ts";
 
@@ -201,6 +202,17 @@ describe("where clocks change", () => {
     }
     expect(instants).toEqual(expected);
   });
+});
+
+test("an expression means the time of the host", async () => {
+  const script = `import { parseCron } from "${import.meta.dir}/../base/cron.ts";
+    process.stdout.write(String(parseCron("0 3 * * *").next(Date.UTC(2026, 6, 1))));`;
+  const at = async (zone: string) => {
+    const { stdout } = await runProgram([process.execPath, "-e", script], { env: { TZ: zone } });
+    return new Date(Number(stdout)).toISOString();
+  };
+  expect(await at("Asia/Tokyo")).toBe("2026-07-01T18:00:00.000Z");
+  expect(await at("America/New_York")).toBe("2026-07-01T07:00:00.000Z");
 });
 
 describe("whatever happens to the clocks", () => {
