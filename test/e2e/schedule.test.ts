@@ -11,7 +11,6 @@ import { loadPeelConfig } from "../../internal/config/load.ts";
 import { runPeel } from "../../internal/peel/run.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { bearer, call, metricBecomes, readinessBecomes } from "../harness/enrollee.ts";
-import type { ShownJob } from "../harness/jobs.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel, observedLog, operate } from "../harness/peel-connection.ts";
 
@@ -93,10 +92,10 @@ async function stored(...jids: string[]): Promise<void> {
   watch.stop();
 }
 
-async function shown(master: TestMaster, jid: string): Promise<ShownJob & Record<string, unknown>> {
+async function shown(master: TestMaster, jid: string): Promise<Record<string, unknown>> {
   const reply = await call(master, { path: `/api/v1/jobs/${jid}`, headers: bearer });
   expect(reply.status).toBe(200);
-  return reply.json as ShownJob & Record<string, unknown>;
+  return reply.json as Record<string, unknown>;
 }
 
 test("a peel runs its schedule before it is enrolled, without a bus, and masters have every result", async () => {
