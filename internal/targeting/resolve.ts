@@ -9,7 +9,7 @@ import type { Fleet } from "./fleet.ts";
 export type Target = { expression: string } | { peels: readonly string[] };
 
 const budgetMs = 2_000;
-const peelsBetweenLooks = 256;
+const peelsBetweenLooks = 16;
 
 /**
  * The members of the fleet among these peel ids. Dotted ids are accepted; who is no member is left out.
