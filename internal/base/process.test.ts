@@ -174,10 +174,12 @@ test("a time limit ends the program", async () => {
 test("a program that ends well when it is told to is not killed", async () => {
   using directory = temporaryDirectory("process");
   const ready = await namedPipe(directory.path, "ready");
+  const never = await namedPipe(directory.path, "never");
   const clock = manualClock();
   const stop = new AbortController();
+  // Waits in the shell itself: a child could get the signal before it is what it is going to be.
   const running = shell(
-    `trap 'echo cleaned; kill $child; wait; exit 7' TERM; sleep 600 & child=$!; echo $$ >${ready.path}; wait`,
+    `exec 3<>${never.path}; trap 'echo cleaned; exit 7' TERM; echo $$ >${ready.path}; while :; do read x <&3; done`,
     { clock, signal: stop.signal },
   );
   await ready.read();

@@ -1,0 +1,42 @@
+import { expect, test } from "bun:test";
+import { allFunctions, checkCall, functionNamed } from "./registry.ts";
+
+const names = allFunctions.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+
+test("every name and alias stands for one function", () => {
+  expect(new Set(names).size).toBe(names.length);
+  for (const name of names) {
+    expect(name).toMatch(/^[a-z]+\.[a-z_]+$/);
+    expect([functionNamed(name).name, ...(functionNamed(name).aliases ?? [])]).toContain(name);
+  }
+});
+
+// The list of the specification: these go past the queue, and nothing else does.
+const bypassing =
+  /^(facts\.(?!set$).+|settings\..+|pillar\..+|grains\.(?!set$).+|test\.ping|sys\.list_functions)$/;
+
+test("exactly the functions that the specification names go past the queue", () => {
+  for (const { name, aliases = [], readOnly = false } of allFunctions) {
+    for (const each of [name, ...aliases])
+      expect(`${each} ${readOnly}`).toBe(`${each} ${bypassing.test(each)}`);
+  }
+});
+
+test("every function and argument is described in one sentence", () => {
+  for (const { doc, args } of allFunctions) {
+    for (const sentence of [doc, ...Object.values(args).map((spec) => spec.doc)]) {
+      expect(sentence).toMatch(/^[A-Z0-9/].*\.$/);
+      expect(sentence.length).toBeLessThan(140);
+    }
+    const required = Object.values(args).map((spec) => spec.required === true);
+    // An optional argument before a required one could not be left out on a command line.
+    expect(required).toEqual([...required].sort((one, other) => Number(other) - Number(one)));
+  }
+});
+
+test("an unknown function is refused with the nearest one", () => {
+  expect(() => checkCall("test.pong", {})).toThrow('unknown function "test.pong" (did you mean test.ping?)');
+  for (const name of ["__proto__", "constructor", "", "cmd", "x".repeat(500)]) {
+    expect(() => checkCall(name, {})).toThrow("unknown function");
+  }
+});
