@@ -159,6 +159,8 @@ test("it enrolls, learns the bus from the master, caches it, and is ready", asyn
   expect(readiness.status).toBe(200);
   expect(await readiness.json()).toMatchObject({ checks: { bus: { status: "up" }, kv: { status: "up" } } });
   expect(await ping("job-1")).toMatchObject({ success: true });
+  const metrics = await (await fetch(`http://127.0.0.1:${health}/metrics`)).text();
+  expect(metrics).toContain('svc_peel_jobs_total{outcome="ok"} 1');
 
   await relay.close();
   await peel.log.logged("bus disconnected");
