@@ -6,9 +6,11 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  type Stats,
   statSync,
 } from "node:fs";
 import { decodeBase64 } from "../base/base64.ts";
+import { isErrno } from "../base/file.ts";
 import { define } from "./define.ts";
 import { describeFile, hashFile, listDirectory, maxEntries, maxReadBytes, readPart } from "./file-read.ts";
 import { appendLines, copyWhole, makeLink, makeParents, removePath, writeWhole } from "./file-write.ts";
@@ -30,13 +32,13 @@ export const fileFunctions: readonly ModuleFunction[] = [
     name: "file.file_exists",
     doc: "Tells whether there is a regular file of this name, a symbolic link to one included.",
     args: { path },
-    run: (args) => statSync(args.path, { throwIfNoEntry: false })?.isFile() ?? false,
+    run: async (args) => (await statIfPresent(args.path))?.isFile() ?? false,
   }),
   define({
     name: "file.directory_exists",
     doc: "Tells whether there is a directory of this name, a symbolic link to one included.",
     args: { path },
-    run: (args) => statSync(args.path, { throwIfNoEntry: false })?.isDirectory() ?? false,
+    run: async (args) => (await statIfPresent(args.path))?.isDirectory() ?? false,
   }),
   define({
     name: "file.read",
@@ -232,6 +234,18 @@ export const fileFunctions: readonly ModuleFunction[] = [
     },
   }),
 ];
+
+/** What a path leads to; nothing also when it leads through a file that is no directory. */
+function statIfPresent(path: string): Promise<Stats | undefined> {
+  return touching("look at", path, () => {
+    try {
+      return statSync(path);
+    } catch (cause) {
+      if (isErrno(cause, "ENOENT") || isErrno(cause, "ENOTDIR")) return undefined;
+      throw cause;
+    }
+  });
+}
 
 async function wantedOf(
   args: { user: string | undefined; group: string | undefined; mode: string | undefined },

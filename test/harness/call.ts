@@ -1,0 +1,17 @@
+import type { Clock } from "../../internal/base/clock.ts";
+import type { Plain } from "../../internal/base/msgpack.ts";
+import type { FactStore } from "../../internal/facts/store.ts";
+import { checkCall } from "../../internal/modules/registry.ts";
+import { manualClock } from "./clock.ts";
+
+/** Checks and runs one function as a peel does, without a job around it; it has no facts. */
+export async function callFunction(
+  name: string,
+  args: Record<string, Plain> = {},
+  {
+    clock = manualClock(),
+    signal = new AbortController().signal,
+  }: { clock?: Clock; signal?: AbortSignal } = {},
+): Promise<Plain> {
+  return checkCall(name, args).run(args, { clock, signal, facts: {} as FactStore });
+}
