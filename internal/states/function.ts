@@ -27,7 +27,10 @@ export interface StateContext extends CallContext {
   files: FileSource;
   settings: Readonly<Record<string, Plain>>;
   /** Renders a template with facts, settings and these variables. @throws StateFailure with the place */
-  render(template: { name: string; text: string }, variables: Readonly<Record<string, Plain>>): string;
+  render(
+    template: { name: string; text: string },
+    variables: Readonly<Record<string, Plain>>,
+  ): Promise<string>;
   /** Runs an execution function of the peel, such as `pkg.version`. */
   call(name: string, args: CallArgs): Promise<Plain>;
 }
