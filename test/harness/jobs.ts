@@ -1,0 +1,144 @@
+import { existsSync, readFileSync, watch } from "node:fs";
+import { request as httpsRequest } from "node:https";
+import { basename, dirname } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import type { TestBus } from "./bus.ts";
+import { freshAddress, type Reply, send } from "./client.ts";
+import { type Daemon, type MasterDaemon, startPeelBinary } from "./fleet.ts";
+
+// Jobs as an operator gives them over REST, and what a test waits for.
+
+const patienceMs = 30_000;
+
+/** A job as REST shows it. */
+export interface ShownJob {
+  jid: string;
+  status: string;
+  targets: string[];
+  metadata: Record<string, unknown>;
+  outcomes: Record<string, string>;
+  counts: Record<string, number>;
+  returns: Record<string, { success: boolean; retcode: number; return?: unknown; error?: string }>;
+  finished_at?: string;
+}
+
+/** Asks a master, from an address nobody used before. */
+export function ask(
+  bus: TestBus,
+  master: MasterDaemon,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Reply> {
+  return send(master.url, bus.caPem, {
+    method,
+    path,
+    headers: { authorization: `Bearer ${master.token}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    from: freshAddress(),
+  });
+}
+
+/** What a master answers, which must have this status. */
+export async function expectAnswer<T>(asked: Promise<Reply>, status = 200): Promise<T> {
+  const reply = await asked;
+  if (reply.status !== status) throw new Error(`the master answered ${reply.status}: ${reply.text}`);
+  return reply.json as T;
+}
+
+/** Starts a peel, lets it in, and waits until it is connected. */
+export async function startMember(bus: TestBus, master: MasterDaemon, id: string): Promise<Daemon> {
+  const peel = startPeelBinary(bus, master.url, id);
+  await peel.program.waitFor("waiting for an operator's approval");
+  const pending = await expectAnswer<{ id: string; peel_id: string }[]>(
+    ask(bus, master, "GET", "/api/v1/enrollments?state=pending&limit=100"),
+  );
+  const enrollment = pending.find(({ peel_id }) => peel_id === id.replaceAll(".", "_"))?.id;
+  await expectAnswer(ask(bus, master, "POST", `/api/v1/enrollments/${enrollment}/approve`, {}));
+  await peel.program.waitFor("peel connected");
+  return peel;
+}
+
+/** Dispatches a job. @returns its jid */
+export async function dispatch(bus: TestBus, master: MasterDaemon, job: unknown): Promise<string> {
+  const made = await expectAnswer<{ jid: string }>(ask(bus, master, "POST", "/api/v1/jobs", job), 202);
+  return made.jid;
+}
+
+export function show(bus: TestBus, master: MasterDaemon, jid: string): Promise<ShownJob> {
+  return expectAnswer(ask(bus, master, "GET", `/api/v1/jobs/${jid}`));
+}
+
+/** Follows the stream of a job until it matches, such as `/event: end/`; then shows the job. */
+export async function showOnce(
+  bus: TestBus,
+  master: MasterDaemon,
+  jid: string,
+  pattern: RegExp,
+): Promise<ShownJob> {
+  await followStream(bus, master, jid, pattern);
+  return show(bus, master, jid);
+}
+
+function followStream(bus: TestBus, master: MasterDaemon, jid: string, pattern: RegExp): Promise<void> {
+  const url = new URL(master.url);
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const finish = (settle: () => void) => {
+      late.cancel();
+      request.destroy();
+      settle();
+    };
+    const fail = (what: string) =>
+      finish(() => reject(new Error(`the stream of ${jid} ${what} before ${pattern}:\n${text}`)));
+    const late = systemClock.after(patienceMs, () => fail("took too long"));
+    const request = httpsRequest(
+      {
+        host: "127.0.0.1",
+        servername: "localhost",
+        port: url.port,
+        path: `/api/v1/jobs/${jid}/stream`,
+        headers: { host: url.host, authorization: `Bearer ${master.token}` },
+        ca: bus.caPem,
+        localAddress: freshAddress(),
+        agent: false,
+      },
+      (response) => {
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => {
+          text += chunk;
+          if (pattern.test(text)) finish(resolve);
+        });
+        response.on("end", () => fail("ended"));
+      },
+    );
+    request.on("error", (error) => fail(`failed (${error.message})`));
+    request.end();
+  });
+}
+
+/** Resolves when a file is there and its text matches. */
+export function fileHolds(path: string, pattern: RegExp): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finish = (settle: () => void) => {
+      watcher.close();
+      late.cancel();
+      settle();
+    };
+    const look = () => {
+      if (existsSync(path) && pattern.test(readFileSync(path, "utf8"))) finish(resolve);
+    };
+    const watcher = watch(dirname(path), (_, name) => {
+      if (name === basename(path)) look();
+    });
+    const late = systemClock.after(patienceMs, () =>
+      finish(() => reject(new Error(`${path} never held ${pattern}`))),
+    );
+    look();
+  });
+}
+
+/** The lines of a file that may not be there yet. */
+export function linesOf(path: string): string[] {
+  return existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [];
+}
