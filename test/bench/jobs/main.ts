@@ -115,7 +115,7 @@ async function single(): Promise<void> {
   const lines = {
     "svc: test.ping": many({ function: "test.ping", args: {} }),
     "svc: test.true, queued and on disk": many({ function: "test.true", args: {} }),
-    "svc: cmd.run true": many({ function: "cmd.run", args: { cmd: "true" } }),
+    "svc: cmd.run true": many({ function: "cmd.run", args: { command: "true" } }),
     "floor: bare ask, answer stored": () => runFloorLanes(observer, peel, jobs, atOnce),
   };
   rates("Jobs per second for one peel", `${jobs} jobs, ${atOnce} under way at once`, await inTurns(lines, 3));
