@@ -8,6 +8,7 @@ import {
   renameSync,
   rmSync,
   type Stats,
+  statSync,
   symlinkSync,
   writeSync,
 } from "node:fs";
@@ -118,15 +119,25 @@ export function makeLink(target: string, path: string, force: boolean): boolean 
  * @returns whether there was anything
  */
 export async function removePath(path: string, recursive: boolean): Promise<boolean> {
-  if (path === "/") throw new SvcError("bad_request", "/ is not removed");
   const before = lstatSync(path, { throwIfNoEntry: false });
   if (before === undefined) return false;
+  if (isRootDirectory(path))
+    throw new SvcError("bad_request", `${path} is the root directory, and is not removed`);
   if (before.isDirectory() && !recursive) {
     throw new SvcError("bad_request", `${path} is a directory: recursive=true removes it and what is in it`);
   }
   // Below the directory the runtime goes by open directories, so no link that is put there leads it away.
   await rm(path, { recursive });
   return true;
+}
+
+/**
+ * Whether a path is the root of the file system by whatever name. It looks at the directory itself, so
+ * that it holds also where a check of the path's text has failed.
+ */
+export function isRootDirectory(path: string): boolean {
+  const [root, found] = [statSync("/"), lstatSync(path)];
+  return found.dev === root.dev && found.ino === root.ino;
 }
 
 /** Makes the directory that a file is going to be in, if that is wished for. */

@@ -14,6 +14,8 @@ import { join } from "node:path";
 import { callFunction as call } from "../../test/harness/call.ts";
 import { runProgram } from "../../test/harness/process.ts";
 import { temporaryDirectory } from "../../test/harness/temporary.ts";
+import { isRootDirectory } from "./file-write.ts";
+import { checkCall } from "./registry.ts";
 
 const isRoot = process.getuid?.() === 0;
 const modeOf = (path: string) => (lstatSync(path).mode & 0o7777).toString(8);
@@ -86,10 +88,13 @@ describe("file.write", () => {
     expect(readFileSync(path, "utf8")).toBe("y");
   });
 
-  test("refuses to take the place of a directory or a device", async () => {
+  test("refuses to take the place of a directory or a pipe", async () => {
     using dir = scratch();
     await expect(call("file.write", { path: dir.path, content: "x" })).rejects.toThrow("no regular file");
-    await expect(call("file.write", { path: "/dev/null", content: "x" })).rejects.toThrow("no regular file");
+    await runProgram(["mkfifo", dir.at("pipe")]);
+    await expect(call("file.write", { path: dir.at("pipe"), content: "x" })).rejects.toThrow(
+      "no regular file",
+    );
   });
 });
 
@@ -144,7 +149,8 @@ test("file.append adds lines, whatever the file ends with", async () => {
   expect(readFileSync(path, "utf8")).toBe("one\ntwo\nthree\nfour\nfive\n");
   symlinkSync(path, dir.at("link"));
   await expect(call("file.append", { path: dir.at("link"), text: "x" })).rejects.toThrow("symbolic link");
-  await expect(call("file.append", { path: "/dev/null", text: "x" })).rejects.toThrow("no regular file");
+  await runProgram(["mkfifo", dir.at("pipe")]);
+  await expect(call("file.append", { path: dir.at("pipe"), text: "x" })).rejects.toThrow("no regular file");
 });
 
 test("file.stats describes a file, and a link only when asked", async () => {
@@ -226,8 +232,19 @@ describe("file.remove", () => {
     expect(readdirSync(dir.at("real"))).toEqual(["file"]);
   });
 
-  test.each(["/", "relative", "/tmp/..", "//", ""])("refuses %p", async (path) => {
-    await expect(call("file.remove", { path, recursive: true })).rejects.toThrow("file.remove: path: ");
+  // Only checked, never run: a guard that fails here must not cost the host.
+  test.each(["/", "relative", "/tmp/..", "//", "/tmp/../..", "/./", ""])("refuses %p", (path) => {
+    expect(() => checkCall("file.remove", { path, recursive: true })).toThrow("file.remove: path: ");
+  });
+
+  test.each(["/", "/tmp/..", "//", "/proc/self/root/."])("knows %p as the root directory", (path) => {
+    expect(isRootDirectory(path)).toBe(true);
+  });
+
+  test("knows other directories as none", () => {
+    using dir = scratch();
+    symlinkSync("/", dir.at("link"));
+    expect([dir.path, dir.at("link"), "/tmp"].map(isRootDirectory)).toEqual([false, false, false]);
   });
 });
 
