@@ -46,6 +46,20 @@ test("a server of another CA is refused, and so is the right CA under another na
   await expect(connectBus({ ...options, urls: [`tls://127.0.0.2:${port}`] })).rejects.toThrow(unavailable);
 });
 
+test("draining closes a connection for good, also one whose bus is away", async () => {
+  await using own = await startBus();
+  const [noticed, unnoticed] = [await connectTo(own, "master"), await connectTo(own, "master")];
+  const away = Promise.withResolvers<void>();
+  void (async () => {
+    for await (const status of noticed.nats.status()) if (status.type === "disconnect") away.resolve();
+  })();
+  await own.stop("SIGKILL");
+  const draining = unnoticed.drain();
+  await away.promise;
+  await Promise.all([draining, noticed.drain()]);
+  expect([noticed.nats.isClosed(), unnoticed.nats.isClosed()]).toEqual([true, true]);
+});
+
 test("while the bus is away 8 MiB are kept, and the next message is refused instead of memory", async () => {
   await using own = await startBus();
   const bus = await connectTo(own, "master");

@@ -240,10 +240,15 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
     async drain() {
       if (nats.isClosed()) return;
       const giveUp = new AbortController();
-      await Promise.race([
-        nats.drain().catch(() => nats.close()),
-        sleep(clock, busClientSettings.drainTimeoutMs, giveUp.signal).then(() => nats.close()),
-      ]).finally(() => giveUp.abort());
+      // Without a connection nothing can be handed over.
+      if (connected) {
+        await Promise.race([
+          nats.drain().catch(() => {}),
+          sleep(clock, busClientSettings.drainTimeoutMs, giveUp.signal),
+        ]).finally(() => giveUp.abort());
+      }
+      // When the connection breaks meanwhile the client ends draining, and goes on connecting for ever.
+      await nats.close();
     },
   };
 }
