@@ -49,6 +49,7 @@ function keyTable(table: OptionTable): string {
   return [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
 }
 
-function cell(text: string): string {
+/** Text as it stands in a cell of a table. */
+export function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll("<", "&lt;");
 }
