@@ -1,8 +1,10 @@
+import type { CommandDef } from "citty";
 import { group } from "./command.ts";
+import { completionCommand } from "./completion.ts";
 import { runCommand } from "./job/run.ts";
 
 /** Every command of `svc`. A group's commands are loaded when it is named, so that each starts quickly. */
-export const tree = group({
+export const tree: CommandDef = group({
   name: "svc",
   description: "Manage a fleet of peels.",
   commands: () => [
@@ -27,5 +29,6 @@ export const tree = group({
       description: "Make and check the keys and accounts of the bus, offline.",
       commands: async () => (await import("./nats-auth/commands.ts")).natsAuthCommands,
     }),
+    completionCommand(() => tree),
   ],
 });

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../base/clock.ts";
+import { systemRandom } from "../base/id.ts";
+import { childrenOf, metaOf } from "./command.ts";
+import { runCli } from "./run.ts";
+import { tree } from "./tree.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "svc-completion-"));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+async function completion(shell: string) {
+  const written = { stdout: "", stderr: "" };
+  const exit = await runCli({
+    argv: ["completion", shell],
+    env: {},
+    hostname: "h",
+    stdout: { write: (text) => (written.stdout += text) },
+    stderr: { write: (text) => (written.stderr += text) },
+    clock: systemClock,
+    random: systemRandom,
+  });
+  return { exit, ...written };
+}
+
+describe("bash", () => {
+  const file = join(dir, "svc.bash");
+  beforeAll(async () => writeFileSync(file, (await completion("bash")).stdout));
+
+  /** What bash offers for the last word of a command line. */
+  function offered(...words: string[]): string[] {
+    const script = `source ${file}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _svc; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout, stderr, exitCode } = Bun.spawnSync(["bash", "-uc", script, "bash", "svc", ...words]);
+    expect([exitCode, stderr.toString()]).toEqual([0, ""]);
+    return stdout.toString().split("\n").filter(Boolean);
+  }
+
+  test("knows every command, and nothing else", async () => {
+    const walk = async (place: typeof tree, path: string[]): Promise<void> => {
+      const names = ((await childrenOf(place)) ?? []).map((child) => metaOf(child).name);
+      const shown = offered(...path, "");
+      expect(shown.filter((word) => !word.startsWith("--"))).toEqual(names);
+      expect(shown).toContain("--output");
+      for (const child of (await childrenOf(place)) ?? []) await walk(child, [...path, metaOf(child).name]);
+    };
+    await walk(tree, []);
+  });
+
+  test.each([
+    [["jo"], ["job"]],
+    [["job", "c"], ["cancel"]],
+    [["job", "cancel", "--w"], ["--wait"]],
+    [
+      ["job", "list", "--status", ""],
+      ["running", "completed", "failed", "cancelled"],
+    ],
+    [
+      ["enroll", "list", "--state", "a"],
+      ["approved", "active", "all"],
+    ],
+    [["--output", "y"], ["yaml"]],
+    [["--output", "json", "job", "li"], ["list"]],
+    [
+      ["run", "web-*", "test.ping", "--ba"],
+      ["--batch", "--batch-wait"],
+    ],
+    [["run", "job", "--pre"], ["--preview"]],
+    [["ca", "init", "--dir", ""], []],
+    [["job", "list", "--wait"], []],
+    [["nothing", "--out"], ["--output"]],
+  ])("%p", (words, expected) => {
+    expect(offered(...words)).toEqual(expected);
+  });
+});
+
+test.each(["zsh", "fish"])("%s names every command with its description", async (shell) => {
+  const { exit, stdout } = await completion(shell);
+  expect(exit).toBe(0);
+  for (const text of [
+    "Cancel a job: who has not begun",
+    "Approve a pending enrollment",
+    "--no-color",
+    "renew-root",
+  ]) {
+    expect(stdout).toContain(shell === "fish" ? text.replace("--no-color", "-l no-color") : text);
+  }
+  // The machine may have the shell; then it reads the script.
+  if (Bun.which(shell) === null) return;
+  const file = join(dir, `svc.${shell}`);
+  writeFileSync(file, stdout);
+  const { exitCode, stderr } = Bun.spawnSync([shell, "-n", file]);
+  expect([exitCode, stderr.toString()]).toEqual([0, ""]);
+});
+
+test("another shell is named in the refusal", async () => {
+  expect(await completion("fisch")).toEqual({
+    exit: 2,
+    stdout: "",
+    stderr: 'svc: <shell> is bash, zsh, fish, not "fisch" (did you mean fish?)\n',
+  });
+});
