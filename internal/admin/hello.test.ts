@@ -75,7 +75,9 @@ test("a peel is told the time and the cluster, by one of two masters", async () 
   });
   const told = [];
   for await (const answer of answers) told.push(decode(answer.data));
-  expect(told).toEqual([{ server_time: "2026-01-01T00:00:00.000Z", cluster_info: { ...document }, jobs: [] }]);
+  expect(told).toEqual([
+    { server_time: "2026-01-01T00:00:00.000Z", cluster_info: { ...document }, jobs: [] },
+  ]);
   expect(records).toMatchObject([{ level: "debug", fields: { peel_id: peelId } }]);
 });
 

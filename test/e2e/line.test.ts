@@ -107,7 +107,10 @@ test("after the bus was killed and came back, jobs work again without anybody's 
   await peel.program.waitFor("bus reconnected");
   await master.program.waitFor("bus reconnected");
   const ran = await svc(bus, "run", "web-1.example", "test.ping");
-  expect([ran.code, ran.stderr]).toEqual([0, expect.stringMatching(/^job-\S+ on 1 peel\b.*\n1 peel: 1 ok\n$/)]);
+  expect([ran.code, ran.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^job-\S+ on 1 peel\b.*\n1 peel: 1 ok\n$/),
+  ]);
 });
 
 test("a revoked peel is cut off", async () => {
