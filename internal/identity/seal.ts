@@ -1,0 +1,105 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createPrivateKey,
+  createPublicKey,
+  diffieHellman,
+  hkdfSync,
+  type KeyObject,
+} from "node:crypto";
+import { SvcError } from "../base/errors.ts";
+import type { Random } from "../base/id.ts";
+import type { CurveKey } from "./curve.ts";
+import { decodePublicKey } from "./nkey.ts";
+
+// A sealed box: one version byte, the 32 bytes of an X25519 key made for this box alone, the ciphertext
+// and its 16-byte tag. HKDF-SHA256 (RFC 5869) over the shared secret (RFC 7748), salted with both public
+// keys, gives the AES-256-GCM key and nonce, so that no pair of them is ever used twice. Who sealed a box
+// is not known from it: whoever cares signs it.
+
+const version = 1;
+const keyBytes = 32;
+const nonceBytes = 12;
+const tagBytes = 16;
+const headBytes = 1 + keyBytes;
+const domain = Buffer.from("svc/seal/v1", "latin1");
+const x25519Pkcs8 = Buffer.from("302e020100300506032b656e04220420", "hex");
+const x25519Spki = Buffer.from("302a300506032b656e032100", "hex");
+
+/**
+ * Seals bytes so that only the holder of a curve key can read them.
+ *
+ * @param recipient curve public key, `X…`
+ * @param context what the box is for; it opens with the same one only, and is no secret
+ * @throws SvcError `bad_request` when the recipient is no curve key, or one that nobody can hold
+ */
+export function seal(bytes: Uint8Array, recipient: string, context: Uint8Array, random: Random): Uint8Array {
+  const to = decodePublicKey("curve", recipient);
+  if (to === undefined) throw new SvcError("bad_request", "not a curve public key");
+  const own = privateKey(random(keyBytes));
+  const from = createPublicKey(own).export({ format: "der", type: "spki" }).subarray(-keyBytes);
+  const { key, nonce } = secretsOf(agree(own, to), from, to);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce);
+  cipher.setAAD(boundTo(to, context));
+  return Buffer.concat([
+    Uint8Array.of(version),
+    from,
+    cipher.update(bytes),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]);
+}
+
+/**
+ * Opens a sealed box.
+ *
+ * @throws SvcError `bad_request` when it is not for this key and this context, or not as it was sealed
+ */
+export function openSealed(sealed: Uint8Array, own: CurveKey, context: Uint8Array): Uint8Array {
+  const to = decodePublicKey("curve", own.publicKey);
+  if (to === undefined) throw new SvcError("bad_request", "not a curve key");
+  if (sealed.length < headBytes + tagBytes || sealed[0] !== version) {
+    throw new SvcError("bad_request", "not a sealed box of a version that is known");
+  }
+  const from = sealed.subarray(1, headBytes);
+  const end = sealed.length - tagBytes;
+  try {
+    const { key, nonce } = secretsOf(agree(privateKey(own.secret), from), from, to);
+    const decipher = createDecipheriv("aes-256-gcm", key, nonce);
+    decipher.setAAD(boundTo(to, context));
+    decipher.setAuthTag(sealed.subarray(end));
+    return Buffer.concat([decipher.update(sealed.subarray(headBytes, end)), decipher.final()]);
+  } catch (cause) {
+    throw new SvcError("bad_request", "the sealed box is not for this key and purpose, or was changed", {
+      cause,
+    });
+  }
+}
+
+/** The shared secret; a public key of small order, which would make it known to everybody, is refused. */
+function agree(own: KeyObject, other: Uint8Array): Uint8Array {
+  try {
+    const publicKey = createPublicKey({
+      key: Buffer.concat([x25519Spki, other]),
+      format: "der",
+      type: "spki",
+    });
+    return diffieHellman({ privateKey: own, publicKey });
+  } catch (cause) {
+    throw new SvcError("bad_request", "not a curve public key that anybody can hold", { cause });
+  }
+}
+
+function secretsOf(shared: Uint8Array, from: Uint8Array, to: Uint8Array) {
+  const salt = Buffer.concat([from, to]);
+  const bytes = new Uint8Array(hkdfSync("sha256", shared, salt, domain, keyBytes + nonceBytes));
+  return { key: bytes.subarray(0, keyBytes), nonce: bytes.subarray(keyBytes) };
+}
+
+function boundTo(recipient: Uint8Array, context: Uint8Array): Uint8Array {
+  return Buffer.concat([domain, Uint8Array.of(0, version), recipient, context]);
+}
+
+function privateKey(raw: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.concat([x25519Pkcs8, raw]), format: "der", type: "pkcs8" });
+}
