@@ -1,18 +1,13 @@
 import { readFileSync } from "node:fs";
-import {
-  connect,
-  credsAuthenticator,
-  ErrorCode,
-  Events,
-  type NatsConnection,
-  NatsError,
-  nkeyAuthenticator,
-} from "nats";
+import { type Authenticator, connect, ErrorCode, Events, type NatsConnection, NatsError } from "nats";
+import { encodeBase64Url } from "../base/base64.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
 import { assertBusUrl } from "../config/bus-url.ts";
+import { parseCredentials } from "../identity/credentials.ts";
+import { keyPairFromSeed } from "../identity/nkey.ts";
 
 /** How the client proves who it is: a `.creds` text, or a bare nkey seed. Both are secrets. */
 export type BusIdentity = { credentials: string } | { seed: string };
@@ -163,10 +158,18 @@ export function resolveBusCa(options: {
   }
 }
 
-function authenticatorOf(identity: BusIdentity) {
-  return "credentials" in identity
-    ? credsAuthenticator(Buffer.from(identity.credentials))
-    : nkeyAuthenticator(Buffer.from(identity.seed.trim()));
+/** Answers the server's challenge; nats.js does so in JavaScript, which takes 70 times as long. */
+function authenticatorOf(identity: BusIdentity): Authenticator {
+  const { key, jwt } =
+    "credentials" in identity
+      ? parseCredentials(identity.credentials)
+      : { key: keyPairFromSeed("user", identity.seed), jwt: undefined };
+  const nkey = key.publicKey;
+  return (nonce) => ({
+    nkey,
+    sig: nonce === undefined ? "" : encodeBase64Url(key.sign(Buffer.from(nonce))),
+    ...(jwt === undefined ? {} : { jwt }),
+  });
 }
 
 function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus {
