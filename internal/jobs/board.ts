@@ -3,7 +3,7 @@ import { describeError, SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket, Change } from "../bus/bucket.ts";
 import type { Bus } from "../bus/connect.ts";
-import { jobSubjects } from "../bus/subjects.ts";
+import { jobEventSubjects } from "../bus/subjects.ts";
 import type { CommandKind } from "./command.ts";
 import { type JobEvent, readEvent, readEvents } from "./events.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
@@ -244,14 +244,17 @@ export function createBoard(deps: BoardDeps): Board {
     }
   };
 
-  // Listening first: what comes between the two readings is seen twice, never missed.
-  const subscription = bus.nats.subscribe(jobSubjects("*"), {
-    callback(error, { subject, data }) {
-      if (error !== null) return log.error("subscription error", { subject: jobSubjects("*"), error });
-      const event = readEvent({ subject, data, storedAt: clock.now() });
-      if (event !== undefined) note(event);
-    },
-  });
+  // Listening first: what comes between the two readings is seen twice, never missed. Only for what peels
+  // say: one wildcard for all of a job would bring every command back to every master.
+  const subscriptions = jobEventSubjects.map((pattern) =>
+    bus.nats.subscribe(pattern, {
+      callback(error, { subject, data }) {
+        if (error !== null) return log.error("subscription error", { subject: pattern, error });
+        const event = readEvent({ subject, data, storedAt: clock.now() });
+        if (event !== undefined) note(event);
+      },
+    }),
+  );
   const watch = deps.jobs.watch(apply);
   const ready = watch.ready.then(catchUp);
   ready.catch(() => {});
@@ -297,7 +300,7 @@ export function createBoard(deps: BoardDeps): Board {
     running: () => running.size,
     stop() {
       stopped = true;
-      subscription.unsubscribe();
+      for (const subscription of subscriptions) subscription.unsubscribe();
       unsubscribe();
       watch.stop();
       for (const jid of [...running.keys()]) untrack(jid);
