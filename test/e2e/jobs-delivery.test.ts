@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
 import { dispatchSubject } from "../../internal/bus/subjects.ts";
@@ -15,6 +15,7 @@ import {
   showOnce,
   startMember,
 } from "../harness/jobs.ts";
+import { isRunning } from "../harness/usage.ts";
 
 // What happens to a job while peels and masters come and go: compiled binaries, a real bus.
 
@@ -97,10 +98,10 @@ test("a command that runs is cancelled by another master, with everything it sta
   const jid = await run(`sh -c 'echo $$ > ${at("pid")}; sleep 60'; echo after >> ${at("after")}`);
   await fileHolds(at("pid"), /^\d+\n/);
   const child = Number(readFileSync(at("pid"), "utf8"));
-  expect(existsSync(`/proc/${child}`)).toBe(true);
+  expect(isRunning(child)).toBe(true);
   await expectAnswer(ask(bus, first(), "POST", `/api/v1/jobs/${jid}/cancel`, {}));
   expect(await ended(jid)).toMatchObject({ status: "cancelled", outcomes: { [peelId]: "cancelled" } });
-  expect(existsSync(`/proc/${child}`)).toBe(false);
+  expect(isRunning(child)).toBe(false);
   expect(linesOf(at("after"))).toEqual([]);
 });
 

@@ -27,3 +27,12 @@ export function memoryOf(pid: number): Memory {
     privateMib: (kib("Private_Clean") + kib("Private_Dirty")) / 1024,
   };
 }
+
+/** Whether a process runs: one that has ended is there until its parent takes note. */
+export function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
