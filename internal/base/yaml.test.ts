@@ -15,7 +15,13 @@ const refusals: [string, string][] = [
   ["a: .nan", "f:1:4: not a string, finite number, boolean, list or map"],
   ["\ta: b", "f:1:1: tabs are not allowed as indentation"],
   ["a: @x", "f:1:4: a value that starts with this character needs quotes"],
-  ["[".repeat(100) + "]".repeat(100), "f:1:66: nested too deeply"],
+  ["a: b: c", "f:1:5: a map cannot start here: a value with a colon needs quotes"],
+  ["a: 1\n  b: 2", "f:2:4: a map cannot start here: a value with a colon needs quotes"],
+  ["a: 1\nb", "f:2:2: a key must end with a colon"],
+  ["a: [1, 2", "f:1:9: a quote, bracket, comma or colon is missing"],
+  ["a: 'x", "f:1:6: a quote, bracket, comma or colon is missing"],
+  ["a:\n  b: 1\n c: 2", "f:3:2: the indentation does not fit"],
+  ["[".repeat(100) + "]".repeat(100), "f:1:64: nested too deeply"],
   ["[".repeat(20_000), "nested too deeply"],
   ["# x\n".repeat(300_000), "f: larger than 1 MiB"],
 ];
@@ -47,6 +53,31 @@ describe("parseYaml", () => {
   test("an own key __proto__ stays data", () => {
     const value = plainValue(parseYaml("__proto__: {a: 1}", "f"));
     expect(Object.keys(value as object)).toEqual(["__proto__"]);
+  });
+
+  test("tells where quoted, multi-line and empty values start", () => {
+    const root = parseYaml("a: 'x'\nb:\n  - |\n    y\n  - {c: , d: 0644}\ne: ", "f");
+    expect(JSON.parse(JSON.stringify(root))).toMatchObject({
+      entries: [
+        { value: { value: "x", at: { line: 1, column: 4 } } },
+        {
+          value: {
+            at: { line: 3, column: 3 },
+            items: [
+              { value: "y\n", at: { line: 4, column: 1 } },
+              {
+                at: { line: 5, column: 5 },
+                entries: [
+                  { value: { value: null, at: { line: 5, column: 8 } } },
+                  { value: { value: 644, digits: "0644", at: { line: 5, column: 14 } } },
+                ],
+              },
+            ],
+          },
+        },
+        { value: { value: null, at: { line: 6, column: 3 } } },
+      ],
+    });
   });
 
   test("an empty text is null", () => {

@@ -1,5 +1,14 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, stringify } from "yaml";
+import {
+  dump,
+  EVENT_ID,
+  type Event,
+  getScalarValue,
+  parseEvents,
+  SCALAR_STYLE,
+  YAMLException,
+} from "js-yaml";
 import { SvcError } from "./errors.ts";
+import { parseProblem } from "./yaml-problem.ts";
 
 /** A place in a text; both count from 1. */
 export interface YamlPosition {
@@ -9,7 +18,12 @@ export interface YamlPosition {
 
 /** A YAML value with the place it was written at. */
 export type YamlNode = (
-  | { readonly kind: "scalar"; readonly value: string | number | boolean | null }
+  | {
+      readonly kind: "scalar";
+      readonly value: string | number | boolean | null;
+      /** How a number was written: `0644`, `1.10`. */
+      readonly digits?: string;
+    }
   | { readonly kind: "list"; readonly items: readonly YamlNode[] }
   | { readonly kind: "map"; readonly entries: readonly YamlEntry[] }
 ) & { readonly at: YamlPosition };
@@ -25,20 +39,6 @@ const maxDepth = 64;
 /** Values after aliases are expanded: enough for any file people write, too few for an alias bomb. */
 const maxValues = 50_000;
 
-/** Our words for the parser's errors: its own messages may repeat parts of the file. */
-const reasons: Record<string, string> = {
-  BAD_INDENT: "the indentation does not fit",
-  BAD_DQ_ESCAPE: "an unknown escape in a double-quoted string",
-  BAD_SCALAR_START: "a value that starts with this character needs quotes",
-  BLOCK_AS_IMPLICIT_KEY: "a map cannot start here: a value with a colon needs quotes",
-  MISSING_CHAR: "a quote, bracket, comma or colon is missing",
-  MULTILINE_IMPLICIT_KEY: "a key must stand on one line and end with a colon",
-  MULTIPLE_DOCS: "only one document is allowed",
-  RESOURCE_EXHAUSTION: "nested too deeply",
-  TAB_AS_INDENT: "tabs are not allowed as indentation",
-  TAG_RESOLVE_FAILED: "tags are not allowed",
-};
-
 /**
  * Parses one strict YAML 1.2 document (core schema): string keys only, no key twice, no tags, at most
  * 1 MiB, and bounded nesting and aliases. An empty text is a null scalar.
@@ -48,25 +48,16 @@ const reasons: Record<string, string> = {
  */
 export function parseYaml(text: string, name: string): YamlNode {
   if (Buffer.byteLength(text) > maxBytes) throw new SvcError("bad_request", `${name}: larger than 1 MiB`);
-  const lines = new LineCounter();
-  const positionOf = (offset: number): YamlPosition => {
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
-  };
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    schema: "core",
-    resolveKnownTags: false,
-    prettyErrors: false,
-    // The library compares every pair of keys; the walk below does it with a set.
-    uniqueKeys: false,
-    logLevel: "error",
-  });
-  const [problem] = [...document.errors, ...document.warnings];
-  if (problem !== undefined) {
-    throw failure(name, positionOf(problem.pos[0]), reasons[problem.code] ?? "not valid YAML");
+  const walk = new Walk(text, name);
+  let events: Event[];
+  try {
+    events = parseEvents(text, { maxDepth });
+  } catch (cause) {
+    if (!(cause instanceof YAMLException)) throw cause;
+    const { offset, reason } = parseProblem(text, cause.mark?.position ?? 0, cause.reason);
+    throw walk.failure(walk.positionOf(offset), reason);
   }
-  return new Walk(name, positionOf).node(document.contents, 0).node;
+  return walk.document(events);
 }
 
 /** The plain JavaScript value of a node. */
@@ -78,7 +69,7 @@ export function plainValue(node: YamlNode): unknown {
 
 /** Writes a plain value as a YAML document that ends with a line end. */
 export function formatYaml(value: unknown): string {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+  return dump(value, { lineWidth: -1, noRefs: true, skipInvalid: true });
 }
 
 interface Sized {
@@ -88,71 +79,159 @@ interface Sized {
 }
 
 class Walk {
-  private readonly anchors = new Map<string, Sized>();
+  private readonly text: string;
   private readonly name: string;
-  private readonly positionOf: (offset: number) => YamlPosition;
+  private readonly anchors = new Map<string, Sized>();
+  private events: readonly Event[] = [];
+  private next = 0;
   private total = 0;
+  /** The line that the last position was in: positions are mostly asked for in order. */
+  private line = 1;
+  private lineStart = 0;
+  private lineEnd: number;
 
-  constructor(name: string, positionOf: (offset: number) => YamlPosition) {
+  constructor(text: string, name: string) {
+    this.text = text;
     this.name = name;
-    this.positionOf = positionOf;
+    this.lineEnd = endOfLine(text, 0);
   }
 
-  node(source: Node | null, depth: number): Sized {
-    const at = this.positionOf(source?.range?.[0] ?? 0);
-    if (depth > maxDepth) throw failure(this.name, at, "nested too deeply");
-    if (isAlias(source)) {
-      const target = this.anchors.get(source.source);
-      if (target === undefined) throw failure(this.name, at, "an alias without its anchor before it");
+  document(events: readonly Event[]): YamlNode {
+    this.events = events;
+    this.next = 1;
+    if (events.length === 0) return { kind: "scalar", value: null, at: this.positionOf(0) };
+    const { node } = this.node(0, 0);
+    const [pop, more] = events.slice(this.next);
+    if (pop?.type === EVENT_ID.POP && more === undefined) return node;
+    const second = this.text.slice(this.lineStart).search(/^(?:---|\.\.\.)/m);
+    throw this.failure(this.positionOf(this.lineStart + Math.max(0, second)), "only one document is allowed");
+  }
+
+  failure(at: YamlPosition, reason: string): SvcError {
+    return new SvcError("bad_request", `${this.name}:${at.line}:${at.column}: ${reason}`);
+  }
+
+  positionOf(offset: number): YamlPosition {
+    if (offset < this.lineStart) {
+      this.line = 1;
+      this.lineStart = 0;
+      this.lineEnd = endOfLine(this.text, 0);
+    }
+    while (offset > this.lineEnd) {
+      this.line++;
+      this.lineStart = this.lineEnd + 1;
+      this.lineEnd = endOfLine(this.text, this.lineStart);
+    }
+    return { line: this.line, column: offset - this.lineStart + 1 };
+  }
+
+  /** @param empty the offset at which a value stands that is not written at all */
+  private node(empty: number, depth: number): Sized {
+    const event = this.events[this.next++];
+    if (event === undefined || event.type === EVENT_ID.DOCUMENT || event.type === EVENT_ID.POP) {
+      throw this.failure(this.positionOf(empty), "not valid YAML");
+    }
+    if (event.type === EVENT_ID.ALIAS) {
+      const at = this.positionOf(event.anchorStart - 1);
+      const target = this.anchors.get(this.text.slice(event.anchorStart, event.anchorEnd));
+      if (target === undefined) throw this.failure(at, "an alias without its anchor before it");
       this.count(target.size, at);
       return target;
     }
-    this.count(1, at);
-    const before = this.total - 1;
-    const node = this.content(source, at, depth);
+    if (event.tagStart >= 0) throw this.failure(this.positionOf(event.tagStart), "tags are not allowed");
+    const before = this.total;
+    const node = this.content(event, empty, depth);
     const sized = { node, size: this.total - before };
-    if (source !== null && "anchor" in source && source.anchor) this.anchors.set(source.anchor, sized);
+    if (event.anchorStart >= 0) this.anchors.set(this.text.slice(event.anchorStart, event.anchorEnd), sized);
     return sized;
   }
 
-  private content(source: Node | null, at: YamlPosition, depth: number): YamlNode {
-    if (source === null) return { kind: "scalar", value: null, at };
-    if (isSeq(source)) {
-      return { kind: "list", items: source.items.map((item) => this.node(item as Node, depth + 1).node), at };
+  private content(event: Event, empty: number, depth: number): YamlNode {
+    if (event.type === EVENT_ID.SCALAR) {
+      const quoted = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
+      const at = this.positionOf(event.valueStart < 0 ? empty : event.valueStart - (quoted ? 1 : 0));
+      this.count(1, at);
+      const value = getScalarValue(this.text, event);
+      return event.style === SCALAR_STYLE.PLAIN ? this.plain(value, at) : { kind: "scalar", value, at };
     }
-    if (isMap(source)) {
-      const seen = new Set<string>();
-      const entries: YamlEntry[] = [];
-      for (const pair of source.items) {
-        const keyNode = pair.key as Node | null;
-        const keyAt = this.positionOf(keyNode?.range?.[0] ?? source.range?.[0] ?? 0);
-        if (!isScalar(keyNode) || typeof keyNode.value !== "string") {
-          throw failure(this.name, keyAt, "a key must be a string: put it in quotes");
-        }
-        const key = keyNode.value;
-        if (seen.has(key)) throw failure(this.name, keyAt, `the key ${shown(key)} is there twice`);
-        seen.add(key);
-        const value = this.node((pair.value ?? null) as Node | null, depth + 1).node;
-        entries.push({ key, keyAt, value: pair.value === null ? { ...value, at: keyAt } : value });
-      }
-      return { kind: "map", entries, at };
+    if (event.type !== EVENT_ID.SEQUENCE && event.type !== EVENT_ID.MAPPING) {
+      throw this.failure(this.positionOf(empty), "not valid YAML");
     }
-    const value: unknown = isScalar(source) ? source.value : undefined;
-    if (typeof value === "string" || typeof value === "boolean" || value === null) {
-      return { kind: "scalar", value, at };
+    const at = this.positionOf(event.start);
+    this.count(1, at);
+    if (event.type === EVENT_ID.SEQUENCE) {
+      const items: YamlNode[] = [];
+      while (!this.atPop()) items.push(this.node(event.start, depth + 1).node);
+      return { kind: "list", items, at };
     }
-    if (typeof value === "number" && Number.isFinite(value)) return { kind: "scalar", value, at };
-    throw failure(this.name, at, "not a string, finite number, boolean, list or map");
+    const seen = new Set<string>();
+    const entries: YamlEntry[] = [];
+    while (!this.atPop()) {
+      const { key, keyAt, end } = this.key(event.start, depth);
+      if (seen.has(key)) throw this.failure(keyAt, `the key ${shown(key)} is there twice`);
+      seen.add(key);
+      entries.push({ key, keyAt, value: this.node(end, depth + 1).node });
+    }
+    return { kind: "map", entries, at };
+  }
+
+  /** A key, and the offset after its colon. */
+  private key(empty: number, depth: number): { key: string; keyAt: YamlPosition; end: number } {
+    const total = this.total;
+    const event = this.events[this.next];
+    const { node } = this.node(empty, depth);
+    if (node.kind !== "scalar" || typeof node.value !== "string") {
+      throw this.failure(node.at, "a key must be a string: put it in quotes");
+    }
+    this.total = total;
+    let end = event?.type === EVENT_ID.SCALAR ? event.valueEnd : empty;
+    while (end < this.text.length && " \t'\"".includes(this.text[end] ?? "")) end++;
+    return { key: node.value, keyAt: node.at, end: this.text[end] === ":" ? end + 1 : end };
+  }
+
+  private atPop(): boolean {
+    if (this.events[this.next]?.type !== EVENT_ID.POP) return false;
+    this.next++;
+    return true;
+  }
+
+  private plain(text: string, at: YamlPosition): YamlNode {
+    const value = coreValue(text);
+    if (typeof value !== "number") return { kind: "scalar", value, at };
+    if (Number.isFinite(value)) return { kind: "scalar", value, digits: text, at };
+    throw this.failure(at, "not a string, finite number, boolean, list or map");
   }
 
   private count(size: number, at: YamlPosition): void {
     this.total += size;
-    if (this.total > maxValues) throw failure(this.name, at, `more than ${maxValues} values`);
+    if (this.total > maxValues) throw this.failure(at, `more than ${maxValues} values`);
   }
 }
 
-function failure(name: string, at: YamlPosition, reason: string): SvcError {
-  return new SvcError("bad_request", `${name}:${at.line}:${at.column}: ${reason}`);
+const words = new Map<string, boolean | number | null>([
+  ["", null],
+  ["~", null],
+  ...["null", "Null", "NULL"].map((word) => [word, null] as const),
+  ...["true", "True", "TRUE"].map((word) => [word, true] as const),
+  ...["false", "False", "FALSE"].map((word) => [word, false] as const),
+  ...[".nan", ".NaN", ".NAN"].map((word) => [word, Number.NaN] as const),
+  ...["", "+", "-"].flatMap((sign) =>
+    [".inf", ".Inf", ".INF"].map((word) => [`${sign}${word}`, Number.POSITIVE_INFINITY] as const),
+  ),
+]);
+const number = /^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+)$/;
+
+/** What a scalar without quotes means: YAML 1.2.2, section 10.3.2, the core schema. */
+function coreValue(text: string): string | number | boolean | null {
+  const word = words.get(text);
+  if (word !== undefined) return word;
+  return number.test(text) ? Number(text) : text;
+}
+
+/** Offset of the line end, or of the end of the text. */
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end < 0 ? text.length : end;
 }
 
 /** A key as it is quoted in a message: one line, not endless. */

@@ -7,6 +7,7 @@ const floors: Record<string, number> = {
   config: 2,
   bus: 2,
   identity: 2,
+  template: 2,
 
   ca: 3,
   trust: 3,
@@ -18,6 +19,7 @@ const floors: Record<string, number> = {
   settings: 3,
   states: 3,
   modules: 3,
+  host: 3,
   schedule: 3,
   reactor: 3,
   rollout: 3,

@@ -10,13 +10,14 @@ const vendors: Record<string, readonly string[]> = {
   croner: ["internal/base/"],
   elysia: ["internal/http/", "internal/health/"],
   "fastest-levenshtein": ["internal/base/"],
+  "js-yaml": ["internal/base/"],
+  "minijinja-js": ["internal/template/"],
   msgpackr: ["internal/base/"],
   nats: ["internal/bus/"],
   "prom-client": ["internal/health/"],
   re2js: ["internal/targeting/"],
   "reflect-metadata": ["internal/ca/"],
   valibot: ["internal/"],
-  yaml: ["internal/base/", "internal/config/"],
 };
 
 /** Imports of packages that the table does not know, or from a room that has no business with them. */
