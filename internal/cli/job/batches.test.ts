@@ -108,7 +108,7 @@ describe("batches", () => {
       await settle();
       clock.advance(1);
     }
-    await expect(running).rejects.toEqual(new Exit(1));
+    expect(await running.catch((thrown) => thrown)).toEqual(new Exit(1));
     expect(JSON.parse(written.stdout).map(({ status }: JobView) => status)).toEqual([
       "completed",
       "failed",
@@ -123,7 +123,7 @@ describe("batches", () => {
     const running = runBatches(jobs, { batches, waitMs: 60_000 }, cli);
     await settle();
     ctrlC();
-    await expect(running).rejects.toEqual(new Exit(130));
+    expect(await running.catch((thrown) => thrown)).toEqual(new Exit(130));
     expect(jobs.log).toHaveLength(1);
     expect(JSON.parse(written.stdout)).toHaveLength(1);
     expect(written.stderr).toContain("no other batch is started: 3 peels left out\n2 peels: 2 ok\n");
@@ -146,7 +146,7 @@ describe("batches", () => {
     expect(listeners.size).toBe(1);
     ctrlC();
     expect(listeners.size).toBe(0);
-    await expect(running).rejects.toEqual(new Exit(130));
+    expect(await running.catch((thrown) => thrown)).toEqual(new Exit(130));
     expect(written).toEqual({
       stdout: "",
       stderr: "batch 1/3: job-1 on 2 peels\nno other batch is started: 3 peels left out\n",
