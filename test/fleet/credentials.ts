@@ -9,17 +9,11 @@ import { formatCredentials } from "../../internal/identity/credentials.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { encodeJwt } from "../../internal/identity/jwt.ts";
 import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
+import { answerSubject, askSubject } from "./floor.ts";
 
 // Members of a fleet without the way through the listener: a thousand enrollments are another bench.
 
 const insertsAtOnce = 64;
-
-/** Subjects inside the peels' account that the floor of a bench uses; no peel of a real fleet has them. */
-export const askSubject = (peel: string): string => `floor.ask.${peel}`;
-export const answerSubject = (peel: string): string => `floor.answer.${peel}`;
-
-/** The job of nobody under which the floor stores its answers. */
-export const floorJob = `job-${"0".repeat(27)}`;
 
 /** A member of a simulated fleet. */
 export interface Member {

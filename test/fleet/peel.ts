@@ -2,26 +2,16 @@ import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory } from "../../internal/base/file.ts";
 import { systemJitter } from "../../internal/base/id.ts";
-import { encode } from "../../internal/base/msgpack.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
-import { peelInboxPrefix, returnSubject } from "../../internal/bus/subjects.ts";
+import { peelInboxPrefix } from "../../internal/bus/subjects.ts";
 import { createConnection } from "../../internal/peel/connection.ts";
 import { startLocal } from "../../internal/peel/local.ts";
 import { startSession } from "../../internal/peel/session.ts";
 import { fixedFacts } from "../harness/facts.ts";
 import { type Behavior, good, shapeConnection } from "./behavior.ts";
 import type { Counter } from "./counter.ts";
-import { answerSubject, askSubject, floorJob, type Member } from "./credentials.ts";
-
-/** What the floor answers: as many bytes as the return of a ping. */
-const floorAnswer = encode({
-  success: true,
-  retcode: 0,
-  return: true,
-  started_at: "2026-01-01T00:00:00.000Z",
-  duration_ms: 0,
-});
-const requestTimeoutMs = 5_000;
+import type { Member } from "./credentials.ts";
+import { serveFloor } from "./floor.ts";
 
 export interface SimulatedPeelOptions {
   busUrl: string;
@@ -89,11 +79,8 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
   const connection = shapeConnection(bare, behavior, () => counter.greeted(peelId));
   const forget = bare.onConnect(() => counter.connected(peelId));
 
-  bare.subscribe(askSubject(peelId), (_, data) => {
-    // The first byte of an ask says whether its answer is to be stored.
-    if (data[0] === 0) current?.publish(answerSubject(peelId), floorAnswer);
-    else void bare.request(returnSubject(floorJob, peelId), floorAnswer, requestTimeoutMs);
-  });
+  const [key = ""] = options.commandKeys;
+  serveFloor(bare, (subject, data) => current?.publish(subject, data), peelId, key);
   const facts = fixedFacts({ id: peelId, os: "Simulated", kernel: "Linux" });
   const context = (signal: AbortSignal) => ({ clock, facts, signal });
   const local = startLocal({ peelId, dataDir, context, clock, jitter, log });

@@ -5,7 +5,7 @@ import { jobRequestSubject } from "../../../internal/bus/subjects.ts";
 import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { encodeCall } from "../../../internal/jobs/call.ts";
 import { signCommand } from "../../../internal/jobs/command.ts";
-import { askSubject, floorJob } from "../../fleet/credentials.ts";
+import { askSubject, type Floor, floorJob, floorModes, signedFrom } from "../../fleet/floor.ts";
 import { bareAnswers, type Observer } from "./observer.ts";
 
 const requestTimeoutMs = 30_000;
@@ -59,23 +59,26 @@ export async function runFloorLanes(
 export async function runFloor(
   observer: Observer,
   peels: readonly string[],
-  answers: "bare" | "stored",
+  floor: Floor,
   times = 1,
 ): Promise<Answers> {
-  const key = answers === "bare" ? bareAnswers : floorJob;
+  const key = floor === "bare" ? bareAnswers : floorJob;
   observer.forget(key);
-  const question = questionOf(answers);
+  const question = questionOf(floor);
   const asked = systemClock.monotonic();
   for (let time = 0; time < times; time++) {
-    for (const peel of peels) observer.asker.publish(askSubject(peel), question);
+    for (const peel of peels) {
+      if (floor === "signed") question.set(observer.commandKey.sign(question.subarray(signedFrom)), 1);
+      observer.asker.publish(askSubject(peel), question);
+    }
   }
   const came = await observer.arrived(key, peels.length * times);
   return came.map((at) => at - asked);
 }
 
-function questionOf(answers: "bare" | "stored"): Uint8Array {
+function questionOf(floor: Floor): Uint8Array {
   const question = new Uint8Array(dispatchBytes);
-  question[0] = answers === "bare" ? 0 : 1;
+  question[0] = floorModes[floor];
   return question;
 }
 

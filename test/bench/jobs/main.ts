@@ -71,6 +71,7 @@ async function scatter(size: number): Promise<void> {
     "svc: test.ping": () => runJob(observer, ping, size),
     "floor: bare ask and answer": () => runFloor(observer, fleet.peels, "bare"),
     "the same, answers stored": () => runFloor(observer, fleet.peels, "stored"),
+    "the same, asks signed and verified": () => runFloor(observer, fleet.peels, "signed"),
   };
   const samples = await inTurns(lines);
   const lastOf = (name: string) => median((samples[name] ?? []).map(({ answers }) => Math.max(...answers)));

@@ -1,9 +1,13 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { consumerOpts } from "nats";
 import { systemClock } from "../../../internal/base/clock.ts";
 import type { Bus } from "../../../internal/bus/connect.ts";
 import { connectBus } from "../../../internal/bus/connect.ts";
 import { parseJobSubject } from "../../../internal/bus/subjects.ts";
-import { answerSubject, mintAsker } from "../../fleet/credentials.ts";
+import { type KeyPair, keyPairFromSeed } from "../../../internal/identity/nkey.ts";
+import { mintAsker } from "../../fleet/credentials.ts";
+import { answerSubject } from "../../fleet/floor.ts";
 import { connectTo, type TestBus } from "../../harness/bus.ts";
 import { recordingLog } from "../../harness/log.ts";
 
@@ -11,6 +15,8 @@ import { recordingLog } from "../../harness/log.ts";
 export interface Observer extends AsyncDisposable {
   /** A connection inside the peels' account: the asking side of the floor. */
   readonly asker: Bus;
+  /** Signs the floor's asks; the peels know its public half. */
+  readonly commandKey: KeyPair;
   /** A connection that stands where the masters stand. */
   readonly master: Bus;
   /** Resolves with the times of a job's returns, or of bare answers, once so many of them have come. */
@@ -70,6 +76,7 @@ export async function startObserver(bus: TestBus): Promise<Observer> {
   await asker.nats.flush();
   return {
     asker,
+    commandKey: keyPairFromSeed("user", readFileSync(join(bus.authDir, "command.seed"), "utf8")),
     master,
     arrived: wait,
     forget: (key) => {
