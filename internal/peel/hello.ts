@@ -12,7 +12,8 @@ const requestTimeoutMs = 5_000;
 /** A fleet that learns of a change in one moment asks spread over this time. */
 const hintSpreadMs = 10_000;
 const connectSpreadMs = 2_000;
-const firstPauseMs = 10_000;
+/** After a restart of the bus a peel is often back before any master is. */
+const firstPauseMs = 2_000;
 const longestPauseMs = 5 * 60_000;
 /** The masters tell the rest of what was missed when they are asked again. */
 const morePauseMs = 500;
