@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Plain } from "../base/msgpack.ts";
 import type { FactStore } from "../facts/store.ts";
+import type { CallProgress, StatesService } from "./states-service.ts";
 
 /**
  * What an argument may be. A `duration` is text such as `90s`, a `path` an absolute one, a `mode` octal
@@ -45,6 +46,10 @@ export interface CallContext {
    * started ends with it.
    */
   signal: AbortSignal;
+  /** Runs states; absent where none can be run. */
+  states?: StatesService;
+  /** Tells whoever waits for the call how far it is; absent when nobody does. Calling it costs next to nothing. */
+  progress?(progress: CallProgress): void;
 }
 
 /** A function a peel can run. Failures are thrown: a `SvcError`, or a `FunctionFailure` with a value. */
