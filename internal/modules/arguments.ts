@@ -40,7 +40,8 @@ export function checkArguments(called: ModuleFunction, args: Readonly<Record<str
 
 /**
  * Reads the words after the function's name on a command line. A word `key=value` whose key is an argument
- * of the function sets that argument; the other words are the remaining arguments in the declared order.
+ * of the function sets that argument; the other words are the remaining arguments in the declared order. A
+ * function with open arguments takes every `key=value` after the required ones, as text.
  *
  * What a word means follows from the argument's type alone: a string stays as it is written, a list is
  * `a,b,c` or YAML, a map or a value of any type is YAML or JSON.
@@ -51,11 +52,16 @@ export function readCommandLine(called: ModuleFunction, line: readonly string[])
   const names = Object.keys(called.args);
   const args = new Map<string, Plain>();
   const plain: string[] = [];
+  const open = new Map<string, Plain>();
+  const required = names.filter((name) => called.args[name]?.required === true).length;
   for (const word of line) {
     const at = word.indexOf("=");
     const name = word.slice(0, Math.max(0, at));
     if (!names.includes(name)) {
-      plain.push(word);
+      const isOpen = called.openArgs !== undefined && /^[a-z_]\w*$/i.test(name);
+      if (!isOpen || plain.length + args.size < required) plain.push(word);
+      else if (open.has(name)) throw refusal(called, `${name}: given twice`);
+      else open.set(name, word.slice(at + 1));
       continue;
     }
     if (args.has(name)) throw refusal(called, `${name}: given twice`);
@@ -73,6 +79,13 @@ export function readCommandLine(called: ModuleFunction, line: readonly string[])
       );
     }
     args.set(name, readWord(called, name, word));
+  }
+  if (called.openArgs !== undefined && open.size > 0) {
+    const given = args.get(called.openArgs);
+    args.set(called.openArgs, {
+      ...(given as Record<string, Plain> | undefined),
+      ...Object.fromEntries(open),
+    });
   }
   return Object.fromEntries(args);
 }

@@ -62,6 +62,8 @@ export interface ModuleFunction {
   doc: string;
   /** Arguments in the order of the command line. */
   args: Readonly<Record<string, ArgSpec>>;
+  /** The map argument that words `key=value` of a command line go into when no argument has that name. */
+  openArgs?: string;
   /** Changes nothing: it does not wait behind others, and running it twice does no harm. */
   readOnly?: true;
   /** What is wrong with arguments that are fine one by one: `give either command or argv`. */

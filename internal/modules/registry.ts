@@ -5,6 +5,8 @@ import { cmdFunctions } from "./cmd.ts";
 import { factsFunctions } from "./facts.ts";
 import { fileFunctions } from "./file.ts";
 import type { ModuleFunction } from "./function.ts";
+import { settingsFunctions } from "./settings.ts";
+import { stateFunctions } from "./state.ts";
 import { statusFunctions } from "./status.ts";
 import { sysFunctions } from "./sys.ts";
 import { testFunctions } from "./test.ts";
@@ -14,6 +16,8 @@ export const allFunctions: readonly ModuleFunction[] = [
   ...cmdFunctions,
   ...factsFunctions,
   ...fileFunctions,
+  ...stateFunctions,
+  ...settingsFunctions,
   ...statusFunctions,
   ...sysFunctions(() => allFunctions),
   ...testFunctions,
