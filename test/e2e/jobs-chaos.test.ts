@@ -102,10 +102,12 @@ test(
       kills,
       dispatching.signal,
     );
+    // What cannot be started again ends the test, in order.
+    destroying.catch(() => dispatching.abort());
     const living = () => masters.filter((_, at) => masterVictims[at]?.up === true);
     const attempts: Promise<void>[] = [];
     let made = 0;
-    for (let number = 0; made < jobCount; number++) {
+    for (let number = 0; made < jobCount && !dispatching.signal.aborted; number++) {
       // Whether a request that failed made a job is found out below: its token is in the record if it did.
       const dispatched = () => made++;
       attempts.push(attempt(site, living, number, dispatched).catch(() => {}));
@@ -167,7 +169,9 @@ async function destroy(groups: Victim[][], kills: string[], signal: AbortSignal)
       await victim.start();
       victim.up = true;
     };
-    returning.push(again());
+    const back = again();
+    back.catch(() => {});
+    returning.push(back);
   }
   await Promise.all(returning);
 }

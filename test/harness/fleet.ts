@@ -49,7 +49,12 @@ export async function startMasterBinary(bus: TestBus, flags: readonly string[] =
   const program = startProgram([binaries.master, "--config", join(dir, "master.yaml"), ...flags], {
     cwd: dir,
   });
-  await program.waitFor("master ready");
+  try {
+    await program.waitFor("master ready");
+  } catch (thrown) {
+    await program[Symbol.asyncDispose]();
+    throw thrown;
+  }
   const ready = logRecords(program).find(({ msg }) => msg === "master ready");
   return {
     program,

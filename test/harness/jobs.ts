@@ -49,14 +49,19 @@ export async function expectAnswer<T>(asked: Promise<Reply>, status = 200): Prom
 /** Starts a peel, lets it in, and waits until it is connected. */
 export async function startMember(bus: TestBus, master: MasterDaemon, id: string): Promise<Daemon> {
   const peel = startPeelBinary(bus, master.url, id);
-  await peel.program.waitFor("waiting for an operator's approval");
-  const pending = await expectAnswer<{ id: string; peel_id: string }[]>(
-    ask(bus, master, "GET", "/api/v1/enrollments?state=pending&limit=100"),
-  );
-  const enrollment = pending.find(({ peel_id }) => peel_id === id.replaceAll(".", "_"))?.id;
-  await expectAnswer(ask(bus, master, "POST", `/api/v1/enrollments/${enrollment}/approve`, {}));
-  await peel.program.waitFor("peel connected");
-  return peel;
+  try {
+    await peel.program.waitFor("waiting for an operator's approval");
+    const pending = await expectAnswer<{ id: string; peel_id: string }[]>(
+      ask(bus, master, "GET", "/api/v1/enrollments?state=pending&limit=100"),
+    );
+    const enrollment = pending.find(({ peel_id }) => peel_id === id.replaceAll(".", "_"))?.id;
+    await expectAnswer(ask(bus, master, "POST", `/api/v1/enrollments/${enrollment}/approve`, {}));
+    await peel.program.waitFor("peel connected");
+    return peel;
+  } catch (thrown) {
+    await peel[Symbol.asyncDispose]();
+    throw thrown;
+  }
 }
 
 /** Dispatches a job. @returns its jid */
