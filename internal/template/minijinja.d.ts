@@ -1,0 +1,25 @@
+/** The part of minijinja-js that we use. Its `bundler` build lets us make the WebAssembly instance ourselves. */
+declare module "minijinja-js/dist/bundler/minijinja_js_bg.js" {
+  export class Environment {
+    debug: boolean;
+    keepTrailingNewline: boolean;
+    undefinedBehavior: "strict";
+    fuel: number;
+    addTemplate(name: string, source: string): void;
+    removeTemplate(name: string): void;
+    renderTemplate(name: string, context: unknown): string;
+    addFilter(name: string, filter: (...args: unknown[]) => unknown): void;
+    addGlobal(name: string, value: unknown): void;
+    removeGlobal(name: string): void;
+    enablePyCompat(): void;
+    free(): void;
+    /** Forgets the environment without freeing it. */
+    __destroy_into_raw(): number;
+  }
+  export function __wbg_set_wasm(exports: WebAssembly.Exports): void;
+}
+
+declare module "minijinja-js/dist/bundler/minijinja_js_bg.wasm" {
+  const path: string;
+  export default path;
+}

@@ -1,0 +1,76 @@
+import { expect, test } from "bun:test";
+import { createRenderer } from "./render.ts";
+
+const scope = {
+  facts: { os: "Debian", nested: { a: [1, { b: "x" }] } },
+  settings: { user: { name: "ann" }, "a:b": 3 },
+};
+const files: Record<string, string> = {
+  "map.jinja": "{% set m = {'k': facts.os} %}{% macro hi(who) %}hi {{ who }}{% endmacro %}",
+  "page.html": "{{ v }}",
+  "base.yaml": "[{% block x %}{% endblock %}]",
+  "bad.sls": "1\n{{ nope.x }}\n",
+  "badmacro.jinja": "{% macro q(a) %}\n{{ a }}{{ bad }}{% endmacro %}",
+};
+const renderer = createRenderer((path) => Promise.resolve(files[path]));
+const render = (text: string, variables = {}, name = "t.sls") =>
+  renderer.render({ name, text }, scope, variables);
+
+test.each([
+  ["plain {text}", "plain {text}"],
+  ["{{ facts.os }} {{ grains['os'] }} {{ grains.get('os') }}\n", "Debian Debian Debian\n"],
+  ["{{ salt['pillar.get']('user:name') }}{{ salt['settings.get']('no:way', 'd') }}", "annd"],
+  ["{{ salt['grains.get']('nested:a:1:b') }}{{ salt.pillar.get('a:b') }}", "x3"],
+  ["{{ salt['pillar.get']('none', default=5) }}|{{ salt['pillar.get']('none') }}|", "5||"],
+  ["{{ pillar.get('nothing', 'd') }}{{ grains.get('nested', {}).get('b', 2) }}", "d2"],
+  ["{% from 'map.jinja' import m, hi with context %}{{ m.k }} {{ hi('bob') }}", "Debian hi bob"],
+  ["{% from 'ma' ~ 'p.jinja' import m %}{{ m.k }}", "Debian"],
+  ["{% include 'salt://page.html' %}", "<a&'\">"],
+  ["{% extends 'base.yaml' %}{% block x %}{{ v }}{% endblock %}", "[<a&'\">]"],
+  ["{% include 'none' ignore missing %}-", "-"],
+  ["{{ {'a': [1, none, {'b': 'x'}]}|yaml }}", '{"a":[1,null,{"b":"x"}]}'],
+  ["{{ {'a': [1, 'y']}|yaml(False) }}", "a:\n  - 1\n  - 'y'"],
+  [
+    "{{ 'a\"b'|yaml_dquote }} {{ \"it's\"|yaml_squote }} {{ \"it's\"|quote }} {{ '1'|yaml_encode }}",
+    `"a\\"b" 'it''s' 'it'\\''s' "1"`,
+  ],
+])("%s", async (text, expected) => {
+  expect(await render(text, { v: "<a&'\">" })).toBe(expected);
+});
+
+test.each(["x.html", "x.json", "x.yaml.j2"])("values are not escaped in %s", async (name) => {
+  expect(await render("{{ v }}", { v: "<a&'\">" }, name)).toBe("<a&'\">");
+});
+
+test.each([
+  ["a\n{{ nope }}", "t.sls:2: undefined: nope"],
+  ["{{ facts.nested.typo }}", "t.sls:1: undefined: facts.nested.typo"],
+  ["{{ pillar['typo'] }}", "t.sls:1: undefined: pillar['typo']"],
+  ["{% for x in typo %}{% endfor %}", "t.sls:1: undefined: typo"],
+  ["{% if typo %}{% endif %}", "t.sls:1: undefined: typo"],
+  ["\n\n{% for %}", "t.sls:3: syntax error: unexpected end of block, expected in"],
+  ["{{ 1|nofilter }}", "t.sls:1: unknown filter: filter nofilter is unknown"],
+  ["{{ salt['cmd.run']('id') }}", "t.sls:1: invalid operation: value of type undefined is not callable"],
+  [
+    "\n{% include 'nothere.sls' %}",
+    't.sls:2: template not found: tried to include non-existing template "nothere.sls"',
+  ],
+  ["{% include 'bad.sls' %}", "bad.sls:2: undefined: nope"],
+  ["{% from 'badmacro.jinja' import q %}{{ q(1) }}", "badmacro.jinja:2: undefined: bad"],
+  [
+    "{% for i in range(5000) %}{% for i in range(10000) %}{% endfor %}{% endfor %}",
+    "t.sls:1: the template does more than is allowed",
+  ],
+  ["{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", "t.sls:1: invalid operation: recursion limit exceeded"],
+  ["{{ 'x'*3000000000 }}", "t.sls: the template needs more memory than is allowed"],
+  ["{{ 'x'*9000000 }}", "t.sls: what it renders is larger than 8 MiB"],
+  ["\n{{ none|yaml_dquote }}", "t.sls:2: yaml_dquote: expected a string"],
+  ["{{ debug() }}", "t.sls:1: unknown function: debug is unknown"],
+])("%s fails", async (text, expected) => {
+  const error = await render(text).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(String((error as Error).message)).toStartWith(expected);
+  expect(await render("{{ facts.os }}")).toBe("Debian");
+});
