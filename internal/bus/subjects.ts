@@ -18,12 +18,16 @@ export const ackSubject = (jid: string, peel: string): string => `svc.job.${jid}
 export const returnSubject = (jid: string, peel: string): string => `svc.job.${jid}.return.${peel}`;
 export const scheduleSubject = (jid: string, peel: string): string => `svc.job.${jid}.schedule.${peel}`;
 export const stopSubject = (jid: string, peel: string): string => `svc.job.${jid}.stop.${peel}`;
+/** Where a peel tells how far a job is; `*` is every peel. Nothing keeps it. */
+export const progressSubject = (jid: string, peel: string): string => `svc.event.${peel}.job.${jid}.progress`;
 /** Everything peels say about a job, or about every job with `*`. */
 export const jobSubjects = (jid: string): string => `svc.job.${jid}.*.*`;
 /** Where operators ask for the end of a job; `*` is every job. */
 export const cancelSubject = (jid: string): string => `svc.job.${jid}.cancel`;
 /** Where a peel asks after every connect what is new; `*` is every peel. */
 export const helloSubject = (peel: string): string => `svc.peel.${peel}.hello`;
+/** Where a peel hears that something of its own changed; what is said there means nothing. */
+export const hintSubject = (peel: string): string => `svc.peel.${peel}.hint`;
 /** The subject under which a key of a bucket is stored (NATS document ADR-8). */
 export const keySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
 /** The inbox prefix of a peel: nobody else may subscribe below it. */

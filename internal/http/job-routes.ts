@@ -4,7 +4,7 @@ import { encodePeelId } from "../identity/peel-id.ts";
 import type { Board } from "../jobs/board.ts";
 import { type CancelDeps, cancelJob } from "../jobs/cancel.ts";
 import { checkJobRequest, type DispatchDeps, dispatchJob } from "../jobs/dispatch.ts";
-import { followJob } from "../jobs/follow.ts";
+import { followJob, type Progress } from "../jobs/follow.ts";
 import { type JobStatus, jobStatuses } from "../jobs/outcome.ts";
 import { loadJob, type ShowDeps, showJob } from "../jobs/show.ts";
 import { pageOf, pageResponse } from "./page.ts";
@@ -93,7 +93,11 @@ export function jobRoutes(deps: JobRouteDeps): Route[] {
           maxDurationMs: maxStreamMs,
           start(sink) {
             const stopping = new AbortController();
-            const onProgress = ({ event }: { event?: { peel: string; return?: unknown } }) => {
+            const onProgress = ({ event, running }: Progress) => {
+              if (running !== undefined) {
+                const { peel, ...progress } = running;
+                sink.send("progress", { jid, peel_id: peel, ...progress });
+              }
               if (event === undefined) return;
               const { peel } = event;
               if (event.return === undefined) sink.send("ack", { jid, peel_id: peel });

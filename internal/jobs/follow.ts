@@ -1,7 +1,8 @@
 import { sleep } from "../base/clock.ts";
-import { jobSubjects, keySubject } from "../bus/subjects.ts";
+import { jobSubjects, keySubject, progressSubject } from "../bus/subjects.ts";
 import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
+import { type PeelProgress, readProgress } from "./progress.ts";
 import { decodeJob } from "./record.ts";
 import { type JobView, type KnownJob, loadJob, type ShowDeps, showJob } from "./show.ts";
 import { standingOf } from "./tally.ts";
@@ -15,6 +16,8 @@ export interface Progress {
   counts: Partial<Record<Outcome, number>>;
   /** What changed it; absent for what was known at the start, and for the end of the job. */
   event?: JobEvent;
+  /** How far a peel is, when that is the news. */
+  running?: PeelProgress;
 }
 
 /**
@@ -51,6 +54,13 @@ export async function followJob(
       if (error === null && message.subject === keySubject("jobs", jid)) recordChanged();
     },
   });
+  let takeProgress = (_: PeelProgress) => {};
+  const running = bus.nats.subscribe(progressSubject(jid, "*"), {
+    callback(error, { subject, data }) {
+      const progress = error === null ? readProgress(subject, data) : undefined;
+      if (progress !== undefined) takeProgress(progress);
+    },
+  });
   const done = new AbortController();
   const abort = () => ended.reject(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
@@ -58,14 +68,22 @@ export async function followJob(
     signal?.throwIfAborted();
     await bus.nats.flush();
     const known: KnownJob = await loadJob(deps, jid);
+    let last: Progress = { targets: known.job.targets.length, counts: {} };
     const report = (event?: JobEvent) => {
       // Who is alive is asked for once, in the end.
       const { counts, status } = standingOf(known.job, known.tally, () => true, clock.now());
-      onProgress({ targets: known.job.targets.length, counts, ...(event === undefined ? {} : { event }) });
+      last = { ...last, counts };
+      onProgress({ ...last, ...(event === undefined ? {} : { event }) });
       if (status !== "running") ended.resolve();
     };
     take = (event) => {
       if (known.tally.note(event)) report(event);
+    };
+    takeProgress = (progress) => {
+      const { isTarget, known: knownOf } = known.tally;
+      if (isTarget(progress.peel) && knownOf(progress.peel).ending === undefined) {
+        onProgress({ ...last, running: progress });
+      }
     };
     recordChanged = () => {
       deps.jobs.get(jid).then(
@@ -90,6 +108,7 @@ export async function followJob(
     signal?.removeEventListener("abort", abort);
     events.unsubscribe();
     record.unsubscribe();
+    running.unsubscribe();
   }
 }
 

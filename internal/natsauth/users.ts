@@ -61,8 +61,8 @@ const admin: Permissions = {
       `$JS.FC.${stream}.>`,
     ]),
   ],
-  // The record of a job that is followed: a change tells that it was cancelled, or has ended.
-  sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*"],
+  // The record of a job that is followed: a change tells that it was cancelled, or has ended; and how far peels are.
+  sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*", "svc.event.*.job.*.progress"],
 };
 
 const roles = { master, system, admin } as const;

@@ -13,6 +13,8 @@ export interface Connection {
   readonly urls: readonly string[];
   /** @throws when nobody answers in time, or the bus is away */
   request(subject: string, data: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
+  /** Publishes when connected; otherwise it is lost. */
+  publish(subject: string, data: Uint8Array): void;
   /** Subscribes here, and on every connection that takes this one's place. */
   subscribe(subject: string, onMessage: (subject: string, data: Uint8Array) => void): void;
   /** Calls `run` now if connected, and whenever the connection is made again; returns the way to stop it. */
@@ -126,6 +128,9 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     async request(subject, data, timeoutMs) {
       return (await current.bus.nats.request(subject, data, { timeout: timeoutMs })).data;
+    },
+    publish(subject, data) {
+      if (current.bus.connected) current.bus.nats.publish(subject, data);
     },
     subscribe(subject, onMessage) {
       const subscription = { subject, onMessage };

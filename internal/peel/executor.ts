@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Call } from "../jobs/call.ts";
 import type { JobReturn } from "../jobs/record.ts";
+import type { CallProgress } from "../modules/states-service.ts";
 import { busyReturn, failedReturn } from "./return.ts";
 
 /** Mutating calls that wait or run (specification, "Limits"). */
@@ -20,6 +21,8 @@ export interface Task {
   deadline?: number;
   /** A mutating call that was placed in the queue begins when this resolves; others may pass it meanwhile. */
   ready?: Promise<unknown>;
+  /** Told how far a call is that takes long. */
+  progress?(progress: CallProgress): void;
 }
 
 /** Runs calls: mutating ones one after another, read-only ones beside them. */
@@ -41,7 +44,7 @@ export interface ExecutorOptions {
   /** Whether a call changes nothing. */
   isReadOnly(call: Call): boolean;
   /** Runs a function; it never rejects, and ends soon after its signal aborts. */
-  execute(call: Call, signal: AbortSignal): Promise<JobReturn>;
+  execute(call: Call, signal: AbortSignal, progress?: Task["progress"]): Promise<JobReturn>;
   clock: Clock;
   log: Log;
 }
@@ -151,7 +154,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
           resolve(failedReturn(`${stopped[why()].running}, and did not end`, startedAt, durationMs, why()));
         });
       });
-      void options.execute(task.call, signal).then((result) => {
+      void options.execute(task.call, signal, task.progress).then((result) => {
         grace?.cancel();
         // What came to its end all the same did what it was to do.
         if (!signal.aborted || result.success) resolve(result);

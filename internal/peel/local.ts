@@ -60,7 +60,8 @@ export function startLocal(options: LocalOptions): Local {
   reportLost();
   const executor = createExecutor({
     isReadOnly,
-    execute: (call, signal) => execute(call, options.context(signal)),
+    execute: (call, signal, progress) =>
+      execute(call, { ...options.context(signal), ...(progress === undefined ? {} : { progress }) }),
     clock,
     log,
   });

@@ -8,6 +8,7 @@ import { type Command, type CommandKind, CommandRefused, openCommand } from "../
 import type { JobReturn } from "../jobs/record.ts";
 import type { Connection } from "./connection.ts";
 import type { Local } from "./local.ts";
+import { reportProgress } from "./report-progress.ts";
 import { busyReturn, failedReturn, fittingReturn } from "./return.ts";
 
 /** How long after the deadline the return of a job that changed nothing is still worth sending. */
@@ -99,7 +100,9 @@ export function startWorker(options: WorkerOptions): Worker {
       until: deadline,
     });
     const ready = acknowledged.stored.then((isStored) => isStored || new Promise(() => {}));
-    const result = await executor.run({ id: jid, call, deadline, ready });
+    const progress = reportProgress({ connection, jid, peelId, clock });
+    const result = await executor.run({ id: jid, call, deadline, ready, progress: progress.update });
+    progress.stop();
     const kept = report(command, result, true);
     // A return that is in memory alone may be lost: then the next start has to say that it was.
     if (!kept.onDisk) await kept.stored;

@@ -1,10 +1,11 @@
-import { followJob } from "../../jobs/follow.ts";
+import { followJob, type Progress } from "../../jobs/follow.ts";
 import type { JobView, ShowDeps } from "../../jobs/show.ts";
 import type { Cli } from "../command.ts";
 import { Exit } from "../command.ts";
 import { summaryLine } from "./counts.ts";
 import { Interrupted, interruptedExit } from "./interrupt.ts";
 import { startProgress } from "./progress.ts";
+import { createRunning } from "./running.ts";
 import { formatReturns } from "./table.ts";
 
 /**
@@ -15,8 +16,13 @@ import { formatReturns } from "./table.ts";
  */
 export async function watchJob(deps: ShowDeps, jid: string, cli: Cli, signal: AbortSignal): Promise<JobView> {
   const progress = startProgress(cli.stderr, cli.clock, cli.env);
+  const running = createRunning();
+  const onProgress = (news: Progress) => {
+    running.take(news);
+    progress.update(news.counts, running.note());
+  };
   try {
-    return await followJob(deps, jid, ({ counts }) => progress.update(counts), { signal });
+    return await followJob(deps, jid, onProgress, { signal });
   } catch (thrown) {
     if (!(thrown instanceof Interrupted)) throw thrown;
     progress.end();

@@ -12,24 +12,28 @@ const usualColumns = 80;
 
 /** One line on a terminal that tells how far a job is. */
 export interface Progress {
-  update(counts: Counts): void;
+  /** @param note how far the peels themselves are */
+  update(counts: Counts, note?: string): void;
   /** Takes the line away. */
   end(): void;
 }
 
 /**
- * Formats the line: a bar, how many of all have ended, the counts by outcome, and the time so far. It is
- * shorter than the terminal is wide: first the bar gives way, then the end of the line.
+ * Formats the line: a bar, how many of all have ended, the counts by outcome, the time so far, and how far
+ * the peels are. It is shorter than the terminal is wide: first the bar gives way, then the end of the line.
  *
  * @param columns width of the terminal in cells
  */
 export function formatProgress(
   counts: Counts,
-  { columns, elapsedMs }: { columns: number; elapsedMs: number },
+  { columns, elapsedMs, note = "" }: { columns: number; elapsedMs: number; note?: string },
 ): string {
   const all = total(counts);
   const ended = all - (counts.pending ?? 0);
-  const words = [`${ended}/${all}`, ...countWords(counts), `${Math.floor(elapsedMs / 1000)}s`].join("  ");
+  const seconds = `${Math.floor(elapsedMs / 1000)}s`;
+  const words = [`${ended}/${all}`, ...countWords(counts), seconds, ...(note === "" ? [] : [note])].join(
+    "  ",
+  );
   // A line that fills the last column makes some terminals go on to the next.
   const room = Math.max(0, columns - 1);
   // A third of the width at most: the bar keeps its length while the words grow.
@@ -48,6 +52,7 @@ export function startProgress(
   if (output.isTTY !== true || env.TERM === "dumb") return { update: () => {}, end: () => {} };
   const started = clock.monotonic();
   let counts: Counts | undefined;
+  let note = "";
   let painted = Number.NEGATIVE_INFINITY;
   let later: Timer | undefined;
   const paint = () => {
@@ -56,12 +61,13 @@ export function startProgress(
     if (counts === undefined) return;
     painted = clock.monotonic();
     const columns = output.columns ?? usualColumns;
-    output.write(`\r${formatProgress(counts, { columns, elapsedMs: painted - started })}\u001b[K`);
+    output.write(`\r${formatProgress(counts, { columns, elapsedMs: painted - started, note })}\u001b[K`);
   };
   const ticking = clock.every(tickMs, paint);
   return {
-    update(news) {
+    update(news, newNote = "") {
       counts = news;
+      note = newNote;
       const waitMs = painted + paintEveryMs - clock.monotonic();
       if (waitMs <= 0) paint();
       else later ??= clock.after(waitMs, paint);
