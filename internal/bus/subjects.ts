@@ -28,6 +28,8 @@ export const cancelSubject = (jid: string): string => `svc.job.${jid}.cancel`;
 export const helloSubject = (peel: string): string => `svc.peel.${peel}.hello`;
 /** Where a peel hears that something of its own changed; what is said there means nothing. */
 export const hintSubject = (peel: string): string => `svc.peel.${peel}.hint`;
+/** Where a peel fetches state files; `*` is every peel. */
+export const fetchSubject = (peel: string): string => `svc.peel.${peel}.fetch`;
 /** The subject under which a key of a bucket is stored (NATS document ADR-8). */
 export const keySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
 /** The inbox prefix of a peel: nobody else may subscribe below it. */
