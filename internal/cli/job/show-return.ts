@@ -2,6 +2,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import type { Outcome } from "../../jobs/outcome.ts";
 import type { SeenReturn } from "../../jobs/show.ts";
 import { indent, oneLine, plainLines, textLines } from "./plain-lines.ts";
+import { showStates } from "./show-states.ts";
 
 /** What a peel answered: what stands on its line, and the lines below it. */
 export interface ShownReturn {
@@ -24,11 +25,15 @@ export function showReturn(outcome: Outcome, returned: SeenReturn | undefined): 
   const shown = value === undefined ? { cell: none, details: [] } : showValue(value);
   if (error === undefined) return shown;
   const [cell = "", ...more] = textLines(error);
+  const states = value === undefined ? undefined : showStates(value);
+  if (states !== undefined) return { cell: `${cell}: ${states.line}`, details: [...more, ...states.details] };
   const below = value === undefined || value === null ? [] : plainOrOutput(value);
   return { cell, details: [...more, ...below] };
 }
 
 function showValue(value: Plain): ShownReturn {
+  const states = showStates(value);
+  if (states !== undefined) return { cell: states.line, details: states.details };
   const output = outputOf(value);
   if (output === undefined) {
     const line = oneLine(value);
