@@ -36,6 +36,7 @@ beforeAll(async () => {
       bus: master,
       document: () => document,
       missed: () => [],
+      settings: async () => ({}),
       clock,
       log: recordingLog(records),
     });

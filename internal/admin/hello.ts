@@ -5,6 +5,7 @@ import { decode, encode } from "../base/msgpack.ts";
 import type { BootstrapDocument } from "../bootstrap/document.ts";
 import type { Bus } from "../bus/connect.ts";
 import { helloSubject, mastersQueue } from "../bus/subjects.ts";
+import type { Told } from "../settings/store.ts";
 import { encodeFailure } from "./message.ts";
 
 /** A hello says little; what is longer no peel of ours made. */
@@ -18,6 +19,8 @@ export interface HelloDeps {
   document(): BootstrapDocument;
   /** Signed commands that this peel missed, oldest first. */
   missed(peelId: string, limit: number): readonly Uint8Array[];
+  /** What a peel that has settings of this version (0: none) is told of its settings. @throws SvcError `storage` */
+  settings(peelId: string, version: number): Promise<Told>;
   clock: Clock;
   log: Log;
 }
@@ -25,17 +28,30 @@ export interface HelloDeps {
 /**
  * Answers peels that ask, after each connect or on a hint, what is new: a MessagePack map in, a map out
  * with `server_time` (RFC 3339), `cluster_info` (the bootstrap document) and `jobs` (signed commands that the
- * peel missed, as binaries; the rest is sent again as it is alive). Of all masters one takes each request. Who asks is the token of the subject; a malformed request is answered by an error map.
+ * peel missed, as binaries; the rest is sent again as it is alive). `settings` is the sealed and signed envelope
+ * of the peel's settings unless it has that version, `settings_error` says why there are no newer ones, and
+ * `incomplete` that something could not be read: the peel asks again. Of all masters one takes each request. Who asks is the token of the subject; a malformed request is answered by an error map.
  */
-export function serveHello({ bus, document, missed, clock, log }: HelloDeps): { stop(): void } {
+export function serveHello({ bus, document, missed, settings, clock, log }: HelloDeps): { stop(): void } {
   return bus.serve(helloSubject("*"), mastersQueue, async (data, subject) => {
     const peelId = subject.split(".")[2] ?? "";
     try {
-      checkRequest(data);
+      const { version } = checkRequest(data);
       const jobs = missed(peelId, maxCommands);
       if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
       else log.debug("peel said hello", { peel_id: peelId });
-      return encode({ server_time: rfc3339(clock.now()), cluster_info: document(), jobs });
+      const told = await settings(peelId, version).catch((thrown): Told | undefined => {
+        log.error("settings not told", { peel_id: peelId, reason: describeError(thrown) });
+        return undefined;
+      });
+      return encode({
+        server_time: rfc3339(clock.now()),
+        cluster_info: document(),
+        settings: told?.envelope,
+        settings_error: told?.error,
+        jobs,
+        incomplete: told === undefined ? true : undefined,
+      });
     } catch (thrown) {
       log[meaningOf(toSvcError(thrown).kind).level]("hello refused", {
         peel_id: peelId,
@@ -46,12 +62,14 @@ export function serveHello({ bus, document, missed, clock, log }: HelloDeps): { 
   });
 }
 
-/** What the map holds is ignored: later peels may say more. @throws SvcError `bad_request` */
-function checkRequest(data: Uint8Array): void {
+/** What else the map holds is ignored: later peels may say more. @throws SvcError `bad_request` */
+function checkRequest(data: Uint8Array): { version: number } {
   if (data.length > maxRequestBytes) {
     throw new SvcError("bad_request", `a hello has at most ${maxRequestBytes} bytes`);
   }
   const value = decode(data);
   const isMap = value !== null && typeof value === "object" && !Array.isArray(value);
   if (!isMap || value instanceof Uint8Array) throw new SvcError("bad_request", "a hello is a map");
+  const version = value.settings_version;
+  return { version: typeof version === "number" ? version : 0 };
 }

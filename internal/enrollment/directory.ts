@@ -27,6 +27,8 @@ export interface Directory {
    * list until something changes.
    */
   members(): readonly string[];
+  /** Calls `run` with each peel that becomes a member, or is none any more; returns the way to stop. */
+  onMember(run: (peelId: string) => void): () => void;
   /** Live records that no index points at: being written at this moment, or orphans. */
   unindexed(): Unindexed[];
   /** Calls `run` with each new state of this enrollment; returns the way to stop. */
@@ -55,10 +57,14 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
   /** Ids of live records whose index was not seen yet; nearly always empty. */
   const loose = new Set<string>();
   const members = createSortedIds();
+  const memberListeners = new Set<(peelId: string) => void>();
   const judgeMember = (peelId: string) => {
     const state = known.get(index.get(peelId) ?? "")?.state;
-    if (state !== undefined && memberStates.has(state)) members.add(peelId);
+    const isMember = state !== undefined && memberStates.has(state);
+    if (isMember === members.has(peelId)) return;
+    if (isMember) members.add(peelId);
     else members.delete(peelId);
+    for (const run of memberListeners) run(peelId);
   };
   const judge = (id: string | undefined) => {
     const summary = id === undefined ? undefined : known.get(id);
@@ -137,6 +143,10 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
       return found;
     },
     members: () => members.values(),
+    onMember(run) {
+      memberListeners.add(run);
+      return () => memberListeners.delete(run);
+    },
     unindexed() {
       return [...loose].flatMap((id) => {
         const summary = known.get(id);

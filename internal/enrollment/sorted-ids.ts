@@ -2,6 +2,7 @@
 export interface SortedIds {
   add(id: string): void;
   delete(id: string): void;
+  has(id: string): boolean;
   /** In order of code units; the same list until something changes, then another. */
   values(): readonly string[];
 }
@@ -35,6 +36,7 @@ export function createSortedIds(): SortedIds {
     delete(id) {
       if (ids.delete(id)) changed.add(id);
     },
+    has: (id) => ids.has(id),
     values() {
       if (changed.size > 0) settle();
       return sorted;

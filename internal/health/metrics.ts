@@ -14,6 +14,8 @@ export interface MasterMetrics {
   certificateRenewal(result: "ok" | "failed"): void;
   /** A peel's schedule sent a result: it became a job, had been one before, or could not be one. */
   scheduleResult(result: "stored" | "repeated" | "refused"): void;
+  /** What became of a peel's settings: `written`, `unchanged`, `failed`, … */
+  settingsRenewal(result: string): void;
   /** The text of `/metrics`. */
   render(): Promise<string>;
 }
@@ -78,6 +80,13 @@ export function createMasterMetrics(enrollmentsByState: () => Record<string, num
     registers,
   });
   for (const result of ["stored", "repeated", "refused"]) scheduleResults.inc({ result }, 0);
+  const settings = new Counter({
+    name: "svc_settings_compiled_total",
+    help: "Settings of one peel compiled by this master",
+    labelNames: ["result"],
+    registers,
+  });
+  for (const result of ["written", "unchanged", "failed"]) settings.inc({ result }, 0);
   return {
     revocationSeconds: (seconds) => revocation.observe(seconds),
     rateLimited: (budget) => limited.inc({ budget }),
@@ -89,6 +98,7 @@ export function createMasterMetrics(enrollmentsByState: () => Record<string, num
     certificateNotAfter: (certificate, epochMs) => notAfter.set({ certificate }, epochMs / 1000),
     certificateRenewal: (result) => renewals.inc({ result }),
     scheduleResult: (result) => scheduleResults.inc({ result }),
+    settingsRenewal: (result) => settings.inc({ result }),
     render: () => registry.metrics(),
   };
 }

@@ -34,6 +34,7 @@ import { createCertificateSource } from "./certificate.ts";
 import type { EnrollCertificate } from "./certificate-source.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { loadMasterKeys } from "./keys.ts";
+import { type MasterSettings, startSettings } from "./settings.ts";
 import { openStorage } from "./storage.ts";
 import { startTargeting } from "./targeting.ts";
 
@@ -145,14 +146,32 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   stack.defer(() => reconciling.stop());
   const disconnections = createDisconnections(system, account, clock);
   stack.defer(() => disconnections.stop());
+  let settings: MasterSettings | undefined;
   const targeting = await startTargeting({
     storage,
     directory,
     settingsDir: config.settings_dir,
+    settings: async () => (await settings?.view.load()) ?? new Map(),
     clock,
     log,
   });
   stack.defer(() => targeting.stop());
+  settings = startSettings({
+    bus,
+    storage,
+    directory,
+    index: targeting.index,
+    path: config.settings_dir,
+    hostname,
+    command: keys.command,
+    metrics,
+    clock,
+    random,
+    jitter,
+    log,
+  });
+  stack.defer(() => settings?.stop());
+  checks.settings = settings.check;
 
   const operations = { enrollments, clock, revocations, enforcer, disconnections, metrics, log };
   const { resolver, alive } = targeting;
@@ -196,7 +215,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   stack.defer(() => publisher.stop());
   const missed = (peel: string, limit: number) =>
     board.missed(peel, limit).map(({ kind, job }) => commandFor(kind, job, peel, keys.command));
-  const hello = serveHello({ bus, document: () => document, missed, clock, log });
+  const hello = serveHello({ bus, document: () => document, missed, settings: settings.tell, clock, log });
   stack.defer(() => hello.stop());
   const listener = await startListener({
     ...config["enroll.addr"],

@@ -17,6 +17,8 @@ export interface Storage {
   secrets: Bucket;
   facts: Bucket;
   jobs: Bucket;
+  settings: Bucket;
+  leases: Bucket;
   peelHeartbeats: Bucket;
   masterHeartbeats: Bucket;
 }
@@ -45,6 +47,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     secrets: await open("secrets"),
     facts: await open("facts"),
     jobs: await open("jobs"),
+    settings: await open("settings"),
+    leases: await open("leases"),
     peelHeartbeats: await open("peel-heartbeat"),
     masterHeartbeats: await open("master-heartbeat"),
   };

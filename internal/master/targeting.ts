@@ -5,7 +5,8 @@ import { shareWatch } from "../bus/shared-watch.ts";
 import { type ActivateDeps, watchFacts } from "../enrollment/activate.ts";
 import type { Directory } from "../enrollment/directory.ts";
 import type { Check } from "../health/check.ts";
-import { createFleetIndex } from "../targeting/index.ts";
+import type { FactMap } from "../targeting/fact-map.ts";
+import { createFleetIndex, type FleetIndex } from "../targeting/index.ts";
 import { followNodeGroups } from "../targeting/node-groups.ts";
 import { createResolver, type Resolver } from "../targeting/resolver.ts";
 import type { Storage } from "./storage.ts";
@@ -15,6 +16,7 @@ const startMs = 10_000;
 
 export interface Targeting {
   resolver: Resolver;
+  index: FleetIndex;
   /** Whether a peel is alive; until that can be told it counts as alive. */
   alive(peel: string): boolean;
   /** `target-service` of /readyz. */
@@ -27,6 +29,8 @@ export async function startTargeting(options: {
   storage: Pick<Storage, "enrollments" | "facts" | "peelHeartbeats">;
   directory: Directory;
   settingsDir: string;
+  /** Settings by peel, for `I@`. */
+  settings(): Promise<ReadonlyMap<string, FactMap>>;
   clock: Clock;
   log: Log;
 }): Promise<Targeting> {
@@ -49,6 +53,7 @@ export async function startTargeting(options: {
     facts: storage.facts,
     heartbeats: storage.peelHeartbeats,
     groups,
+    settings: options.settings,
     clock,
     log,
   });
@@ -57,6 +62,7 @@ export async function startTargeting(options: {
   if (!index.running) log.warn("the fleet is not indexed yet: targets are resolved by reading the buckets");
   return {
     resolver,
+    index,
     alive: (peel) => !index.running || index.alive(peel),
     check: () =>
       index.running

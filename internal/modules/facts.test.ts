@@ -1,12 +1,13 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../test/harness/clock.ts";
 import { fixedFacts } from "../../test/harness/facts.ts";
+import { fixedSettings } from "../../test/harness/settings.ts";
 import { execute } from "../jobs/execute.ts";
 import { functionNamed } from "./registry.ts";
 
 function running(facts = fixedFacts({ os: "Debian", ipv4: ["10.0.0.1"], zone: { name: "eu" } })) {
   const stopping = new AbortController();
-  const context = { clock: manualClock(), facts, signal: stopping.signal };
+  const context = { clock: manualClock(), facts, settings: fixedSettings(), signal: stopping.signal };
   return {
     stopping,
     call: (name: string, args = {}) => execute({ function: name, args }, context),

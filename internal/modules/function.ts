@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Plain } from "../base/msgpack.ts";
 import type { FactStore } from "../facts/store.ts";
+import type { SettingsStore } from "../settings/store.ts";
 import type { CallProgress, StatesService } from "./states-service.ts";
 
 /**
@@ -41,6 +42,8 @@ export interface CallContext {
   clock: Clock;
   /** What is known of the host. */
   facts: FactStore;
+  /** What the masters say this host is to be like. */
+  settings: SettingsStore;
   /**
    * Aborts when the job is cancelled or its time is over. The function ends soon after, and whatever it
    * started ends with it.

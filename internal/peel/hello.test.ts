@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../test/harness/clock.ts";
 import { recordingLog } from "../../test/harness/log.ts";
 import { decode, encode } from "../base/msgpack.ts";
+import type { Told } from "../settings/store.ts";
 import type { Connection } from "./connection.ts";
 import { startHello } from "./hello.ts";
 
@@ -13,9 +14,11 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
   const clock = manualClock();
   const told: unknown[] = [];
   const commands: Uint8Array[] = [];
+  const settings: Told[] = [];
   const log = recordingLog();
   const requests: { subject: string; data: unknown }[] = [];
   let hint = () => {};
+  let ownHint = () => {};
   let connect = () => {};
   const connection = {
     connected: true,
@@ -24,8 +27,11 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
       return answer();
     },
     subscribe(subject: string, run: () => void) {
-      expect(subject).toBe("$KV.secrets._cluster_info");
-      hint = run;
+      if (subject === "svc.peel.web-1.hint") ownHint = run;
+      else {
+        expect(subject).toBe("$KV.secrets._cluster_info");
+        hint = run;
+      }
     },
     onConnect(run: () => void) {
       connect = run;
@@ -40,6 +46,13 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
       told.push(document.nats_urls);
     },
     onCommand: (command) => commands.push(command),
+    settings: {
+      version: 7,
+      take(told) {
+        settings.push(told);
+        return true;
+      },
+    },
     clock,
     jitter: () => jitter,
     log,
@@ -53,6 +66,8 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
     connection,
     running,
     hint: () => hint(),
+    ownHint: () => ownHint(),
+    settings,
     connect: () => connect(),
   };
 }

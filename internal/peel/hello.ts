@@ -5,13 +5,16 @@ import type { Log } from "../base/log.ts";
 import { decode, encode } from "../base/msgpack.ts";
 import { version } from "../base/version.ts";
 import { type BootstrapDocument, parseDocument } from "../bootstrap/document.ts";
-import { helloSubject, keySubject } from "../bus/subjects.ts";
+import { helloSubject, hintSubject, keySubject } from "../bus/subjects.ts";
+import type { FedSettingsStore, Told } from "../settings/store.ts";
 import type { Connection } from "./connection.ts";
 
 const requestTimeoutMs = 5_000;
 /** A fleet that learns of a change in one moment asks spread over this time. */
 const hintSpreadMs = 10_000;
 const connectSpreadMs = 2_000;
+/** A change of this peel alone; one of the whole fleet comes spread over the time it took to find out. */
+const ownSpreadMs = 1_000;
 /** After a restart of the bus a peel is often back before any master is. */
 const firstPauseMs = 2_000;
 const longestPauseMs = 5 * 60_000;
@@ -28,21 +31,35 @@ export interface HelloOptions {
   onCluster(document: BootstrapDocument): Promise<void>;
   /** Takes a signed command that the peel missed. */
   onCommand(command: Uint8Array): void;
+  /** Takes what the masters say of the settings. */
+  settings: Pick<FedSettingsStore, "version" | "take">;
   clock: Clock;
   jitter: () => number;
   log: Log;
 }
 
+export interface Hello {
+  /**
+   * Says hello now, and takes the answer.
+   *
+   * @throws SvcError `unavailable` when the bus is away; whatever makes the answer useless
+   */
+  now(): Promise<void>;
+  stop(): void;
+}
+
 /**
- * Says hello to the masters after each connect, and when the published cluster information changes. What
- * comes on the subject of that change is a hint and is not even read: the value is the masters' answer.
+ * Says hello to the masters after each connect, when the published cluster information changes, and when
+ * they tell this peel of a change. What comes on the subjects of those changes is a hint and is not even
+ * read: the value is the masters' answer.
  */
-export function startHello(options: HelloOptions): { stop(): void } {
+export function startHello(options: HelloOptions): Hello {
   const { connection, peelId, clock, log } = options;
   let timer: Timer | undefined;
   let dueAt = 0;
-  let asking = false;
-  let askAgain = false;
+  let asking: Promise<unknown> | undefined;
+  /** Over what time to ask again when what is under way is answered. */
+  let againSpreadMs: number | undefined;
   let stopped = false;
   let pauseMs = firstPauseMs;
 
@@ -59,40 +76,56 @@ export function startHello(options: HelloOptions): { stop(): void } {
   };
   const soon = (spreadMs: number) => {
     pauseMs = firstPauseMs;
-    if (asking) askAgain = true;
+    if (asking !== undefined) againSpreadMs = Math.min(spreadMs, againSpreadMs ?? spreadMs);
     else schedule(Math.round(spreadMs * options.jitter()));
   };
   const ask = async () => {
     if (!connection.connected) return;
-    asking = true;
     try {
-      const sentAt = clock.now();
-      const hello = encode({ version, sent_at: rfc3339(sentAt) });
-      const answer = readAnswer(await connection.request(helloSubject(peelId), hello, requestTimeoutMs));
-      log.debug("masters answered hello", { commands: answer.jobs.length, more: answer.more });
-      warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
-      for (const command of answer.jobs) options.onCommand(command);
-      const document = parseDocument(answer.clusterInfo);
-      if (document === undefined) throw new SvcError("unavailable", "the answer names no cluster");
-      await options.onCluster(document);
-      pauseMs = firstPauseMs;
-      if (answer.more) schedule(morePauseMs);
+      asking = exchange();
+      await asking;
     } catch (thrown) {
       log.debug("no answer to hello", { reason: describeError(thrown), retry_in_ms: pauseMs });
       schedule(Math.round(pauseMs * (0.5 + options.jitter() / 2)));
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     } finally {
-      asking = false;
-      if (askAgain) {
-        askAgain = false;
-        schedule(Math.round(hintSpreadMs * options.jitter()));
-      }
+      asking = undefined;
+      if (againSpreadMs !== undefined) schedule(Math.round(againSpreadMs * options.jitter()));
+      againSpreadMs = undefined;
     }
+  };
+  const exchange = async () => {
+    const sentAt = clock.now();
+    const hello = encode({
+      version,
+      sent_at: rfc3339(sentAt),
+      settings_version: options.settings.version,
+    });
+    const answer = readAnswer(await connection.request(helloSubject(peelId), hello, requestTimeoutMs));
+    log.debug("masters answered hello", { commands: answer.jobs.length, more: answer.more });
+    warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
+    options.settings.take(answer.settings);
+    for (const command of answer.jobs) options.onCommand(command);
+    const document = parseDocument(answer.clusterInfo);
+    if (document === undefined) throw new SvcError("unavailable", "the answer names no cluster");
+    await options.onCluster(document);
+    if (answer.incomplete) throw new SvcError("unavailable", "the masters could not read everything");
+    pauseMs = firstPauseMs;
+    if (answer.more) schedule(morePauseMs);
   };
 
   connection.subscribe(keySubject("secrets", "_cluster_info"), () => soon(hintSpreadMs));
+  connection.subscribe(hintSubject(peelId), () => soon(ownSpreadMs));
   const unsubscribe = connection.onConnect(() => soon(connectSpreadMs));
   return {
+    async now() {
+      if (!connection.connected) {
+        throw new SvcError("unavailable", "the masters cannot be asked: the bus is away");
+      }
+      // One that is under way may have been answered before what is waited for happened.
+      await asking?.catch(() => {});
+      await exchange();
+    },
     stop() {
       stopped = true;
       timer?.cancel();
@@ -105,21 +138,32 @@ interface Answer {
   clusterInfo: unknown;
   /** Milliseconds since the Unix epoch; NaN when the masters did not say. */
   serverTime: number;
+  settings: Told;
   jobs: Uint8Array[];
   more: boolean;
+  /** Whether something is missing that the masters could not read. */
+  incomplete: boolean;
 }
 
 /** What it says of the cluster is checked by who takes it; later masters may say more. */
 function readAnswer(bytes: Uint8Array): Answer {
   const value = decode(bytes);
   const map = typeof value === "object" && value !== null ? { ...value } : {};
-  const { cluster_info, server_time, jobs, more } = map as Record<string, unknown>;
+  const { cluster_info, server_time, settings, settings_error, jobs, more, incomplete } = map as Record<
+    string,
+    unknown
+  >;
   const commands = Array.isArray(jobs) ? jobs : [];
   return {
     clusterInfo: cluster_info,
     serverTime: typeof server_time === "string" ? Date.parse(server_time) : Number.NaN,
+    settings: {
+      ...(settings instanceof Uint8Array ? { envelope: settings } : {}),
+      ...(typeof settings_error === "string" ? { error: settings_error.slice(0, 500) } : {}),
+    },
     jobs: commands.filter((item) => item instanceof Uint8Array).slice(0, mostCommands),
     more: more === true,
+    incomplete: incomplete === true,
   };
 }
 

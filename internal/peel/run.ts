@@ -44,6 +44,7 @@ import { createMasterClient, type MasterClient } from "./master-client.ts";
 import { startRecovery } from "./recover.ts";
 import { startSchedule } from "./schedule.ts";
 import { startSession } from "./session.ts";
+import { openPeelSettings } from "./settings.ts";
 
 const defaultMasterUrl = "https://svc:8443";
 /** Attempts at the guessed master before a peel without any configuration gives up. */
@@ -95,10 +96,12 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   });
   const freshness = keepFresh({ ...options, facts });
   stack.defer(() => freshness.stop());
+  const commandKeys = createCommandKeys(files.commandKeys, log);
+  const settings = openPeelSettings({ ...options, peelId, files, commandKeys });
   const local = startLocal({
     ...options,
     peelId,
-    context: (stop) => ({ clock, facts, signal: stop }),
+    context: (stop) => ({ clock, facts, settings, signal: stop }),
   });
   stack.defer(() => local.stop());
   const metrics = createPeelMetrics(viewOf(local));
@@ -109,7 +112,6 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   log.info("peel started", { peel_id: displayPeelId(peelId), health_port: health.port });
 
   const masters = mastersOf(options, files);
-  const commandKeys = createCommandKeys(files.commandKeys, log);
   if (!existsSync(files.credentials)) await enroll({ ...options, peelId, files, masters, commandKeys });
   const configured = masterUrls(config);
   const cache = createBootstrapCache({
@@ -163,6 +165,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     peelId,
     commandKeys,
     facts,
+    settings,
     onCluster: followCluster({ connection, explicit, cache, commandKeys, refresh, log }),
     local,
     clock,

@@ -7,6 +7,7 @@ import { type Heartbeat, startHeartbeat } from "./heartbeat.ts";
 import { startHello } from "./hello.ts";
 import type { Local } from "./local.ts";
 import { publishFacts } from "./publish-facts.ts";
+import type { PeelSettings } from "./settings.ts";
 import { startWorker } from "./worker.ts";
 
 export interface SessionOptions {
@@ -16,6 +17,7 @@ export interface SessionOptions {
   /** Asked for each command, as keys are replaced. */
   commandKeys: { readonly current: readonly string[] };
   facts: FactStore;
+  settings: PeelSettings;
   /** Takes what the masters say of the cluster. When it fails they are asked again later. */
   onCluster(document: BootstrapDocument): Promise<void>;
   /** Runs what comes, and keeps what it comes to. */
@@ -40,6 +42,7 @@ export function startSession(options: SessionOptions): Session {
   const heartbeat = startHeartbeat(options);
   const facts = publishFacts(options);
   const hello = startHello({ ...options, onCommand: worker.take });
+  options.settings.attach(hello.now);
   return {
     heartbeat,
     stop() {

@@ -8,7 +8,8 @@ import { encodeSettings, type Settings } from "./envelope.ts";
 import { SettingsFault } from "./fault.ts";
 import { mergeSettings } from "./merge.ts";
 import { fileOf, type Include, readIncludes } from "./names.ts";
-import { createYamlCache, type RenderTemplate, readerOf, type TreeReader } from "./read.ts";
+import { createYamlCache, readerOf, type TreeReader } from "./read.ts";
+import { createTreeRenderer } from "./render.ts";
 import { groupsFile, groupsOf, readTop, type Top, topFile } from "./top.ts";
 import type { SettingsTree } from "./tree.ts";
 
@@ -37,8 +38,6 @@ export interface SettingsCompiler {
   compile(subject: Subject, uses: Set<string>): Promise<Compiled>;
   /** Targets of the top file that ask for facts, as they are written; none when it is a template. */
   factTargets(): readonly { expression: string; at: string }[];
-  /** What is wrong with the tree as a whole, or `undefined`. */
-  problem(): Promise<string | undefined>;
 }
 
 /** All settings of a peel together, encoded: they travel in one message. */
@@ -47,11 +46,12 @@ const maxBytes = 256 * 1024;
 const maxDepth = 24;
 
 /** Makes compilers, which share what trees have in common. */
-export function createCompilers(render: RenderTemplate): (tree: SettingsTree) => SettingsCompiler {
+export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
   const cache = createYamlCache();
   const packer = createFactPacker(1_024);
   const owns = new WeakMap<YamlNode, Settings>();
   return (tree) => {
+    const renderer = createTreeRenderer();
     let groups: Groups | undefined;
     const tops = new WeakMap<YamlNode, Top>();
     const groupsOnce = () => {
@@ -71,35 +71,42 @@ export function createCompilers(render: RenderTemplate): (tree: SettingsTree) =>
         throw asWhole(thrown, isTemplate);
       }
     };
+    const compile = async ({ peelId, facts: told }: Subject, uses: Set<string>): Promise<Compiled> => {
+      const id = displayPeelId(peelId);
+      // A peel may call itself anything; who it is the bus knows.
+      const facts: Facts = { ...told, id };
+      const peel = { renderer, scope: { facts, settings: {} }, variables: { id } };
+      const reader = readerOf(tree, peel, cache);
+      try {
+        const top = await topOf(reader);
+        if (top.usesGroups) reader.has(groupsFile);
+        let packed: FactMap | undefined;
+        const view = {
+          id: peelId,
+          get facts() {
+            packed ??= packer.pack(facts).facts;
+            return packed;
+          },
+        };
+        const wanted = top.targets.filter(({ test }) => test(view)).flatMap(({ names }) => names);
+        const settings = await collect(reader, wanted, owns);
+        const bytes = encodeSettings(settings);
+        if (bytes.length > maxBytes) {
+          throw new SettingsFault(`the settings of ${id} take ${bytes.length} bytes, more than 256 KiB`);
+        }
+        return { settings, bytes };
+      } finally {
+        for (const path of reader.uses) uses.add(path);
+      }
+    };
+    let turn: Promise<unknown> = Promise.resolve();
     return {
       tree,
-      async compile({ peelId, facts: told }, uses) {
-        const id = displayPeelId(peelId);
-        // A peel may call itself anything; who it is the bus knows.
-        const facts: Facts = { ...told, id };
-        const variables = { id, facts, grains: facts };
-        const reader = readerOf(tree, variables, render, cache);
-        try {
-          const top = await topOf(reader);
-          if (top.usesGroups) reader.has(groupsFile);
-          let packed: FactMap | undefined;
-          const view = {
-            id: peelId,
-            get facts() {
-              packed ??= packer.pack(facts).facts;
-              return packed;
-            },
-          };
-          const wanted = top.targets.filter(({ test }) => test(view)).flatMap(({ names }) => names);
-          const settings = await collect(reader, wanted, owns);
-          const bytes = encodeSettings(settings);
-          if (bytes.length > maxBytes) {
-            throw new SettingsFault(`the settings of ${id} take ${bytes.length} bytes, more than 256 KiB`);
-          }
-          return { settings, bytes };
-        } finally {
-          for (const path of reader.uses) uses.add(path);
-        }
+      compile(subject, uses) {
+        // One after the other: the renderer has room for the facts of one peel.
+        const compiled = turn.then(() => compile(subject, uses));
+        turn = compiled.catch(() => {});
+        return compiled;
       },
       factTargets() {
         const file = tree.files.get(topFile);
@@ -110,16 +117,6 @@ export function createCompilers(render: RenderTemplate): (tree: SettingsTree) =>
         } catch {
           // Whoever compiles is told.
           return [];
-        }
-      },
-      async problem() {
-        if (isTopTemplate(tree)) return undefined;
-        try {
-          await topOf(readerOf(tree, {}, render, cache));
-          return undefined;
-        } catch (thrown) {
-          if (thrown instanceof SettingsFault) return thrown.message;
-          throw thrown;
         }
       },
     };

@@ -2,19 +2,8 @@ import { describeError, SvcError } from "../base/errors.ts";
 import type { Plain } from "../base/msgpack.ts";
 import { parseYaml, type YamlNode } from "../base/yaml.ts";
 import { SettingsFault } from "./fault.ts";
+import type { PeelScope, TreeRenderer } from "./render.ts";
 import type { SettingsTree } from "./tree.ts";
-
-/**
- * Renders a template with these variables. `read` gives it other files of the tree, by their paths, for
- * what it includes or imports.
- *
- * @throws SvcError naming the template and the line
- */
-export type RenderTemplate = (
-  template: { name: string; text: string },
-  variables: Readonly<Record<string, Plain>>,
-  read: (path: string) => string | undefined,
-) => string | Promise<string>;
 
 /** Reads files of one tree for one peel, and remembers which. */
 export interface TreeReader {
@@ -59,8 +48,7 @@ export function createYamlCache(): YamlCache {
 
 export function readerOf(
   tree: SettingsTree,
-  variables: Readonly<Record<string, Plain>>,
-  render: RenderTemplate,
+  peel: { renderer: TreeRenderer; scope: PeelScope; variables: Readonly<Record<string, Plain>> },
   cache: YamlCache,
 ): TreeReader {
   const uses = new Set<string>();
@@ -78,23 +66,25 @@ export function readerOf(
     },
     async yaml(path) {
       const text = textOf(path) ?? "";
-      const renderer = shebang.exec(text)?.[1];
-      if (renderer !== undefined && !renderers.has(renderer)) {
+      const named = shebang.exec(text)?.[1];
+      if (named !== undefined && !renderers.has(named)) {
         throw new SettingsFault(
-          `${path}:1: the renderer ${renderer.slice(0, 40)} is not supported: known is jinja|yaml`,
+          `${path}:1: the renderer ${named.slice(0, 40)} is not supported: known is jinja|yaml`,
         );
       }
-      const isTemplate = renderer !== "yaml" && templateMark.test(text);
+      const isTemplate = named !== "yaml" && templateMark.test(text);
       try {
-        const rendered = isTemplate ? await render({ name: path, text }, variables, textOf) : text;
+        const rendered = isTemplate
+          ? await peel.renderer.render({ name: path, text }, peel.scope, peel.variables, textOf)
+          : text;
         // Lines of what came out of a template are not those of its file.
         const label = isTemplate ? `${path} (rendered)` : path;
         return { root: cache.parse(path, rendered, label), isTemplate };
       } catch (thrown) {
         if (thrown instanceof SettingsFault) throw thrown;
         const reason = thrown instanceof SvcError ? thrown.message : describeError(thrown);
-        const named = reason.includes(path) ? reason : `${path}: ${reason}`;
-        throw new SettingsFault(named, { cause: thrown });
+        const placed = reason.includes(path) ? reason : `${path}: ${reason}`;
+        throw new SettingsFault(placed, { cause: thrown });
       }
     },
   };

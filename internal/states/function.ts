@@ -25,7 +25,6 @@ export interface Plan {
 export interface StateContext extends CallContext {
   /** The files of the environment, for `svc://` and `salt://`. */
   files: FileSource;
-  settings: Readonly<Record<string, Plain>>;
   /** Renders a template with facts, settings and these variables. @throws StateFailure with the place */
   render(
     template: { name: string; text: string },

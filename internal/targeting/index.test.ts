@@ -65,7 +65,16 @@ test("targets follow enrollments, facts and heartbeats", async () => {
   const directory = createDirectory({ enrollments, log });
   const index = createFleetIndex({ members: directory.members, facts, heartbeats, clock, log });
   const groups = { current: () => new Map() };
-  const resolver = createResolver({ directory, index, facts, heartbeats, groups, clock, log });
+  const resolver = createResolver({
+    directory,
+    index,
+    facts,
+    heartbeats,
+    groups,
+    settings: async () => new Map(),
+    clock,
+    log,
+  });
   const resolve = (expression: string) => resolver.resolve({ expression });
   await Promise.all([directory.ready, index.ready]);
   expect(index.running).toBe(true);
@@ -154,7 +163,16 @@ test("while the index does not run, a target is resolved by reading the buckets,
   const clock = manualClock();
   const index = createFleetIndex({ members: directory.members, facts: never, heartbeats: never, clock, log });
   const groups = { current: () => new Map() };
-  const resolver = createResolver({ directory, index, facts, heartbeats, groups, clock, log });
+  const resolver = createResolver({
+    directory,
+    index,
+    facts,
+    heartbeats,
+    groups,
+    settings: async () => new Map(),
+    clock,
+    log,
+  });
 
   expect(await resolver.resolve({ expression: "scan-*" })).toEqual(["scan-1", "scan-2"]);
   expect(log.records).toEqual([]);

@@ -14,6 +14,8 @@ export interface FleetIndex extends Fleet {
   readonly running: boolean;
   /** Resolves when what is stored now is known. */
   caughtUp(wanted: Wanted): Promise<void>;
+  /** Calls `run` with the peel of all facts that are stored from now on. @returns the way to stop */
+  onFacts(run: (peel: string) => void): () => void;
   stop(): void;
 }
 
@@ -40,6 +42,7 @@ export function createFleetIndex(options: {
   const { clock, log } = options;
   const known = new Map<string, Known>();
   const packer = createFactPacker();
+  const factListeners = new Set<(peel: string) => void>();
   let members: readonly string[] = [];
   let peels: readonly Known[] = [];
   const knownOf = (key: string): Known => {
@@ -67,6 +70,7 @@ export function createFleetIndex(options: {
     if (peel.factsRevision === revision) return;
     peel.factsRevision = revision;
     peel.facts = undefined;
+    for (const run of factListeners) run(peel.id);
     if (value === undefined) return;
     try {
       const { facts, cut } = packer.pack(decode(value));
@@ -103,6 +107,10 @@ export function createFleetIndex(options: {
         wanted.facts ? facts.caughtUp() : undefined,
         wanted.heartbeats ? heartbeats.caughtUp() : undefined,
       ]);
+    },
+    onFacts(run) {
+      factListeners.add(run);
+      return () => factListeners.delete(run);
     },
     members: options.members,
     peels() {

@@ -36,10 +36,7 @@ export function resolveExpression(expression: ExpandedExpression, fleet: Fleet, 
   let idsAlone = true;
   for (const { kind } of matchersOf(expression)) {
     if (kind === "setting" && !fleet.hasSettings) {
-      throw new SvcError(
-        "bad_request",
-        "target: I@ cannot be used: the masters hold no settings of peels yet",
-      );
+      throw new SvcError("bad_request", "target: I@ cannot be used here: no settings are at hand");
     }
     idsAlone &&= kind !== "setting" && kind !== "fact";
   }

@@ -43,6 +43,7 @@ function setup(groups: () => Groups = () => new Map()) {
     facts: memoryBucket(),
     heartbeats: memoryBucket(),
     groups: { current: groups },
+    settings: async () => new Map([["b1", createFactPacker().pack({ role: "db" }).facts]]),
     clock: manualClock(),
     log: recordingLog(),
   });
@@ -54,6 +55,7 @@ test("what was stored before a request counts in it, and only what it asks for i
   expect(await first.resolver.resolve({ expression: "not b*" })).toEqual(["a1"]);
   expect(await first.resolver.resolve({ peels: ["b1"] })).toEqual(["b1"]);
   expect(first.waited).toEqual(["members", "members"]);
+  expect(await first.resolver.resolve({ expression: "I@role:d*" })).toEqual(["b1"]);
   const second = setup();
   expect(await second.resolver.resolve({ expression: "b1 and G@os:debian" })).toEqual(["b1"]);
   expect(second.waited).toEqual(["members", "facts"]);

@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket } from "../bus/bucket.ts";
 import { matchersOf } from "./expression.ts";
+import type { FactMap } from "./fact-map.ts";
 import { type Fleet, scanFleet, type Wanted } from "./fleet.ts";
 import { expandGroups, type Groups } from "./groups.ts";
 import type { FleetIndex } from "./index.ts";
@@ -24,11 +25,13 @@ export interface Resolver {
 export interface ResolverDeps {
   /** Members of the fleet: what is stored now is known when `caughtUp` has resolved. */
   directory: { members(): readonly string[]; caughtUp(): Promise<void> };
-  index: FleetIndex;
+  index: Omit<FleetIndex, "onFacts">;
   /** Read only while the index does not run. */
   facts: Bucket;
   heartbeats: Bucket;
   groups: NodeGroups;
+  /** Settings by encoded peel id, as this master compiles them. @throws SvcError `unavailable` */
+  settings(): Promise<ReadonlyMap<string, FactMap>>;
   clock: Clock;
   log: Log;
 }
@@ -59,9 +62,9 @@ export function createResolver(deps: ResolverDeps): Resolver {
     }
     const parsed = parseTarget(target.expression);
     const expression = expandGroups(parsed, usesGroups(parsed) ? groups.current() : noGroups);
-    let facts = false;
-    for (const { kind } of matchersOf(expression)) facts ||= kind === "fact";
-    const fleet = await fleetFor({ facts, heartbeats });
+    const kinds = new Set([...matchersOf(expression)].map(({ kind }) => kind));
+    const found = await fleetFor({ facts: kinds.has("fact"), heartbeats });
+    const fleet = kinds.has("setting") ? withSettings(found, await deps.settings()) : found;
     return { fleet, peels: resolveExpression(expression, fleet, clock) };
   };
 
@@ -71,6 +74,16 @@ export function createResolver(deps: ResolverDeps): Resolver {
       const { fleet, peels } = await resolveOver(target, true);
       return peels.map((peelId) => ({ peelId, alive: fleet.alive(peelId) }));
     },
+  };
+}
+
+/** Settings of peels that are members by now: who came since has none yet. */
+function withSettings(fleet: Fleet, settings: ReadonlyMap<string, FactMap>): Fleet {
+  return {
+    members: fleet.members,
+    peels: () => fleet.peels().map(({ id, facts }) => ({ id, facts, settings: settings.get(id) })),
+    hasSettings: true,
+    alive: fleet.alive,
   };
 }
 

@@ -18,6 +18,7 @@ import { fixedFacts } from "../harness/facts.ts";
 import { localIn } from "../harness/local.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, type EnrolledPeel, enrollPeel, observedLog } from "../harness/peel-connection.ts";
+import { fixedSettings } from "../harness/settings.ts";
 
 // What a peel has to say reaches the real stream, whatever stands in the way.
 
@@ -62,6 +63,7 @@ async function live(local: Local, log = observedLog()) {
     peelId,
     commandKeys: { current: peel.commandKeys },
     facts: fixedFacts({ id: peelId }),
+    settings: fixedSettings(),
     onCluster: async () => {},
     local,
     clock: systemClock,

@@ -8,6 +8,7 @@ import { createConnection } from "../../internal/peel/connection.ts";
 import { startLocal } from "../../internal/peel/local.ts";
 import { startSession } from "../../internal/peel/session.ts";
 import { fixedFacts } from "../harness/facts.ts";
+import { fixedSettings } from "../harness/settings.ts";
 import { type Behavior, good, shapeConnection } from "./behavior.ts";
 import type { Counter } from "./counter.ts";
 import type { Member } from "./credentials.ts";
@@ -82,13 +83,15 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
   const [key = ""] = options.commandKeys;
   serveFloor(bare, (subject, data) => current?.publish(subject, data), peelId, key);
   const facts = fixedFacts({ id: peelId, os: "Simulated", kernel: "Linux" });
-  const context = (signal: AbortSignal) => ({ clock, facts, signal });
+  const settings = fixedSettings();
+  const context = (signal: AbortSignal) => ({ clock, facts, settings, signal });
   const local = startLocal({ peelId, dataDir, context, clock, jitter, log });
   const session = startSession({
     connection,
     peelId,
     commandKeys: { current: options.commandKeys },
     facts,
+    settings,
     onCluster: async () => {},
     local,
     clock,

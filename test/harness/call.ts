@@ -2,7 +2,9 @@ import type { Clock } from "../../internal/base/clock.ts";
 import type { Plain } from "../../internal/base/msgpack.ts";
 import type { FactStore } from "../../internal/facts/store.ts";
 import { checkCall } from "../../internal/modules/registry.ts";
+import type { SettingsStore } from "../../internal/settings/store.ts";
 import { manualClock } from "./clock.ts";
+import { fixedSettings } from "./settings.ts";
 
 /** Checks and runs one function as a peel does, without a job around it; it has no facts. */
 export async function callFunction(
@@ -11,7 +13,8 @@ export async function callFunction(
   {
     clock = manualClock(),
     signal = new AbortController().signal,
-  }: { clock?: Clock; signal?: AbortSignal } = {},
+    settings = fixedSettings(),
+  }: { clock?: Clock; signal?: AbortSignal; settings?: SettingsStore } = {},
 ): Promise<Plain> {
-  return checkCall(name, args).run(args, { clock, signal, facts: {} as FactStore });
+  return checkCall(name, args).run(args, { clock, signal, facts: {} as FactStore, settings });
 }

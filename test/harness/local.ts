@@ -2,6 +2,7 @@ import { systemClock } from "../../internal/base/clock.ts";
 import type { Log } from "../../internal/base/log.ts";
 import { type Local, startLocal } from "../../internal/peel/local.ts";
 import { fixedFacts } from "./facts.ts";
+import { fixedSettings } from "./settings.ts";
 
 /** The local phase of a peel in a directory, with facts that are told. */
 export function localIn(dataDir: string, peelId: string, log: Log): Local {
@@ -9,7 +10,7 @@ export function localIn(dataDir: string, peelId: string, log: Log): Local {
   return startLocal({
     peelId,
     dataDir,
-    context: (signal) => ({ clock: systemClock, facts, signal }),
+    context: (signal) => ({ clock: systemClock, facts, settings: fixedSettings(), signal }),
     clock: systemClock,
     jitter: () => 0,
     log,

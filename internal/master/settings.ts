@@ -1,0 +1,135 @@
+import type { Clock } from "../base/clock.ts";
+import type { Random } from "../base/id.ts";
+import type { Log } from "../base/log.ts";
+import type { Bus } from "../bus/connect.ts";
+import { takeOver } from "../bus/exclusive.ts";
+import { hintSubject } from "../bus/subjects.ts";
+import type { Directory } from "../enrollment/directory.ts";
+import { findByPeel } from "../enrollment/store.ts";
+import { memberStates } from "../enrollment/transition.ts";
+import type { Check } from "../health/check.ts";
+import type { MasterMetrics } from "../health/metrics.ts";
+import type { KeyPair } from "../identity/nkey.ts";
+import { contend } from "../lease/lease.ts";
+import { createCompilers, type SettingsCompiler } from "../settings/compile.ts";
+import { createEnvelopeMaker } from "../settings/envelope.ts";
+import { followTree } from "../settings/follow.ts";
+import { createKeeper } from "../settings/keeper.ts";
+import type { Told } from "../settings/store.ts";
+import { tellSettings } from "../settings/tell.ts";
+import { type Peels, trackSettings } from "../settings/tracker.ts";
+import { createSettingsView, type SettingsView } from "../settings/view.ts";
+import type { FleetIndex } from "../targeting/index.ts";
+import type { Storage } from "./storage.ts";
+
+/** Settings on a master: compiled by whoever holds the lease, told to peels by everyone. */
+export interface MasterSettings {
+  /** `settings` of /readyz. */
+  check: Check;
+  /** For `I@`. */
+  view: SettingsView;
+  /** What a peel that has this version is told. @throws SvcError `storage` */
+  tell(peelId: string, version: number): Promise<Told>;
+  stop(): Promise<void>;
+}
+
+export function startSettings(options: {
+  bus: Bus;
+  storage: Pick<Storage, "enrollments" | "facts" | "settings" | "leases">;
+  directory: Directory;
+  index: Pick<FleetIndex, "onFacts">;
+  /** `settings_dir` */
+  path: string;
+  hostname: string;
+  command: KeyPair;
+  metrics: Pick<MasterMetrics, "settingsRenewal">;
+  clock: Clock;
+  random: Random;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+}): MasterSettings {
+  const { bus, storage, directory, index, command, clock, random, log } = options;
+  const peels: Peels = {
+    members: directory.members,
+    isMember: (peelId) => memberStates.has(directory.stateOf(peelId) ?? "pending"),
+    onMember: directory.onMember,
+    onFacts: index.onFacts,
+    facts: async (peelId) => (await storage.facts.get(peelId))?.value,
+  };
+  const tree = followTree({ directory: options.path, clock, log });
+  const compilers = createCompilers();
+  let compiler: SettingsCompiler | undefined;
+  const compilerOf = (of: typeof tree.tree) => {
+    if (compiler?.tree === of) return compiler;
+    compiler = compilers(of);
+    warnOfFacts(compiler, log);
+    return compiler;
+  };
+  /** A peel that enrolls anew has another key, and is no member in between. */
+  const recipients = new Map<string, string>();
+  const forget = directory.onMember((peelId) => recipients.delete(peelId));
+  const recipientOf = async (peelId: string) => {
+    const known = recipients.get(peelId);
+    if (known !== undefined) return known;
+    const record = (await findByPeel(storage.enrollments, peelId))?.current?.record;
+    if (record === undefined || !memberStates.has(record.state)) return undefined;
+    recipients.set(peelId, record.curvePublicKey);
+    return record.curvePublicKey;
+  };
+  const tracker = trackSettings(tree, peels);
+  const keeper = createKeeper({
+    peels,
+    recipientOf,
+    bucket: storage.settings,
+    envelopes: createEnvelopeMaker(command, random),
+    hint: (peelId) => bus.nats.publish(hintSubject(peelId)),
+    tree,
+    tracker,
+    compilerOf,
+    takeOver: (token) => takeOver(bus, storage.settings.name, token),
+    signer: command.publicKey,
+    onRenewal: options.metrics.settingsRenewal,
+    clock,
+    log,
+  });
+  const view = createSettingsView({ tree, peels, compilerOf, clock });
+  const serving = new Set<Promise<void>>();
+  const lease = contend({
+    bucket: storage.leases,
+    name: "facts-secrets",
+    // Two masters may run on one host: the number of the connection tells them apart.
+    self: `${options.hostname}-${bus.nats.info?.client_id ?? 0}`,
+    onTenure(tenure) {
+      const served = keeper.serve(tenure).finally(() => serving.delete(served));
+      serving.add(served);
+    },
+    clock,
+    jitter: options.jitter,
+    log,
+  });
+  return {
+    check: () => keeper.health(),
+    view,
+    tell: (peelId, version) => tellSettings(storage.settings, peelId, version),
+    async stop() {
+      forget();
+      await lease.stop();
+      await Promise.all(serving);
+      view.stop();
+      tracker.stop();
+      tree.stop();
+    },
+  };
+}
+
+/** A host can say anything of itself. */
+function warnOfFacts(compiler: SettingsCompiler, log: Log): void {
+  const [first, ...more] = compiler.factTargets();
+  if (first === undefined) return;
+  log.warn(
+    "settings are chosen by facts, and a peel tells its facts itself: whoever controls one host can make it " +
+      "say what another one says, and is sent that one's settings. Choose settings with secrets by peel ID",
+    { target: first.expression, at: first.at, more: more.length },
+  );
+}

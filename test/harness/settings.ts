@@ -1,0 +1,17 @@
+import { lookUpFact } from "../../internal/facts/look-up.ts";
+import type { PeelSettings } from "../../internal/peel/settings.ts";
+import type { Settings } from "../../internal/settings/envelope.ts";
+
+/** Settings that are told, whatever any master says. */
+export function fixedSettings(settings: Settings = {}): PeelSettings {
+  return {
+    resolved: true,
+    reason: undefined,
+    version: 0,
+    current: () => settings,
+    get: (path, fallback) => lookUpFact(settings, path) ?? fallback,
+    take: () => false,
+    refresh: async () => false,
+    attach: () => {},
+  };
+}
