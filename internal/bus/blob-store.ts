@@ -59,7 +59,7 @@ interface ApiError {
 /** Opens an object store that was provisioned before; no request is sent. */
 export function openBlobStore(bus: Bus, name: string): BlobStore {
   const chunkSubject = (digest: string) => `$O.${name}.C.${checkedDigest(digest)}`;
-  const metaSubject = (object: string) => `$O.${name}.M.${Buffer.from(object).toString("base64url")}`;
+  const metaSubject = (object: string) => `$O.${name}.M.${paddedBase64(Buffer.from(object))}`;
   const api = (verb: string) => `$JS.API.STREAM.MSG.${verb}.OBJ_${name}`;
   const attempt = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
@@ -97,7 +97,7 @@ export function openBlobStore(bus: Bus, name: string): BlobStore {
         nuid: digest,
         size,
         chunks: size === 0 ? 0 : 1,
-        digest: `SHA-256=${Buffer.from(digest, "hex").toString("base64url")}`,
+        digest: `SHA-256=${paddedBase64(Buffer.from(digest, "hex"))}`,
         mtime: rfc3339(bus.clock.now()),
         options: { max_chunk_size: Math.max(size, 1) },
         ...(metadata === undefined ? {} : { metadata }),
@@ -150,6 +150,11 @@ export function openBlobStore(bus: Bus, name: string): BlobStore {
         throw new Error(error?.description ?? "a message was not removed");
       }),
   };
+}
+
+/** base64url with its padding, as the document has it. */
+function paddedBase64(bytes: Buffer): string {
+  return bytes.toString("base64").replaceAll("+", "-").replaceAll("/", "_");
 }
 
 function digestOf(subject: string): string | undefined {
