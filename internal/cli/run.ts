@@ -1,60 +1,7 @@
-import { describeError, meaningOf, toSvcError } from "../base/errors.ts";
-import { redact } from "../base/log.ts";
-import { version } from "../base/version.ts";
-import { type Cli, Exit, type Machine } from "./command.ts";
-import { type ArgValues, findCommand, parseValues } from "./parse.ts";
-import { formatResult, type OutputFormat, visible } from "./print.ts";
+import { type CliOptions, runTree } from "./run-tree.ts";
 import { tree } from "./tree.ts";
-import { formatUsage } from "./usage.ts";
 
-export interface CliOptions extends Machine {
-  /** The command line without the name of the program. */
-  argv: readonly string[];
-}
-
-/**
- * Runs one command line of `svc`: results go to standard output, a failure is one line on standard error.
- *
- * @returns the exit code: 0, 2 for a mistake on the command line, 130 after Ctrl-C, 1 for every other failure
- */
-export async function runCli({ argv, ...machine }: CliOptions): Promise<number> {
-  try {
-    const found = await findCommand(tree, argv);
-    if (found.help) machine.stdout.write(`${await formatUsage(found)}\n`);
-    else if (found.version) machine.stdout.write(`svc ${version}\n`);
-    else {
-      const args = parseValues(found);
-      await found.command.run?.({
-        rawArgs: [...found.rest],
-        args: { ...args, _: [] } as never,
-        cmd: found.command,
-        data: createCli(machine, args),
-      });
-    }
-    return 0;
-  } catch (thrown) {
-    if (thrown instanceof Exit) return thrown.code;
-    const error = toSvcError(thrown);
-    const text = error.kind === "internal" ? describeError(thrown) : error.message;
-    machine.stderr.write(`svc: ${visible(redact(text))}\n`);
-    return meaningOf(error.kind).exit;
-  }
-}
-
-function createCli(machine: Machine, args: ArgValues): Cli {
-  const output = args.output as OutputFormat;
-  const { stdout, stderr, env } = machine;
-  return {
-    ...machine,
-    ...(typeof args.config === "string" ? { config: args.config } : {}),
-    output,
-    // NO_COLOR counts when it is set and not empty (no-color.org).
-    color: stdout.isTTY === true && args["no-color"] !== true && !env.NO_COLOR,
-    print: async (data, text) => {
-      stdout.write(await formatResult(output, data, text));
-    },
-    say: (line) => {
-      stderr.write(`${line}\n`);
-    },
-  };
+/** Runs one command line of `svc`. @returns the exit code */
+export function runCli(options: CliOptions): Promise<number> {
+  return runTree(tree, options);
 }

@@ -3,6 +3,8 @@ import type { Plain } from "../../base/msgpack.ts";
 import { visible } from "../print.ts";
 import { indent, plainLines, textLines } from "./plain-lines.ts";
 
+const isMap = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+
 /** What a run of states returned, as far as it is shown. */
 const form = v.object({
   states: v.array(
@@ -12,13 +14,7 @@ const form = v.object({
       name: v.optional(v.string()),
       at: v.optional(v.string()),
       result: v.nullable(v.boolean()),
-      changes: v.optional(
-        v.record(
-          v.string(),
-          v.custom<Plain>(() => true),
-        ),
-        {},
-      ),
+      changes: v.optional(v.custom<Record<string, Plain>>(isMap)),
       comment: v.optional(v.string(), ""),
       skipped: v.optional(v.literal(true)),
     }),
@@ -75,14 +71,14 @@ function lineOf({ ok, changed, failed, skipped, duration_ms, test }: States["sum
   return `${words.join(", ") || "no states"} (${(duration_ms / 1000).toFixed(1)} s)`;
 }
 
-function standingOf({ result, changes, skipped }: State): "ok" | "changed" | "skipped" | "FAILED" {
+function standingOf({ result, changes = {}, skipped }: State): "ok" | "changed" | "skipped" | "FAILED" {
   if (result === false) return "FAILED";
   if (skipped === true) return "skipped";
   return result === null || Object.keys(changes).length > 0 ? "changed" : "ok";
 }
 
 function stateLines(state: State, test: boolean): string[] {
-  const { id, name = id, at, comment, changes } = state;
+  const { id, name = id, at, comment, changes = {} } = state;
   const standing = standingOf(state);
   const word = standing === "changed" && test ? "would change" : standing;
   const about = name === id ? name : `${name} (${id})`;
