@@ -6,6 +6,9 @@ import { suggestion } from "../base/nearest.ts";
 import { parseYaml, plainValue } from "../base/yaml.ts";
 import type { ArgSpec, ArgType, ModuleFunction } from "./function.ts";
 
+/** What has a name and a table of arguments. */
+type Called = Pick<ModuleFunction, "name" | "args">;
+
 /** An argument's type in words, for messages: "expected …". */
 const words: Record<ArgType, string> = {
   string: "a string",
@@ -27,7 +30,7 @@ const words: Record<ArgType, string> = {
  */
 export function checkArguments(called: ModuleFunction, args: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(args)) {
-    const problem = problemOf(specOf(called, name), value);
+    const problem = argumentProblem(specOf(called, name), value);
     if (problem !== undefined) throw refusal(called, `${name}: ${problem}`);
   }
   for (const [name, spec] of Object.entries(called.args)) {
@@ -65,7 +68,7 @@ export function readCommandLine(called: ModuleFunction, line: readonly string[])
       continue;
     }
     if (args.has(name)) throw refusal(called, `${name}: given twice`);
-    args.set(name, readWord(called, name, word.slice(at + 1)));
+    args.set(name, readArgument(called, name, word.slice(at + 1)));
   }
   const free = names.filter((name) => !args.has(name));
   for (const [index, word] of plain.entries()) {
@@ -78,7 +81,7 @@ export function readCommandLine(called: ModuleFunction, line: readonly string[])
           : `no argument is left for ${quote(word)}: quote a value that has spaces`,
       );
     }
-    args.set(name, readWord(called, name, word));
+    args.set(name, readArgument(called, name, word));
   }
   if (called.openArgs !== undefined && open.size > 0) {
     const given = args.get(called.openArgs);
@@ -103,7 +106,7 @@ export function expectation({ type, values, min, max }: ArgSpec): string {
   return `${words[type]}${range}`;
 }
 
-function specOf(called: ModuleFunction, name: string): ArgSpec {
+function specOf(called: Called, name: string): ArgSpec {
   const names = Object.keys(called.args);
   const spec = names.includes(name) ? called.args[name] : undefined;
   if (spec !== undefined) return spec;
@@ -111,7 +114,7 @@ function specOf(called: ModuleFunction, name: string): ArgSpec {
 }
 
 /** What is wrong with a value, or `undefined`. */
-function problemOf(spec: ArgSpec, value: unknown): string | undefined {
+export function argumentProblem(spec: ArgSpec, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   const fits = checks[spec.type](value) && isWithin(spec, value);
   return fits ? undefined : `expected ${expectation(spec)}`;
@@ -156,15 +159,20 @@ function isWithin({ values, min, max }: ArgSpec, value: unknown): boolean {
   return (min === undefined || value >= min) && (max === undefined || value <= max);
 }
 
-function readWord(called: ModuleFunction, name: string, text: string): Plain {
+/**
+ * Reads the value of an argument as it is written on a command line.
+ *
+ * @throws SvcError `bad_request` naming the function and the argument
+ */
+export function readArgument(called: Called, name: string, text: string): Plain {
   const spec = specOf(called, name);
   const value = read(called, name, spec.type, text);
-  const problem = problemOf(spec, value);
+  const problem = argumentProblem(spec, value);
   if (problem !== undefined) throw refusal(called, `${name}: ${problem}`);
   return value as Plain;
 }
 
-function read(called: ModuleFunction, name: string, type: ArgType, text: string): unknown {
+function read(called: Called, name: string, type: ArgType, text: string): unknown {
   switch (type) {
     case "integer":
       return /^[+-]?\d+$/.test(text) ? Number(text) : unreadable;
@@ -186,11 +194,11 @@ function read(called: ModuleFunction, name: string, type: ArgType, text: string)
 /** A value that no type accepts. */
 const unreadable = Symbol("unreadable");
 
-function readYaml(called: ModuleFunction, name: string, text: string): unknown {
+function readYaml(called: Called, name: string, text: string): unknown {
   return plainValue(parseYaml(text, `${called.name}: ${name}`));
 }
 
-function refusal(called: ModuleFunction, problem: string): SvcError {
+function refusal(called: Called, problem: string): SvcError {
   return new SvcError("bad_request", `${called.name}: ${problem}`);
 }
 
