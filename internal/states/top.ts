@@ -1,0 +1,134 @@
+import { SvcError } from "../base/errors.ts";
+import type { Plain } from "../base/msgpack.ts";
+import { suggestion } from "../base/nearest.ts";
+import type { YamlEntry, YamlNode } from "../base/yaml.ts";
+import { compileTarget } from "../targeting/evaluate.ts";
+import { type ExpandedExpression, type Expression, matchersOf } from "../targeting/expression.ts";
+import { createFactPacker } from "../targeting/fact-map.ts";
+import { matchGlob } from "../targeting/glob.ts";
+import { parseTarget } from "../targeting/parse.ts";
+import type { Place } from "./low.ts";
+import type { Problems } from "./problem.ts";
+import type { RenderedFile } from "./render.ts";
+
+/** Who a top file is asked for. */
+export interface TopSubject {
+  /** Encoded peel id. */
+  peelId: string;
+  facts: Plain;
+  settings: Plain;
+}
+
+/** A state file that a top file assigns. */
+export type Assigned = { sls: string } & Place;
+
+/** Salt's `- match: grain` and the like, as the matchers they stand for. */
+const prefixes: Readonly<Record<string, string>> = {
+  compound: "",
+  glob: "",
+  pcre: "E@",
+  list: "L@",
+  grain: "G@",
+  grain_pcre: "P@",
+  pillar: "I@",
+};
+
+/**
+ * The state files that a top file assigns to a peel, in the order of the file, each once.
+ *
+ * @param environment whose section counts
+ * @param names every state file there is, for globs
+ */
+export function assignedBy(
+  top: RenderedFile,
+  environment: string,
+  names: () => readonly string[],
+  subject: TopSubject,
+  problems: Problems,
+): Assigned[] {
+  const at = (node: YamlNode): Place => ({ file: top.path, line: node.at.line });
+  if (top.root.kind !== "map") {
+    problems.add("a top file holds a map of environments, such as base", at(top.root));
+    return [];
+  }
+  const section = top.root.entries.find(({ key }) => key === environment);
+  if (section === undefined) {
+    const near = suggestion(
+      environment,
+      top.root.entries.map(({ key }) => key),
+    );
+    problems.add(`no section for the environment ${environment}${near}`, at(top.root));
+    return [];
+  }
+  if (section.value.kind !== "map") {
+    problems.add("an environment holds a map of targets to state files", {
+      file: top.path,
+      line: section.keyAt.line,
+    });
+    return [];
+  }
+  const matches = matcherFor(subject);
+  const assigned = new Map<string, Assigned>();
+  for (const entry of section.value.entries) {
+    const read = readTarget(entry, top.path, problems);
+    if (read === undefined || !matches(read.expression)) continue;
+    for (const { sls, ...place } of read.names) {
+      for (const name of expandName(sls, names)) {
+        if (!assigned.has(name)) assigned.set(name, { sls: name, ...place });
+      }
+    }
+  }
+  return [...assigned.values()];
+}
+
+/** A name, or all names that a glob means. */
+export function expandName(sls: string, names: () => readonly string[]): readonly string[] {
+  return /[*?[]/.test(sls) ? names().filter((name) => matchGlob(sls, name)) : [sls];
+}
+
+function matcherFor({ peelId, facts, settings }: TopSubject): (expression: ExpandedExpression) => boolean {
+  const packer = createFactPacker();
+  const view = { id: peelId, facts: packer.pack(facts).facts, settings: packer.pack(settings).facts };
+  return (expression) => compileTarget(expression)(view);
+}
+
+function readTarget(
+  { key, keyAt, value }: YamlEntry,
+  file: string,
+  problems: Problems,
+): { expression: ExpandedExpression; names: Assigned[] } | undefined {
+  const place = { file, line: keyAt.line };
+  const items = value.kind === "list" ? value.items : [value];
+  let prefix: string | undefined = "";
+  const names = items.flatMap((item): Assigned[] => {
+    if (item.kind === "scalar" && typeof item.value === "string") {
+      return [{ sls: item.value.replaceAll("/", "."), file, line: item.at.line }];
+    }
+    const [option] = item.kind === "map" ? item.entries : [];
+    const word =
+      option?.key === "match" && option.value.kind === "scalar" ? String(option.value.value) : undefined;
+    if (word === undefined) problems.add("expected names of state files", { file, line: item.at.line });
+    else {
+      prefix = Object.hasOwn(prefixes, word) ? prefixes[word] : undefined;
+      if (prefix === undefined) {
+        const known = Object.keys(prefixes);
+        problems.add(`match: expected one of ${known.join(", ")}${suggestion(word, known)}`, place);
+      }
+    }
+    return [];
+  });
+  if (prefix === undefined) return undefined;
+  try {
+    const expression = parseTarget(`${prefix}${key}`);
+    if (isExpanded(expression)) return { expression, names };
+    problems.add("node groups are known to the masters alone: use another matcher in a top file", place);
+  } catch (thrown) {
+    if (!(thrown instanceof SvcError)) throw thrown;
+    problems.add(thrown.message, place);
+  }
+  return undefined;
+}
+
+function isExpanded(expression: Expression): expression is ExpandedExpression {
+  return [...matchersOf(expression)].every(({ kind }) => kind !== "group");
+}
