@@ -1,9 +1,8 @@
 import { SvcError } from "../base/errors.ts";
 import type { Plain } from "../base/msgpack.ts";
 import type { Facts } from "../facts/fact.ts";
-import { lookUpFact } from "../facts/look-up.ts";
 import { createCompilers } from "./compile.ts";
-import type { SettingsStore } from "./store.ts";
+import { type SettingsStore, settingAt } from "./store.ts";
 import { readTree } from "./tree.ts";
 
 /**
@@ -29,7 +28,7 @@ export async function localSettings(options: {
     resolved: true,
     reason: undefined,
     current: () => settings,
-    get: (path, fallback?: Plain) => lookUpFact(settings, path) ?? fallback,
+    get: (path, fallback?: Plain) => settingAt(settings, path, fallback),
     async refresh() {
       const before = settings;
       settings = await compile();

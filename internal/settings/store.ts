@@ -111,7 +111,7 @@ export function openSettingsStore(options: {
       return held?.version ?? 0;
     },
     current: () => held?.settings ?? {},
-    get: (path, fallback) => lookUpFact(held?.settings ?? {}, path) ?? fallback,
+    get: (path, fallback) => settingAt(held?.settings ?? {}, path, fallback),
     take({ envelope, error }) {
       try {
         const changed = envelope !== undefined && accept(envelope);
@@ -125,6 +125,12 @@ export function openSettingsStore(options: {
       }
     },
   };
+}
+
+/** The setting at a path, or the fallback; one that is null is there. */
+export function settingAt(settings: Settings, path: string, fallback?: Plain): Plain | undefined {
+  const found = lookUpFact(settings, path);
+  return found === undefined ? fallback : found;
 }
 
 function readSnapshot(file: string, peelId: string, log: Log): Snapshot | undefined {

@@ -16,6 +16,8 @@ export interface EnrolledPeel {
   /** Text of its `.creds` file. */
   credentials: string;
   commandKeys: string[];
+  /** The seed of its key: a secret. */
+  seed: string;
 }
 
 type Door = Pick<TestMaster, "url" | "ca">;
@@ -82,6 +84,7 @@ export async function enrollPeel(master: Door, peelId: string): Promise<Enrolled
     enrollmentId,
     credentials: Buffer.from(String(fetched.creds_data), "base64").toString("utf8"),
     commandKeys: fetched.command_keys as string[],
+    seed: key.seed,
   };
 }
 

@@ -1,6 +1,6 @@
-import { lookUpFact } from "../../internal/facts/look-up.ts";
 import type { PeelSettings } from "../../internal/peel/settings.ts";
 import type { Settings } from "../../internal/settings/envelope.ts";
+import { settingAt } from "../../internal/settings/store.ts";
 
 /** Settings that are told, whatever any master says. */
 export function fixedSettings(settings: Settings = {}): PeelSettings {
@@ -9,7 +9,7 @@ export function fixedSettings(settings: Settings = {}): PeelSettings {
     reason: undefined,
     version: 0,
     current: () => settings,
-    get: (path, fallback) => lookUpFact(settings, path) ?? fallback,
+    get: (path, fallback) => settingAt(settings, path, fallback),
     take: () => false,
     refresh: async () => false,
     attach: () => {},
