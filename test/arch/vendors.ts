@@ -8,6 +8,7 @@ const vendors: Record<string, readonly string[]> = {
   citty: ["internal/cli/"],
   consola: ["internal/base/"],
   croner: ["internal/base/"],
+  diff: ["internal/states/"],
   elysia: ["internal/http/", "internal/health/"],
   "fastest-levenshtein": ["internal/base/"],
   "js-yaml": ["internal/base/"],
