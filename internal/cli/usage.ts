@@ -35,10 +35,9 @@ export async function formatUsage({ command, path }: Pick<Found, "command" | "pa
     ),
     section(
       "Options of every command:",
-      Object.entries(globalArgs).map(([name, definition]) => [
-        optionLabel(name, definition),
-        describe(definition),
-      ]),
+      Object.entries(globalArgs)
+        .filter(([name]) => !options.some(([own]) => own === name))
+        .map(([name, definition]) => [optionLabel(name, definition), describe(definition)]),
     ),
   ];
   return sections.filter((text) => text !== "").join("\n\n");

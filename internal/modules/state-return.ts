@@ -12,8 +12,11 @@ export interface StatesSummary {
   /** Changed, or in a test run about to be. */
   changed: number;
   failed: number;
-  /** Not looked at. */
+  /** Not looked at, because a requisite, `unless` or `onlyif` said so. */
   skipped: number;
+  /** Never had their turn: the run ended before. */
+  not_run?: number;
+  stopped?: "failhard" | "cancelled";
   duration_ms: number;
   test: boolean;
   environment: string;
@@ -27,7 +30,7 @@ type Standing = "ok" | "changed" | "failed" | "skipped";
 /** What a state counts as. */
 export function standingOf({ result, changes, skipped }: StateResult): Standing {
   if (result === false) return "failed";
-  if (skipped === true) return "skipped";
+  if (skipped !== undefined) return "skipped";
   return result === null || Object.keys(changes).length > 0 ? "changed" : "ok";
 }
 
@@ -35,8 +38,16 @@ export function standingOf({ result, changes, skipped }: StateResult): Standing 
 export function summaryOf(run: StatesRun): StatesSummary {
   const counts: Record<Standing, number> = { ok: 0, changed: 0, failed: 0, skipped: 0 };
   for (const state of run.states) counts[standingOf(state)]++;
-  const { duration_ms, test, environment, commit } = run;
-  return { ...counts, duration_ms, test, environment, ...(commit === undefined ? {} : { commit }) };
+  const { duration_ms, test, environment, commit, stopped, not_run } = run;
+  return {
+    ...counts,
+    ...(not_run === 0 ? {} : { not_run }),
+    ...(stopped === undefined ? {} : { stopped }),
+    duration_ms,
+    test,
+    environment,
+    ...(commit === undefined ? {} : { commit }),
+  };
 }
 
 /**

@@ -129,6 +129,8 @@ async function run(context: CallContext, request: StatesRequest) {
   const ended = await service(context).run(request, context);
   const value = statesReturn(ended);
   const { failed } = summaryOf(ended);
-  if (failed === 0) return value;
-  throw new FunctionFailure(`${failed} of ${ended.states.length} states failed`, value, 2);
+  if (failed === 0 && ended.stopped === undefined) return value;
+  const planned = ended.states.length + ended.not_run;
+  const problem = failed === 0 ? `stopped after ${ended.states.length}` : `${failed}`;
+  throw new FunctionFailure(`${problem} of ${planned} states${failed === 0 ? "" : " failed"}`, value, 2);
 }

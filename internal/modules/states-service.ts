@@ -22,15 +22,15 @@ export interface StateResult {
   function: string;
   /** What it is about: `name`, or else the id. */
   name: string;
-  /** The file it is declared in, without `.sls`, and the line: `web.tls:12`; absent for a single state. */
+  /** Where it is declared, in the rendered text: `web/init.sls:12`; absent for a single state. */
   at?: string;
   /** `null` in a test run for what would change. */
   result: boolean | null;
   changes: Readonly<Record<string, Plain>>;
   comment: string;
   duration_ms: number;
-  /** It was not looked at: a requisite, `unless` or `onlyif` said so, or a state before it failed. */
-  skipped?: true;
+  /** Why it was not looked at. */
+  skipped?: "requisite" | "unless" | "onlyif";
 }
 
 /** How a run went, state by state in the order they were run. */
@@ -41,6 +41,10 @@ export interface StatesRun {
   commit?: string;
   test: boolean;
   duration_ms: number;
+  /** Why the run ended before its last state. */
+  stopped?: "failhard" | "cancelled";
+  /** States that never got their turn because of that. */
+  not_run: number;
 }
 
 /** Runs and shows the states of this host. */

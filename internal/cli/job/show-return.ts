@@ -31,7 +31,8 @@ export function showReturn(outcome: Outcome, returned: SeenReturn | undefined): 
   return { cell, details: [...more, ...below] };
 }
 
-function showValue(value: Plain): ShownReturn {
+/** Shows what a function gave. */
+export function showValue(value: Plain): ShownReturn {
   const states = showStates(value);
   if (states !== undefined) return { cell: states.line, details: states.details };
   const output = outputOf(value);

@@ -16,7 +16,7 @@ const state = (id: string, more: Partial<StateResult> = {}): StateResult => ({
   ...more,
 });
 const returned = (states: StateResult[], test = false): Plain =>
-  statesReturn({ states, environment: "base", test, duration_ms: 1_234 });
+  statesReturn({ states, environment: "base", test, not_run: 0, duration_ms: 1_234 });
 
 test("what changed and what failed is shown, the failed last, and the others are counted", () => {
   const shown = showStates(
@@ -28,7 +28,7 @@ test("what changed and what failed is shown, the failed last, and the others are
         comment: "updated",
         changes: { "/etc/motd": { diff: "@@ -1 +1 @@\n-old\n+new\n", mode: "0644" } },
       }),
-      state("later", { skipped: true, comment: "one of its requisites failed" }),
+      state("later", { skipped: "requisite", comment: "one of its requisites failed" }),
       state("nginx", { function: "pkg.installed", changes: { nginx: { old: null, new: "1.22" } } }),
     ]),
   );

@@ -16,7 +16,7 @@ const form = v.object({
       result: v.nullable(v.boolean()),
       changes: v.optional(v.custom<Record<string, Plain>>(isMap)),
       comment: v.optional(v.string(), ""),
-      skipped: v.optional(v.literal(true)),
+      skipped: v.optional(v.string()),
     }),
   ),
   summary: v.object({
@@ -26,6 +26,7 @@ const form = v.object({
     skipped: v.number(),
     duration_ms: v.number(),
     test: v.boolean(),
+    not_run: v.optional(v.number(), 0),
     left_out: v.optional(v.number()),
   }),
 });
@@ -60,11 +61,12 @@ export function showStates(value: Plain): ShownStates | undefined {
 }
 
 /** `2 changed, 1 failed, 117 ok (1.2 s)`; what would change in a test run. */
-function lineOf({ ok, changed, failed, skipped, duration_ms, test }: States["summary"]): string {
+function lineOf({ ok, changed, failed, skipped, not_run, duration_ms, test }: States["summary"]): string {
   const counts = [
     [changed, test ? "would change" : "changed"],
     [failed, "failed"],
     [skipped, "skipped"],
+    [not_run, "not run"],
     [ok, "ok"],
   ] as const;
   const words = counts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
@@ -73,7 +75,7 @@ function lineOf({ ok, changed, failed, skipped, duration_ms, test }: States["sum
 
 function standingOf({ result, changes = {}, skipped }: State): "ok" | "changed" | "skipped" | "FAILED" {
   if (result === false) return "FAILED";
-  if (skipped === true) return "skipped";
+  if (skipped !== undefined) return "skipped";
   return result === null || Object.keys(changes).length > 0 ? "changed" : "ok";
 }
 
