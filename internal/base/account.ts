@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import type { Clock } from "./clock.ts";
 import { cleanEnvironment, programPath } from "./environment.ts";
 import { SvcError } from "./errors.ts";
@@ -49,14 +50,16 @@ export async function findGroupIfPresent(
   return name === undefined || gid === undefined ? undefined : { name, gid: Number(gid) };
 }
 
+type Database = "passwd" | "group";
+
 /** The fields of one entry. The local file answers first: it is quick, and right for most accounts. */
 async function lookUp(
-  database: "passwd" | "group",
+  database: Database,
   key: string,
   { clock, signal }: LookupDeps,
 ): Promise<string[] | undefined> {
   if (!keyForm.test(key)) return undefined;
-  const local = entryOf(readTextIfPresent(`/etc/${database}`) ?? "", key);
+  const local = localEntries(database).get(key);
   if (local !== undefined) return local;
   if (Bun.which("getent", { PATH: programPath }) === null) return undefined;
   const { code, stdout } = await runProcess({
@@ -67,16 +70,35 @@ async function lookUp(
     clock,
     ...(signal === undefined ? {} : { signal }),
   });
-  return code === 0 ? entryOf(stdout.text, key) : undefined;
+  return code === 0 ? entriesOf(stdout.text).get(key) : undefined;
 }
 
-/** The entry with this name, or else with this number. */
-function entryOf(text: string, key: string): string[] | undefined {
+type Entries = ReadonlyMap<string, string[]>;
+
+/** The local files as they were read last: a run of states asks a thousand times for the same few names. */
+const kept = new Map<Database, { stamp: string; entries: Entries }>();
+
+function localEntries(database: Database): Entries {
+  const path = `/etc/${database}`;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  // Programs that change the file put a new one in its place.
+  const stamp = stats === undefined ? "" : [stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(":");
+  const before = kept.get(database);
+  if (before?.stamp === stamp) return before.entries;
+  const entries = entriesOf(readTextIfPresent(path) ?? "");
+  kept.set(database, { stamp, entries });
+  return entries;
+}
+
+/** The entries by their names, and by their numbers where no name is the same; the first one counts. */
+function entriesOf(text: string): Entries {
   const entries = text
     .split("\n")
     .map((line) => line.split(":"))
-    .filter(([, , number]) => /^\d+$/.test(number ?? ""));
-  return entries.find(([name]) => name === key) ?? entries.find(([, , number]) => number === key);
+    .filter(([, , number]) => /^\d+$/.test(number ?? ""))
+    .reverse();
+  const byNumber = entries.map((entry) => [entry[2] ?? "", entry] as const);
+  return new Map([...byNumber, ...entries.map((entry) => [entry[0] ?? "", entry] as const)]);
 }
 
 function shown(key: string): string {
