@@ -37,6 +37,7 @@ beforeAll(async () => {
       document: () => document,
       missed: () => [],
       settings: async () => ({}),
+      states: async () => undefined,
       clock,
       log: recordingLog(records),
     });

@@ -21,6 +21,8 @@ export interface HelloDeps {
   missed(peelId: string, limit: number): readonly Uint8Array[];
   /** What a peel that has settings of this version (0: none) is told of its settings. @throws SvcError `storage` */
   settings(peelId: string, version: number): Promise<Told>;
+  /** Digest of the snapshot of state files of `base` that is in force; `undefined` when there is none yet. */
+  states(): Promise<string | undefined>;
   clock: Clock;
   log: Log;
 }
@@ -30,9 +32,12 @@ export interface HelloDeps {
  * with `server_time` (RFC 3339), `cluster_info` (the bootstrap document) and `jobs` (signed commands that the
  * peel missed, as binaries; the rest is sent again as it is alive). `settings` is the sealed and signed envelope
  * of the peel's settings unless it has that version, `settings_error` says why there are no newer ones, and
- * `incomplete` that something could not be read: the peel asks again. Of all masters one takes each request. Who asks is the token of the subject; a malformed request is answered by an error map.
+ * `incomplete` that something could not be read: the peel asks again. `states` has the digest of the snapshot
+ * of the environment `base`, whose files are fetched. Of all masters one takes each request. Who asks is the token of the subject; a malformed request is answered by an error map.
  */
-export function serveHello({ bus, document, missed, settings, clock, log }: HelloDeps): { stop(): void } {
+export function serveHello({ bus, document, missed, settings, states, clock, log }: HelloDeps): {
+  stop(): void;
+} {
   return bus.serve(helloSubject("*"), mastersQueue, async (data, subject) => {
     const peelId = subject.split(".")[2] ?? "";
     try {
@@ -44,11 +49,13 @@ export function serveHello({ bus, document, missed, settings, clock, log }: Hell
         log.error("settings not told", { peel_id: peelId, reason: describeError(thrown) });
         return undefined;
       });
+      const base = await states();
       return encode({
         server_time: rfc3339(clock.now()),
         cluster_info: document(),
         settings: told?.envelope,
         settings_error: told?.error,
+        states: base === undefined ? undefined : { base },
         jobs,
         incomplete: told === undefined ? true : undefined,
       });

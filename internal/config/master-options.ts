@@ -75,7 +75,6 @@ export const masterOptions = {
     type: requiredPath,
     default: inDataDir("states"),
     doc: "directory of state files",
-    notYet: true,
   }),
   settings_dir: option({
     group: "Files",
@@ -163,21 +162,18 @@ export const masterOptions = {
     type: gitRemotes,
     default: [],
     doc: "Git repositories to take state files from; none turns GitFS off",
-    notYet: true,
   }),
   "gitfs.interval": option({
     group: "GitFS",
     type: duration(1_000),
     default: 5 * minute,
     doc: "time between two pulls",
-    notYet: true,
   }),
   "gitfs.ssh_key": option({
     group: "GitFS",
     type: path,
     default: "",
     doc: "SSH private key for the repositories",
-    notYet: true,
   }),
   "reactor.enabled": option({
     group: "Reactor",

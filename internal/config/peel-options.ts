@@ -94,7 +94,6 @@ export const peelOptions = {
     type: requiredPath,
     default: inDataDir("states-cache"),
     doc: "directory where state files are kept",
-    notYet: true,
   }),
   startup_states: option({
     group: "States",

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { serveHello } from "../admin/hello.ts";
 import { serveAdmin } from "../admin/serve.ts";
 import { serveTargets } from "../admin/target.ts";
@@ -9,7 +10,7 @@ import { startPublisher } from "../bootstrap/publish.ts";
 import { clientCertificate } from "../bus/client-certificate.ts";
 import { connectBusForever, resolveBusCa } from "../bus/connect.ts";
 import { createSystemBus } from "../bus/system.ts";
-import type { MasterConfig } from "../config/load.ts";
+import { dataDir, type MasterConfig } from "../config/load.ts";
 import { createDirectory } from "../enrollment/directory.ts";
 import { createDisconnections } from "../enrollment/disconnections.ts";
 import { createEnforcer } from "../enrollment/enforce.ts";
@@ -35,6 +36,7 @@ import type { EnrollCertificate } from "./certificate-source.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { loadMasterKeys } from "./keys.ts";
 import { type MasterSettings, startSettings } from "./settings.ts";
+import { startStateFiles } from "./state-files.ts";
 import { openStorage } from "./storage.ts";
 import { startTargeting } from "./targeting.ts";
 
@@ -215,7 +217,34 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   stack.defer(() => publisher.stop());
   const missed = (peel: string, limit: number) =>
     board.missed(peel, limit).map(({ kind, job }) => commandFor(kind, job, peel, keys.command));
-  const hello = serveHello({ bus, document: () => document, missed, settings: settings.tell, clock, log });
+  const stateFiles = startStateFiles({
+    bus,
+    leases: storage.leases,
+    members: directory.members,
+    statesDir: config.states_dir,
+    git: {
+      remotes: config["gitfs.remotes"],
+      intervalMs: config["gitfs.interval"],
+      sshKey: config["gitfs.ssh_key"],
+    },
+    gitDir: join(dataDir(env), "gitfs"),
+    hostname,
+    clock,
+    jitter,
+    log,
+    signal,
+  });
+  stack.defer(() => stateFiles.stop());
+  if (stateFiles.check !== undefined) checks.gitfs = stateFiles.check;
+  const hello = serveHello({
+    bus,
+    document: () => document,
+    missed,
+    settings: settings.tell,
+    states: stateFiles.base,
+    clock,
+    log,
+  });
   stack.defer(() => hello.stop());
   const listener = await startListener({
     ...config["enroll.addr"],

@@ -15,6 +15,7 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
   const told: unknown[] = [];
   const commands: Uint8Array[] = [];
   const settings: Told[] = [];
+  const manifests: string[] = [];
   const log = recordingLog();
   const requests: { subject: string; data: unknown }[] = [];
   let hint = () => {};
@@ -53,6 +54,7 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
         return true;
       },
     },
+    stateFiles: { told: (manifest) => void manifests.push(manifest) },
     clock,
     jitter: () => jitter,
     log,
@@ -68,6 +70,7 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
     hint: () => hint(),
     ownHint: () => ownHint(),
     settings,
+    manifests,
     connect: () => connect(),
   };
 }
@@ -85,6 +88,21 @@ test("asks on its own subject after each connect, a little later", async () => {
   clock.advance(1_000);
   await settle();
   expect(requests).toHaveLength(2);
+});
+
+test("the snapshot of state files that the masters name is handed on; anything else there is not", async () => {
+  for (const [states, told] of [
+    [{ base: "ab" }, ["ab"]],
+    [{}, []],
+    [{ base: 7 }, []],
+    ["base", []],
+    [null, []],
+  ] as const) {
+    const { clock, manifests } = hello(async () => encode({ ...(decode(await good()) as object), states }));
+    clock.advance(1_000);
+    await settle();
+    expect(manifests).toEqual([...told]);
+  }
 });
 
 test("many hints at once are one request", async () => {

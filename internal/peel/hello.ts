@@ -8,6 +8,7 @@ import { type BootstrapDocument, parseDocument } from "../bootstrap/document.ts"
 import { helloSubject, hintSubject, keySubject } from "../bus/subjects.ts";
 import type { FedSettingsStore, Told } from "../settings/store.ts";
 import type { Connection } from "./connection.ts";
+import type { StateFiles } from "./state-files.ts";
 
 const requestTimeoutMs = 5_000;
 /** A fleet that learns of a change in one moment asks spread over this time. */
@@ -33,6 +34,8 @@ export interface HelloOptions {
   onCommand(command: Uint8Array): void;
   /** Takes what the masters say of the settings. */
   settings: Pick<FedSettingsStore, "version" | "take">;
+  /** Takes what the masters say of the state files. */
+  stateFiles: Pick<StateFiles, "told">;
   clock: Clock;
   jitter: () => number;
   log: Log;
@@ -105,6 +108,7 @@ export function startHello(options: HelloOptions): Hello {
     log.debug("masters answered hello", { commands: answer.jobs.length, more: answer.more });
     warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
     options.settings.take(answer.settings);
+    if (answer.base !== undefined) options.stateFiles.told(answer.base);
     for (const command of answer.jobs) options.onCommand(command);
     const document = parseDocument(answer.clusterInfo);
     if (document === undefined) throw new SvcError("unavailable", "the answer names no cluster");
@@ -139,6 +143,8 @@ interface Answer {
   /** Milliseconds since the Unix epoch; NaN when the masters did not say. */
   serverTime: number;
   settings: Told;
+  /** Digest of the snapshot of `base`. */
+  base: string | undefined;
   jobs: Uint8Array[];
   more: boolean;
   /** Whether something is missing that the masters could not read. */
@@ -149,10 +155,9 @@ interface Answer {
 function readAnswer(bytes: Uint8Array): Answer {
   const value = decode(bytes);
   const map = typeof value === "object" && value !== null ? { ...value } : {};
-  const { cluster_info, server_time, settings, settings_error, jobs, more, incomplete } = map as Record<
-    string,
-    unknown
-  >;
+  const { cluster_info, server_time, settings, settings_error, states, jobs, more, incomplete } =
+    map as Record<string, unknown>;
+  const base = typeof states === "object" && states !== null && "base" in states ? states.base : undefined;
   const commands = Array.isArray(jobs) ? jobs : [];
   return {
     clusterInfo: cluster_info,
@@ -161,6 +166,7 @@ function readAnswer(bytes: Uint8Array): Answer {
       ...(settings instanceof Uint8Array ? { envelope: settings } : {}),
       ...(typeof settings_error === "string" ? { error: settings_error.slice(0, 500) } : {}),
     },
+    base: typeof base === "string" ? base : undefined,
     jobs: commands.filter((item) => item instanceof Uint8Array).slice(0, mostCommands),
     more: more === true,
     incomplete: incomplete === true,

@@ -45,6 +45,7 @@ import { startRecovery } from "./recover.ts";
 import { startSchedule } from "./schedule.ts";
 import { startSession } from "./session.ts";
 import { openPeelSettings } from "./settings.ts";
+import { openStateFiles } from "./state-files.ts";
 
 const defaultMasterUrl = "https://svc:8443";
 /** Attempts at the guessed master before a peel without any configuration gives up. */
@@ -98,6 +99,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   stack.defer(() => freshness.stop());
   const commandKeys = createCommandKeys(files.commandKeys, log);
   const settings = openPeelSettings({ ...options, peelId, files, commandKeys });
+  const stateFiles = openStateFiles({ ...options, dir: config.states_cache, peelId });
   const local = startLocal({
     ...options,
     peelId,
@@ -166,6 +168,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     commandKeys,
     facts,
     settings,
+    stateFiles,
     onCluster: followCluster({ connection, explicit, cache, commandKeys, refresh, log }),
     local,
     clock,

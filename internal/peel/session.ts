@@ -8,6 +8,7 @@ import { startHello } from "./hello.ts";
 import type { Local } from "./local.ts";
 import { publishFacts } from "./publish-facts.ts";
 import type { PeelSettings } from "./settings.ts";
+import type { StateFiles } from "./state-files.ts";
 import { startWorker } from "./worker.ts";
 
 export interface SessionOptions {
@@ -18,6 +19,7 @@ export interface SessionOptions {
   commandKeys: { readonly current: readonly string[] };
   facts: FactStore;
   settings: PeelSettings;
+  stateFiles: StateFiles;
   /** Takes what the masters say of the cluster. When it fails they are asked again later. */
   onCluster(document: BootstrapDocument): Promise<void>;
   /** Runs what comes, and keeps what it comes to. */
@@ -41,6 +43,7 @@ export function startSession(options: SessionOptions): Session {
   local.outbox.attach(connection);
   const heartbeat = startHeartbeat(options);
   const facts = publishFacts(options);
+  const detach = options.stateFiles.attach(connection);
   const hello = startHello({ ...options, onCommand: worker.take });
   options.settings.attach(hello.now);
   return {
@@ -48,6 +51,7 @@ export function startSession(options: SessionOptions): Session {
     stop() {
       uncount();
       hello.stop();
+      detach();
       facts.stop();
       heartbeat.stop();
     },

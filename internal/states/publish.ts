@@ -38,6 +38,8 @@ export interface Publication {
 
 /** The right to publish, until somebody with a larger token takes it. */
 export interface Publisher {
+  /** The environments that are published. */
+  environments(): readonly string[];
   /** Where the snapshot in force of an environment came from. */
   originOf(environment: string): SnapshotOrigin | undefined;
   /**
@@ -152,6 +154,8 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
   };
 
   return {
+    environments: () => [...catalog.keys()],
+
     originOf(environment) {
       const manifest = catalog.get(environment)?.[0]?.manifest;
       return manifest === undefined ? undefined : roots.get(manifest)?.origin;

@@ -19,6 +19,7 @@ import { localIn } from "../harness/local.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, type EnrolledPeel, enrollPeel, observedLog } from "../harness/peel-connection.ts";
 import { fixedSettings } from "../harness/settings.ts";
+import { noStateFiles } from "../harness/state-files.ts";
 
 // What a peel has to say reaches the real stream, whatever stands in the way.
 
@@ -64,6 +65,7 @@ async function live(local: Local, log = observedLog()) {
     commandKeys: { current: peel.commandKeys },
     facts: fixedFacts({ id: peelId }),
     settings: fixedSettings(),
+    stateFiles: noStateFiles(),
     onCluster: async () => {},
     local,
     clock: systemClock,

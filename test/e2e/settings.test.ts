@@ -27,6 +27,7 @@ import {
   type PeelConnection,
   refusals,
 } from "../harness/peel-connection.ts";
+import { noStateFiles } from "../harness/state-files.ts";
 
 // Settings from the files of a master to the peel they are for, and to nobody else, over a real bus.
 
@@ -106,6 +107,7 @@ async function live(peel: EnrolledPeel): Promise<LivePeel> {
     commandKeys,
     facts,
     settings,
+    stateFiles: noStateFiles(),
     onCluster: async () => {},
     local,
     clock: systemClock,

@@ -9,6 +9,7 @@ import { startLocal } from "../../internal/peel/local.ts";
 import { startSession } from "../../internal/peel/session.ts";
 import { fixedFacts } from "../harness/facts.ts";
 import { fixedSettings } from "../harness/settings.ts";
+import { noStateFiles } from "../harness/state-files.ts";
 import { type Behavior, good, shapeConnection } from "./behavior.ts";
 import type { Counter } from "./counter.ts";
 import type { Member } from "./credentials.ts";
@@ -92,6 +93,7 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
     commandKeys: { current: options.commandKeys },
     facts,
     settings,
+    stateFiles: noStateFiles(),
     onCluster: async () => {},
     local,
     clock,

@@ -1,0 +1,14 @@
+import { SvcError } from "../../internal/base/errors.ts";
+import type { StateFiles } from "../../internal/peel/state-files.ts";
+
+/** State files of a peel that never gets any. */
+export function noStateFiles(): StateFiles {
+  return {
+    async open() {
+      throw new SvcError("unavailable", "this peel has no state files");
+    },
+    waitForFirstSync: async () => false,
+    told() {},
+    attach: () => () => {},
+  };
+}
