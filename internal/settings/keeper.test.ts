@@ -1,8 +1,8 @@
-import { expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { memoryBucket } from "../../test/harness/bucket.ts";
 import { manualClock } from "../../test/harness/clock.ts";
 import { observedLog } from "../../test/harness/peel-connection.ts";
-import { changingTree } from "../../test/harness/settings-tree.ts";
+import { changingTree, compileTexts } from "../../test/harness/settings-tree.ts";
 import { SvcError } from "../base/errors.ts";
 import { systemRandom } from "../base/id.ts";
 import { encode, type Plain } from "../base/msgpack.ts";
@@ -21,6 +21,9 @@ const files = {
   "common.sls": "os: {{ facts.os }}\n",
   "db.sls": "password: s3cret\n",
 };
+
+// The engine of the templates is read from disk at its first use, which no amount of turns waits for.
+beforeAll(() => compileTexts({ "top.sls": "base: {'*': [a]}", "a.sls": "a: {{ id }}" }));
 
 /** A fleet in memory, with a master that keeps its settings. */
 function fleet(texts: Record<string, string> = files) {

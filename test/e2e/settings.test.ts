@@ -171,6 +171,20 @@ test("a file that changed reaches the peels that use it", async () => {
   ]);
 });
 
+test("settings chosen by facts are compiled, with a warning that says what is wrong with it", async () => {
+  const warnings = () =>
+    master.records.filter(({ event }) => event.startsWith("settings are chosen by facts"));
+  expect(warnings()).toEqual([]);
+  write("top.sls", "base:\n  '*': [common]\n  'db-*': [db]\n  'G@os:Plan9 or P@role:db': [db]\n");
+  at(1).facts.set("role", "db");
+  await at(1).holds({ os: "Debian", level: 2, password: secret, port: 5432 });
+  expect(warnings()).toMatchObject([
+    { level: "warn", fields: { target: "G@os:Plan9 or P@role:db", at: "top.sls:4" } },
+  ]);
+  write("top.sls", "base:\n  '*': [common]\n  'db-*': [db]\n");
+  await at(1).log.logged("settings in force", () => at(1).settings.get("password") === undefined);
+});
+
 test("facts that changed compile that peel's settings alone", async () => {
   const before = await recordOf("db-1");
   at(1).facts.set("os", "Rocky");
