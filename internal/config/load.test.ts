@@ -257,8 +257,8 @@ describe("values", () => {
   });
 
   test("keys of features to come warn, and only when they are set", () => {
-    expect(master(["--no-reactor"], "gitfs: {interval: 1m}\nlog_level: info").warnings).toEqual([
-      "gitfs.interval is accepted but has no effect in this version",
+    expect(master(["--no-reactor"], "api: {docs_enabled: true}\nlog_level: info").warnings).toEqual([
+      "api.docs_enabled is accepted but has no effect in this version",
       "reactor.enabled is accepted but has no effect in this version",
     ]);
   });

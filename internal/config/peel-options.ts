@@ -100,14 +100,12 @@ export const peelOptions = {
     type: oneOf(["highstate", "sls", ""]),
     default: "",
     doc: "what to apply at start: highstate, the states of startup_sls_list (sls), or nothing",
-    notYet: true,
   }),
   startup_sls_list: option({
     group: "States",
     type: stateRefs,
     default: [],
     doc: "states to apply in order at start; only with startup_states: sls",
-    notYet: true,
   }),
   schedule: option({
     group: "Schedule",

@@ -28,6 +28,7 @@ import type { Check } from "../health/check.ts";
 import { createPeelMetrics, type PeelView } from "../health/peel-metrics.ts";
 import { startHealthServer } from "../health/server.ts";
 import { displayPeelId } from "../identity/peel-id.ts";
+import type { CallContext } from "../modules/function.ts";
 import { checkSchedule } from "../schedule/check.ts";
 import { createTrust } from "../trust/anchor.ts";
 import { chooseRung } from "../trust/ladder.ts";
@@ -45,7 +46,9 @@ import { startRecovery } from "./recover.ts";
 import { startSchedule } from "./schedule.ts";
 import { startSession } from "./session.ts";
 import { openPeelSettings } from "./settings.ts";
+import { startStartupStates } from "./startup-states.ts";
 import { openStateFiles } from "./state-files.ts";
+import { createPeelStates } from "./states.ts";
 
 const defaultMasterUrl = "https://svc:8443";
 /** Attempts at the guessed master before a peel without any configuration gives up. */
@@ -100,10 +103,12 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   const commandKeys = createCommandKeys(files.commandKeys, log);
   const settings = openPeelSettings({ ...options, peelId, files, commandKeys });
   const stateFiles = openStateFiles({ ...options, dir: config.states_cache, peelId });
+  const context = (stop: AbortSignal): CallContext => ({ clock, facts, settings, states, signal: stop });
+  const states = createPeelStates({ ...options, peelId, stateFiles, context });
   const local = startLocal({
     ...options,
     peelId,
-    context: (stop) => ({ clock, facts, settings, signal: stop }),
+    context,
   });
   stack.defer(() => local.stop());
   const metrics = createPeelMetrics(viewOf(local));
@@ -111,6 +116,8 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   stack.defer(() => health.stop());
   const schedule = startSchedule({ ...options, entries: config.schedule, local, peelId });
   stack.defer(() => schedule.stop());
+  const startup = startStartupStates({ ...options, settings, stateFiles, executor: local.executor });
+  stack.defer(() => startup.stop());
   log.info("peel started", { peel_id: displayPeelId(peelId), health_port: health.port });
 
   const masters = mastersOf(options, files);
@@ -176,6 +183,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     log,
   });
   stack.defer(() => session.stop());
+  startup.connected();
   checks.kv = async () => {
     await session.heartbeat.store();
     return { status: "up" };
