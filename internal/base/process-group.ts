@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import type { Clock, Timer } from "./clock.ts";
 import { isErrno } from "./file.ts";
+import { statOf } from "./process-stat.ts";
 
 const killAfterMs = 5_000;
 const pollMs = 100;
@@ -51,16 +52,6 @@ function isAlive(leader: number): boolean {
     const [state, , group] = statOf(pid);
     return group === String(leader) && state !== "Z" && state !== "X";
   });
-}
-
-/** The fields of /proc/<pid>/stat after the program's name, which may hold anything; none when it is gone. */
-function statOf(pid: string): string[] {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return text.slice(text.lastIndexOf(")") + 2).split(" ");
-  } catch {
-    return [];
-  }
 }
 
 /** Sends a signal, or with 0 none; false when the group has no member at all. */

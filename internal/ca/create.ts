@@ -2,10 +2,11 @@ import type { Clock } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import { publicMode, secretMode } from "../base/file.ts";
 import type { Random } from "../base/id.ts";
-import { createFiles } from "../base/new-files.ts";
+import { createFiles, type NewFile } from "../base/new-files.ts";
 import { buildAuthorityCertificate, newSerial } from "./build.ts";
 import { type CertificateSummary, describeCertificate } from "./describe.ts";
 import { newSigningKey } from "./key.ts";
+import type { Authority } from "./load.ts";
 import { authorityPaths } from "./paths.ts";
 import { assertRootValidity, intermediateValidityMs, validityFrom } from "./validity.ts";
 
@@ -22,14 +23,33 @@ export interface CreateAuthorityOptions {
   random: Random;
 }
 
+/** An authority that stands in no directory yet. */
+export interface NewAuthority {
+  authority: Authority;
+  /** What the root certificate says. */
+  root: CertificateSummary;
+  /** The files of its directory, in the order to write them. */
+  files: NewFile[];
+}
+
 /**
- * Makes a new authority: a root and the intermediate that signs every leaf, each with its key, in four
- * files that must not exist yet.
+ * Makes a new authority and writes its four files, which must not exist yet.
  *
  * @returns what the root certificate says
  * @throws SvcError `conflict` when any of the files exists, `bad_request` for a name or validity
  */
 export async function createAuthority(options: CreateAuthorityOptions): Promise<CertificateSummary> {
+  const { root, files } = await newAuthority(options);
+  createFiles(files);
+  return root;
+}
+
+/**
+ * Makes a new authority: a root and the intermediate that signs every leaf, each with its key.
+ *
+ * @throws SvcError `bad_request` for a name or validity
+ */
+export async function newAuthority(options: CreateAuthorityOptions): Promise<NewAuthority> {
   const { dir, organization, rootValidityMs, clock, random } = options;
   const commonName = options.commonName ?? `${organization} Root CA`;
   assertName("organization", organization);
@@ -72,13 +92,14 @@ export async function createAuthority(options: CreateAuthorityOptions): Promise<
 
   const paths = authorityPaths(dir);
   // The root certificate comes last: a master takes its presence for a complete authority.
-  createFiles([
+  const files = [
     { path: paths.rootKey, data: root.pem, mode: secretMode },
     { path: paths.subKey, data: intermediate.pem, mode: secretMode },
     { path: paths.subCrt, data: intermediatePem, mode: publicMode },
     { path: paths.rootCrt, data: rootPem, mode: publicMode },
-  ]);
-  return describeCertificate(rootPem);
+  ];
+  const authority = { rootPem, intermediatePem, signingKey: intermediate.keys.privateKey, hasRootKey: true };
+  return { authority, root: describeCertificate(rootPem), files };
 }
 
 /** The intermediate's common name must differ from the root's, or chains could not be told apart. */

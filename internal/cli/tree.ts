@@ -1,6 +1,7 @@
 import type { CommandDef } from "citty";
 import { group } from "./command.ts";
 import { completionCommand } from "./completion.ts";
+import { initCommand } from "./init.ts";
 import { runCommand } from "./job/run.ts";
 
 /** Every command of `svc`. A group's commands are loaded when it is named, so that each starts quickly. */
@@ -8,6 +9,7 @@ export const tree: CommandDef = group({
   name: "svc",
   description: "Manage a fleet of peels.",
   commands: () => [
+    initCommand,
     group({
       name: "enroll",
       description: "Decide who belongs to the fleet.",

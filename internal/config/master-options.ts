@@ -64,6 +64,24 @@ export const masterOptions = {
     default: 0,
     doc: "replicas of every bucket, stream and object store; 0 means min(3, cluster size)",
   }),
+  embedded_bus: option({
+    group: "Bus",
+    type: bool,
+    default: false,
+    doc: "run a nats-server as a child of this master, and start it again when it ends",
+  }),
+  embedded_bus_dir: option({
+    group: "Bus",
+    type: requiredPath,
+    default: inDataDir("bus"),
+    doc: "directory of the embedded bus, with its nats-server.conf",
+  }),
+  embedded_bus_path: option({
+    group: "Bus",
+    type: path,
+    default: "",
+    doc: "the nats-server to run, 2.9.10 or newer; empty means the one this executable carries, then the one on the PATH",
+  }),
   auth_dir: option({
     group: "Files",
     type: requiredPath,

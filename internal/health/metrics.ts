@@ -16,6 +16,8 @@ export interface MasterMetrics {
   scheduleResult(result: "stored" | "repeated" | "refused"): void;
   /** What became of a peel's settings: `written`, `unchanged`, `failed`, … */
   settingsRenewal(result: string): void;
+  /** The embedded bus ended and was started again. */
+  busRestarted(): void;
   /** The text of `/metrics`. */
   render(): Promise<string>;
 }
@@ -87,6 +89,11 @@ export function createMasterMetrics(enrollmentsByState: () => Record<string, num
     registers,
   });
   for (const result of ["written", "unchanged", "failed"]) settings.inc({ result }, 0);
+  const busRestarts = new Counter({
+    name: "svc_embedded_bus_restarts_total",
+    help: "Times the embedded bus had to be started again",
+    registers,
+  });
   return {
     revocationSeconds: (seconds) => revocation.observe(seconds),
     rateLimited: (budget) => limited.inc({ budget }),
@@ -99,6 +106,7 @@ export function createMasterMetrics(enrollmentsByState: () => Record<string, num
     certificateRenewal: (result) => renewals.inc({ result }),
     scheduleResult: (result) => scheduleResults.inc({ result }),
     settingsRenewal: (result) => settings.inc({ result }),
+    busRestarted: () => busRestarts.inc(),
     render: () => registry.metrics(),
   };
 }

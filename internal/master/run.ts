@@ -33,6 +33,7 @@ import { encodePeelsAccount } from "../natsauth/peels-account.ts";
 import { spkiPin } from "../trust/pin.ts";
 import { createCertificateSource } from "./certificate.ts";
 import type { EnrollCertificate } from "./certificate-source.ts";
+import { startEmbeddedBus } from "./embedded-bus.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { loadMasterKeys } from "./keys.ts";
 import { type MasterSettings, startSettings } from "./settings.ts";
@@ -85,6 +86,8 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   });
   stack.defer(() => health.stop());
 
+  const busServer = await startEmbeddedBus({ ...options, metrics });
+  stack.defer(() => busServer?.stop());
   const connect = (name: string, credentials: string) =>
     connectBusForever(
       {

@@ -3,7 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import { publicMode, secretMode } from "../base/file.ts";
 import type { Random } from "../base/id.ts";
-import { createFiles } from "../base/new-files.ts";
+import { createFiles, type NewFile } from "../base/new-files.ts";
 import type { Address } from "../config/address.ts";
 import { type KeyPair, newKeyPair } from "../identity/nkey.ts";
 import { encodeMastersAccount, encodeOperator, encodeSystemAccount } from "./operator.ts";
@@ -20,6 +20,8 @@ export interface InitOptions {
   storeDir?: string;
   /** Certificate of the bus server and its key; `<dir>/nats-server.crt` and `.key` when absent. */
   tls?: { cert: string; key: string };
+  /** Where the configuration of the server is written; `<dir>/nats-server.conf` when absent. */
+  serverConfig?: string;
   /** Host name of the machine: the name of the server, which is unique in a cluster. */
   hostname: string;
   clock: Clock;
@@ -38,12 +40,23 @@ export interface AuthFile {
 }
 
 /**
- * Makes the keys and accounts of a bus: an operator, the accounts of peels, masters and the system, the
- * credentials of masters and operators, the key that signs commands, and the server's configuration.
+ * Makes the keys and accounts of a bus and writes their files.
  *
  * @throws SvcError `conflict` when any file exists, `bad_request` for a path no configuration can name
  */
 export function initNatsAuth(options: InitOptions): AuthFile[] {
+  const files = newNatsAuth(options);
+  createFiles(files);
+  return files.map(({ path, mode, audience }) => ({ path, mode, audience }));
+}
+
+/**
+ * Makes the keys and accounts of a bus: an operator, the accounts of peels, masters and the system, the
+ * credentials of masters and operators, the key that signs commands, and the server's configuration.
+ *
+ * @throws SvcError `bad_request` for a path no configuration can name
+ */
+export function newNatsAuth(options: InitOptions): (AuthFile & NewFile)[] {
   const { clock, random, listen, operator: name, hostname } = options;
   const dir = resolve(options.dir);
   const paths = {
@@ -95,7 +108,7 @@ export function initNatsAuth(options: InitOptions): AuthFile[] {
     file(name, audience, publicMode, `${text}\n`);
   const secret = (name: string, audience: Audience, text: string) =>
     file(name, audience, secretMode, `${text.trimEnd()}\n`);
-  const files = [
+  return [
     secret("operator.seed", "offline", operator.seed),
     jwt("operator.jwt", "bus", jwts.operator),
     secret("operator-signing.seed", "masters", signer.seed),
@@ -108,10 +121,11 @@ export function initNatsAuth(options: InitOptions): AuthFile[] {
     secret("system.creds", "masters", newCredentials("system", system, issuedAt, random)),
     secret("master.creds", "masters", newCredentials("master", masters, issuedAt, random)),
     secret("admin.creds", "operators", newCredentials("admin", masters, issuedAt, random)),
-    secret("nats-server.conf", "bus", serverConfig),
+    {
+      ...secret("nats-server.conf", "bus", serverConfig),
+      ...(options.serverConfig === undefined ? {} : { path: resolve(options.serverConfig) }),
+    },
   ];
-  createFiles(files);
-  return files.map(({ path, mode, audience }) => ({ path, mode, audience }));
 }
 
 function assertQuotable(path: string): void {

@@ -26,6 +26,8 @@ const floors: Record<string, number> = {
   gitfs: 3,
   lease: 3,
   natsauth: 3,
+  natsserver: 3,
+  setup: 3,
 
   http: 4,
   admin: 4,

@@ -1,0 +1,131 @@
+import { existsSync } from "node:fs";
+import { isIPv6 } from "node:net";
+import { dirname, join } from "node:path";
+import { SvcError } from "../base/errors.ts";
+import { parseNames } from "../ca/names.ts";
+import { type Address, parseAddress } from "../config/address.ts";
+import type { Setup } from "../setup/init.ts";
+import { command } from "./command.ts";
+import { readFlag, readListFlag } from "./flag.ts";
+import { formatTable } from "./print.ts";
+
+const defaultApiPort = 8443;
+/** Where packages put the programs. */
+const packagedPrograms = "/usr/bin";
+
+export const initCommand = command({
+  name: "init",
+  description:
+    "Make a fleet for one host: CA, bus, and the configuration of master, operator and peels. Nothing is overwritten.",
+  args: {
+    dir: { type: "positional", required: true, description: "Directory of the fleet" },
+    host: {
+      type: "string",
+      valueHint: "name,...",
+      description:
+        "Names and addresses of this host for other hosts; without any the fleet is for this host alone",
+    },
+    advertise: {
+      type: "string",
+      valueHint: "host[:port]",
+      description: "Where peels reach the master, if not at the first --host",
+    },
+    org: { type: "string", valueHint: "name", default: "svc", description: "Organization in the CA's names" },
+    "bus-port": { type: "string", valueHint: "port", default: "4222", description: "Port of the bus" },
+    "api-port": {
+      type: "string",
+      valueHint: "port",
+      default: `${defaultApiPort}`,
+      description: "Port of the HTTPS listener",
+    },
+  },
+  async run(args, cli) {
+    const apiPort = readFlag("--api-port", args["api-port"], parsePort);
+    const wishes = {
+      dir: args.dir,
+      hosts: readListFlag("--host", args.host, parseHost),
+      ...(args.advertise === undefined
+        ? {}
+        : { advertise: readFlag("--advertise", args.advertise, (text) => parseAdvertise(text, apiPort)) }),
+      hostname: cli.hostname,
+      busPort: readFlag("--bus-port", args["bus-port"], parsePort),
+      apiPort,
+    };
+    // Certificates and the bus client are not loaded for other commands.
+    const { initFleet } = await import("../setup/init.ts");
+    const { operatorName } = await import("./operator.ts");
+    const made = await initFleet({
+      ...wishes,
+      organization: args.org,
+      owner: operatorName(),
+      programs: programs(),
+      clock: cli.clock,
+      random: cli.random,
+    });
+    const next = nextCommands(made);
+    const files = made.files.map(({ path, mode }) => ({ file: path, mode: mode.toString(8) }));
+    const data = { dir: made.plan.dir, spki_pin: made.pin, master_url: made.plan.masterUrl, files, next };
+    await cli.print(data, () => {
+      const rows = files.map(({ file, mode }) => [file, `0${mode}`]);
+      const lines = next.flatMap(({ purpose, command: line }) => ["", `${purpose}:`, `  ${line}`]);
+      return [formatTable(["FILE", "MODE"], rows, cli), "", `CA pin: ${made.pin}`, ...lines].join("\n");
+    });
+    cli.say("");
+    cli.say(`Take ${join(made.plan.paths.auth, "operator.seed")} and masters.seed, and root.key of its ca,`);
+    cli.say("to a safe place: nothing that runs needs them.");
+  },
+});
+
+/** What to type next, in order. */
+function nextCommands({ plan }: Setup): { purpose: string; command: string }[] {
+  const { master, peel, operator, peelData } = plan.paths;
+  const elsewhere = plan.advertisedBusUrls.length > 0;
+  return [
+    { purpose: "Start the master, with its bus", command: `svc-master --config ${shellWord(master)}` },
+    {
+      purpose: elsewhere
+        ? `Start a peel, here or on a host with copies of ${plan.paths.peel} and ${plan.paths.peelBusCa}`
+        : "Start a peel on this host",
+      command: `SVC_DATA_DIR=${shellWord(peelData)} svc-peel --config ${shellWord(peel)}`,
+    },
+    {
+      purpose: "Let it in: list what is pending, and approve by the id",
+      command: `svc enroll list --config ${shellWord(operator)} && svc enroll approve --config ${shellWord(operator)} ID`,
+    },
+  ];
+}
+
+/** The directory of this program if the others stand beside it. */
+function programs(): string {
+  const beside = dirname(process.execPath);
+  return existsSync(join(beside, "svc-master")) ? beside : packagedPrograms;
+}
+
+function parsePort(text: string): number {
+  const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
+  if (port >= 1 && port <= 65_535) return port;
+  throw new SvcError("usage", `${JSON.stringify(text.slice(0, 20))} is not a port: 1 to 65535`);
+}
+
+function parseHost(text: string): string {
+  const [name] = parseNames([text]);
+  return name?.value ?? text;
+}
+
+function parseAdvertise(text: string, apiPort: number): Address {
+  const address = isIPv6(text)
+    ? { host: text, port: apiPort }
+    : (parseAddress(text) ?? parseAddress(`${text}:${apiPort}`));
+  if (address === undefined || address.port === 0) {
+    throw new SvcError(
+      "usage",
+      `${JSON.stringify(text.slice(0, 60))} is not host or host:port, such as svc.example.com:8443`,
+    );
+  }
+  return { ...address, host: parseHost(address.host) };
+}
+
+/** A word of a command line as one would type it. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,35 @@
+import { resolve } from "node:path";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { MasterConfig } from "../config/load.ts";
+import { carriedServer } from "../natsserver/carried.ts";
+import { type BusServer, startBusServer } from "../natsserver/supervise.ts";
+
+/** Debian's package puts nats-server where only root looks. */
+const systemPath = "/usr/local/sbin:/usr/sbin";
+
+/**
+ * Starts the bus of a master with `embedded_bus`, and waits until it serves.
+ *
+ * @returns `undefined` where the bus is another's business
+ * @throws SvcError saying why it cannot be started
+ */
+export async function startEmbeddedBus(options: {
+  config: MasterConfig;
+  env: Readonly<Record<string, string | undefined>>;
+  metrics: { busRestarted(): void };
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}): Promise<BusServer | undefined> {
+  const { config, env, metrics } = options;
+  if (!config.embedded_bus) return undefined;
+  return startBusServer({
+    ...options,
+    dir: resolve(config.embedded_bus_dir),
+    program: config.embedded_bus_path,
+    carried: carriedServer(),
+    searchPath: `${env.PATH ?? ""}:${systemPath}`,
+    onRestart: metrics.busRestarted,
+  });
+}
