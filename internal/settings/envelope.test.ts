@@ -4,7 +4,14 @@ import { decode, encode } from "../base/msgpack.ts";
 import { deriveCurveKey } from "../identity/curve.ts";
 import { newKeyPair } from "../identity/nkey.ts";
 import { seal } from "../identity/seal.ts";
-import { createEnvelopeMaker, encodeSettings, openEnvelope, readEnvelopeHead } from "./envelope.ts";
+import {
+  createEnvelopeMaker,
+  encodeSettings,
+  isGenuine,
+  openEnvelope,
+  type Recipient,
+  readClaim,
+} from "./envelope.ts";
 
 const command = newKeyPair("user", systemRandom);
 const own = deriveCurveKey(newKeyPair("user", systemRandom));
@@ -88,11 +95,16 @@ test("the digest tells changes to masters alone, and differs by peel and key", (
   expect(new Set([hex(bytes), ...others]).size).toBe(5);
 });
 
-test("a master believes the head of its own fleet's envelopes alone", () => {
-  const head = readEnvelopeHead(make(5), to, command.publicKey);
-  expect(head).toEqual({ version: 5, digest: Buffer.from(maker.digest(bytes, to)) });
-  const changed = encode({ ...(decode(make(5)) as object), digest: new Uint8Array(32) });
-  expect(readEnvelopeHead(changed, to, command.publicKey)).toBeUndefined();
-  expect(readEnvelopeHead(make(5), { ...to, peelId: "web-2" }, command.publicKey)).toBeUndefined();
-  expect(readEnvelopeHead(make(5), to, newKeyPair("user", systemRandom).publicKey)).toBeUndefined();
+test("a master believes its own fleet's envelopes alone", () => {
+  const judge = (envelope: Uint8Array, recipient: Recipient = to, signer = command.publicKey) => {
+    const claim = readClaim(envelope);
+    return claim !== undefined && isGenuine(claim, recipient, signer);
+  };
+  expect(readClaim(make(5))).toMatchObject({ version: 5, peelId: "web-1" });
+  expect(judge(make(5))).toBe(true);
+  expect(judge(encode({ ...(decode(make(5)) as object), digest: new Uint8Array(32) }))).toBe(false);
+  expect(judge(make(5), { ...to, peelId: "web-2" })).toBe(false);
+  expect(judge(make(5), { ...to, curvePublicKey: other.publicKey })).toBe(false);
+  expect(judge(make(5), to, newKeyPair("user", systemRandom).publicKey)).toBe(false);
+  expect(readClaim(Buffer.from("junk"))).toBeUndefined();
 });

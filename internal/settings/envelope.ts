@@ -71,29 +71,42 @@ export function createEnvelopeMaker(signer: KeyPair, random: Random): EnvelopeMa
       createHmac("sha256", digestKey).update(`${peelId}\0${curvePublicKey}\0`).update(settings).digest(),
     make(settings, to, head) {
       const sealed = seal(settings, to.curvePublicKey, contextOf(to.peelId), random);
-      const envelope = { v: 1 as const, peel_id: to.peelId, ...head, sealed, key: signer.publicKey };
-      const signature = signer.sign(signedBytes(envelope, to.curvePublicKey));
-      return encode({ ...envelope, signature } satisfies Envelope);
+      const signed = { ...head, peelId: to.peelId, sealedDigest: sha256(sealed) };
+      return encode({
+        v: 1,
+        peel_id: to.peelId,
+        ...head,
+        sealed,
+        key: signer.publicKey,
+        signature: signer.sign(signedBytes(signed, to.curvePublicKey)),
+      } satisfies Envelope);
     },
   };
 }
 
-/**
- * Reads what a master stored before.
- *
- * @returns `undefined` when it is none of this peel and key, or not signed by `signer`
- */
-export function readEnvelopeHead(bytes: Uint8Array, to: Recipient, signer: string): EnvelopeHead | undefined {
-  const envelope = parse(bytes);
-  if (envelope === undefined || envelope.peel_id !== to.peelId || envelope.key !== signer) return undefined;
-  const signed = signedBytes(envelope, to.curvePublicKey);
-  if (!verifySignature("user", signer, signed, envelope.signature)) return undefined;
-  return { version: envelope.version, digest: envelope.digest };
+/** What an envelope says of itself, without the settings: small, and not checked yet. */
+export interface Claim extends EnvelopeHead {
+  peelId: string;
+  sealedDigest: Uint8Array;
+  key: string;
+  signature: Uint8Array;
 }
 
-/** The version that an envelope claims; nothing of it is checked. */
-export function claimedVersion(bytes: Uint8Array): number | undefined {
-  return parse(bytes)?.version;
+/** @returns `undefined` when the bytes are no envelope */
+export function readClaim(bytes: Uint8Array): Claim | undefined {
+  const envelope = parse(bytes);
+  if (envelope === undefined) return undefined;
+  const { version, peel_id, key, sealed } = envelope;
+  // Copies: parts of the message would keep all of it in memory.
+  const digest = Uint8Array.from(envelope.digest);
+  const signature = Uint8Array.from(envelope.signature);
+  return { version, digest, peelId: peel_id, sealedDigest: sha256(sealed), key, signature };
+}
+
+/** Whether an envelope is this peel's and `signer` signed it. */
+export function isGenuine(claim: Claim, to: Recipient, signer: string): boolean {
+  if (claim.peelId !== to.peelId || claim.key !== signer) return false;
+  return verifySignature("user", signer, signedBytes(claim, to.curvePublicKey), claim.signature);
 }
 
 /**
@@ -110,18 +123,18 @@ export function openEnvelope(
   trust: { keys: readonly string[]; newest: number },
 ): { version: number; settings: Settings } {
   const envelope = parse(bytes);
-  if (envelope === undefined) throw new SvcError("bad_request", "malformed settings");
+  const claim = readClaim(bytes);
+  if (envelope === undefined || claim === undefined) throw new SvcError("bad_request", "malformed settings");
   const refused = (reason: string) => new SvcError("forbidden", `settings refused: ${reason}`);
-  if (envelope.peel_id !== peelId) throw refused("they are another peel's");
-  if (!trust.keys.includes(envelope.key)) throw refused("signed by an unknown command key");
-  const signed = signedBytes(envelope, own.publicKey);
-  if (!verifySignature("user", envelope.key, signed, envelope.signature)) {
+  if (claim.peelId !== peelId) throw refused("they are another peel's");
+  if (!trust.keys.includes(claim.key)) throw refused("signed by an unknown command key");
+  if (!isGenuine(claim, { peelId, curvePublicKey: own.publicKey }, claim.key)) {
     throw refused("the signature is wrong");
   }
-  if (envelope.version < trust.newest) throw refused("they are older than those in force");
+  if (claim.version < trust.newest) throw refused("they are older than those in force");
   const settings = decode(openSealed(envelope.sealed, own, contextOf(peelId)));
   if (!isSettings(settings)) throw new SvcError("bad_request", "malformed settings");
-  return { version: envelope.version, settings };
+  return { version: claim.version, settings };
 }
 
 /** Whether a value is a map that can be the settings of a peel. */
@@ -144,9 +157,14 @@ function contextOf(peelId: string): Uint8Array {
   return Buffer.from(`${domain}\0settings\0${peelId}`, "latin1");
 }
 
-function signedBytes(envelope: Omit<Envelope, "signature">, curvePublicKey: string): Uint8Array {
-  const head = [domain, envelope.peel_id, curvePublicKey, envelope.version, ""].join("\0");
-  const sealed = createHash("sha256").update(envelope.sealed).digest();
-  const digest = createHash("sha256").update(envelope.digest).digest();
-  return Buffer.concat([Buffer.from(head, "latin1"), sealed, digest]);
+function signedBytes(
+  claim: Pick<Claim, "peelId" | "version" | "digest" | "sealedDigest">,
+  curvePublicKey: string,
+): Uint8Array {
+  const head = [domain, claim.peelId, curvePublicKey, claim.version, ""].join("\0");
+  return Buffer.concat([Buffer.from(head, "latin1"), claim.sealedDigest, sha256(claim.digest)]);
+}
+
+function sha256(bytes: Uint8Array): Uint8Array {
+  return createHash("sha256").update(bytes).digest();
 }

@@ -10,9 +10,9 @@ import { fenceKey } from "../bus/exclusive.ts";
 import { deriveCurveKey } from "../identity/curve.ts";
 import { newKeyPair } from "../identity/nkey.ts";
 import { createCompilers } from "./compile.ts";
-import { createEnvelopeMaker, openEnvelope } from "./envelope.ts";
+import { createEnvelopeMaker, encodeSettings, openEnvelope } from "./envelope.ts";
 import { createKeeper } from "./keeper.ts";
-import { decodeSettingsRecord } from "./record.ts";
+import { decodeSettingsRecord, encodeSettingsRecord } from "./record.ts";
 import { trackSettings } from "./tracker.ts";
 import { createSettingsView } from "./view.ts";
 
@@ -98,6 +98,7 @@ function fleet(texts: Record<string, string> = files) {
       if (told !== undefined) facts.set(peelId, encode(told));
       for (const run of memberListeners) run(peelId);
     },
+    keyOf: (peelId: string) => keys.get(peelId)?.publicKey ?? "",
     leave(peelId: string) {
       keys.delete(peelId);
       for (const run of memberListeners) run(peelId);
@@ -304,6 +305,28 @@ test("without any files settings are empty, and files that vanish take nothing a
   await settle();
   expect(await at.shown("web-1")).toMatchObject({ settings: {} });
   expect(keeper.health()).toEqual({ status: "up" });
+  stop();
+  await serving;
+});
+
+test("without files, what an earlier command key signed is kept, and what is for an earlier peel key is not", async () => {
+  const at = fleet({});
+  at.join("web-1", { os: "Debian" });
+  at.join("web-2", { os: "Debian" });
+  const bytes = encodeSettings({ a: 1 });
+  const earlier = createEnvelopeMaker(newKeyPair("user", systemRandom), systemRandom);
+  const put = (peelId: string, curvePublicKey: string) => {
+    const to = { peelId, curvePublicKey };
+    const envelope = earlier.make(bytes, to, { version: 1, digest: earlier.digest(bytes, to) });
+    return at.bucket.put(peelId, encodeSettingsRecord({ peelId, envelope }));
+  };
+  await put("web-1", at.keyOf("web-1"));
+  await put("web-2", at.keyOf("web-1"));
+  const { serve, counts, stop } = at.master();
+  const serving = serve();
+  await settle();
+  expect(counts).toEqual({ kept: 1, written: 1 });
+  expect(await at.shown("web-2")).toMatchObject({ settings: {} });
   stop();
   await serving;
 });

@@ -24,8 +24,6 @@ export interface KeeperDeps extends Omit<RenewDeps, "peels" | "bucket"> {
   tracker: Tracker;
   compilerOf(tree: SettingsTree): SettingsCompiler;
   takeOver(token: number): Promise<ExclusiveWriter>;
-  /** Public key of the command key. */
-  signer: string;
   onRenewal(renewal: Renewal): void;
   clock: Clock;
   log: Log;
@@ -80,7 +78,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   };
   const work = async (token: number, signal: AbortSignal) => {
     const writer = await deps.takeOver(token);
-    const stored = await readStored(deps.bucket, { ...deps, now: clock.now() });
+    const stored = await readStored(deps.bucket, clock.now());
     for (const peelId of stored.keys()) if (!deps.peels.isMember(peelId)) tracker.mark(peelId);
     const end = new AbortController();
     const both = AbortSignal.any([signal, end.signal]);

@@ -20,6 +20,8 @@ export interface YamlCache {
 }
 
 const cachedDocuments = 512;
+/** Larger ones are not kept: a peel whose facts are in one could fill the memory with its own. */
+const largestCached = 16 * 1024;
 const templateMark = /\{[{%#]/;
 /** A first line that says who renders a file, as Salt has it. */
 const shebang = /^#!\s*(\S+)/;
@@ -34,6 +36,7 @@ export function createYamlCache(): YamlCache {
       const key = `${path}\0${text}`;
       const known = young.get(key) ?? old.get(key);
       const root = known ?? parseYaml(text, label);
+      if (text.length > largestCached) return root;
       if (!young.has(key)) {
         if (young.size >= cachedDocuments) {
           old = young;

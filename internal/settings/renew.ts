@@ -1,10 +1,10 @@
 import type { Clock } from "../base/clock.ts";
-import { describeError, SvcError } from "../base/errors.ts";
+import { SvcError } from "../base/errors.ts";
 import { decode } from "../base/msgpack.ts";
 import type { Bucket } from "../bus/bucket.ts";
 import type { ExclusiveWriter } from "../bus/exclusive.ts";
 import type { SettingsCompiler } from "./compile.ts";
-import { type EnvelopeMaker, encodeSettings, isSettings } from "./envelope.ts";
+import { type EnvelopeMaker, encodeSettings, isGenuine, isSettings } from "./envelope.ts";
 import { SettingsFault } from "./fault.ts";
 import { decodeSettingsRecord, encodeSettingsRecord } from "./record.ts";
 import type { Stored } from "./stored.ts";
@@ -20,6 +20,8 @@ export interface RenewDeps {
   recipientOf(peelId: string): Promise<string | undefined>;
   bucket: Pick<Bucket, "get">;
   envelopes: EnvelopeMaker;
+  /** Public key of the command key. */
+  signer: string;
   /** Tells a peel that there is something new. */
   hint(peelId: string): void;
   clock: Clock;
@@ -52,6 +54,12 @@ export async function renewPeel(
   const [curvePublicKey, facts] = await Promise.all([deps.recipientOf(peelId), deps.peels.facts(peelId)]);
   if (curvePublicKey === undefined || facts === undefined) return { renewal: "waiting" };
   const recipient = { peelId, curvePublicKey };
+  if (before?.claim !== undefined) {
+    const { claim } = before;
+    if (isGenuine(claim, recipient, deps.signer)) before.digest = Buffer.from(claim.digest).toString("hex");
+    else before.ofEarlierKey = isGenuine(claim, recipient, claim.key);
+    delete before.claim;
+  }
 
   const fail = async (reason: string) => {
     const error = reason.slice(0, maxErrorLength);
@@ -69,7 +77,8 @@ export async function renewPeel(
     ({ bytes } = await compiler.compile({ peelId, facts: readFacts(facts) }, uses));
   } catch (thrown) {
     if (thrown instanceof SettingsFault && thrown.wholeTree) throw thrown;
-    return fail(thrown instanceof SvcError ? thrown.message : `internal error: ${describeError(thrown)}`);
+    // What nobody expected may repeat a value.
+    return fail(thrown instanceof SvcError ? thrown.message : "internal error");
   }
   const digestOf = (settings: Uint8Array) =>
     Buffer.from(deps.envelopes.digest(settings, recipient)).toString("hex");
@@ -82,8 +91,8 @@ export async function renewPeel(
     return { renewal: "unchanged" };
   }
   // A master without the files must not take from the fleet what another one had.
-  const had = before !== undefined && before.version > 0 && before.digest !== digestOf(nothing);
-  if (had && !compiler.tree.files.has(topFile)) return { renewal: "kept" };
+  const had = before?.digest !== undefined && before.digest !== digestOf(nothing);
+  if ((had || before?.ofEarlierKey === true) && !compiler.tree.files.has(topFile)) return { renewal: "kept" };
   // It only grows, also when this host's clock is behind that of the last holder.
   const version = Math.max(deps.clock.now(), (before?.version ?? 0) + 1);
   const envelope = deps.envelopes.make(bytes, recipient, { version, digest: Buffer.from(digest, "hex") });

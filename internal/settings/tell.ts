@@ -1,6 +1,6 @@
 import { SvcError } from "../base/errors.ts";
 import type { Bucket } from "../bus/bucket.ts";
-import { claimedVersion } from "./envelope.ts";
+import { readClaim } from "./envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
 import type { Told } from "./store.ts";
 
@@ -20,6 +20,6 @@ export async function tellSettings(
   const record = decodeSettingsRecord(entry.value);
   if (record === undefined) throw new SvcError("storage", "the stored settings of the peel cannot be read");
   const { envelope, error } = record;
-  const isNew = envelope !== undefined && claimedVersion(envelope) !== version;
+  const isNew = envelope !== undefined && readClaim(envelope)?.version !== version;
   return { ...(isNew ? { envelope } : {}), ...(error === undefined ? {} : { error }) };
 }

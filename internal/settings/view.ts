@@ -6,6 +6,7 @@ import type { SettingsCompiler } from "./compile.ts";
 import { isSettings } from "./envelope.ts";
 import { SettingsFault } from "./fault.ts";
 import type { FollowedTree } from "./follow.ts";
+import { topFile } from "./top.ts";
 import { type Peels, trackSettings } from "./tracker.ts";
 import type { SettingsTree } from "./tree.ts";
 
@@ -77,6 +78,12 @@ export function createSettingsView(deps: {
   };
   return {
     async load() {
+      if (!tree.tree.files.has(topFile)) {
+        throw new SvcError(
+          "unavailable",
+          `target: I@ cannot be used: this master has no ${topFile} in ${tree.tree.directory}`,
+        );
+      }
       forget?.cancel();
       const before = loading;
       loading = before.catch(() => {}).then(refresh);
