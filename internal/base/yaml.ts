@@ -36,6 +36,8 @@ export interface YamlEntry {
 
 const maxBytes = 1024 * 1024;
 const maxDepth = 64;
+/** Keys of a map that are compared one by one. */
+const smallMap = 8;
 /** Values after aliases are expanded: enough for any file people write, too few for an alias bomb. */
 const maxValues = 50_000;
 
@@ -164,12 +166,16 @@ class Walk {
       while (!this.atPop()) items.push(this.node(event.start, depth + 1).node);
       return { kind: "list", items, at };
     }
-    const seen = new Set<string>();
+    let seen: Set<string> | undefined;
     const entries: YamlEntry[] = [];
     while (!this.atPop()) {
       const { key, keyAt, end } = this.key(event.start, depth);
-      if (seen.has(key)) throw this.failure(keyAt, `the key ${shown(key)} is there twice`);
-      seen.add(key);
+      // Most maps are small, and a set for each costs more than a look at all keys.
+      if (entries.length === smallMap) seen = new Set(entries.map((entry) => entry.key));
+      if (seen?.has(key) ?? entries.some((entry) => entry.key === key)) {
+        throw this.failure(keyAt, `the key ${shown(key)} is there twice`);
+      }
+      seen?.add(key);
       entries.push({ key, keyAt, value: this.node(end, depth + 1).node });
     }
     return { kind: "map", entries, at };
@@ -219,10 +225,13 @@ const words = new Map<string, boolean | number | null>([
     [".inf", ".Inf", ".INF"].map((word) => [`${sign}${word}`, Number.POSITIVE_INFINITY] as const),
   ),
 ]);
+/** How anything begins that is no string. */
+const special = /^(?:$|[-+.~0-9nNtTfF])/;
 const number = /^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+)$/;
 
 /** What a scalar without quotes means: YAML 1.2.2, section 10.3.2, the core schema. */
 function coreValue(text: string): string | number | boolean | null {
+  if (!special.test(text)) return text;
   const word = words.get(text);
   if (word !== undefined) return word;
   return number.test(text) ? Number(text) : text;

@@ -84,21 +84,23 @@ function readOwn(
 
 function finish(
   name: string,
-  reads: readonly Read[],
+  reads: readonly [Read] | readonly [Read, Read],
   declared: DeclaredFunction,
   called: StateFunction,
   problems: Problems,
 ): ReadState {
-  const args: { [name: string]: Plain } = Object.assign({}, ...reads.map(({ values }) => values));
-  const written = new Set(declared.args.map((arg) => arg.name));
-  for (const [each, spec] of Object.entries(called.args)) {
-    if (spec.required !== true || args[each] !== undefined || written.has(each)) continue;
+  const [first, second] = reads;
+  const args = second === undefined ? first.values : { ...first.values, ...second.values };
+  for (const each in called.args) {
+    const spec = called.args[each];
+    if (spec?.required !== true || args[each] !== undefined) continue;
+    // One that is wrong was told already.
+    if (declared.args.some((arg) => arg.name === each)) continue;
     problems.add(`${declared.function}: ${each}: missing; expected ${expectation(spec)}`, placeOf(declared));
   }
   const refused = called.refuse?.(args);
   if (refused !== undefined) problems.add(`${declared.function}: ${refused}`, placeOf(declared));
-  const [first, ...others] = reads.map(({ common }) => common);
-  return { name, args, ...others.reduce(mergeCommon, first ?? noCommonArgs()) };
+  return { name, args, ...(second === undefined ? first.common : mergeCommon(first.common, second.common)) };
 }
 
 function mergeCommon(first: CommonArgs, second: CommonArgs): CommonArgs {

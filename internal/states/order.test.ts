@@ -11,6 +11,11 @@ function state(needs: [RequisiteKind, number[]][], sortBy?: Orderable["sortBy"])
 test.each<[string, Orderable[], number[]]>([
   ["as defined", [state([]), state([]), state([])], [0, 1, 2]],
   ["what is needed comes right before", [state([["require", [2]]]), state([]), state([])], [2, 0, 1]],
+  [
+    "what is needed keeps its own order",
+    [state([["require", [3, 1]]]), state([]), state([]), state([])],
+    [1, 3, 0, 2],
+  ],
   ["listen waits for the end", [state([["listen", [1]]]), state([])], [0, 1]],
   [
     "numbers, first and last",

@@ -9,23 +9,21 @@ export interface StateProblem extends Partial<Place> {
   excerpt?: string;
 }
 
-/** Everything that is wrong, as far as it could be found at once. */
+/**
+ * Everything that is wrong, as far as it could be found at once. The message has a line for each problem,
+ * and below it the text around its place.
+ */
 export class StateErrors extends SvcError {
   readonly problems: readonly StateProblem[];
 
   constructor(problems: readonly StateProblem[]) {
-    const [first] = problems;
-    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
-    super("bad_request", `${first === undefined ? "unknown problem" : headline(first)}${more}`);
+    super("bad_request", problems.map(formatted).join("\n"));
     this.problems = problems;
   }
 }
 
-/** Problems as lines for people, each with the text around it. */
-export function formatProblems(problems: readonly StateProblem[]): string {
-  return problems
-    .map((problem) => `${headline(problem)}\n${problem.excerpt === undefined ? "" : `${problem.excerpt}\n`}`)
-    .join("\n");
+function formatted(problem: StateProblem): string {
+  return problem.excerpt === undefined ? headline(problem) : `${headline(problem)}\n${problem.excerpt}`;
 }
 
 function headline({ file, line, message }: StateProblem): string {
