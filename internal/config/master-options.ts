@@ -142,7 +142,6 @@ export const masterOptions = {
     default: false,
     doc: "serve interactive docs and the API description without authentication",
     flag: "api-docs",
-    notYet: true,
   }),
   "api.tokens": option({
     group: "HTTPS listener",

@@ -48,7 +48,7 @@ const plainObject = v.custom<Record<string, Plain>>(
 );
 
 /** The stored form: the field names of the specification, times as RFC 3339 strings. */
-const storedRecord = v.object({
+export const enrollmentSchema = v.object({
   id: text,
   peel_id: text,
   public_key: text,
@@ -72,7 +72,7 @@ const storedRecord = v.object({
   bus_public_key: v.optional(text),
 });
 
-type StoredKey = keyof typeof storedRecord.entries;
+type StoredKey = keyof typeof enrollmentSchema.entries;
 
 /** The one mapping between the names of the code and those of the wire and the storage. */
 const storedNames = {
@@ -127,7 +127,7 @@ export function toStored(record: Enrollment): Record<string, unknown> {
  * @throws SvcError `internal` when it is no enrollment record
  */
 export function fromStored(stored: unknown): Enrollment {
-  const parsed = v.safeParse(storedRecord, stored);
+  const parsed = v.safeParse(enrollmentSchema, stored);
   if (!parsed.success) {
     const path = v.getDotPath(parsed.issues[0]) ?? "(root)";
     throw new SvcError("internal", `a stored enrollment record is malformed at ${path}`);

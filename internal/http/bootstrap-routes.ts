@@ -1,4 +1,5 @@
 import { type BootstrapDocument, documentTag } from "../bootstrap/document.ts";
+import { enrollDocs } from "./enroll-docs.ts";
 import { json, type Route } from "./route.ts";
 
 /**
@@ -14,6 +15,7 @@ export function bootstrapRoutes(document: () => BootstrapDocument): Route[] {
       path: "/api/v1/enroll/ca",
       auth: "none",
       budget: "relaxed",
+      doc: enrollDocs.ca,
       handle(call) {
         const served = document();
         const tag = tags.get(served) ?? documentTag(served);

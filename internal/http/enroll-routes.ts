@@ -8,6 +8,7 @@ import { type EnrollDeps, enroll } from "../enrollment/enroll.ts";
 import { loadEnrollment } from "../enrollment/store.ts";
 import { isStreamTerminal } from "../enrollment/transition.ts";
 import { checkPeelId, checkPublicKey, checkSubmission } from "../enrollment/validate.ts";
+import { enrollDocs } from "./enroll-docs.ts";
 import { json, type Route } from "./route.ts";
 import { eventStream } from "./stream.ts";
 
@@ -34,6 +35,7 @@ export function enrollRoutes(deps: EnrollRouteDeps): Route[] {
       path: "/api/v1/enroll/nonce",
       auth: "none",
       budget: "strict",
+      doc: enrollDocs.nonce,
       async handle({ query }) {
         const peelId = checkPeelId(query.get("peel_id"));
         const publicKey = checkPublicKey(query.get("public_key"));
@@ -51,6 +53,7 @@ export function enrollRoutes(deps: EnrollRouteDeps): Route[] {
       auth: "none",
       budget: "strict",
       body: "json",
+      doc: enrollDocs.enroll,
       async handle({ body, note, log }) {
         const { record, created, keyMismatch } = await enroll({ ...deps.enroll, log }, checkSubmission(body));
         note({ enrollment_id: record.id });
@@ -67,6 +70,7 @@ export function enrollRoutes(deps: EnrollRouteDeps): Route[] {
       path: "/api/v1/enroll/:id/status",
       auth: "none",
       budget: "strict",
+      doc: enrollDocs.status,
       async handle({ params, note }) {
         const { record } = await loadEnrollment(deps.enrollments, params.id ?? "");
         note({ enrollment_id: record.id });
@@ -78,6 +82,7 @@ export function enrollRoutes(deps: EnrollRouteDeps): Route[] {
       path: "/api/v1/enroll/:id/stream",
       auth: "none",
       budget: "strict",
+      doc: enrollDocs.stream,
       async handle({ params, signal, note, keepOpen }) {
         const { record } = await loadEnrollment(deps.enrollments, params.id ?? "");
         note({ enrollment_id: record.id });
@@ -117,6 +122,7 @@ export function enrollRoutes(deps: EnrollRouteDeps): Route[] {
       path: "/api/v1/enroll/:id/creds",
       auth: "nkey",
       budget: "strict",
+      doc: enrollDocs.creds,
       async handle({ params, headers, note, log }) {
         note({ enrollment_id: params.id });
         const delivery = await deliverCredentials(

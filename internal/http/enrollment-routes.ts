@@ -5,6 +5,7 @@ import type { Directory } from "../enrollment/directory.ts";
 import { type EnrollmentState, enrollmentStates, toStored } from "../enrollment/record.ts";
 import { reject } from "../enrollment/reject.ts";
 import { type EnforceRevocation, type RevokeDeps, revoke } from "../enrollment/revoke.ts";
+import { enrollmentDocs } from "./enrollment-docs.ts";
 import { pageOf, pageResponse } from "./page.ts";
 import { type Call, json, type Route } from "./route.ts";
 
@@ -23,6 +24,7 @@ export function enrollmentRoutes(deps: EnrollmentRouteDeps): Route[] {
       path: "/api/v1/enrollments",
       auth: "bearer",
       budget: "relaxed",
+      doc: enrollmentDocs.list,
       async handle({ query }) {
         const state = stateOf(query.get("state") ?? "pending");
         const page = pageOf(query, (text) => isId("enr", text));
@@ -38,6 +40,7 @@ export function enrollmentRoutes(deps: EnrollmentRouteDeps): Route[] {
       auth: "bearer",
       budget: "relaxed",
       body: "optional-json",
+      doc: enrollmentDocs.approve,
       async handle(call) {
         const force = fieldOf(call.body, "force", "boolean") === true;
         const record = await approve(deps.operations, {
@@ -55,6 +58,7 @@ export function enrollmentRoutes(deps: EnrollmentRouteDeps): Route[] {
       auth: "bearer",
       budget: "relaxed",
       body: "optional-json",
+      doc: enrollmentDocs.reject,
       async handle(call) {
         const reason = reasonOf(call.body);
         const record = await reject(deps.operations, {
@@ -72,6 +76,7 @@ export function enrollmentRoutes(deps: EnrollmentRouteDeps): Route[] {
       auth: "bearer",
       budget: "relaxed",
       body: "optional-json",
+      doc: enrollmentDocs.revoke,
       async handle(call) {
         const reason = reasonOf(call.body);
         const { record } = await revoke(deps.operations, {

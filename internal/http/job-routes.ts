@@ -7,6 +7,7 @@ import { checkJobRequest, type DispatchDeps, dispatchJob } from "../jobs/dispatc
 import { followJob, type Progress } from "../jobs/follow.ts";
 import { type JobStatus, jobStatuses } from "../jobs/outcome.ts";
 import { loadJob, type ShowDeps, showJob } from "../jobs/show.ts";
+import { jobDocs } from "./job-docs.ts";
 import { pageOf, pageResponse } from "./page.ts";
 import { json, type Route } from "./route.ts";
 import { eventStream } from "./stream.ts";
@@ -31,6 +32,7 @@ export function jobRoutes(deps: JobRouteDeps): Route[] {
       auth: "bearer",
       budget: "relaxed",
       body: "json",
+      doc: jobDocs.create,
       async handle({ body, username, note, log }) {
         const { job } = await dispatchJob({ ...deps.dispatch, log }, checkJobRequest(body), username);
         note({ jid: job.jid });
@@ -42,6 +44,7 @@ export function jobRoutes(deps: JobRouteDeps): Route[] {
       path: "/api/v1/jobs",
       auth: "bearer",
       budget: "relaxed",
+      doc: jobDocs.list,
       async handle({ query }) {
         const status = statusOf(query.get("status"));
         const page = pageOf(query, (text) => isId("job", text));
@@ -55,6 +58,7 @@ export function jobRoutes(deps: JobRouteDeps): Route[] {
       path: "/api/v1/jobs/:jid",
       auth: "bearer",
       budget: "relaxed",
+      doc: jobDocs.show,
       async handle({ params, query, note }) {
         const peel = query.get("peel");
         const only = peel === null ? undefined : encodePeelId(peel);
@@ -69,6 +73,7 @@ export function jobRoutes(deps: JobRouteDeps): Route[] {
       auth: "bearer",
       budget: "relaxed",
       body: "optional-json",
+      doc: jobDocs.cancel,
       async handle({ params, username, note, log }) {
         const job = await cancelJob({ ...deps.cancel, log }, params.jid ?? "", username);
         note({ jid: job.jid });
@@ -80,6 +85,7 @@ export function jobRoutes(deps: JobRouteDeps): Route[] {
       path: "/api/v1/jobs/:jid/stream",
       auth: "bearer",
       budget: "relaxed",
+      doc: jobDocs.stream,
       async handle({ params, signal, note, keepOpen, log }) {
         // Read once before the stream opens: an unknown job is a 404, not a stream.
         const known = await loadJob(deps.show, params.jid ?? "");

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../test/harness/clock.ts";
 import { recordingLog } from "../../test/harness/log.ts";
+import { anyDoc } from "../../test/harness/route-doc.ts";
 import { createHandler } from "./listener.ts";
 import { json, type Route } from "./route.ts";
 
@@ -9,6 +10,7 @@ const route = (method: "GET" | "POST", path: string, body?: "json"): Route => ({
   path,
   auth: "none",
   budget: "relaxed",
+  doc: anyDoc,
   ...(body === undefined ? {} : { body }),
   handle: (call) => json(200, { path, params: call.params, q: call.query.get("q"), body: call.body ?? null }),
 });

@@ -1,8 +1,21 @@
 import { SvcError } from "../base/errors.ts";
 import { json } from "./route.ts";
+import type { RouteDoc } from "./route-doc.ts";
 
 const defaultLimit = 500;
 const maxLimit = 5000;
+
+/** The parameters of every list. */
+export const pageParameters = {
+  limit: {
+    description: "How many at most",
+    schema: { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit },
+  },
+  cursor: { description: "Where the page begins, from the Link header of the one before" },
+} as const satisfies RouteDoc["parameters"];
+
+/** The header of a page that is not the last. */
+export const nextPage = { Link: '`<address of the next page>; rel="next"`; absent on the last page' };
 
 /** Which part of a list a request asks for. */
 export interface Page {

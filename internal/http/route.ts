@@ -1,5 +1,6 @@
 import type { Log, LogFields } from "../base/log.ts";
 import type { budgets } from "./limit.ts";
+import type { RouteDoc } from "./route-doc.ts";
 
 /** Who may call a route. Every route says so; there is no default. */
 export type AuthRule =
@@ -36,6 +37,8 @@ export interface Route {
   budget: keyof typeof budgets;
   /** Whether a body is read: `json` demands one, `optional-json` takes one. */
   body?: "json" | "optional-json";
+  /** What the API description says of it. */
+  doc: RouteDoc;
   handle(call: Call): Promise<Response> | Response;
 }
 

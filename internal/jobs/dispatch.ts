@@ -33,7 +33,8 @@ export interface DispatchDeps {
 }
 
 const plain = v.custom<Plain>(() => true);
-const requestSchema = v.object({
+/** The body of a dispatch request. */
+export const jobRequestSchema = v.object({
   target: v.optional(v.string()),
   targets: v.optional(v.pipe(v.array(v.string()), v.maxLength(maxTargets))),
   function: v.string(),
@@ -41,7 +42,7 @@ const requestSchema = v.object({
   timeout: v.optional(v.string()),
   metadata: v.optional(v.record(v.string(), plain)),
 });
-export type JobRequest = v.InferOutput<typeof requestSchema>;
+export type JobRequest = v.InferOutput<typeof jobRequestSchema>;
 
 /**
  * Checks a dispatch request from any door.
@@ -49,7 +50,7 @@ export type JobRequest = v.InferOutput<typeof requestSchema>;
  * @throws SvcError `bad_request` naming the field
  */
 export function checkJobRequest(body: unknown): JobRequest {
-  const parsed = v.safeParse(requestSchema, body);
+  const parsed = v.safeParse(jobRequestSchema, body);
   if (!parsed.success) {
     const issue = parsed.issues[0];
     const field = v.getDotPath(issue) ?? "the body";

@@ -20,6 +20,7 @@ import type { Check } from "../health/check.ts";
 import { createMasterMetrics } from "../health/metrics.ts";
 import { startHealthServer } from "../health/server.ts";
 import { bootstrapRoutes } from "../http/bootstrap-routes.ts";
+import { docsRoutes } from "../http/docs-routes.ts";
 import { enrollRoutes } from "../http/enroll-routes.ts";
 import { enrollmentRoutes } from "../http/enrollment-routes.ts";
 import { jobRoutes } from "../http/job-routes.ts";
@@ -249,6 +250,30 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     log,
   });
   stack.defer(() => hello.stop());
+  const routes = [
+    ...enrollRoutes({
+      enrollments,
+      directory,
+      challenge: { challenges: storage.challenges, clock, random },
+      enroll: {
+        enrollments,
+        challenges: storage.challenges,
+        clock,
+        random,
+        get ownCaSpki() {
+          return certificates.current().root?.pin;
+        },
+        metrics,
+        log,
+      },
+      deliver: { enrollments, account: keys.account, clock, random, log },
+      commandKeys,
+      metrics,
+      clock,
+    }),
+    ...bootstrapRoutes(() => document),
+    ...(tokens.length === 0 ? [] : [...enrollmentRoutes({ directory, operations }), ...jobRoutes(jobs)]),
+  ];
   const listener = await startListener({
     ...config["enroll.addr"],
     certificate: certificates.current(),
@@ -256,30 +281,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     metrics,
     clock,
     log,
-    routes: [
-      ...enrollRoutes({
-        enrollments,
-        directory,
-        challenge: { challenges: storage.challenges, clock, random },
-        enroll: {
-          enrollments,
-          challenges: storage.challenges,
-          clock,
-          random,
-          get ownCaSpki() {
-            return certificates.current().root?.pin;
-          },
-          metrics,
-          log,
-        },
-        deliver: { enrollments, account: keys.account, clock, random, log },
-        commandKeys,
-        metrics,
-        clock,
-      }),
-      ...bootstrapRoutes(() => document),
-      ...(tokens.length === 0 ? [] : [...enrollmentRoutes({ directory, operations }), ...jobRoutes(jobs)]),
-    ],
+    routes: config["api.docs_enabled"] ? [...routes, ...docsRoutes(routes)] : routes,
   });
   stack.defer(() => listener.stop());
   const useCertificate = (certificate: EnrollCertificate) => {

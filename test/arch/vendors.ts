@@ -5,6 +5,7 @@ import { isProduction, parse, type Source, type Violation } from "./source.ts";
 const vendors: Record<string, readonly string[]> = {
   "@noble/curves": ["internal/identity/"],
   "@peculiar/x509": ["internal/ca/"],
+  "@valibot/to-json-schema": ["internal/http/"],
   citty: ["internal/cli/"],
   consola: ["internal/base/"],
   croner: ["internal/base/"],
@@ -18,6 +19,7 @@ const vendors: Record<string, readonly string[]> = {
   "prom-client": ["internal/health/"],
   re2js: ["internal/targeting/"],
   "reflect-metadata": ["internal/ca/"],
+  "swagger-ui-dist": ["internal/http/"],
   valibot: ["internal/"],
 };
 

@@ -6,6 +6,7 @@ import { manualClock } from "../harness/clock.ts";
 import { call, decide, enrollNew, newEnrollee } from "../harness/enrollee.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
+import { anyDoc } from "../harness/route-doc.ts";
 
 // Walks every route that is served: each has a rule of who may call it, and the rule holds.
 
@@ -18,6 +19,7 @@ const open = new Set([
   "GET /api/v1/enroll/ca",
   "GET /api/v1/docs",
   "GET /api/v1/docs/",
+  "GET /api/v1/docs/:file",
   "GET /api/v1/openapi.yaml",
   "GET /api/v1/openapi.json",
 ]);
@@ -60,7 +62,7 @@ let id: string;
 
 beforeAll(async () => {
   bus = await startBus();
-  master = await startMaster(bus);
+  master = await startMaster(bus, { flags: ["--api-docs"] });
   id = await enrollNew(master, newEnrollee());
   await decide(master, "approve", id);
 });
@@ -88,11 +90,12 @@ test("every route of a running master has a rule that is enforced", async () => 
 
 test("the walk finds a route without a rule, one that is not enforced, and one that is open by mistake", async () => {
   const handle = () => json(200, {});
+  const doc = anyDoc;
   const planted: Route[] = [
-    { method: "GET", path: "/ruled", auth: "bearer", budget: "relaxed", handle },
-    { method: "GET", path: "/unchecked", auth: "nkey", budget: "relaxed", handle },
-    { method: "GET", path: "/open", auth: "none", budget: "relaxed", handle },
-    { method: "POST", path: "/ruleless", budget: "relaxed", handle } as unknown as Route,
+    { method: "GET", path: "/ruled", auth: "bearer", budget: "relaxed", doc, handle },
+    { method: "GET", path: "/unchecked", auth: "nkey", budget: "relaxed", doc, handle },
+    { method: "GET", path: "/open", auth: "none", budget: "relaxed", doc, handle },
+    { method: "POST", path: "/ruleless", budget: "relaxed", doc, handle } as unknown as Route,
   ];
   const clock = manualClock();
   const app = createHandler({

@@ -1,0 +1,10 @@
+// Files of the package that are carried in the binary, each as the path it is read from.
+declare module "swagger-ui-dist/swagger-ui-bundle.js" {
+  const path: string;
+  export default path;
+}
+
+declare module "swagger-ui-dist/swagger-ui.css" {
+  const path: string;
+  export default path;
+}
