@@ -9,17 +9,21 @@ export interface StateProblem extends Partial<Place> {
   excerpt?: string;
 }
 
-/**
- * Everything that is wrong, as far as it could be found at once. The message has a line for each problem,
- * and below it the text around its place.
- */
+/** Everything that is wrong, as far as it could be found at once. The message has the first of it. */
 export class StateErrors extends SvcError {
   readonly problems: readonly StateProblem[];
 
   constructor(problems: readonly StateProblem[]) {
-    super("bad_request", problems.map(formatted).join("\n"));
+    const [first] = problems;
+    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
+    super("bad_request", `${first === undefined ? "unknown problem" : headline(first)}${more}`);
     this.problems = problems;
   }
+}
+
+/** A line for each problem, and below it the text around its place. */
+export function formatProblems(problems: readonly StateProblem[]): string {
+  return problems.map(formatted).join("\n");
 }
 
 function formatted(problem: StateProblem): string {
