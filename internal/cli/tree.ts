@@ -22,6 +22,11 @@ export const tree: CommandDef = group({
       commands: async () => (await import("./job/commands.ts")).jobCommands,
     }),
     group({
+      name: "state",
+      description: "Check and render state files, offline.",
+      commands: async () => (await import("./state/commands.ts")).stateCommands,
+    }),
+    group({
       name: "ca",
       description: "Make and use the fleet's certificate authority, offline.",
       commands: async () => (await import("./ca/commands.ts")).caCommands,

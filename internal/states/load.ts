@@ -52,7 +52,7 @@ async function expand(name: string, tree: Tree): Promise<readonly string[]> {
 }
 
 /** The names that Salt gives to the template of a state file. */
-function variablesOf(sls: string, path: string, environment: string): Record<string, string> {
+export function variablesOf(sls: string, path: string, environment: string): Record<string, string> {
   const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
   return {
     sls,

@@ -85,7 +85,7 @@ async function tell(error: SvcError, path: string, files: FileSource, problems: 
   else problems.add(reason ?? error.message, { file: path, line: Number(line) });
 }
 
-function decodeText(bytes: Uint8Array): string {
+export function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {

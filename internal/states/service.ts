@@ -99,7 +99,18 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
   };
 }
 
+/** @throws SvcError with everything that is wrong, and the text around it */
 async function compile(request: StatesRequest, options: CompileOptions): Promise<CompiledStates> {
+  try {
+    return await compileAny(request, options);
+  } catch (thrown) {
+    const { formatProblems, StateErrors } = await import("./problem.ts");
+    if (!(thrown instanceof StateErrors)) throw thrown;
+    throw new SvcError("bad_request", formatProblems(thrown.problems).trimEnd(), { cause: thrown });
+  }
+}
+
+async function compileAny(request: StatesRequest, options: CompileOptions): Promise<CompiledStates> {
   const { compileSingle, compileStates } = await import("./compile.ts");
   if (request.single === undefined) return compileStates(options, request.mods ?? "highstate");
   const { readTexts } = await import("./read-texts.ts");

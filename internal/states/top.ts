@@ -46,6 +46,28 @@ export function assignedBy(
   subject: TopSubject,
   problems: Problems,
 ): Assigned[] {
+  const matches = matcherFor(subject);
+  const assigned = new Map<string, Assigned>();
+  for (const { expression, names: given } of targetsOf(top, environment, names, problems)) {
+    if (!matches(expression)) continue;
+    for (const each of given) if (!assigned.has(each.sls)) assigned.set(each.sls, each);
+  }
+  return [...assigned.values()];
+}
+
+/** A target of a top file with its state files. */
+export interface TopTarget {
+  expression: ExpandedExpression;
+  names: Assigned[];
+}
+
+/** Every target of a top file, whoever it matches. What is wrong goes to the problems. */
+export function targetsOf(
+  top: RenderedFile,
+  environment: string,
+  names: () => readonly string[],
+  problems: Problems,
+): TopTarget[] {
   const at = (node: YamlNode): Place => ({ file: top.path, line: node.at.line });
   if (top.root.kind !== "map") {
     problems.add("a top file holds a map of environments, such as base", at(top.root));
@@ -67,18 +89,14 @@ export function assignedBy(
     });
     return [];
   }
-  const matches = matcherFor(subject);
-  const assigned = new Map<string, Assigned>();
-  for (const entry of section.value.entries) {
+  return section.value.entries.flatMap((entry) => {
     const read = readTarget(entry, top.path, problems);
-    if (read === undefined || !matches(read.expression)) continue;
-    for (const { sls, ...place } of read.names) {
-      for (const name of expandName(sls, names)) {
-        if (!assigned.has(name)) assigned.set(name, { sls: name, ...place });
-      }
-    }
-  }
-  return [...assigned.values()];
+    if (read === undefined) return [];
+    const expanded = read.names.flatMap(({ sls, ...place }) =>
+      expandName(sls, names).map((name) => ({ sls: name, ...place })),
+    );
+    return [{ expression: read.expression, names: expanded }];
+  });
 }
 
 /** A name, or all names that a glob means. */
@@ -96,7 +114,7 @@ function readTarget(
   { key, keyAt, value }: YamlEntry,
   file: string,
   problems: Problems,
-): { expression: ExpandedExpression; names: Assigned[] } | undefined {
+): TopTarget | undefined {
   const place = { file, line: keyAt.line };
   const items = value.kind === "list" ? value.items : [value];
   let prefix: string | undefined = "";

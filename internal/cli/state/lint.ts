@@ -1,0 +1,35 @@
+import { encodePeelId } from "../../identity/peel-id.ts";
+import type { StateProblem } from "../../states/problem.ts";
+import { command, Exit } from "../command.ts";
+import { textLines } from "../job/plain-lines.ts";
+import { visible } from "../print.ts";
+import { readSubject, subjectArgs } from "./subject.ts";
+
+export const lintCommand = command({
+  name: "lint",
+  description: "Check every state file of a directory and its top file, and show all that is wrong.",
+  args: {
+    dir: { type: "positional", required: true, description: "Directory of the state files" },
+    ...subjectArgs,
+  },
+  async run(args, cli) {
+    const { createDirectorySource } = await import("../../states/directory-source.ts");
+    const { lintStates } = await import("../../states/lint.ts");
+    const subject = await readSubject(args, cli);
+    const files = createDirectorySource(args.dir);
+    const id = typeof subject.facts.id === "string" ? subject.facts.id : cli.hostname;
+    const { checked, problems } = await lintStates({ ...subject, files, peelId: encodePeelId(id) });
+    const count = `${checked} state ${checked === 1 ? "file" : "files"}`;
+    await cli.print({ checked, problems }, () =>
+      problems.length === 0 ? `${count}: nothing is wrong` : problems.flatMap(linesOf).join("\n"),
+    );
+    if (problems.length === 0) return;
+    cli.say(`${count}: ${problems.length} ${problems.length === 1 ? "problem" : "problems"}`);
+    throw new Exit(1);
+  },
+});
+
+function linesOf({ file, line, message, excerpt }: StateProblem): string[] {
+  const place = file === undefined ? "" : line === undefined ? `${file}: ` : `${file}:${line}: `;
+  return [visible(`${place}${message}`), ...(excerpt === undefined ? [] : textLines(excerpt))];
+}

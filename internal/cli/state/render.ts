@@ -1,0 +1,48 @@
+import { existsSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { SvcError } from "../../base/errors.ts";
+import { formatProblems, StateErrors } from "../../states/problem.ts";
+import { command, Exit } from "../command.ts";
+import { textLines } from "../job/plain-lines.ts";
+import { readSubject, subjectArgs } from "./subject.ts";
+
+export const renderCommand = command({
+  name: "render",
+  description: "Render one state file or template as a run would, and show what comes out.",
+  args: {
+    file: { type: "positional", required: true, description: "The file, in a directory of state files" },
+    root: {
+      type: "string",
+      valueHint: "dir",
+      description: "Directory of the state files; by default the nearest above with a top.sls",
+    },
+    ...subjectArgs,
+  },
+  async run(args, cli) {
+    const { createDirectorySource } = await import("../../states/directory-source.ts");
+    const { renderAlone } = await import("../../states/render-alone.ts");
+    const file = resolve(args.file);
+    const root = args.root === undefined ? rootOf(file) : resolve(args.root);
+    const path = relative(root, file);
+    if (path === "" || path.startsWith("..")) {
+      throw new SvcError("usage", `<file>: ${args.file} is not in the directory ${args.root}`);
+    }
+    const subject = await readSubject(args, cli);
+    try {
+      const text = await renderAlone(path, { ...subject, files: createDirectorySource(root) });
+      await cli.print({ file: path, text }, () => text);
+    } catch (thrown) {
+      if (!(thrown instanceof StateErrors)) throw thrown;
+      cli.say(`svc: ${textLines(formatProblems(thrown.problems)).join("\n")}`);
+      throw new Exit(1);
+    }
+  },
+});
+
+/** The directory of the nearest top.sls; without one, that of the file. */
+function rootOf(file: string): string {
+  for (let directory = dirname(file); ; directory = dirname(directory)) {
+    if (existsSync(join(directory, "top.sls"))) return directory;
+    if (directory === dirname(directory)) return dirname(file);
+  }
+}

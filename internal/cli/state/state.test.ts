@@ -1,0 +1,117 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { systemRandom } from "../../base/id.ts";
+import { runCli } from "../run.ts";
+
+/** Runs `svc state` over a tree of files. */
+async function svc(files: Record<string, string>, argv: (dir: string) => string[]) {
+  using directory = temporaryDirectory("state");
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory.path, path)), { recursive: true });
+    writeFileSync(join(directory.path, path), text);
+  }
+  const written = { stdout: "", stderr: "" };
+  const capture = (name: "stdout" | "stderr") => ({
+    write(text: string) {
+      written[name] += text;
+    },
+  });
+  const exit = await runCli({
+    argv: ["state", ...argv(directory.path)],
+    env: {},
+    hostname: "here",
+    stdout: capture("stdout"),
+    stderr: capture("stderr"),
+    clock: manualClock(),
+    random: systemRandom,
+  });
+  return { exit, ...written };
+}
+
+test("a tree that is fine is said to be so", async () => {
+  const files = { "s/top.sls": "base:\n  '*': [web]\n", "s/web/init.sls": "a:\n  test.nop: []\n" };
+  expect(await svc(files, (dir) => ["lint", join(dir, "s")])).toEqual({
+    exit: 0,
+    stdout: "1 state file: nothing is wrong\n",
+    stderr: "",
+  });
+});
+
+test("lint shows everything that is wrong in every file, whoever it is for, with its place", async () => {
+  const files = {
+    "s/top.sls": "base:\n  '*': [web]\n  'G@os:Plan9': [web, db]\n",
+    "s/web.sls": "a:\n  test.nop:\n    - colour: red\n",
+    "s/db.sls": "a:\n  test.nop: []\n",
+    "s/alone.sls": "b:\n  test.nop:\n    - require: [test: nothing]\n",
+    "s/cycle.sls": "x:\n  test.nop:\n    - require: [test: y]\ny:\n  test.nop:\n    - require: [test: x]\n",
+    "s/undefined.sls": "{{ pillar.gone }}\n",
+  };
+  const { exit, stdout, stderr } = await svc(files, (dir) => ["lint", join(dir, "s")]);
+  expect(exit).toBe(1);
+  for (const place of ["web.sls:3: ", "alone.sls:3: ", "cycle.sls:2: ", "undefined.sls:1: "]) {
+    expect(stdout).toContain(place);
+  }
+  expect(stdout).toContain(">     3 |     - colour: red");
+  expect(stdout.match(/no argument "colour"/g)).toHaveLength(1);
+  // Only together do these two have the same id: no file alone is wrong.
+  expect(stdout).toMatch(/db\.sls:1: |web\.sls:1: /);
+  expect(stderr).toMatch(/^5 state files: \d problems\n$/);
+});
+
+test("a state file of the top file that is not there has the place of the top file", async () => {
+  const files = { "s/top.sls": "base:\n  '*':\n    - wbe\n", "s/web.sls": "" };
+  const { exit, stdout } = await svc(files, (dir) => ["lint", join(dir, "s")]);
+  expect([exit, stdout.split("\n")[0]]).toEqual([
+    1,
+    "top.sls:3: there is no state file wbe (did you mean web?)",
+  ]);
+});
+
+test("as data the problems keep their fields", async () => {
+  const files = { "s/web.sls": "a:\n  test.nop:\n    - colour: red\n" };
+  const { stdout } = await svc(files, (dir) => ["lint", join(dir, "s"), "--output", "json"]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    checked: 1,
+    problems: [{ file: "web.sls", line: 3, message: 'test.nop: no argument "colour"' }],
+  });
+});
+
+test("facts and settings of files are what templates see", async () => {
+  const files = {
+    "s/top.sls": "base: {}\n",
+    "s/web/init.sls": "{{ sls }} on {{ facts.os }} {{ grains.id }}: {{ pillar.port }} {{ tpldir }}\n",
+    "f.yaml": "os: Plan9\n",
+    "p.yaml": "port: 8080\n",
+  };
+  const { exit, stdout } = await svc(files, (dir) => [
+    "render",
+    join(dir, "s/web/init.sls"),
+    "--facts",
+    join(dir, "f.yaml"),
+    "--settings",
+    join(dir, "p.yaml"),
+  ]);
+  expect([exit, stdout]).toEqual([0, "web on Plan9 here: 8080 web\n"]);
+});
+
+test("what cannot be rendered fails with the place and the text around it", async () => {
+  const files = { "top.sls": "", "web.sls": "a:\n  {{ facts.nothing_such }}\n" };
+  const { exit, stderr } = await svc(files, (dir) => ["render", join(dir, "web.sls")]);
+  expect(exit).toBe(1);
+  expect(stderr).toStartWith("svc: web.sls:2: undefined: facts.nothing_such\n");
+  expect(stderr).toContain(">     2 |   {{ facts.nothing_such }}\n");
+});
+
+test.each([
+  [["lint", "/nonexistent"], 1, "cannot read the directory /nonexistent"],
+  [["lint"], 2, "<dir> is required"],
+  [["render", "/etc/hostname", "--root", "/usr"], 2, "is not in the directory"],
+  [["lint", "/tmp", "--facts", "/nonexistent"], 1, "--facts: cannot read /nonexistent"],
+])("%p is refused", async (argv, expected, message) => {
+  const { exit, stderr } = await svc({}, () => argv);
+  expect(stderr).toContain(message);
+  expect(exit).toBe(expected);
+});
