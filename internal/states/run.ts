@@ -30,6 +30,8 @@ export interface RunOptions {
   jitter: () => number;
   /** Ends the run with the first state that fails, whether it says `failhard` or not. */
   failhard?: boolean;
+  /** Called before each state. */
+  onStart?(state: LowState): void;
   /** Called after each state; `planned` is how many there are, without what `listen` adds. */
   onProgress?(result: StateResult, planned: number): void;
 }
@@ -81,7 +83,8 @@ class Run {
   }
 
   private async timed(state: LowState, run: () => Promise<Outcome>): Promise<StateResult> {
-    const { clock, onProgress } = this.options;
+    const { clock, onStart, onProgress } = this.options;
+    onStart?.(state);
     const started = clock.monotonic();
     const started_at = rfc3339(clock.now());
     const outcome = await run();
@@ -150,15 +153,17 @@ function labelOf({ id, function: name }: LowState): string {
   return `${name.slice(0, name.indexOf("."))}: ${id}`;
 }
 
-function contextOf({ files, renderer, scope }: CompiledStates, options: RunOptions): StateContext {
+function contextOf({ states, files, renderer, scope }: CompiledStates, options: RunOptions): StateContext {
   const { clock, facts, settings, signal, call } = options;
   return {
     clock,
     facts,
     settings,
     signal,
+    described: states,
     files,
     call,
+    cache: new Map(),
     async render(template, variables) {
       try {
         return await renderer.render(template, scope, variables);

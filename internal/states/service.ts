@@ -6,6 +6,7 @@ import type { StateResult, StatesCaller, StatesRequest, StatesService } from "..
 import type { CompiledStates, CompileOptions } from "./compile.ts";
 import type { FileSource } from "./files.ts";
 import type { StateResult as EngineResult } from "./result.ts";
+import type { RunOptions } from "./run.ts";
 import type { RunLock } from "./run-lock.ts";
 
 /** Where the files of states come from. */
@@ -73,7 +74,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
           test,
           jitter: deps.jitter,
           call: (name, args) => callFunction(name, args, context),
-          onProgress: progressOf(caller),
+          ...progressOf(caller, compiled.states.length),
         });
         return {
           states: report.states.map(shownResult),
@@ -153,14 +154,19 @@ function shownResult({
   return { ...result, ...(file === "" ? {} : { at: `${file}:${line}` }) };
 }
 
-/** Tells the caller after each state how far the run is. */
-function progressOf({ progress }: StatesCaller): (result: EngineResult, total: number) => void {
+/** Tells the caller before each state how far the run is. */
+function progressOf({ progress }: StatesCaller, planned: number): Pick<RunOptions, "onStart" | "onProgress"> {
+  if (progress === undefined) return {};
   let done = 0;
   let failed = 0;
-  return ({ result, function: called, name }, total) => {
-    done++;
-    if (result === false) failed++;
-    progress?.({ done, total: Math.max(done, total), failed, current: `${called} ${name}` });
+  return {
+    onStart({ function: called, name }) {
+      progress({ done, total: Math.max(done + 1, planned), failed, current: `${called} ${name}` });
+    },
+    onProgress({ result }) {
+      done++;
+      if (result === false) failed++;
+    },
   };
 }
 
