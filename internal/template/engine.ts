@@ -1,10 +1,5 @@
 import type { Plain } from "../base/msgpack.ts";
-import {
-  abandonEnvironment,
-  createEnvironment,
-  type Environment,
-  environmentGeneration,
-} from "./environment.ts";
+import { abandonEnvironment, createEnvironment, type Environment } from "./environment.ts";
 import { explain, readFailure, TemplateError } from "./error.ts";
 import { filters } from "./filters.ts";
 import { globalsOf, type Scope } from "./lookups.ts";
@@ -16,17 +11,24 @@ const unescaped = "{% autoescape false %}";
 /** Includes inside one another that an error is followed into. */
 const maxDepth = 16;
 
-/** Templates of one tree as the engine has them. It has no way to ask for a file: all are added before. */
-export class Engine {
+/**
+ * The engine with what it was given last. It has no way to ask for a file: all templates are added before.
+ * Each environment would keep its functions alive, and they it, so that there is one for all.
+ */
+class Engine {
   private environment: Environment | undefined;
-  private generation = 0;
+  private tree: object | undefined;
   private scope: Scope | undefined;
   private readonly added = new Map<string, string>();
   /** What a function of ours could not do; an exception would leave the engine in pieces. */
   private failed: { name: string; thrown: unknown } | undefined;
 
-  /** @throws TemplateError */
+  /**
+   * @param tree whose templates these are: one of another tree is never included
+   * @throws TemplateError
+   */
   render(
+    tree: object,
     templates: ReadonlyMap<string, string>,
     name: string,
     scope: Scope,
@@ -35,7 +37,7 @@ export class Engine {
     this.failed = undefined;
     let output: string;
     try {
-      const environment = this.prepare(scope);
+      const environment = this.prepare(tree, scope);
       for (const [each, text] of templates) this.add(environment, each, text);
       output = environment.renderTemplate(name, variables);
     } catch (thrown) {
@@ -45,15 +47,18 @@ export class Engine {
     return output;
   }
 
-  private prepare(scope: Scope): Environment {
-    if (this.environment === undefined || this.generation !== environmentGeneration()) {
+  private prepare(tree: object, scope: Scope): Environment {
+    if (this.environment === undefined) {
       this.environment = createEnvironment();
-      this.generation = environmentGeneration();
-      this.added.clear();
       this.scope = undefined;
       for (const [name, filter] of Object.entries(filters)) {
         this.environment.addFilter(name, this.guarded(name, filter));
       }
+    }
+    if (this.tree !== tree) {
+      this.environment.clearTemplates();
+      this.added.clear();
+      this.tree = tree;
     }
     if (this.scope !== scope) {
       for (const [name, value] of Object.entries(globalsOf(scope))) this.environment.addGlobal(name, value);
@@ -109,6 +114,7 @@ export class Engine {
   private trapped(name: string, cause: unknown): TemplateError {
     if (this.environment !== undefined) abandonEnvironment(this.environment);
     this.environment = undefined;
+    this.tree = undefined;
     return new TemplateError(name, 0, "the template needs more memory than is allowed", { cause });
   }
 
@@ -120,6 +126,8 @@ export class Engine {
     return new TemplateError(template, line, `${name}: ${reason}`);
   }
 }
+
+export const engine = new Engine();
 
 /** Templates that the engine was asked to include and does not have. */
 function missingNames({ kind, detail }: { kind: string; detail: string }): string[] {

@@ -12,16 +12,10 @@ export type Environment = glue.Environment;
 
 let compiled: WebAssembly.Module | undefined;
 let memory: WebAssembly.Memory | undefined;
-let generation = 0;
-
-/** Counts up whenever every environment made before has become unusable. */
-export function environmentGeneration(): number {
-  return generation;
-}
 
 /**
  * Makes an environment in which templates are rendered: no access to the host, bounded fuel, memory and
- * recursion, and whatever is undefined is an error.
+ * recursion, and whatever is undefined is an error. There is one at a time.
  */
 export function createEnvironment(): Environment {
   if (memory === undefined) instantiate();
@@ -36,7 +30,7 @@ export function createEnvironment(): Environment {
   return environment;
 }
 
-/** Starts over after a trap: the code inside stopped halfway, and nothing in there can be relied on. */
+/** Gives up after a trap: the code inside stopped halfway, and nothing in there can be relied on. */
 export function abandonEnvironment(environment: Environment): void {
   environment.__destroy_into_raw();
   // The glue holds on to a view of the memory until it is detached, which growing by nothing does.
@@ -55,5 +49,4 @@ function instantiate(): void {
   });
   glue.__wbg_set_wasm(instance.exports);
   memory = instance.exports.memory as WebAssembly.Memory;
-  generation++;
 }

@@ -6,13 +6,12 @@ declare module "minijinja-js/dist/bundler/minijinja_js_bg.js" {
     undefinedBehavior: "strict";
     fuel: number;
     addTemplate(name: string, source: string): void;
-    removeTemplate(name: string): void;
+    clearTemplates(): void;
     renderTemplate(name: string, context: unknown): string;
     addFilter(name: string, filter: (...args: unknown[]) => unknown): void;
     addGlobal(name: string, value: unknown): void;
     removeGlobal(name: string): void;
     enablePyCompat(): void;
-    free(): void;
     /** Forgets the environment without freeing it. */
     __destroy_into_raw(): number;
   }

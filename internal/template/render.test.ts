@@ -74,3 +74,28 @@ test.each([
   expect(String((error as Error).message)).toStartWith(expected);
   expect(await render("{{ facts.os }}")).toBe("Debian");
 });
+
+test("what one tree includes is not there for another", async () => {
+  expect(await render("{% include 'page.html' %}", { v: 1 })).toBe("1");
+  const other = createRenderer(() => Promise.resolve(undefined));
+  const included = other.render({ name: "t.sls", text: "{% include 'page.html' %}" }, scope);
+  expect(included).rejects.toThrow(
+    't.sls:1: template not found: tried to include non-existing template "page.html"',
+  );
+});
+
+test("renderings of different scopes do not mix", async () => {
+  const scopes = Array.from({ length: 20 }, (_, index) => ({ facts: { os: `os-${index}` }, settings: {} }));
+  const text = "{% from 'map.jinja' import m with context %}{{ facts.os }}";
+  const rendered = scopes.map((each) => renderer.render({ name: "t.sls", text }, each));
+  expect(await Promise.all(rendered)).toEqual(scopes.map(({ facts }) => facts.os));
+});
+
+test("rendering again and again does not take more memory", async () => {
+  const big = "x".repeat(1_000_000);
+  for (let round = 0; round < 200; round++) {
+    const own = createRenderer(() => Promise.resolve(undefined));
+    const variables = { facts: { big }, settings: {} };
+    expect(await own.render({ name: "t.sls", text: "{{ facts.big|length }}" }, variables)).toBe("1000000");
+  }
+});

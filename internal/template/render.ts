@@ -28,8 +28,6 @@ const markup = /\{[{%#]/;
  * @param read the text of a file that a template includes, imports or extends; `undefined` when there is none
  */
 export function createRenderer(read: (path: string) => Promise<string | undefined>): Renderer {
-  const loaded = loadEngine();
-
   /** Adds the named templates, and what these name themselves. */
   const collect = async (into: Map<string, string>, tried: Set<string>, names: readonly string[]) => {
     for (const name of names) {
@@ -45,7 +43,8 @@ export function createRenderer(read: (path: string) => Promise<string | undefine
   return {
     async render(template, scope, variables = {}) {
       if (!markup.test(template.text)) return template.text;
-      const engine = await loaded();
+      // It takes some tens of milliseconds to start: whoever renders nothing does not wait for it.
+      const { engine } = await import("./engine.ts");
       const templates = new Map<string, string>();
       const tried = new Set<string>();
       await collect(templates, tried, literalNames(template.text));
@@ -53,7 +52,7 @@ export function createRenderer(read: (path: string) => Promise<string | undefine
         const known = templates.size;
         try {
           const all = new Map([...templates, [template.name, template.text]]);
-          const output = engine.render(all, template.name, scope, variables);
+          const output = engine.render(read, all, template.name, scope, variables);
           if (output.length <= maxOutput) return output;
           throw new TemplateError(template.name, 0, "what it renders is larger than 8 MiB");
         } catch (thrown) {
@@ -63,15 +62,6 @@ export function createRenderer(read: (path: string) => Promise<string | undefine
         }
       }
     },
-  };
-}
-
-/** The engine takes some tens of milliseconds to start: whoever renders nothing does not wait for it. */
-function loadEngine() {
-  let engine: Promise<InstanceType<typeof import("./engine.ts").Engine>> | undefined;
-  return () => {
-    engine ??= import("./engine.ts").then(({ Engine }) => new Engine());
-    return engine;
   };
 }
 
