@@ -23,6 +23,8 @@ export interface Plan {
 
 /** What a state function finds around it. */
 export interface StateContext extends CallContext {
+  /** Every state of the run: what removes what nobody describes leaves these alone. */
+  described: readonly { function: string; name: string }[];
   /** The files of the environment, for `svc://` and `salt://`. */
   files: FileSource;
   /** Renders a template with facts, settings and these variables. @throws StateFailure with the place */
@@ -32,6 +34,11 @@ export interface StateContext extends CallContext {
   ): Promise<string>;
   /** Runs an execution function of the peel, such as `pkg.version`. */
   call(name: string, args: CallArgs): Promise<Plain>;
+  /**
+   * What was found out about the host in this run, by the name of who keeps it. The engine empties it after
+   * every state that was applied, since any state may change anything.
+   */
+  cache: Map<string, unknown>;
 }
 
 /**

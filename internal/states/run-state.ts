@@ -62,7 +62,9 @@ export async function runWatch(
 ): Promise<Outcome> {
   try {
     const plan = await called.onWatch?.(state.name, state.args, context);
-    return plan === undefined ? { result: true, changes: {}, comment: "" } : await carryOut(plan, test);
+    return plan === undefined
+      ? { result: true, changes: {}, comment: "" }
+      : await carryOut(plan, test, context);
   } catch (thrown) {
     return failureOf(thrown, context);
   }
@@ -84,7 +86,7 @@ async function attemptState(
         return { result: true, changes: {}, comment: "not run: unless holds", skipped };
     }
     const planned = called.plan(state.name, state.args, context);
-    const outcome = await carryOut(planned instanceof Promise ? await planned : planned, test);
+    const outcome = await carryOut(planned instanceof Promise ? await planned : planned, test, context);
     // A state that just changed is as new as what it watches: a service that was started needs no restart.
     const settled = outcome.result === true && Object.keys(outcome.changes).length === 0;
     if (!watched || called.onWatch === undefined || !settled) return outcome;
@@ -94,11 +96,19 @@ async function attemptState(
   }
 }
 
-async function carryOut({ changes, comment, apply }: Plan, test: boolean): Promise<Outcome> {
+async function carryOut(
+  { changes, comment, apply }: Plan,
+  test: boolean,
+  { cache }: StateContext,
+): Promise<Outcome> {
   if (apply === undefined) return { result: true, changes: {}, comment };
   if (test) return { result: null, changes, comment };
-  const done = await apply();
-  return { result: true, changes: done?.changes ?? changes, comment: done?.comment ?? comment };
+  try {
+    const done = await apply();
+    return { result: true, changes: done?.changes ?? changes, comment: done?.comment ?? comment };
+  } finally {
+    cache.clear();
+  }
 }
 
 function failureOf(thrown: unknown, { signal }: StateContext): Outcome {
