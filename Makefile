@@ -27,6 +27,11 @@ $(PACKAGES): package.json package-lock.json release/install-packages.sh
 nats-server:
 	@release/install-nats-server.sh
 
+# As with the server, each run looks; it is fetched once.
+.PHONY: chromium
+chromium:
+	@release/install-chromium.sh
+
 .PHONY: build
 build: $(BINARIES) ## Build dist/svc-master, dist/svc-peel and dist/svc for this machine.
 
@@ -42,7 +47,7 @@ check: $(PACKAGES) ## Check format, types, architecture and dead code.
 	node_modules/.bin/knip --no-progress --production --include files,dependencies
 
 .PHONY: test
-test: build check tools ## Build, check, and run every test.
+test: build check tools chromium ## Build, check, and run every test.
 	@release/run-tests.sh
 
 .PHONY: demo
@@ -55,6 +60,7 @@ bench: build tools ## Measure each promise beside its floor (docs/bench.md); BEN
 	@$(BUN) test/bench/tls/main.ts
 	@$(BUN) test/bench/ca/main.ts
 	@$(BUN) test/bench/targeting/main.ts
+	@$(BUN) test/bench/settings/main.ts
 	@$(BUN) test/bench/jobs/main.ts
 
 .PHONY: release

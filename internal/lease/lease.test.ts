@@ -145,14 +145,14 @@ test("on the bus: of three contenders one holds, and another takes over when it 
 
 test("a writer of before is refused by the server, also for a key that nobody else wrote", async () => {
   const connection = await connectTo(bus, "master");
-  const old = await takeOver(connection, "settings", 5);
+  const old = await takeOver(connection, "rollouts", 5);
   await old.write("peel-a", bytes("1"));
-  const now = await takeOver(connection, "settings", 8);
+  const now = await takeOver(connection, "rollouts", 8);
   await expect(old.write("peel-b", bytes("stale"))).rejects.toThrow("another master writes");
   await now.write("peel-a", bytes("2"));
   await expect(old.write("peel-a", bytes("stale"))).rejects.toThrow("another master writes");
-  await expect(takeOver(connection, "settings", 6)).rejects.toThrow("another master writes");
-  const bucket = await openBucket(connection, "settings");
+  await expect(takeOver(connection, "rollouts", 6)).rejects.toThrow("another master writes");
+  const bucket = await openBucket(connection, "rollouts");
   expect((await bucket.get("peel-a"))?.value).toEqual(Buffer.from("2"));
   expect(await bucket.get("peel-b")).toBeUndefined();
   await now.write("peel-a", undefined);

@@ -164,6 +164,22 @@ async function measure(name: string, act: () => void): Promise<void> {
   figures.set(name, { ...all, compiled: done });
 }
 
+// The floor: what sealing, signing and the digest cost alone, for as many bytes.
+{
+  const started = clock.monotonic();
+  const cpu = process.cpuUsage();
+  const settings = new Uint8Array(850);
+  for (const [peelId, curvePublicKey] of keys) {
+    const to = { peelId, curvePublicKey };
+    envelopes.make(settings, to, { version: 1, digest: envelopes.digest(settings, to) });
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  figures.set("floor: digest, seal and sign alone", {
+    ms: [clock.monotonic() - started],
+    cpuMs: [(user + system) / 1000],
+    compiled: peels,
+  });
+}
 const before = resident();
 let running: ReturnType<typeof begin> | undefined;
 await measure("every peel for the first time", () => {
