@@ -61,6 +61,9 @@ export const initCommand = command({
       programs: programs(),
       clock: cli.clock,
       random: cli.random,
+    }).catch((cause) => {
+      if (!(cause instanceof SvcError && cause.kind === "conflict")) throw cause;
+      throw new SvcError("conflict", `${cause.message}: choose another directory`);
     });
     const next = nextCommands(made);
     const files = made.files.map(({ path, mode }) => ({ file: path, mode: mode.toString(8) }));

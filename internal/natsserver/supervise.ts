@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { type Clock, sleep } from "../base/clock.ts";
+import { type Clock, sleep, untilAborted } from "../base/clock.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
@@ -81,10 +81,11 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
     throw thrown;
   }
 
-  const supervise = async () => {
+  const stopped = untilAborted(stopping.signal);
+  const supervise = async (): Promise<void> => {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-      const ended = await server.exited;
-      if (stopping.signal.aborted) return;
+      const ended = await Promise.race([server.exited, stopped]);
+      if (ended === undefined) return server.stop();
       if (clock.monotonic() - startedAt > steadyMs) pauseMs = firstPauseMs;
       log.error("bus ended", { ...ended, restart_in_ms: pauseMs });
       const next = await again(pauseMs);
@@ -115,7 +116,6 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
   return {
     async stop() {
       stopping.abort(new Error("the bus is stopped"));
-      await server.stop();
       await supervising;
       forgetServer(note);
     },

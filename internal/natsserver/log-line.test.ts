@@ -1,0 +1,18 @@
+import { expect, test } from "bun:test";
+import { readServerLine } from "./log-line.ts";
+
+test.each([
+  ["[12] 2026/11/21 11:17:13.790123 [INF] Server is ready", { level: "info", text: "Server is ready" }],
+  ["[12] 2026/11/21 11:17:13.790123 [WRN] Slow", { level: "warn", text: "Slow" }],
+  ["[12] 2026/11/21 11:17:13.790123 [ERR] Bad", { level: "error", text: "Bad" }],
+  ["[12] 2026/11/21 11:17:13.790123 [FTL] Worse", { level: "error", text: "Worse" }],
+  ["[12] 2026/11/21 11:17:13.790123 [DBG] Detail", { level: "debug", text: "Detail" }],
+  ["[12] [TRC] without a time\r", { level: "debug", text: "without a time" }],
+  ["[12] 2026/11/21 11:17:13.790123 [NEW] Strange", { level: "error", text: "Strange" }],
+  ["nats-server: a.conf:3:1: unknown field", { level: "error", text: "a.conf:3:1: unknown field" }],
+  ["[12] 2026/11/21 11:17:13.790123 [INF] | || | _|  | | \\__ \\ | | |   / _| / _ \\| |\\/| |", undefined],
+  ["[12] 2026/11/21 11:17:13.790123 [INF] ", undefined],
+  ["", undefined],
+])("%s", (line, expected) => {
+  expect(readServerLine(line)).toEqual(expected as ReturnType<typeof readServerLine>);
+});
