@@ -15,7 +15,8 @@ interface Values {
   any: Plain;
 }
 
-type ValuesOf<Specs extends Readonly<Record<string, ArgSpec>>> = {
+/** The values that a table of arguments lets through, by name. */
+export type ValuesOf<Specs extends Readonly<Record<string, ArgSpec>>> = {
   readonly [Name in keyof Specs]:
     | Values[Specs[Name]["type"] & ArgType]
     | (Specs[Name] extends { required: true } ? never : undefined);

@@ -7,6 +7,7 @@ type Load = () => Promise<readonly StateFunction[]>;
  * files does not wait for the rest.
  */
 const modules: Readonly<Record<string, Load>> = {
+  file: async () => (await import("./functions/file/index.ts")).fileStates,
   test: async () => (await import("./functions/test.ts")).testStates,
 };
 
