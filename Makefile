@@ -64,8 +64,8 @@ bench: build tools ## Measure each promise beside its floor (docs/bench.md); BEN
 	@$(BUN) test/bench/jobs/main.ts
 
 .PHONY: release
-release: $(PACKAGES) ## Build every binary for every platform into dist/release.
-	@$(BUN) release/release.ts
+release: $(PACKAGES) ## Build every binary for every platform; masters carry NATS_SERVER=/path if given.
+	@$(BUN) release/release.ts $(NATS_SERVER)
 
 .PHONY: fmt
 fmt: $(PACKAGES) ## Format the code and apply safe fixes.

@@ -3,6 +3,7 @@
 # it is new enough, else the one of Debian's package, unpacked here. Nothing is installed as a service.
 set -eu
 cd "$(dirname "$0")/.."
+. release/private-apt.sh
 
 oldest=2.9.10
 tools=$PWD/.tools
@@ -40,22 +41,12 @@ if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg >/dev/null 2>&1; th
   fail "no nats-server here, and no apt to fetch Debian's package with; $advice"
 fi
 
-# State and cache of apt's own under .tools: it works without root and changes nothing outside.
-apt=$tools/apt
-mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-log=$apt/log
-private_apt() {
-  apt-get -q -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o Debug::NoLocking=1 \
-    -o APT::Sandbox::User= -o APT::Update::Post-Invoke::= -o Acquire::Languages=none "$@"
-}
-
-private_apt update >"$log" 2>&1 ||
-  fail "no nats-server here, and apt could not read the package lists (see $log); $advice"
-(cd "$apt" && rm -f nats-server_*.deb && private_apt download nats-server) >>"$log" 2>&1 ||
-  fail "no nats-server here, and apt could not download the package (see $log); $advice"
+open_private_apt || fail "no nats-server here, and apt could not read the package lists (see $apt/log); $advice"
+(cd "$apt" && rm -f nats-server_*.deb && private_apt download nats-server) >>"$apt/log" 2>&1 ||
+  fail "no nats-server here, and apt could not download the package (see $apt/log); $advice"
 rm -rf "$tools/nats-server"
-dpkg -x "$apt"/nats-server_*.deb "$tools/nats-server" >>"$log" 2>&1 ||
-  fail "Debian's nats-server package could not be unpacked (see $log); $advice"
-rm -rf "$apt/lists" "$apt/cache"
+dpkg -x "$apt"/nats-server_*.deb "$tools/nats-server" >>"$apt/log" 2>&1 ||
+  fail "Debian's nats-server package could not be unpacked (see $apt/log); $advice"
+close_private_apt
 usable "$unpacked" || fail "Debian's nats-server is older than $oldest or does not run here; $advice"
 settle "$unpacked"
