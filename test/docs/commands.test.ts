@@ -3,19 +3,22 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findCommand, parseValues } from "../../internal/cli/parse.ts";
 import { tree } from "../../internal/cli/tree.ts";
+import { peelCommands } from "../../internal/peel/call.ts";
 
-// A command that a page shows must be one that svc takes.
+// A command that a page shows must be one that svc, or svc-peel, takes.
 
 const root = join(import.meta.dir, "../..");
 const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
 
-/** The `svc` command lines of a page's shell blocks, and those that stand in code within a sentence. */
+/**
+ * The `svc` and `svc-peel call` command lines of a page's shell blocks, and those that stand in code within a
+ * sentence.
+ */
 function commandsOf(text: string): string[] {
   const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) => block.split("\n"));
-  const inline = [...text.matchAll(/`(svc [a-z][^`]*)`/g)].map(([, command = ""]) => command);
-  return [...blocks.map((line) => line.trim().replace(/\s+#.*$/, "")), ...inline].filter((line) =>
-    line.startsWith("svc "),
-  );
+  const inline = [...text.matchAll(/`(svc(?:-peel)? [a-z][^`]*)`/g)].map(([, command = ""]) => command);
+  const isCommand = (line: string) => /^svc |^svc-peel call/.test(line);
+  return [...blocks.map((line) => line.trim().replace(/\s+#.*$/, "")), ...inline].filter(isCommand);
 }
 
 const wordsOf = (line: string): string[] =>
@@ -24,9 +27,10 @@ const wordsOf = (line: string): string[] =>
   );
 
 async function check(line: string): Promise<void> {
-  const found = await findCommand(tree, [
-    ...wordsOf(line).slice(1),
-    ...(/^svc [a-z-]+$/.test(line) ? ["--help"] : []),
+  const [program, ...words] = wordsOf(line);
+  const found = await findCommand(program === "svc" ? tree : peelCommands, [
+    ...words,
+    ...(/^svc(?:-peel)? [a-z-]+$/.test(line) ? ["--help"] : []),
   ]);
   if (!found.help) parseValues(found);
 }
@@ -47,4 +51,5 @@ test("a command that does not exist is found", async () => {
   expect(commandsOf("```sh\nsvc enroll aprove x # no\n```")).toEqual(["svc enroll aprove x"]);
   await expect(check("svc enroll aprove x")).rejects.toThrow("approve");
   await expect(check('svc enroll approve "a b" --forse')).rejects.toThrow("--force");
+  await expect(check("svc-peel call --locl test.ping")).rejects.toThrow("--local");
 });

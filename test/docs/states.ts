@@ -1,0 +1,39 @@
+import { expectation } from "../../internal/modules/arguments.ts";
+import type { StateFunction } from "../../internal/states/function.ts";
+import { stateRegistry } from "../../internal/states/registry.ts";
+import { cell } from "./reference.ts";
+
+/** The reference of every state function, as Markdown: the text of `docs/state-functions.md`. */
+export async function statesReference(): Promise<string> {
+  const modules = Map.groupBy(await sortedFunctions(), ({ name }) => name.slice(0, name.indexOf(".")));
+  return `${[
+    "# State functions",
+    "<!-- Generated from the tables in internal/states/functions: change those, not this page. -->",
+    "What a state file can say of a host; [states.md](states.md) shows how. Every state also takes `name`, `names`, the requisites, `unless`, `onlyif`, `order`, `failhard` and `retry`. `name` is what the state is about, such as the path of a file, and the id of the declaration when it is left out.",
+    "Where a text belongs, a number is taken as it is written: `mode: 0644` and `version: 1.10` need no quotes. One text is taken for a list of one.",
+    ...[...modules].flatMap(([module, functions]) => [
+      `## ${module}`,
+      ...functions.flatMap(describeFunction),
+    ]),
+  ].join("\n\n")}\n`;
+}
+
+/** By name, whatever order the modules are loaded in. */
+export async function sortedFunctions(): Promise<StateFunction[]> {
+  return [...(await stateRegistry.all())].sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function describeFunction({ name, doc, args, onWatch }: StateFunction): string[] {
+  const watched = onWatch === undefined ? "" : " Acts when what it watches has changed.";
+  const rows = Object.entries(args).map(([arg, spec]) => {
+    const hasLimits = spec.values !== undefined || spec.min !== undefined || spec.max !== undefined;
+    return [
+      `\`${arg}\``,
+      cell(`${spec.type}${spec.required ? ", required" : ""}`),
+      cell(`${spec.doc}${hasLimits ? ` Has to be ${expectation(spec)}.` : ""}`),
+    ];
+  });
+  const head = ["Argument", "Type", "Description"];
+  const table = [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
+  return [`### ${name}`, `${doc}${watched}`, ...(rows.length === 0 ? [] : [table])];
+}
