@@ -1,4 +1,5 @@
-import { mkdirSync, renameSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 
 /** The binaries of the product; each is built from `cmd/<name>/main.ts`. */
@@ -11,6 +12,8 @@ const root = join(import.meta.dir, "..");
 export interface Platform {
   target?: Bun.Build.CompileTarget;
   runtime: string;
+  /** Path of a nats-server of that platform, which the executable then carries. */
+  natsServer?: string;
 }
 
 /**
@@ -27,20 +30,35 @@ export interface Platform {
 export async function compileBinary(binary: Binary, outfile: string, platform: Platform): Promise<void> {
   const temporary = join(dirname(outfile), `.${basename(outfile)}.${process.pid}`);
   mkdirSync(dirname(outfile), { recursive: true });
-  const result = await Bun.build({
-    entrypoints: [join(root, "cmd", binary, "main.ts")],
-    target: "bun",
-    format: "esm",
-    bytecode: true,
-    throw: false,
-    compile: {
-      ...(platform.target === undefined ? {} : { target: platform.target }),
-      executablePath: platform.runtime,
-      outfile: temporary,
-      autoloadDotenv: false,
-      autoloadBunfig: false,
-    },
-  });
-  if (!result.success) throw new Error(`cannot compile ${binary}:\n${result.logs.join("\n")}`);
+  const assets = mkdtempSync(join(tmpdir(), "svc-assets-"));
+  try {
+    const result = await Bun.build({
+      entrypoints: [
+        join(root, "cmd", binary, "main.ts"),
+        ...(platform.natsServer === undefined ? [] : [asset(platform.natsServer, assets)]),
+      ],
+      target: "bun",
+      format: "esm",
+      bytecode: true,
+      throw: false,
+      compile: {
+        ...(platform.target === undefined ? {} : { target: platform.target }),
+        executablePath: platform.runtime,
+        outfile: temporary,
+        autoloadDotenv: false,
+        autoloadBunfig: false,
+      },
+    });
+    if (!result.success) throw new Error(`cannot compile ${binary}:\n${result.logs.join("\n")}`);
+  } finally {
+    rmSync(assets, { recursive: true, force: true });
+  }
   renameSync(temporary, outfile);
+}
+
+/** A copy under the name by which the executable finds it; a file without an ending is taken as it is. */
+function asset(path: string, directory: string): string {
+  const copy = join(directory, "nats-server");
+  copyFileSync(path, copy);
+  return copy;
 }

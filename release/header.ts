@@ -27,3 +27,15 @@ export function readHeader(path: string): Header {
   }
   throw new Error(`${path} is no executable of a known platform`);
 }
+
+/** Whether an ELF file is started by the loader of glibc, whose path stands near its beginning. */
+export function needsGlibc(path: string): boolean {
+  const bytes = Buffer.alloc(4096);
+  const file = openSync(path, "r");
+  try {
+    const length = readSync(file, bytes, 0, bytes.length, 0);
+    return bytes.subarray(0, length).includes("/ld-linux-");
+  } finally {
+    closeSync(file);
+  }
+}

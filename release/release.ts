@@ -2,14 +2,23 @@ import { createHash } from "node:crypto";
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { compileBinary } from "./compile.ts";
-import { readHeader } from "./header.ts";
+import { needsGlibc, readHeader } from "./header.ts";
 import { fetchRuntime } from "./runtime.ts";
-import { targets } from "./targets.ts";
+import { type Header, type Target, targets } from "./targets.ts";
 
 // Builds every binary of every target into dist/release/, with their checksums. One that cannot be
-// built ends the run: a release is whole or there is none.
+// built ends the run: a release is whole or there is none. The arguments are nats-servers, one for each
+// machine at most: the masters of that machine carry it.
 const directory = join(import.meta.dir, "..", "dist", "release");
 rmSync(directory, { recursive: true, force: true });
+
+const servers = new Map<string, string>();
+for (const path of process.argv.slice(2)) {
+  const machine = machineOf(readHeader(path));
+  const other = servers.get(machine);
+  if (other !== undefined) throw new Error(`${path} and ${other} are for the same machine, ${machine}`);
+  servers.set(machine, path);
+}
 
 const sums: string[] = [];
 for (const target of targets) {
@@ -17,14 +26,29 @@ for (const target of targets) {
   for (const binary of target.binaries) {
     const name = `${binary}-${target.name}`;
     const outfile = join(directory, name);
-    await compileBinary(binary, outfile, { target: `bun-${target.name}`, runtime });
+    const natsServer = binary === "svc-master" ? serverFor(target) : undefined;
+    await compileBinary(binary, outfile, {
+      target: `bun-${target.name}`,
+      runtime,
+      ...(natsServer === undefined ? {} : { natsServer }),
+    });
     const header = readHeader(outfile);
     if (header.format !== target.header.format || header.machine !== target.header.machine) {
       throw new Error(`${name} is a ${header.format} file for ${header.machine}`);
     }
     sums.push(`${createHash("sha256").update(readFileSync(outfile)).digest("hex")}  ${name}\n`);
-    process.stdout.write(`built dist/release/${name} (${statSync(outfile).size} bytes)\n`);
+    const carries = natsServer === undefined ? "" : `, carries ${natsServer}`;
+    process.stdout.write(`built dist/release/${name} (${statSync(outfile).size} bytes${carries})\n`);
   }
 }
 await Bun.write(join(directory, "SHA256SUMS"), sums.join(""));
 process.stdout.write(`built dist/release/SHA256SUMS (${sums.length} files)\n`);
+
+function serverFor({ header, name }: Target): string | undefined {
+  const path = servers.get(machineOf(header));
+  return path !== undefined && name.endsWith("-musl") && needsGlibc(path) ? undefined : path;
+}
+
+function machineOf({ format, machine }: Header): string {
+  return `${format} ${machine}`;
+}

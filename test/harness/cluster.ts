@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
@@ -9,6 +8,7 @@ import { issueCertificate } from "../../internal/ca/issue.ts";
 import { loadAuthority } from "../../internal/ca/load.ts";
 import { initNatsAuth } from "../../internal/natsauth/init.ts";
 import { natsServerPath, type TestBus } from "./bus.ts";
+import { freePorts } from "./free-ports.ts";
 import { type Program, startProgram } from "./process.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
@@ -126,22 +126,4 @@ cluster {
   const [first] = nodes;
   if (first === undefined) throw new Error("a cluster has at least one server");
   return { nodes, bus: through(first), through, [Symbol.asyncDispose]: stop };
-}
-
-/** Ports nobody listens on now: the servers of a cluster must know each other's before they start. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => {
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("no port was given");
-    return address.port;
-  });
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
