@@ -5,7 +5,7 @@ import type { Connection } from "../../internal/peel/connection.ts";
 
 // What a bench compares jobs with: bare messages over the connections of the same peels.
 
-const requestTimeoutMs = 5_000;
+const requestTimeoutMs = 60_000;
 
 /** Subjects inside the peels' account; no peel of a real fleet may use them. */
 export const askSubject = (peel: string): string => `floor.ask.${peel}`;
