@@ -74,6 +74,7 @@ describe("a return", () => {
     const failed = state("failed", { result: false, comment: "x".repeat(100_000) });
     const run = runOf([...many(count, { changes: { f: "x".repeat(900) } }), failed]);
     const value = read(run);
+    expect(value.states[0]).toMatchObject({ id: "s0", changes: { f: "left out" } });
     expect(encode(value as never).length).toBeLessThan(410 * 1024);
     expect(value.states.some(({ id }) => id === "failed")).toBe(true);
     expect(value.states.length + (value.summary.left_out ?? 0)).toBe(count + 1);

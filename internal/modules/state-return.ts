@@ -4,6 +4,7 @@ import type { StateResult, StatesRun } from "./states-service.ts";
 /** A return may have 512 KiB; this leaves room for what is around it. */
 const mostBytes = 400 * 1024;
 const keptText = 1_000;
+const keptNames = 10;
 
 /** How many states came to what. Each is counted once: a state that failed half-way has failed. */
 export interface StatesSummary {
@@ -53,7 +54,7 @@ export function summaryOf(run: StatesRun): StatesSummary {
 /**
  * The return of a run: `{states, summary}`. One that is too large for a return says less, and first of the
  * states that are as described: those are named alone, then left out; then long texts in changes are cut,
- * then changes are left out, and in the end whole states, those that failed last.
+ * then changes are only named, and in the end whole states, those that failed last.
  */
 export function statesReturn(run: StatesRun): Plain {
   const summary = summaryOf(run);
@@ -86,8 +87,14 @@ function named({ id, function: called, result }: StateResult): Plain {
   return { id, function: called, result };
 }
 
-function short({ comment, changes: _, ...state }: StateResult): Plain {
-  return { ...state, changes: {}, comment: cut(comment) };
+/** What changed is still named. */
+function short({ comment, changes, ...state }: StateResult): Plain {
+  const names = Object.keys(changes).slice(0, keptNames).map(cut);
+  return {
+    ...state,
+    changes: Object.fromEntries(names.map((name) => [name, "left out"])),
+    comment: cut(comment),
+  };
 }
 
 /** As many as there is room for, the failed ones before all others, in the order of the run. */
