@@ -54,29 +54,34 @@ export interface FetchDeps {
  */
 export function serveFetch({ bus, catalog, blobs, log }: FetchDeps): { stop(): void } {
   const slots = createSlots();
-  const answer = async (data: Uint8Array): Promise<Uint8Array> => {
-    const request = readRequest(data);
-    if ("digests" in request) return encode({ blobs: await readBlobs(blobs, request.digests) });
+  const find = async (environment: string, commit: string | undefined) => {
     const published = await catalog.current();
     if (published === undefined) throw new SvcError("unavailable", "no state files are published yet");
-    const { manifest, commits } = findSnapshot(published, request.environment, request.commit);
+    const { manifest, commits } = findSnapshot(published, environment, commit);
     return encode({ manifest, commits: [...commits] });
+  };
+  const handOut = async (peelId: string, digests: readonly string[]) => {
+    const release = await slots.take(peelId);
+    try {
+      return encode({ blobs: await readBlobs(blobs, digests) });
+    } finally {
+      // The answer is written after this returns; what the bus has not taken yet still counts.
+      void Promise.resolve()
+        .then(() => bus.nats.flush())
+        .catch(() => {})
+        .finally(release);
+    }
   };
   return bus.serve(fetchSubject("*"), mastersQueue, async (data, subject) => {
     const peelId = subject.split(".")[2] ?? "";
     try {
-      const release = await slots.take(peelId);
-      try {
-        return await answer(data);
-      } finally {
-        // The answer is written after this returns; what the bus has not taken yet still counts.
-        void Promise.resolve()
-          .then(() => bus.nats.flush())
-          .catch(() => {})
-          .finally(release);
-      }
+      const request = readRequest(data);
+      if ("digests" in request) return await handOut(peelId, request.digests);
+      return await find(request.environment, request.commit);
     } catch (thrown) {
-      log[meaningOf(toSvcError(thrown).kind).level]("fetch refused", {
+      const { kind } = toSvcError(thrown);
+      // Who asks too much does not also fill the log.
+      log[kind === "rate_limited" ? "debug" : meaningOf(kind).level]("fetch refused", {
         peel_id: peelId,
         reason: describeError(thrown),
       });
@@ -128,7 +133,7 @@ function createSlots(): { take(peelId: string): Promise<() => void> } {
     async take(peelId) {
       const mine = perPeel.get(peelId) ?? 0;
       if (mine >= waitingOfOne || waiting.length >= waitingOfAll) {
-        throw new SvcError("unavailable", "too many requests for state files at once; ask again later");
+        throw new SvcError("rate_limited", "too many requests for state files at once; ask again later");
       }
       perPeel.set(peelId, mine + 1);
       if (free > 0) free--;

@@ -81,7 +81,8 @@ describe("refusals of the master's file", () => {
     ["master: {url: x}", `${f}:1:10: unknown key "master.url" (did you mean master.urls?)`],
     ["master: {urls: ['nats://x']}", `${f}:1:17: master.urls: only tls:// is accepted`],
     ["gitfs: {remotes: ['--upload-pack=x']}", "gitfs.remotes: a Git URL may not start with a hyphen"],
-    ["gitfs: {remotes: ['https://a:b@host/c']}", "gitfs.remotes: a Git URL may not hold a password"],
+    ["gitfs: {remotes: ['https://a:b@host/c']}", "gitfs.remotes: a Git URL may not hold credentials"],
+    ["gitfs: {remotes: ['https://token@host/c']}", "gitfs.remotes: a Git URL may not hold credentials"],
     ["log_level: info\nlog_level: info", `${f}:2:1: the key "log_level" is there twice`],
   ])("%j", (file, message) => {
     const failed = failure(() => master([], file));

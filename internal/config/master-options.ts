@@ -26,7 +26,10 @@ const gitRemotes = listOf({
   read: (url) => {
     // Git would take it for an option of its own.
     if (url.startsWith("-")) throw new Complaint("a Git URL may not start with a hyphen");
-    if (/:\/\/[^/]*:[^/@]*@/.test(url)) throw new Complaint("a Git URL may not hold a password");
+    // It would show in the list of processes.
+    if (/:\/\/[^/]*:[^/@]*@/.test(url) || /^https?:\/\/[^/]*@/i.test(url)) {
+      throw new Complaint("a Git URL may not hold credentials; use SSH with gitfs.ssh_key");
+    }
     return url;
   },
 });

@@ -21,6 +21,8 @@ export interface PublishOptions {
   tenure: Tenure;
   /** Starts reading the Git repositories; absent when there are none. */
   startGit?(onChange: () => void): GitSync;
+  /** Calls `run` whenever the bus is back; returns the way to stop it. */
+  onReconnect(run: () => void): () => void;
   /** Called with the environments of which another snapshot is in force now. */
   onPublished(environments: readonly string[]): void;
   clock: Clock;
@@ -35,6 +37,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
   const notice = () => dirty.resolve();
   const directory = readDirectory(statesDir, clock, log);
   const watching = watchDirectory(statesDir, { onChange: notice, clock, log });
+  const forget = options.onReconnect(notice);
   const git = options.startGit?.(notice);
   const compose = createComposer();
   let told = "";
@@ -81,6 +84,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
     }
   } finally {
     watching.stop();
+    forget();
     await git?.stop();
   }
 }

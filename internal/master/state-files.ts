@@ -79,6 +79,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
                 return sync;
               },
             }),
+        onReconnect: bus.onReconnect,
         onPublished(environments) {
           if (environments.includes("base")) hints.send();
         },

@@ -5,8 +5,9 @@ import { fetchSubject } from "../bus/subjects.ts";
 import { digestOf } from "../states/manifest.ts";
 import type { Connection } from "./connection.ts";
 
-/** Masters answer one after the other when a whole fleet asks. */
-const requestTimeoutMs = 30_000;
+/** Masters hand files out one after the other when a whole fleet asks. */
+const fetchTimeoutMs = 30_000;
+const findTimeoutMs = 5_000;
 /** What a master takes in one request. */
 const maxDigests = 256;
 const maxBatchBytes = 600 * 1024;
@@ -44,13 +45,13 @@ export function createStatesClient(
   connection: Pick<Connection, "connected" | "request">,
   peelId: string,
 ): StatesClient {
-  const ask = async (request: unknown): Promise<unknown> => {
+  const ask = async (request: unknown, timeoutMs: number): Promise<unknown> => {
     if (!connection.connected) {
       throw new SvcError("unavailable", "the masters cannot be asked for state files: the bus is away");
     }
     let answer: Uint8Array;
     try {
-      answer = await connection.request(fetchSubject(peelId), encode(request), requestTimeoutMs);
+      answer = await connection.request(fetchSubject(peelId), encode(request), timeoutMs);
     } catch (cause) {
       throw new SvcError("unavailable", "no master answered the request for state files", { cause });
     }
@@ -65,7 +66,7 @@ export function createStatesClient(
     take: (digest: string, data: Uint8Array) => Promise<void>,
   ) => {
     for (let rest = batch; rest.length > 0; ) {
-      const parsed = v.safeParse(blobsAnswer, await ask({ digests: [...rest] }));
+      const parsed = v.safeParse(blobsAnswer, await ask({ digests: [...rest] }, fetchTimeoutMs));
       if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed answer");
       const { blobs } = parsed.output;
       if (blobs.length > rest.length) throw new SvcError("unavailable", "a master sent too much");
@@ -80,7 +81,7 @@ export function createStatesClient(
   };
   return {
     async find(environment, commit) {
-      const parsed = v.safeParse(snapshotAnswer, await ask({ environment, commit }));
+      const parsed = v.safeParse(snapshotAnswer, await ask({ environment, commit }, findTimeoutMs));
       if (parsed.success) return parsed.output;
       throw new SvcError("unavailable", "a master sent a malformed answer");
     },

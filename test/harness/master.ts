@@ -29,6 +29,7 @@ export async function startMaster(
   options: {
     clock?: Clock;
     flags?: readonly string[];
+    env?: Readonly<Record<string, string>>;
     /** Operators and the files of their tokens, instead of the one that `testToken` is for. */
     tokens?: readonly { username: string; token_file: string }[];
   } = {},
@@ -51,7 +52,7 @@ export async function startMaster(
   const ready = Promise.withResolvers<Parameters<NonNullable<MasterOptions["onReady"]>>[0]>();
   const running = runMaster({
     config: invocation.values,
-    env: {},
+    env: options.env ?? {},
     hostname: "localhost",
     clock: options.clock ?? systemClock,
     random: systemRandom,
