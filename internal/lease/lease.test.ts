@@ -104,6 +104,23 @@ test("it is lost at once when somebody else's record stands there", async () => 
   expect(a.tenures[0]?.signal.aborted).toBe(true);
 });
 
+test("one who stops while the bus is away does not wait for it, and begins nothing any more", async () => {
+  const bucket = memoryBucket();
+  const answer = Promise.withResolvers<void>();
+  bucket.beforeWrite = () => answer.promise;
+  const a = contender("a", bucket);
+  await a.pass(1_000);
+  const stopping = a.lease.stop();
+  await a.pass(1_000);
+  await stopping;
+  bucket.beforeWrite = () => {};
+  answer.resolve();
+  await settle();
+  expect(a.tenures).toEqual([]);
+  // What it got too late it gave back.
+  expect(bucket.keys).toEqual([]);
+});
+
 let bus: TestBus;
 let master: TestMaster;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type Clock, rfc3339, type Timer } from "../base/clock.ts";
+import { type Clock, rfc3339, sleep, type Timer } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { decode, encode } from "../base/msgpack.ts";
@@ -10,6 +10,8 @@ const ttlMs = 15_000;
 const renewMs = 5_000;
 /** The holder stops this long before the bucket can give the lease to somebody else. */
 const marginMs = 2_000;
+/** How long giving a lease back may take; when the bus is away it ends by itself. */
+const giveBackMs = 1_000;
 /** Contenders that wake in the same moment are spread over this time. */
 const spreadMs = 500;
 
@@ -37,7 +39,7 @@ export interface Lease {
   readonly tenure: Tenure | undefined;
   /** Who holds it, as far as this master has heard. */
   readonly holder: LeaseHolder | undefined;
-  /** Gives the lease up, so that another takes it at once, and contends for it no more. */
+  /** Gives the lease up, so that another takes it at once, and contends for it no more. It takes at most a second. */
   stop(): Promise<void>;
 }
 
@@ -100,6 +102,8 @@ export function contend(options: LeaseOptions): Lease {
     mine = { tenure: { token: revision, signal: end.signal }, end, revision };
     validUntil = askedAt + ttlMs - marginMs;
     seen = { holder: self, token: revision };
+    // Given up while the bus took its time: whoever stops gives it back.
+    if (stopped) return;
     log.info("lease acquired", { lease: name, token: revision });
     wake(renewMs);
     options.onTenure(mine.tenure);
@@ -123,6 +127,16 @@ export function contend(options: LeaseOptions): Lease {
     wake(renewMs);
   };
 
+  const giveBack = async () => {
+    await busy;
+    if (mine === undefined) return;
+    const { revision } = mine;
+    mine = undefined;
+    await bucket.remove(name, revision).catch((thrown) => {
+      log.warn("lease not given back; it ends by itself", { lease: name, reason: describeError(thrown) });
+    });
+  };
+
   const onChange = ({ key, value, revision }: Change) => {
     if (key !== name) return;
     if (value === undefined) {
@@ -142,7 +156,8 @@ export function contend(options: LeaseOptions): Lease {
     name,
     get tenure() {
       // Asked at any moment, also after a pause that no timer has noticed yet.
-      return mine !== undefined && clock.monotonic() < validUntil ? mine.tenure : undefined;
+      const holds = mine !== undefined && !mine.end.signal.aborted && clock.monotonic() < validUntil;
+      return holds ? mine?.tenure : undefined;
     },
     get holder() {
       return seen;
@@ -151,14 +166,11 @@ export function contend(options: LeaseOptions): Lease {
       stopped = true;
       timer?.cancel();
       watch.stop();
-      await busy;
-      if (mine === undefined) return;
-      const { end, revision } = mine;
-      mine = undefined;
-      end.abort(new Error(`the lease ${name} was given up`));
-      await bucket.remove(name, revision).catch((thrown) => {
-        log.warn("lease not given back; it ends by itself", { lease: name, reason: describeError(thrown) });
-      });
+      mine?.end.abort(new Error(`the lease ${name} was given up`));
+      const late = new AbortController();
+      const patience = sleep(clock, giveBackMs, late.signal).catch(() => {});
+      await Promise.race([giveBack(), patience]);
+      late.abort();
     },
   };
 }

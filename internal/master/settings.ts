@@ -94,15 +94,13 @@ export function startSettings(options: {
     log,
   });
   const view = createSettingsView({ tree, peels, compilerOf, clock });
-  const serving = new Set<Promise<void>>();
   const lease = contend({
     bucket: storage.leases,
     name: "facts-secrets",
     // Two masters may run on one host: the number of the connection tells them apart.
     self: `${options.hostname}-${bus.nats.info?.client_id ?? 0}`,
     onTenure(tenure) {
-      const served = keeper.serve(tenure).finally(() => serving.delete(served));
-      serving.add(served);
+      void keeper.serve(tenure);
     },
     clock,
     jitter: options.jitter,
@@ -115,7 +113,6 @@ export function startSettings(options: {
     async stop() {
       forget();
       await lease.stop();
-      await Promise.all(serving);
       view.stop();
       tracker.stop();
       tree.stop();
