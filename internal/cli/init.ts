@@ -7,7 +7,7 @@ import { type Address, parseAddress } from "../config/address.ts";
 import type { Setup } from "../setup/init.ts";
 import { command } from "./command.ts";
 import { readFlag, readListFlag } from "./flag.ts";
-import { formatTable } from "./print.ts";
+import { formatFields } from "./print.ts";
 
 const defaultApiPort = 8443;
 /** Where packages put the programs. */
@@ -68,11 +68,23 @@ export const initCommand = command({
     const next = nextCommands(made);
     const files = made.files.map(({ path, mode }) => ({ file: path, mode: mode.toString(8) }));
     const data = { dir: made.plan.dir, spki_pin: made.pin, master_url: made.plan.masterUrl, files, next };
-    await cli.print(data, () => {
-      const rows = files.map(({ file, mode }) => [file, `0${mode}`]);
-      const lines = next.flatMap(({ purpose, command: line }) => ["", `${purpose}:`, `  ${line}`]);
-      return [formatTable(["FILE", "MODE"], rows, cli), "", `CA pin: ${made.pin}`, ...lines].join("\n");
-    });
+    await cli.print(data, () =>
+      [
+        formatFields([
+          ["Directory", made.plan.dir],
+          ["  master.yaml", "configuration of the master, which runs its bus itself"],
+          ["  svc.yaml", "configuration of the operator's svc"],
+          ["  peel.yaml", "configuration of every peel"],
+          ["  operator.token", "token for the REST API"],
+          ["  auth/", "CA, accounts and keys: keep a copy in a safe place"],
+          ["  bus/", "certificate, configuration and data of the bus"],
+          ["  peel/", "data of a peel on this host, and the CA it knows the bus by"],
+          ["  systemd/", "units for master and peel"],
+          ["CA pin", made.pin],
+        ]),
+        ...next.flatMap(({ purpose, command: line }) => ["", `${purpose}:`, `  ${line}`]),
+      ].join("\n"),
+    );
     cli.say("");
     cli.say(`Take ${join(made.plan.paths.auth, "operator.seed")} and masters.seed, and root.key of its ca,`);
     cli.say("to a safe place: nothing that runs needs them.");
