@@ -1,5 +1,6 @@
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemJitter, systemRandom } from "../../internal/base/id.ts";
+import { startShortLived } from "../../internal/base/short-lived.ts";
 
 const { env, argv } = process;
 const machine = { env, clock: systemClock, random: systemRandom };
@@ -9,6 +10,7 @@ if (argv[2] === "call") await runCall();
 else await runDaemon();
 
 async function runCall(): Promise<void> {
+  startShortLived(argv.slice(2), env);
   const { runTree } = await import("../../internal/cli/run-tree.ts");
   const { peelCommands } = await import("../../internal/peel/call.ts");
   const code = await runTree(peelCommands, {
