@@ -11,13 +11,13 @@ import { type Entry, walk } from "./walk.ts";
  * Plans the removal of what is in a directory and nobody describes. What another state of the run describes
  * stays, with everything below it, and so do the directories that lead there.
  *
- * @param keeps whether a path below the directory stays for the state's own reasons
+ * @param own what the state itself describes there, by paths below the directory
  * @throws StateFailure when the directory must not be cleaned
  */
 export function planClean(
   directory: string,
   excluded: readonly string[] | undefined,
-  keeps: (relative: string) => boolean,
+  own: { files: readonly string[]; directories: readonly string[] },
   { described }: StateContext,
 ): { changes: Changes; apply(): void } {
   const [mount] = mountsAt(directory).filter((point) => point !== directory);
@@ -26,9 +26,10 @@ export function planClean(
   if (mount !== undefined) throw new StateFailure(`clean: a file system is mounted on ${mount}`);
   const prefix = `${directory}/`;
   const names = described.map(({ name }) => name).filter((name) => name.startsWith(prefix));
+  const whole = new Set([...names, ...own.files.map((each) => `${prefix}${each}`)]);
   const isExcluded = readPatterns(excluded) ?? (() => false);
-  const stays = (relative: string) => keeps(relative) || isExcluded(relative);
-  const kept = keptPaths(directory, new Set(names), stays);
+  const leading = own.directories.map((each) => `${prefix}${each}`);
+  const kept = keptPaths(directory, { whole, leading: new Set(leading) }, isExcluded);
   const changes: Changes = {};
   for (const { path, at, stats } of removable(directory, kept)) {
     changes[path] = { removed: kindOf(at, stats) };
@@ -50,15 +51,12 @@ interface Kept {
   leading: ReadonlySet<string>;
 }
 
-function keptPaths(
-  directory: string,
-  described: ReadonlySet<string>,
-  stays: (relative: string) => boolean,
-): Kept {
-  const whole = new Set<string>();
-  const leading = new Set<string>();
+/** Adds what is excluded, and the directories that lead to what stays. */
+function keptPaths(directory: string, known: Kept, isExcluded: (relative: string) => boolean): Kept {
+  const whole = new Set(known.whole);
+  const leading = new Set(known.leading);
   for (const { path, relative } of walk(directory, undefined, (entry) => !whole.has(entry.path))) {
-    if (!described.has(path) && !stays(relative)) continue;
+    if (!whole.has(path) && !isExcluded(relative)) continue;
     whole.add(path);
     for (let at = dirname(path); at !== directory; at = dirname(at)) leading.add(at);
   }

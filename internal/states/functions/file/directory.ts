@@ -66,7 +66,9 @@ export const fileDirectory = defineState({
     const isThere = lookAt(path)?.isDirectory() === true;
     const differing = isThere ? await differencesBelow(path, below, context) : {};
     const clean =
-      args.clean === true && isThere ? planClean(path, args.exclude_pat, () => false, context) : undefined;
+      args.clean === true && isThere
+        ? planClean(path, args.exclude_pat, { files: [], directories: [] }, context)
+        : undefined;
     const changes = bounded({ ...own.changes, ...differing, ...clean?.changes });
     if (Object.keys(changes).length === 0) return own;
     return {

@@ -86,18 +86,25 @@ export async function planFile(wish: FileWish, context: StateContext): Promise<P
   if (!same) changes.diff = await diffOf(path, file, { ...wish, content });
   Object.assign(changes, await attributeChanges(file, wish.attributes, context));
   const verb = before === undefined ? "created" : "updated";
+  const copy = same || file === undefined || wish.backup === undefined ? undefined : `${path}${wish.backup}`;
   return {
-    changes: { [path]: changes },
+    changes: { [path]: changes, ...(copy === undefined ? {} : { [copy]: { copy_of: path } }) },
     comment: `The file ${path} is to be ${verb}${missingNote(wish.attributes)}`,
     async apply() {
       if (same) setAttributes(path, wish.attributes);
-      else await write(path, file, { ...wish, content });
+      else await write(path, file, copy, { ...wish, content });
       return { comment: `The file ${path} was ${verb}` };
     },
   };
 }
 
-async function write(path: string, file: Stats | undefined, wish: FileWish): Promise<void> {
+/** @param copy where the file as it was is kept */
+async function write(
+  path: string,
+  file: Stats | undefined,
+  copy: string | undefined,
+  wish: FileWish,
+): Promise<void> {
   requireOwner(wish.attributes);
   const { uid, gid, mode } = wish.attributes;
   const attributes: Attributes = {
@@ -109,9 +116,9 @@ async function write(path: string, file: Stats | undefined, wish: FileWish): Pro
   const data = wish.content === undefined ? new Uint8Array() : await wish.content.bytes();
   const dirMode = wish.dirMode === undefined ? undefined : modeBits(wish.dirMode);
   makeParents(path, wish.makedirs, { ...wish.attributes, mode: dirMode });
-  if (file !== undefined && wish.backup !== undefined) {
+  if (file !== undefined && copy !== undefined) {
     const { uid, gid, mode } = file;
-    await putFile(`${path}${wish.backup}`, readRegular(path), { uid, gid, mode: mode & 0o7777, missing: [] });
+    await putFile(copy, readRegular(path), { uid, gid, mode: mode & 0o7777, missing: [] });
   }
   await putFile(path, data, attributes, wish.check);
 }

@@ -1,0 +1,291 @@
+import { expect, test } from "bun:test";
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { planState, proveHonest, proveIdle, stateContext } from "../../../../test/harness/honesty.ts";
+import { memoryFiles } from "../../../../test/harness/states.ts";
+import { temporaryDirectory } from "../../../../test/harness/temporary.ts";
+import type { Plain } from "../../../base/msgpack.ts";
+import { fileStates } from "./index.ts";
+
+interface Case {
+  state: string;
+  args: Record<string, Plain>;
+  before: string;
+  /** The same as before means that nothing is to be done. */
+  after: string;
+}
+
+const ini = "[a]\n  x=1\n[b]\n  y=2\n";
+const cases: Case[] = [
+  { state: "append", args: { text: ["b", "c"] }, before: "a\nb\n", after: "a\nb\nc\n" },
+  { state: "append", args: { text: ["b\nc"] }, before: "a", after: "a\nb\nc\n" },
+  { state: "append", args: { text: ["a  b"] }, before: " a b\n", after: " a b\n" },
+  {
+    state: "append",
+    args: { text: ["a  b"], ignore_whitespace: false },
+    before: "a b\n",
+    after: "a b\na  b\n",
+  },
+  { state: "prepend", args: { text: ["x", "a"] }, before: "a\nb\n", after: "x\na\nb\n" },
+  { state: "prepend", args: { text: ["b"], header: true }, before: "a\nb\n", after: "b\na\nb\n" },
+  { state: "prepend", args: { text: ["a", "b"], header: true }, before: "a\nb\nc\n", after: "a\nb\nc\n" },
+
+  {
+    state: "replace",
+    args: { pattern: "^#?Port .*", repl: "Port 22" },
+    before: "x\n#Port 1\n",
+    after: "x\nPort 22\n",
+  },
+  {
+    state: "replace",
+    args: { pattern: "^x.*", repl: "x1", count: 1 },
+    before: "x0\nx0\n",
+    after: "x1\nx0\n",
+  },
+  {
+    state: "replace",
+    args: { pattern: "(?P<key>\\w+)=(\\d)", repl: "\\g<key>:\\2" },
+    before: "a=1\nb=2\n",
+    after: "a:1\nb:2\n",
+  },
+  {
+    state: "replace",
+    args: { pattern: "server {", repl: "server  {" },
+    before: "server {\n",
+    after: "server  {\n",
+  },
+  { state: "replace", args: { pattern: "(?i)ON$", repl: "off" }, before: "x on\n", after: "x off\n" },
+  {
+    state: "replace",
+    args: { pattern: "a.b", repl: "-", flags: ["DOTALL"] },
+    before: "a\nb\n",
+    after: "-\n",
+  },
+  { state: "replace", args: { pattern: "\\Ax", repl: "y" }, before: "x\nx\n", after: "y\nx\n" },
+  {
+    state: "replace",
+    args: { pattern: "x$", repl: "\\1", backslash_literal: true },
+    before: "x\n",
+    after: "\\1\n",
+  },
+  {
+    state: "replace",
+    args: { pattern: "^no", repl: "new", append_if_not_found: true },
+    before: "a",
+    after: "a\nnew\n",
+  },
+  {
+    state: "replace",
+    args: { pattern: "^no", repl: "new", not_found_content: "other", prepend_if_not_found: true },
+    before: "a\n",
+    after: "other\na\n",
+  },
+  {
+    state: "replace",
+    args: { pattern: "^no", repl: "new", append_if_not_found: true },
+    before: "new",
+    after: "new",
+  },
+  { state: "replace", args: { pattern: "^no", repl: "new" }, before: "a\n", after: "a\n" },
+
+  {
+    state: "line",
+    args: { mode: "ensure", content: "z=3", after: "\\[a\\]" },
+    before: ini,
+    after: "[a]\nz=3\n  x=1\n[b]\n  y=2\n",
+  },
+  { state: "line", args: { mode: "ensure", content: "y=2", after: "\\[a\\]" }, before: ini, after: ini },
+  {
+    state: "line",
+    args: { mode: "ensure", content: "y=2", after: "\\[a\\]", before: "\\[b\\]" },
+    before: ini,
+    after: "[a]\n  x=1\ny=2\n[b]\n  y=2\n",
+  },
+  {
+    state: "line",
+    args: { mode: "ensure", content: "z=3", before: "y=" },
+    before: ini,
+    after: "[a]\n  x=1\n[b]\n  z=3\n  y=2\n",
+  },
+  { state: "line", args: { mode: "ensure", content: "end", location: "end" }, before: "a", after: "a\nend" },
+  {
+    state: "line",
+    args: { mode: "insert", content: "a", location: "start" },
+    before: "b\na\n",
+    after: "a\nb\na\n",
+  },
+  {
+    state: "line",
+    args: { mode: "insert", content: "b", location: "end" },
+    before: "a\nb\n",
+    after: "a\nb\n",
+  },
+  { state: "line", args: { mode: "insert", content: "n", after: "a" }, before: "a\nb\n", after: "a\nn\nb\n" },
+  {
+    state: "line",
+    args: { mode: "insert", content: "n", after: "a", before: "c" },
+    before: "a\nn\nb\nc\n",
+    after: "a\nn\nb\nn\nc\n",
+  },
+  {
+    state: "line",
+    args: { mode: "replace", match: "^ *x=", content: "x=9" },
+    before: ini,
+    after: "[a]\n  x=9\n[b]\n  y=2\n",
+  },
+  { state: "line", args: { mode: "replace", match: "^no", content: "x=9" }, before: ini, after: ini },
+  { state: "line", args: { mode: "delete", match: "=" }, before: ini, after: "[a]\n[b]\n" },
+  { state: "line", args: { mode: "delete", content: "x=1" }, before: ini, after: "[a]\n[b]\n  y=2\n" },
+  { state: "line", args: { mode: "delete", match: "." }, before: "a\n", after: "" },
+
+  {
+    state: "blockreplace",
+    args: { content: ["one", "two"], append_if_not_found: true },
+    before: "a\n",
+    after: "a\n#-- start managed zone --\none\ntwo\n#-- end managed zone --\n",
+  },
+  {
+    state: "blockinfile",
+    args: { marker_start: "START", marker_end: "END", content: ["new\n"] },
+    before: "a\n# START 1\nold\nold\n# END 1\nb",
+    after: "a\n# START 1\nnew\n# END 1\nb",
+  },
+  {
+    state: "blockreplace",
+    args: { marker_start: "S", marker_end: "E" },
+    before: "S\nx\nE\n",
+    after: "S\nE\n",
+  },
+  {
+    state: "blockreplace",
+    args: { marker_start: "S", marker_end: "E", content: ["x"], insert_after_match: "^a" },
+    before: "a\nb\n",
+    after: "a\nS\nx\nE\nb\n",
+  },
+  {
+    state: "blockreplace",
+    args: { marker_start: "S", marker_end: "E", content: ["x"], insert_before_match: "^b" },
+    before: "a\nb\n",
+    after: "a\nS\nx\nE\nb\n",
+  },
+];
+
+test.each(cases)("file.$state with $args makes $after of $before", async ({ state, args, before, after }) => {
+  using directory = temporaryDirectory("edit");
+  const path = join(directory.path, "file");
+  writeFileSync(path, before);
+  chmodSync(path, 0o640);
+  const prove = before === after ? proveIdle : proveHonest;
+  await prove(directory.path, fileStates, `file.${state}`, path, args);
+  expect(readFileSync(path, "utf8")).toBe(after);
+  expect(statSync(path).mode & 0o7777).toBe(0o640);
+});
+
+test("a file is made by states that may, and a missing one is a failure for the others", async () => {
+  using directory = temporaryDirectory("edit");
+  const path = join(directory.path, "d/file");
+  const replace = { pattern: "a", repl: "b" };
+  await expect(planState(fileStates, "file.replace", path, replace)).rejects.toThrow(`${path} is not there`);
+  await proveIdle(directory.path, fileStates, "file.replace", path, { ...replace, ignore_if_missing: true });
+  await expect(planState(fileStates, "file.line", path, { mode: "delete", match: "x" })).rejects.toThrow(
+    "is not there",
+  );
+  await proveHonest(directory.path, fileStates, "file.append", path, { text: ["a"], makedirs: true });
+  const created = join(directory.path, "line");
+  const line = { mode: "ensure", content: "x", location: "end", create: true };
+  await proveHonest(directory.path, fileStates, "file.line", created, line);
+  expect(readFileSync(created, "utf8")).toBe("x\n");
+});
+
+test("lines come from the tree through a template", async () => {
+  using directory = temporaryDirectory("edit");
+  const path = join(directory.path, "file");
+  const context = stateContext({ files: memoryFiles({ lines: "{{ a }}\nb\n" }) });
+  const args = { source: "salt://lines", template: "jinja", context: { a: 1 } };
+  await proveHonest(directory.path, fileStates, "file.append", path, args, context);
+  expect(readFileSync(path, "utf8")).toBe("1\nb\n");
+  const block = { ...args, marker_start: "S", marker_end: "E", prepend_if_not_found: true };
+  await proveHonest(directory.path, fileStates, "file.blockreplace", path, block, context);
+  expect(readFileSync(path, "utf8")).toBe("S\n1\nb\nE\n1\nb\n");
+});
+
+test("a link is not edited unless it is to be followed, and what is no text never", async () => {
+  using directory = temporaryDirectory("edit");
+  const [target, link] = [join(directory.path, "t"), join(directory.path, "l")];
+  writeFileSync(target, "a\n");
+  symlinkSync("t", link);
+  const args = { text: ["b"] };
+  await expect(planState(fileStates, "file.append", link, args)).rejects.toThrow("follow_symlinks: true");
+  await proveHonest(directory.path, fileStates, "file.append", link, {
+    ...args,
+    follow_symlinks: true,
+    backup: ".old",
+  });
+  expect([readFileSync(target, "utf8"), readFileSync(`${target}.old`, "utf8")]).toEqual(["a\nb\n", "a\n"]);
+  expect(existsSync(`${link}.old`)).toBe(false);
+  writeFileSync(target, new Uint8Array([0xff]));
+  await expect(planState(fileStates, "file.append", target, args)).rejects.toThrow("is no UTF-8 text");
+});
+
+test.each([
+  ["file.replace", { pattern: "(", repl: "" }, "pattern: "],
+  ["file.replace", { pattern: "a", repl: "\\2" }, "repl: the pattern has no group 2"],
+  ["file.replace", { pattern: "a", repl: "\\g<n>" }, "repl: the pattern has no group n"],
+  ["file.replace", { pattern: "(?x)a", repl: "" }, "the flag x is not supported"],
+  ["file.replace", { pattern: "a", repl: "", flags: ["NO"] }, "flags: expected of"],
+  ["file.line", { mode: "ensure", content: "a\nb", location: "end" }, "content: expected one line"],
+  ["file.line", { mode: "ensure", content: "a" }, "give location, before or after"],
+  ["file.line", { mode: "insert", content: "a", after: "no" }, "no line that after matches"],
+  ["file.line", { mode: "delete" }, "give match or content"],
+  ["file.blockreplace", {}, "append_if_not_found: true adds them"],
+  ["file.blockreplace", { marker_start: "a" }, "the start marker without the end marker"],
+  ["file.blockreplace", { insert_after_match: "no" }, "no line that insert_after_match matches"],
+  ["file.append", {}, "give either text or source"],
+])("%s with %p is refused", async (state, args, message) => {
+  using directory = temporaryDirectory("edit");
+  const path = join(directory.path, "file");
+  writeFileSync(path, "a\n");
+  const plan = planState(fileStates, state, path, args as Record<string, Plain>);
+  await expect(plan).rejects.toThrow(message);
+});
+
+test("a tree of files is put in place with modes and templates, and what is left over is cleaned", async () => {
+  using directory = temporaryDirectory("recurse");
+  const path = join(directory.path, "out");
+  const files = memoryFiles({
+    "web/a": "a\n",
+    "web/sub/b": "{{ v }}\n",
+    "web/sub/c.swp": "c\n",
+    other: "x\n",
+  });
+  const context = stateContext({ files });
+  const args = {
+    source: "svc://web",
+    exclude_pat: ["*.swp"],
+    template: "jinja",
+    context: { v: "b" },
+    file_mode: "0640",
+    dir_mode: "0750",
+    user: "daemon",
+  };
+  const plan = await proveHonest(directory.path, fileStates, "file.recurse", path, args, context);
+  expect(Object.keys(plan.changes)).toEqual(["", "/sub", "/a", "/sub/b"].map((each) => `${path}${each}`));
+  expect(readFileSync(join(path, "sub/b"), "utf8")).toBe("b\n");
+  expect(existsSync(join(path, "sub/c.swp"))).toBe(false);
+  writeFileSync(join(path, "sub/left"), "x");
+  rmSync(join(path, "sub/b"));
+  writeFileSync(join(path, "sub/x.swp"), "x");
+  const cleaned = await proveHonest(
+    directory.path,
+    fileStates,
+    "file.recurse",
+    path,
+    { ...args, clean: true },
+    context,
+  );
+  expect(Object.keys(cleaned.changes)).toEqual([join(path, "sub/left"), join(path, "sub/b")]);
+  expect(existsSync(join(path, "sub/x.swp"))).toBe(true);
+  await expect(planState(fileStates, "file.recurse", path, { source: "svc://no" }, context)).rejects.toThrow(
+    "there are no files below svc://no",
+  );
+});
