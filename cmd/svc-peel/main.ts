@@ -1,47 +1,15 @@
-import { systemClock } from "../../internal/base/clock.ts";
-import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import { startShortLived } from "../../internal/base/short-lived.ts";
 
-const { env, argv } = process;
-const machine = { env, clock: systemClock, random: systemRandom };
+const { argv, env } = process;
 
-// Each side is loaded alone: a call starts without the daemon, and a peel carries no commands in memory.
-if (argv[2] === "call") await runCall();
-else await runDaemon();
-
-async function runCall(): Promise<void> {
+// Each side is loaded alone: a call starts without the daemon, and a peel keeps no commands in memory.
+if (argv[2] === "call") {
   startShortLived(argv.slice(2), env);
-  const { runTree } = await import("../../internal/cli/run-tree.ts");
-  const { peelCommands } = await import("../../internal/peel/call.ts");
-  const code = await runTree(peelCommands, {
-    ...machine,
-    argv: argv.slice(2),
-    hostname: "",
-    stdout: process.stdout,
-    stderr: process.stderr,
-    signals: process,
+  const { runPeelCommand } = await import("../../internal/peel/command.ts");
+  await runPeelCommand(process, argv.slice(2), (code) => {
+    process.exitCode = code;
   });
-  if (code !== 0) process.exitCode = code;
-}
-
-async function runDaemon(): Promise<void> {
-  const daemon = await import("../../internal/base/daemon.ts");
-  const { dataDir, loadPeelConfig } = await import("../../internal/config/load.ts");
-  const code = await daemon.runDaemon({
-    name: "svc-peel",
-    load: () => loadPeelConfig(argv.slice(2), env),
-    async run(config, context) {
-      const { qualifiedHostname } = await import("../../internal/peel/hostname.ts");
-      const { runPeel } = await import("../../internal/peel/run.ts");
-      await runPeel({
-        ...machine,
-        ...context,
-        jitter: systemJitter,
-        config,
-        hostname: qualifiedHostname(),
-        dataDir: dataDir(env),
-      });
-    },
-  });
-  process.exit(code);
+} else {
+  const { runPeelDaemon } = await import("../../internal/peel/daemon.ts");
+  process.exit(await runPeelDaemon(argv.slice(2), env));
 }
