@@ -1,7 +1,13 @@
 import { SvcError, toSvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket, Change } from "../bus/bucket.ts";
-import { decodeSummary, type EnrollmentState, type EnrollmentSummary, enrollmentStates } from "./record.ts";
+import {
+  decodeSummary,
+  type EnrollmentState,
+  type EnrollmentSummary,
+  enrollmentStates,
+  type KnownEnrollment,
+} from "./record.ts";
 import { createSortedIds } from "./sorted-ids.ts";
 import { counts, decodeIndex, parseKey } from "./store.ts";
 import { memberStates } from "./transition.ts";
@@ -22,6 +28,8 @@ export interface Directory {
   stateOf(peelId: string): EnrollmentState | undefined;
   /** How many enrollments that count are in each state. */
   countByState(): Record<EnrollmentState, number>;
+  /** When the credentials of the members end: the first that are good at `now`, and how many are not. */
+  credentials(now: number): { soonestExpiry?: number; expired: number };
   /**
    * Peel ids of the fleet's members, `issued` and `active`, in the encoded form and in order; the same
    * list until something changes.
@@ -45,7 +53,7 @@ export interface Unindexed {
   createdAt: number;
 }
 
-type Known = EnrollmentSummary & { revision: number };
+type Known = KnownEnrollment & { revision: number };
 
 /** Starts following the bucket `enrollments`. */
 export function createDirectory({ enrollments, log }: { enrollments: Bucket; log: Log }): Directory {
@@ -128,7 +136,7 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
       for (const summary of backwards(order, from)) {
         if (found.length >= limit) break;
         if (!visible(summary) || (state !== "all" && summary.state !== state)) continue;
-        const { revision: _, ...shown } = summary;
+        const { revision: _, credsExpiresAt: __, ...shown } = summary;
         found.push(shown);
       }
       return found;
@@ -141,6 +149,16 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
       >;
       for (const summary of order) if (visible(summary)) found[summary.state]++;
       return found;
+    },
+    credentials(now) {
+      let soonestExpiry = Number.POSITIVE_INFINITY;
+      let expired = 0;
+      for (const { id, peel_id, state, credsExpiresAt } of order) {
+        if (credsExpiresAt === undefined || !memberStates.has(state) || index.get(peel_id) !== id) continue;
+        if (credsExpiresAt <= now) expired++;
+        else soonestExpiry = Math.min(soonestExpiry, credsExpiresAt);
+      }
+      return { expired, ...(soonestExpiry === Number.POSITIVE_INFINITY ? {} : { soonestExpiry }) };
     },
     members: () => members.values(),
     onMember(run) {

@@ -174,20 +174,31 @@ const storedSummary = v.object({
   trusted_ca_spki: v.optional(text),
   TrustMismatch: v.optional(v.boolean()),
   created_at: v.pipe(v.string(), v.isoTimestamp()),
+  creds_expires_at: v.optional(time),
 });
 
+/** The summary, and what a master watches over beside it. */
+export type KnownEnrollment = EnrollmentSummary & {
+  /** Milliseconds since the Unix epoch. */
+  credsExpiresAt?: number;
+};
+
 /**
- * Decodes of a stored record only what lists show: a master does it for every change of every record.
+ * Decodes of a stored record only what lists show, and when its credentials end: a master does it for every change of every record.
  *
  * @throws SvcError `internal` when it is no enrollment record
  */
-export function decodeSummary(bytes: Uint8Array): EnrollmentSummary {
+export function decodeSummary(bytes: Uint8Array): KnownEnrollment {
   const parsed = v.safeParse(storedSummary, decode(bytes));
   if (!parsed.success) throw new SvcError("internal", "a stored enrollment record is malformed");
-  const { trusted_ca_spki, TrustMismatch, ...shown } = parsed.output;
+  const { trusted_ca_spki, TrustMismatch, creds_expires_at, ...shown } = parsed.output;
   const attested = trusted_ca_spki === undefined ? {} : { trustedCaSpki: trusted_ca_spki };
   const mismatch = TrustMismatch === undefined ? {} : { trustMismatch: TrustMismatch };
-  return { ...shown, trust: trustOf({ ...attested, ...mismatch }) };
+  return {
+    ...shown,
+    trust: trustOf({ ...attested, ...mismatch }),
+    ...(creds_expires_at === undefined ? {} : { credsExpiresAt: creds_expires_at }),
+  };
 }
 
 export function summarize(record: Enrollment): EnrollmentSummary {

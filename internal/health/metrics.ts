@@ -1,7 +1,43 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { createRegistry, type MetricInfo } from "./registry.ts";
+
+/** What a master shows of itself, asked at each scrape; a part that has not started shows nothing. */
+export interface MasterView {
+  /** Enrollments that count, by state. */
+  enrollments?(): Record<string, number>;
+  /** Members whose heartbeat is recent. */
+  peelsAlive?(): number | undefined;
+  credentials?(): {
+    /** When the first of those that are good now end, milliseconds since the Unix epoch. */
+    soonestExpiry?: number;
+    /** How many members hold credentials that have ended. */
+    expired: number;
+  };
+  jobsRunning?(): number;
+  /** By the name of the connection. */
+  bus?(): Record<string, { connected: boolean; reconnects: number }>;
+  /** Whether this master holds a lease, by its name. */
+  leases?(): Record<string, boolean>;
+}
+
+/** One answered request. */
+export interface AnsweredRequest {
+  method: string;
+  /** The route as it is declared, with its `:name` parameters; `none` when there is none. */
+  route: string;
+  status: number;
+  seconds: number;
+}
 
 /** What a master counts. Names and labels are part of the product: alerts are written against them. */
 export interface MasterMetrics {
+  /** A request was answered; a stream when it began. */
+  httpRequest(request: AnsweredRequest): void;
+  /** From an operator's request for a job to its last command handed to the bus, seconds. */
+  jobDispatched(seconds: number): void;
+  /** From the creation of a job this master dispatched to one return, seconds. */
+  jobReturned(seconds: number): void;
+  /** This master wrote the end of a job, or changed it because of late returns. */
+  jobSettled(job: { status: string; counts: Counts }, before: { counts: Counts } | undefined): void;
   /** From an operator's revocation to the end of the peel's live connection, seconds. */
   revocationSeconds(seconds: number): void;
   rateLimited(budget: string): void;
@@ -20,81 +56,131 @@ export interface MasterMetrics {
   busRestarted(): void;
   /** The text of `/metrics`. */
   render(): Promise<string>;
+  /** Every metric there is. */
+  catalog(): MetricInfo[];
 }
+
+/** Targets of a job by outcome. */
+type Counts = Readonly<Record<string, number | undefined>>;
+
+const fast = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const slow = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
 
 /**
  * Creates the metrics of a master.
  *
- * @param enrollmentsByState asked at each scrape
+ * @param view asked at each scrape; parts may be added to it at any time
  */
-export function createMasterMetrics(enrollmentsByState: () => Record<string, number>): MasterMetrics {
-  const registry = new Registry();
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  new Gauge({
-    name: "svc_enrollments",
-    help: "Enrollments by state",
-    labelNames: ["state"],
-    registers,
-    collect() {
-      for (const [state, count] of Object.entries(enrollmentsByState())) this.set({ state }, count);
-    },
-  });
-  const revocation = new Histogram({
-    name: "svc_revocation_close_seconds",
-    help: "Time from the operator's command to the end of the revoked peel's connection",
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
-    registers,
-  });
-  const limited = new Counter({
-    name: "svc_http_rate_limited_total",
-    help: "Requests refused by the rate limit",
-    labelNames: ["budget"],
-    registers,
-  });
-  const mismatches = new Counter({
-    name: "svc_enrollment_key_mismatch_total",
-    help: "Enrollments repeated with another public key while one was pending",
-    registers,
-  });
-  const streams = new Gauge({
-    name: "svc_enroll_streams",
-    help: "Open enrollment status streams",
-    registers,
-  });
-  const notAfter = new Gauge({
-    name: "svc_certificate_not_after_timestamp_seconds",
-    help: "When a certificate ends, seconds since the Unix epoch",
-    labelNames: ["certificate"],
-    registers,
-  });
-  const renewals = new Counter({
-    name: "svc_certificate_renewals_total",
-    help: "Renewals of the enrollment certificate while running",
-    labelNames: ["result"],
-    registers,
-  });
+export function createMasterMetrics(view: MasterView): MasterMetrics {
+  const registry = createRegistry();
+  const { counter, gauge, gaugeBy, histogram } = registry;
+  gaugeBy("svc_enrollments", "Enrollments, by state", "state", () => view.enrollments?.());
+  gauge("svc_peels_alive", "Members of the fleet whose heartbeat is recent", () => view.peelsAlive?.());
+  gauge(
+    "svc_peel_credentials_soonest_expiry_timestamp_seconds",
+    "When the first of all good peel credentials end, seconds since the Unix epoch; NaN when there are none",
+    () => seconds(view.credentials?.().soonestExpiry),
+  );
+  gauge(
+    "svc_peel_credentials_expired",
+    "Members of the fleet whose credentials have ended",
+    () => view.credentials?.().expired,
+  );
+  gauge("svc_jobs_running", "Jobs that have not ended", () => view.jobsRunning?.());
+  gaugeBy("svc_bus_connected", "1 while the connection to the bus is up", "connection", () =>
+    mapValues(view.bus?.(), ({ connected }) => Number(connected)),
+  );
+  registry.countedBy(
+    "svc_bus_reconnects_total",
+    "Times a connection to the bus came back",
+    "connection",
+    () => mapValues(view.bus?.(), ({ reconnects }) => reconnects),
+  );
+  gaugeBy("svc_lease_held", "1 on the master that holds the lease; one master holds each", "lease", () =>
+    mapValues(view.leases?.(), Number),
+  );
+
+  const requests = histogram(
+    "svc_http_request_seconds",
+    "Time to answer a request on the HTTPS listener; of a stream, until it began",
+    ["method", "route", "status"],
+    fast,
+  );
+  const limited = counter("svc_http_rate_limited_total", "Requests refused by the rate limit", ["budget"]);
+  const dispatched = histogram(
+    "svc_job_dispatch_seconds",
+    "Time from the request for a job until every command was handed to the bus",
+    [],
+    fast,
+  );
+  const returned = histogram(
+    "svc_job_return_seconds",
+    "Time from the creation of a job to the return of one target, on the master that dispatched it",
+    [],
+    slow,
+  );
+  const jobs = counter("svc_jobs_total", "Jobs whose end this master wrote, by status", ["status"]);
+  const targets = counter(
+    "svc_job_targets_total",
+    "Targets of jobs whose end this master wrote, by outcome; a late return counts under its outcome as well",
+    ["outcome"],
+  );
+  const revocation = histogram(
+    "svc_revocation_close_seconds",
+    "Time from the operator's command to the end of the revoked peel's connection",
+    [],
+    fast,
+  );
+  const mismatches = counter(
+    "svc_enrollment_key_mismatch_total",
+    "Enrollments repeated with another public key while one was pending",
+    [],
+  );
+  const streams = registry.level("svc_enroll_streams", "Open enrollment status streams", []);
+  const notAfter = registry.level(
+    "svc_certificate_not_after_timestamp_seconds",
+    "When a certificate ends, seconds since the Unix epoch",
+    ["certificate"],
+  );
+  const renewals = counter(
+    "svc_certificate_renewals_total",
+    "Renewals of the enrollment certificate while running, by result",
+    ["result"],
+  );
+  const scheduleResults = counter(
+    "svc_schedule_results_total",
+    "Results of the schedules of peels, by result",
+    ["result"],
+  );
+  const settings = counter(
+    "svc_settings_compiled_total",
+    "Settings of one peel compiled by this master, by result",
+    ["result"],
+  );
+  const busRestarts = counter(
+    "svc_embedded_bus_restarts_total",
+    "Times the embedded bus had to be started again",
+    [],
+  );
+  // What has not happened yet is 0 and not missing, so that the first time is an increase.
+  for (const budget of ["strict", "relaxed"]) limited.inc({ budget }, 0);
+  for (const status of ["completed", "failed", "cancelled"]) jobs.inc({ status }, 0);
+  for (const outcome of ["ok", "failed", "busy", "offline", "timeout", "lost", "cancelled"]) {
+    targets.inc({ outcome }, 0);
+  }
   for (const result of ["ok", "failed"]) renewals.inc({ result }, 0);
-  const scheduleResults = new Counter({
-    name: "svc_schedule_results_total",
-    help: "Results of the schedules of peels",
-    labelNames: ["result"],
-    registers,
-  });
   for (const result of ["stored", "repeated", "refused"]) scheduleResults.inc({ result }, 0);
-  const settings = new Counter({
-    name: "svc_settings_compiled_total",
-    help: "Settings of one peel compiled by this master",
-    labelNames: ["result"],
-    registers,
-  });
   for (const result of ["written", "unchanged", "failed"]) settings.inc({ result }, 0);
-  const busRestarts = new Counter({
-    name: "svc_embedded_bus_restarts_total",
-    help: "Times the embedded bus had to be started again",
-    registers,
-  });
   return {
+    httpRequest: ({ seconds, ...labels }) => requests.observe(labels, seconds),
+    jobDispatched: (seconds) => dispatched.observe(seconds),
+    jobReturned: (seconds) => returned.observe(seconds),
+    jobSettled({ status, counts }, before) {
+      if (before === undefined) jobs.inc({ status });
+      for (const [outcome, count = 0] of Object.entries(counts)) {
+        targets.inc({ outcome }, Math.max(0, count - (before?.counts[outcome] ?? 0)));
+      }
+    },
     revocationSeconds: (seconds) => revocation.observe(seconds),
     rateLimited: (budget) => limited.inc({ budget }),
     keyMismatch: () => mismatches.inc(),
@@ -107,6 +193,18 @@ export function createMasterMetrics(enrollmentsByState: () => Record<string, num
     scheduleResult: (result) => scheduleResults.inc({ result }),
     settingsRenewal: (result) => settings.inc({ result }),
     busRestarted: () => busRestarts.inc(),
-    render: () => registry.metrics(),
+    render: registry.render,
+    catalog: registry.catalog,
   };
+}
+
+function seconds(epochMs: number | undefined): number | undefined {
+  return epochMs === undefined ? undefined : epochMs / 1000;
+}
+
+function mapValues<T>(
+  record: Readonly<Record<string, T>> | undefined,
+  value: (item: T) => number,
+): Record<string, number> {
+  return Object.fromEntries(Object.entries(record ?? {}).map(([key, item]) => [key, value(item)]));
 }

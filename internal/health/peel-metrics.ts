@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { createRegistry, type MetricsRegistry } from "./registry.ts";
 
 /** What a peel shows of itself; asked at each scrape. */
 export interface PeelView {
@@ -10,35 +10,41 @@ export interface PeelView {
   queued(): number;
   outbox(): { messages: number; bytes: number; dropped: number; refused: number };
   scheduleSkipped(): number;
+  connected(): boolean;
   /** How often the bus was reached, the first time included. */
   connects(): number;
+  /** When the credentials end, milliseconds since the Unix epoch; `undefined` when that is not known. */
+  credentialsExpiry(): number | undefined;
+  /** When the bus last stored the facts, milliseconds since the Unix epoch. */
+  factsStoredAt(): number | undefined;
 }
 
 /**
- * Renders the metrics of a peel. Names and labels are part of the product: alerts are written against them.
- *
- * @returns the text of `/metrics`
+ * Creates the metrics of a peel. Names and labels are part of the product: alerts are written against them.
  */
-export function createPeelMetrics(view: PeelView): () => Promise<string> {
-  const registry = new Registry();
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  counter("svc_peel_commands_refused_total", "Commands that were not obeyed", "reason", view.refused);
-  counter("svc_peel_jobs_total", "Jobs that ended here", "outcome", view.jobs);
-  counter("svc_peel_outbox_dropped_total", "Messages given up", undefined, () => view.outbox().dropped);
-  counter(
+export function createPeelMetrics(view: PeelView): Pick<MetricsRegistry, "render" | "catalog"> {
+  const registry = createRegistry();
+  const { counted, countedBy, gauge } = registry;
+  countedBy(
+    "svc_peel_commands_refused_total",
+    "Commands that were not obeyed, by reason",
+    "reason",
+    view.refused,
+  );
+  countedBy("svc_peel_jobs_total", "Jobs that ended here, by outcome", "outcome", view.jobs);
+  counted("svc_peel_outbox_dropped_total", "Messages given up", () => view.outbox().dropped);
+  counted(
     "svc_peel_outbox_refused_total",
     "Answers of the bus that it did not store a message",
-    undefined,
     () => view.outbox().refused,
   );
-  counter(
+  counted(
     "svc_peel_schedule_skipped_total",
     "Runs of the schedule left out because the entry still ran",
-    undefined,
     view.scheduleSkipped,
   );
-  counter("svc_peel_bus_connects_total", "Connections made to the bus", undefined, view.connects);
+  gauge("svc_peel_bus_connected", "1 while the connection to the bus is up", () => Number(view.connected()));
+  counted("svc_peel_bus_connects_total", "Connections made to the bus", view.connects);
   gauge("svc_peel_queue_depth", "Mutating calls that wait or run", view.queued);
   gauge("svc_peel_outbox_messages", "Messages the bus has not stored yet", () => view.outbox().messages);
   gauge(
@@ -46,37 +52,19 @@ export function createPeelMetrics(view: PeelView): () => Promise<string> {
     "Size of the messages the bus has not stored yet",
     () => view.outbox().bytes,
   );
-  return () => registry.metrics();
+  gauge(
+    "svc_peel_credentials_expiry_timestamp_seconds",
+    "When the bus credentials end, seconds since the Unix epoch; NaN without any",
+    () => seconds(view.credentialsExpiry()),
+  );
+  gauge(
+    "svc_peel_facts_stored_timestamp_seconds",
+    "When the bus last stored the facts, seconds since the Unix epoch; NaN before the first time",
+    () => seconds(view.factsStoredAt()),
+  );
+  return { render: registry.render, catalog: registry.catalog };
+}
 
-  function counter(
-    name: string,
-    help: string,
-    label: string | undefined,
-    read: () => number | Record<string, number>,
-  ) {
-    new Counter({
-      name,
-      help,
-      labelNames: label === undefined ? [] : [label],
-      registers,
-      collect() {
-        this.reset();
-        const value = read();
-        if (typeof value === "number") this.inc(value);
-        else if (label !== undefined) {
-          for (const [key, count] of Object.entries(value)) this.inc({ [label]: key }, count);
-        }
-      },
-    });
-  }
-  function gauge(name: string, help: string, read: () => number) {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  }
+function seconds(epochMs: number | undefined): number | undefined {
+  return epochMs === undefined ? undefined : epochMs / 1000;
 }

@@ -18,7 +18,7 @@ const route = (method: "GET" | "POST", path: string, body?: "json"): Route => ({
 const { handle } = createHandler({
   routes: [route("GET", "/e"), route("POST", "/e", "json"), route("GET", "/things/:name/e")],
   tokens: [],
-  metrics: { rateLimited: () => {} },
+  metrics: { rateLimited: () => {}, httpRequest: () => {} },
   clock: manualClock(),
   log: recordingLog(),
 });

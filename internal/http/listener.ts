@@ -24,7 +24,10 @@ export interface ListenerOptions {
   certificate: Certificate;
   routes: readonly Route[];
   tokens: readonly TokenEntry[];
-  metrics: { rateLimited(budget: string): void };
+  metrics: {
+    rateLimited(budget: string): void;
+    httpRequest(request: { method: string; route: string; status: number; seconds: number }): void;
+  };
   clock: Clock;
   log: Log;
 }
@@ -116,9 +119,10 @@ export function createHandler(
     call.note({ auth_username: username });
     return Object.assign(call, { username });
   };
+  const routeOf = (path: string): Route | undefined =>
+    patterns.find(({ pattern }) => pattern.test(path))?.route;
   const budgetOf = (path: string): keyof typeof budgets =>
-    patterns.find(({ pattern }) => pattern.test(path))?.route.budget ??
-    (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
+    routeOf(path)?.budget ?? (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
 
   const handle = async (incoming: Incoming): Promise<Response> => {
     const started = clock.monotonic();
@@ -159,9 +163,17 @@ export function createHandler(
     }
     if (incoming.method === "HEAD") response = await withoutBody(response);
     withCommonHeaders(response, requestId);
+    const tookMs = clock.monotonic() - started;
+    options.metrics.httpRequest({
+      // Anything can be sent as a method, and each would be a series of its own.
+      method: /^(?:GET|HEAD|POST)$/.test(incoming.method) ? incoming.method : "other",
+      route: routeOf(url.pathname)?.path ?? "none",
+      status: response.status,
+      seconds: tookMs / 1000,
+    });
     requestLog.info("http.request.complete", {
       status: response.status,
-      duration_ms: Math.round((clock.monotonic() - started) * 1000) / 1000,
+      duration_ms: Math.round(tookMs * 1000) / 1000,
       bytes_out: incoming.method === "HEAD" ? 0 : Number(response.headers.get("content-length") ?? 0),
       remote_ip: ip,
       user_agent: headers.get("user-agent") ?? "",

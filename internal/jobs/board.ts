@@ -71,8 +71,10 @@ export interface BoardDeps extends SettleDeps {
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
-  /** Called when this master wrote the end of a job. */
-  onSettled?(job: Job): void;
+  metrics: SettleDeps["metrics"] & {
+    /** A target of a job that this master dispatched has returned. */
+    jobReturned(seconds: number): void;
+  };
   log: Log;
 }
 
@@ -100,14 +102,10 @@ export function createBoard(deps: BoardDeps): Board {
   const settle = (jid: string, complete?: Tally) => {
     settling.delete(jid);
     if (stopped) return;
-    settleJob(deps, jid, complete)
-      .then((job) => {
-        if (job?.settled !== undefined) deps.onSettled?.(job);
-      })
-      .catch((thrown) => {
-        log.warn("the end of a job is not written yet", { jid, reason: describeError(thrown) });
-        settleLater(jid, leaveToOthersMs);
-      });
+    settleJob(deps, jid, complete).catch((thrown) => {
+      log.warn("the end of a job is not written yet", { jid, reason: describeError(thrown) });
+      settleLater(jid, leaveToOthersMs);
+    });
   };
   const settleLater = (jid: string, inMs: number, complete?: Tally) => {
     if (stopped || settling.has(jid)) return;
@@ -118,6 +116,14 @@ export function createBoard(deps: BoardDeps): Board {
   };
   const patience = (jid: string) => (owned.has(jid) ? 0 : leaveToOthersMs * (0.5 + jitter() / 2));
 
+  /** @returns whether it was new */
+  const take = ({ job, tally }: Running, event: JobEvent): boolean => {
+    const isNew = tally.note(event);
+    if (isNew && event.return !== undefined && owned.has(job.jid)) {
+      deps.metrics.jobReturned(Math.max(0, event.at - job.createdAt) / 1000);
+    }
+    return isNew;
+  };
   const note = (event: JobEvent) => {
     const known = running.get(event.jid);
     if (known === undefined) {
@@ -129,7 +135,7 @@ export function createBoard(deps: BoardDeps): Board {
       }
       return;
     }
-    if (known.tally.note(event) && known.tally.open === 0) {
+    if (take(known, event) && known.tally.open === 0) {
       settleLater(event.jid, patience(event.jid), known.tally);
     }
   };
@@ -154,7 +160,7 @@ export function createBoard(deps: BoardDeps): Board {
     }
     const started: Running = { job, tally: createTally(job), timers: [] };
     running.set(job.jid, started);
-    for (const event of early.get(job.jid)?.events ?? []) started.tally.note(event);
+    for (const event of early.get(job.jid)?.events ?? []) take(started, event);
     early.delete(job.jid);
     const leftMs = Math.max(0, job.deadline - clock.now()) + graceMs;
     started.timers.push(clock.after(leftMs, () => settleLater(job.jid, patience(job.jid))));

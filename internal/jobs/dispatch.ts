@@ -27,6 +27,7 @@ export interface DispatchDeps {
   send: SendCommand;
   /** Says that this master looks after the end of the job first. */
   own(jid: string): void;
+  metrics: { jobDispatched(seconds: number): void };
   clock: Clock;
   random: Random;
   log: Log;
@@ -71,6 +72,7 @@ export async function dispatchJob(
   request: JobRequest,
   operator: string,
 ): Promise<{ job: Job; away: number }> {
+  const started = deps.clock.monotonic();
   const args = request.args ?? {};
   checkCall(request.function, args);
   const timeoutMs = timeoutOf(request.timeout);
@@ -94,6 +96,7 @@ export async function dispatchJob(
   await deps.jobs.create(job.jid, encodeJob(job));
   deps.own(job.jid);
   deps.send("dispatch", job, targets);
+  deps.metrics.jobDispatched((deps.clock.monotonic() - started) / 1000);
   deps.log.info("job dispatched", {
     jid: job.jid,
     function: job.function,

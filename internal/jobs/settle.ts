@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Bucket } from "../bus/bucket.ts";
 import type { Bus } from "../bus/connect.ts";
 import { readEvents } from "./events.ts";
-import { decodeJob, encodeJob, type Job } from "./record.ts";
+import { decodeJob, encodeJob, type Job, type Settled } from "./record.ts";
 import { createTally, settledOf, standingOf, type Tally } from "./tally.ts";
 
 /** How often a lost race for a record is tried again. */
@@ -13,6 +13,10 @@ export interface SettleDeps {
   jobs: Bucket;
   alive(peel: string): boolean;
   clock: Clock;
+  metrics: {
+    /** An end was written. @param before the one that was written already, when a late return changed it */
+    jobSettled(settled: Settled, before: Settled | undefined): void;
+  };
 }
 
 /**
@@ -36,7 +40,9 @@ export async function settleJob(deps: SettleDeps, jid: string, complete?: Tally)
     const settled = settledOf(standingOf(job, tally, alive, deps.clock.now()));
     if (settled === undefined || Bun.deepEquals(settled, job.settled)) return job;
     const next = { ...job, settled };
-    if ((await deps.jobs.update(jid, encodeJob(next), entry.revision)) !== undefined) return next;
+    if ((await deps.jobs.update(jid, encodeJob(next), entry.revision)) === undefined) continue;
+    deps.metrics.jobSettled(settled, job.settled);
+    return next;
   }
   return undefined;
 }

@@ -8,7 +8,7 @@ import type { Log } from "../base/log.ts";
 import { createDocument } from "../bootstrap/document.ts";
 import { startPublisher } from "../bootstrap/publish.ts";
 import { clientCertificate } from "../bus/client-certificate.ts";
-import { connectBusForever, resolveBusCa } from "../bus/connect.ts";
+import { type Bus, connectBusForever, resolveBusCa } from "../bus/connect.ts";
 import { createSystemBus } from "../bus/system.ts";
 import { dataDir, type MasterConfig } from "../config/load.ts";
 import { createDirectory } from "../enrollment/directory.ts";
@@ -17,7 +17,7 @@ import { createEnforcer } from "../enrollment/enforce.ts";
 import { repairOrphans } from "../enrollment/repair.ts";
 import { createRevocations } from "../enrollment/revocations.ts";
 import type { Check } from "../health/check.ts";
-import { createMasterMetrics } from "../health/metrics.ts";
+import { createMasterMetrics, type MasterView } from "../health/metrics.ts";
 import { startHealthServer } from "../health/server.ts";
 import { bootstrapRoutes } from "../http/bootstrap-routes.ts";
 import { docsRoutes } from "../http/docs-routes.ts";
@@ -34,7 +34,7 @@ import { encodePeelsAccount } from "../natsauth/peels-account.ts";
 import { spkiPin } from "../trust/pin.ts";
 import { createCertificateSource } from "./certificate.ts";
 import type { EnrollCertificate } from "./certificate-source.ts";
-import { startEmbeddedBus } from "./embedded-bus.ts";
+import { runBusAlone, startEmbeddedBus } from "./embedded-bus.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { loadMasterKeys } from "./keys.ts";
 import { type MasterSettings, startSettings } from "./settings.ts";
@@ -56,17 +56,21 @@ export interface MasterOptions {
   onReady?(serving: { enroll: number; health: number; routes: readonly ServedRoute[] }): void;
 }
 
+/** A connection that was not made yet. */
+const absent = { connected: false, reconnects: 0 };
+
 /**
  * Runs a master until the signal aborts. What cannot work is told at once; a bus that is away is
  * waited for, with /readyz saying so.
  */
 export async function runMaster(options: MasterOptions): Promise<void> {
   const { config, env, hostname, clock, random, jitter, log, signal } = options;
+  if (config.embedded_bus_only) return runBusAlone(options);
   await using stack = new AsyncDisposableStack();
 
   const keys = loadMasterKeys(config.auth_dir);
-  let enrollmentsByState = (): Record<string, number> => ({});
-  const metrics = createMasterMetrics(() => enrollmentsByState());
+  const view: MasterView = {};
+  const metrics = createMasterMetrics(view);
   const certificates = await createCertificateSource({ ...options, metrics });
   stack.defer(() => certificates.stop());
   const busCa = resolveBusCa({ explicit: config.bus_ca, env, authDir: config.auth_dir });
@@ -75,6 +79,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const checks: Record<string, Check> = {
     bus: () => ({ status: "down", message: "not connected yet" }),
     "enroll-server": () => ({ status: "down", message: "not started yet" }),
+    "sched-consumer": () => ({ status: "down", message: "not running yet" }),
     "target-service": () => ({ status: "down", message: "not started yet" }),
   };
   if (certificates.check !== undefined) checks.ca = certificates.check;
@@ -89,8 +94,17 @@ export async function runMaster(options: MasterOptions): Promise<void> {
 
   const busServer = await startEmbeddedBus({ ...options, metrics });
   stack.defer(() => busServer?.stop());
-  const connect = (name: string, credentials: string) =>
-    connectBusForever(
+  const connections: Record<string, Bus | undefined> = {};
+  view.bus = () =>
+    Object.fromEntries(
+      Object.entries(connections).map(([name, { connected, reconnects } = absent]) => [
+        name,
+        { connected, reconnects },
+      ]),
+    );
+  const connect = async (name: string, credentials: string) => {
+    connections[name] = undefined;
+    const connection = await connectBusForever(
       {
         urls: [config.bus_url],
         name,
@@ -102,6 +116,9 @@ export async function runMaster(options: MasterOptions): Promise<void> {
       },
       signal,
     );
+    connections[name] = connection;
+    return connection;
+  };
   const bus = await connect("svc-master", keys.credentials);
   stack.defer(() => bus.drain());
   checks.bus = () => (bus.connected ? { status: "up" } : { status: "down", message: "not connected" });
@@ -126,7 +143,8 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const directory = createDirectory({ enrollments, log });
   stack.defer(() => directory.stop());
   await directory.ready;
-  enrollmentsByState = () => directory.countByState();
+  view.enrollments = () => directory.countByState();
+  view.credentials = () => directory.credentials(clock.now());
   const repairing = repairOrphans({ enrollments, directory, clock, log });
   stack.defer(() => repairing.stop());
 
@@ -182,9 +200,12 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const operations = { enrollments, clock, revocations, enforcer, disconnections, metrics, log };
   const { resolver, alive } = targeting;
   const send = createSender(bus, keys.command);
-  const settle = { bus, jobs: storage.jobs, alive, clock };
+  const { index } = targeting;
+  view.peelsAlive = () => (index.running ? directory.members().filter(index.alive).length : undefined);
+  const settle = { bus, jobs: storage.jobs, alive, metrics, clock };
   const board = createBoard({ ...settle, send, jitter, log });
   stack.defer(() => board.stop());
+  view.jobsRunning = board.running;
   await board.ready;
   const jobs = {
     dispatch: {
@@ -193,6 +214,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
       alive,
       send,
       own: board.own,
+      metrics,
       clock,
       random,
       log,
@@ -240,6 +262,8 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   });
   stack.defer(() => stateFiles.stop());
   if (stateFiles.check !== undefined) checks.gitfs = stateFiles.check;
+  const leases = [settings.lease, stateFiles.lease];
+  view.leases = () => Object.fromEntries(leases.map(({ name, tenure }) => [name, tenure !== undefined]));
   const hello = serveHello({
     bus,
     document: () => document,

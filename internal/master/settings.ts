@@ -10,7 +10,7 @@ import { memberStates } from "../enrollment/transition.ts";
 import type { Check } from "../health/check.ts";
 import type { MasterMetrics } from "../health/metrics.ts";
 import type { KeyPair } from "../identity/nkey.ts";
-import { contend } from "../lease/lease.ts";
+import { contend, type Lease } from "../lease/lease.ts";
 import { createCompilers, type SettingsCompiler } from "../settings/compile.ts";
 import { createEnvelopeMaker } from "../settings/envelope.ts";
 import { followTree } from "../settings/follow.ts";
@@ -30,6 +30,7 @@ export interface MasterSettings {
   view: SettingsView;
   /** What a peel that has this version is told. @throws SvcError `storage` */
   tell(peelId: string, version: number): Promise<Told>;
+  lease: Pick<Lease, "name" | "tenure">;
   stop(): Promise<void>;
 }
 
@@ -109,6 +110,7 @@ export function startSettings(options: {
   return {
     check: () => keeper.health(),
     view,
+    lease,
     tell: (peelId, version) => tellSettings(storage.settings, peelId, version),
     async stop() {
       forget();

@@ -10,7 +10,7 @@ import { openGit } from "../gitfs/git.ts";
 import { openMirror } from "../gitfs/mirror.ts";
 import { type GitSync, startGitSync } from "../gitfs/sync.ts";
 import type { Check } from "../health/check.ts";
-import { contend, type Tenure } from "../lease/lease.ts";
+import { contend, type Lease, type Tenure } from "../lease/lease.ts";
 import { createBlobCache } from "../states/blob-cache.ts";
 import { followCatalog } from "../states/follow-catalog.ts";
 import { publishStates } from "./publish-states.ts";
@@ -29,6 +29,7 @@ export interface MasterStateFiles {
   base(): Promise<string | undefined>;
   /** `gitfs` of /readyz; absent without repositories. */
   check?: Check;
+  lease: Pick<Lease, "name" | "tenure">;
   stop(): Promise<void>;
 }
 
@@ -107,6 +108,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   return {
     base: async () => (await catalog.current())?.get("base")?.[0]?.manifest,
     ...(startGit === undefined ? {} : { check }),
+    lease,
     async stop() {
       await lease.stop();
       await Promise.all(publishing);

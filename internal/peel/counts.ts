@@ -18,6 +18,8 @@ export interface PeelCounts {
   scheduleSkipped: number;
   /** How often the bus was reached, the first time included. */
   connects: number;
+  /** When the bus last stored the facts, milliseconds since the Unix epoch. */
+  factsStoredAt: number | undefined;
 }
 
 export function createCounts(): PeelCounts {
@@ -31,5 +33,6 @@ export function createCounts(): PeelCounts {
     outboxRefused: 0,
     scheduleSkipped: 0,
     connects: 0,
+    factsStoredAt: undefined,
   };
 }

@@ -39,6 +39,7 @@ function publishing(options: { answer?: () => Promise<Uint8Array>; connected?: b
     peelId: "web-1",
     facts,
     clock,
+    onStored: () => {},
     jitter: () => 0.5,
     log,
   });

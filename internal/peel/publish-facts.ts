@@ -22,6 +22,8 @@ export function publishFacts(options: {
   /** Encoded peel id. */
   peelId: string;
   facts: FactStore;
+  /** Called whenever the bus has stored them. */
+  onStored(): void;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
@@ -46,6 +48,7 @@ export function publishFacts(options: {
     try {
       assertStored(await connection.request(subject, value, timeoutMs));
       stored = digest;
+      options.onStored();
       pauseMs = firstPauseMs;
       log.debug("facts stored", { bytes: value.length });
     } catch (thrown) {

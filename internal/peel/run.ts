@@ -34,7 +34,8 @@ import { createTrust } from "../trust/anchor.ts";
 import { chooseRung } from "../trust/ladder.ts";
 import { TrustError } from "../trust/mismatch.ts";
 import { type CommandKeys, createCommandKeys } from "./command-keys.ts";
-import { createConnection } from "./connection.ts";
+import { type Connection, createConnection } from "./connection.ts";
+import { credentialsExpiry } from "./credentials-expiry.ts";
 import { enrollPeel } from "./enroll.ts";
 import { fetchDocument } from "./fetch-document.ts";
 import { type BusSource, builtinBusUrl, findBus } from "./find-bus.ts";
@@ -111,8 +112,19 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     context,
   });
   stack.defer(() => local.stop());
-  const metrics = createPeelMetrics(viewOf(local));
-  const health = startHealthServer({ ...config.health_addr, component: "peel", checks, metrics, clock });
+  let live: Connection | undefined;
+  const metrics = createPeelMetrics({
+    ...viewOf(local),
+    connected: () => live?.connected === true,
+    credentialsExpiry: () => credentialsExpiry(files.credentials),
+  });
+  const health = startHealthServer({
+    ...config.health_addr,
+    component: "peel",
+    checks,
+    metrics: metrics.render,
+    clock,
+  });
   stack.defer(() => health.stop());
   const schedule = startSchedule({ ...options, entries: config.schedule, local, peelId });
   stack.defer(() => schedule.stop());
@@ -166,6 +178,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
       ];
   const first = await findBus({ sources, open, clock, jitter, log, signal });
   const connection = createConnection({ first, open, clock, jitter, log });
+  live = connection;
   stack.defer(() => connection.stop());
   checks.bus = () => (connection.connected ? { status: "up" } : { status: "down", message: "not connected" });
 
@@ -197,7 +210,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   await untilAborted(signal);
 }
 
-function viewOf({ executor, outbox, counts }: Local): PeelView {
+function viewOf({ executor, outbox, counts }: Local): Omit<PeelView, "connected" | "credentialsExpiry"> {
   return {
     refused: () => counts.refused,
     jobs: () => counts.jobs,
@@ -210,6 +223,7 @@ function viewOf({ executor, outbox, counts }: Local): PeelView {
     }),
     scheduleSkipped: () => counts.scheduleSkipped,
     connects: () => counts.connects,
+    factsStoredAt: () => counts.factsStoredAt,
   };
 }
 

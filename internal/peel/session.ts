@@ -42,7 +42,12 @@ export function startSession(options: SessionOptions): Session {
   const uncount = connection.onConnect(() => local.counts.connects++);
   local.outbox.attach(connection);
   const heartbeat = startHeartbeat(options);
-  const facts = publishFacts(options);
+  const facts = publishFacts({
+    ...options,
+    onStored() {
+      local.counts.factsStoredAt = options.clock.now();
+    },
+  });
   const detach = options.stateFiles.attach(connection);
   const hello = startHello({ ...options, onCommand: worker.take });
   options.settings.attach(hello.now);

@@ -271,7 +271,7 @@ test("routes of one path are one path, and what their rules bring is said of eac
   const served = createHandler({
     routes: planted,
     tokens: [],
-    metrics: { rateLimited: () => {} },
+    metrics: { rateLimited: () => {}, httpRequest: () => {} },
     clock: manualClock(),
     log: recordingLog(),
   });

@@ -101,7 +101,7 @@ test("the walk finds a route without a rule, one that is not enforced, and one t
   const app = createHandler({
     routes: planted,
     tokens: [],
-    metrics: { rateLimited: () => {} },
+    metrics: { rateLimited: () => {}, httpRequest: () => {} },
     clock,
     log: recordingLog(),
   });
