@@ -8,6 +8,7 @@ type Load = () => Promise<readonly StateFunction[]>;
  */
 const modules: Readonly<Record<string, Load>> = {
   file: async () => (await import("./functions/file/index.ts")).fileStates,
+  git: async () => (await import("./functions/git.ts")).gitStates,
   test: async () => (await import("./functions/test.ts")).testStates,
 };
 

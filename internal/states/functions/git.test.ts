@@ -1,0 +1,107 @@
+import { expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeRepository } from "../../../test/harness/git.ts";
+import { applyState, planState, proveHonest, proveIdle } from "../../../test/harness/honesty.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { gitStates } from "./git.ts";
+
+const latest = [gitStates, "git.latest"] as const;
+
+test("a repository is cloned, followed, and kept from losing what is only here", async () => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  const target = join(directory.path, "clones/app");
+  const first = remote.commit("main", { file: "one\n" });
+  const plan = await proveHonest(directory.path, ...latest, remote.url, { target });
+  expect(plan.changes).toEqual({ [target]: { created: true, url: remote.url, revision: first } });
+  expect(readFileSync(join(target, "file"), "utf8")).toBe("one\n");
+
+  const second = remote.commit("main", { file: "two\n" });
+  await expect(applyState(...latest, remote.url, { target })).rejects.toThrow("force_reset: true");
+  const forced = { target, force_reset: true };
+  const update = await proveHonest(directory.path, ...latest, remote.url, forced);
+  expect(update.changes).toEqual({ [target]: { revision: { old: first, new: second } } });
+
+  writeFileSync(join(target, "file"), "mine\n");
+  writeFileSync(join(target, "untracked"), "mine\n");
+  await proveIdle(directory.path, ...latest, remote.url, { target });
+  const third = remote.commit("main", { file: "three\n" });
+  await expect(planState(...latest, remote.url, { target })).rejects.toThrow("has changes of its own (file)");
+  const reset = await proveHonest(directory.path, ...latest, remote.url, forced);
+  expect(reset.changes[target]).toMatchObject({ thrown_away: ["file"], revision: { new: third } });
+  expect(existsSync(join(target, "untracked"))).toBe(true);
+});
+
+test("tags, branches and commits are checked out, as another user", async () => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  const target = join(directory.path, "app");
+  const first = remote.commit("main", { file: "one\n" });
+  remote.git("tag", "v1", first);
+  const other = remote.commit("other", { file: "other\n" });
+  const args = { target, user: "root", force_reset: true };
+  await proveHonest(directory.path, ...latest, remote.url, { ...args, rev: "v1", depth: 1 });
+  expect(readFileSync(join(target, "file"), "utf8")).toBe("one\n");
+  const branch = await proveHonest(directory.path, ...latest, remote.url, { ...args, rev: "other" });
+  expect(branch.changes).toEqual({
+    [target]: { revision: { old: first, new: other }, branch: { old: null, new: "other" } },
+  });
+  await proveHonest(directory.path, ...latest, remote.url, { ...args, rev: first });
+  await proveIdle(directory.path, ...latest, remote.url, { ...args, rev: first });
+  await expect(planState(...latest, remote.url, { ...args, rev: "no" })).rejects.toThrow(
+    "has no branch or tag no",
+  );
+});
+
+test("a clone without its past is followed", async () => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  const target = join(directory.path, "app");
+  remote.commit("main", { file: "one\n" });
+  const args = { target, depth: 1 };
+  await proveHonest(directory.path, ...latest, remote.url, args);
+  remote.commit("main", { file: "two\n" });
+  await proveHonest(directory.path, ...latest, remote.url, args);
+  expect(readFileSync(join(target, "file"), "utf8")).toBe("two\n");
+});
+
+test("the files belong to the user that git runs as", async () => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  remote.commit("main", { file: "one\n" });
+  // The user has to reach both the repository and the clone.
+  Bun.spawnSync(["chmod", "-R", "a+rX", directory.path]);
+  Bun.spawnSync(["chown", "-R", "daemon", join(directory.path, "remote")]);
+  const target = join(directory.path, "app");
+  await proveHonest(directory.path, ...latest, remote.url, { target, user: "daemon" });
+  expect(statSync(join(target, "file")).uid).toBe(statSync(target).uid);
+  expect(statSync(target).uid).not.toBe(0);
+});
+
+test("what is there and no clone is left alone", async () => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  remote.commit("main", { file: "one\n" });
+  const target = join(directory.path, "app");
+  mkdirSync(target);
+  writeFileSync(join(target, "mine"), "x");
+  await expect(planState(...latest, remote.url, { target })).rejects.toThrow("is not empty and no clone");
+  await proveHonest(directory.path, ...latest, remote.url, { target, force_clone: true });
+  expect(existsSync(join(target, "mine"))).toBe(true);
+});
+
+test("no program is run that a URL or name could bring along, and no password is shown", async () => {
+  using directory = temporaryDirectory("git");
+  const target = join(directory.path, "app");
+  const mark = join(directory.path, "ran");
+  for (const url of [`ext::sh -c touch% ${mark}`, `--upload-pack=touch ${mark}`]) {
+    await expect(planState(...latest, url, { target })).rejects.toThrow();
+  }
+  expect(existsSync(mark)).toBe(false);
+  for (const rev of ["--exec=x", "a..b", "a:b", "+a", "a b"]) {
+    await expect(planState(...latest, "file:///no", { target, rev })).rejects.toThrow("rev: expected a name");
+  }
+  const secret = planState(...latest, "https://me:hush@127.0.0.1:1/x.git", { target });
+  await expect(secret).rejects.toThrow(/^(?!.*hush)/);
+});
