@@ -24,6 +24,8 @@ import { statesLockFile } from "./states.ts";
 export interface CallHostOptions {
   /** The peel's configuration file; absent is the default one, when it is there. */
   config?: string;
+  /** Encoded; absent is the peel this host is configured to be. */
+  id?: string;
   /** Directories on this host take the place of what masters keep for the peel. */
   local?: { states?: string; settings?: string };
   env: Readonly<Record<string, string | undefined>>;
@@ -42,7 +44,7 @@ export async function createCallHost(
   const { env, clock, jitter, log, signal, local } = options;
   const config = configOf(options);
   const data = dataDir(env);
-  const peelId = peelIdOf(config, data, options.hostname);
+  const peelId = options.id ?? peelIdOf(config, data, options.hostname);
   const facts = await openFactStore({
     dataDir: data,
     host: systemHost(options.hostname, env),

@@ -3,10 +3,12 @@ import { systemJitter } from "../base/id.ts";
 import { createLog } from "../base/log.ts";
 import type { Plain } from "../base/msgpack.ts";
 import { type Cli, command, Exit, group } from "../cli/command.ts";
+import { readFlag } from "../cli/flag.ts";
 import { readCall } from "../cli/job/call.ts";
 import { indent } from "../cli/job/plain-lines.ts";
 import { showValue } from "../cli/job/show-return.ts";
 import { visible } from "../cli/print.ts";
+import { peelIdFromConfig } from "../identity/peel-id.ts";
 import { execute } from "../jobs/execute.ts";
 import { qualifiedHostname } from "./hostname.ts";
 
@@ -28,6 +30,11 @@ const callCommand = command({
       description: "Its arguments, in their order or as name=value; words behind -- are taken as they are",
     },
     config: { type: "string", valueHint: "file", description: "Configuration file of the peel" },
+    id: {
+      type: "string",
+      valueHint: "peel id",
+      description: "Be this peel in top files; by default the configured one, or the host name",
+    },
     local: {
       type: "boolean",
       description: "Use directories of this host, not what masters keep for the peel",
@@ -43,6 +50,7 @@ const callCommand = command({
       const context = await createCallHost({
         ...cli,
         ...(local === undefined ? {} : { local }),
+        ...(args.id === undefined ? {} : { id: readFlag("--id", args.id, peelIdFromConfig) }),
         hostname: qualifiedHostname(),
         jitter: systemJitter,
         log: createLog({

@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { openJobs } from "../../internal/cli/job/storage.ts";
+import { followJob, type Progress } from "../../internal/jobs/follow.ts";
+import type { StateResult } from "../../internal/modules/states-service.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import {
+  type Daemon,
+  logRecords,
+  type MasterDaemon,
+  startMasterBinary,
+  startPeelBinary,
+  svc,
+} from "../harness/fleet.ts";
+import { runProgram } from "../harness/process.ts";
+
+// States from the directory of a master to a file on a host, through the compiled binaries.
+
+let bus: TestBus;
+let master: MasterDaemon;
+let web: Daemon;
+let db: Daemon;
+/** What the states write to. */
+let out = "";
+
+const webKey = "web-1_example";
+const dbKey = "db-1_example";
+
+interface Returned {
+  states: StateResult[];
+  summary: Record<string, number | boolean | string>;
+}
+
+/** Puts a file into a directory of the master as an editor does. */
+function put(path: string, text: string): void {
+  const file = join(bus.dir, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}~`, text);
+  renameSync(`${file}~`, file);
+}
+
+async function apply(target: string, ...args: string[]) {
+  const ran = await svc(bus, "run", target, "state.apply", ...args, "--output", "json");
+  const view = JSON.parse(ran.stdout);
+  const returnOf = (peel: string) => view.returns[peel].return as Returned;
+  return { ...view, returnOf } as {
+    outcomes: Record<string, string>;
+    returns: never;
+    returnOf: typeof returnOf;
+  };
+}
+
+/** Resolves when the peel has as many snapshots of state files more than now after `change`. */
+async function fetched(peel: Daemon, change: () => void): Promise<void> {
+  const count = () => logRecords(peel.program).filter(({ msg }) => msg === "state files fetched").length;
+  const before = count();
+  change();
+  await peel.program.waitFor(new RegExp(`(?:"msg":"state files fetched"[^]*){${before + 1}}`));
+}
+
+async function enroll(id: string): Promise<Daemon> {
+  const peel = startPeelBinary(bus, master.url, id, {
+    dir: join(bus.dir, id),
+    flags: ["--startup-states", "sls", "--startup-sls-list", "started"],
+  });
+  await peel.program.waitFor("waiting for an operator's approval");
+  const [pending] = JSON.parse((await svc(bus, "enroll", "list", "--output", "json")).stdout);
+  await svc(bus, "enroll", "approve", pending.id);
+  return peel;
+}
+
+beforeAll(async () => {
+  bus = await startBus();
+  out = join(bus.dir, "out");
+  mkdirSync(out);
+  put("states/top.sls", "base:\n  '*': [motd]\n  'web-*': [site]\n");
+  put("states/started.sls", `${out}/{{ facts.id }}.started:\n  file.managed:\n    - contents: here\n`);
+  put(
+    "states/motd.sls",
+    `motd:\n  file.managed:\n    - name: ${out}/{{ facts.id }}.motd\n    - source: svc://motd.txt\n    - template: jinja\n`,
+  );
+  put("states/motd.txt", "Welcome to {{ facts.id }}, {{ pillar.owner }}\n");
+  put(
+    "states/site.sls",
+    `site:\n  file.managed:\n    - name: ${out}/site.conf\n    - contents: "port {{ pillar.get('port', 80) }}"\n    - mode: 0644\n    - require:\n      - file: motd\n`,
+  );
+  put("settings/top.sls", "base:\n  '*': [common]\n");
+  put("settings/common.sls", "owner: the web team\nport: 8080\n");
+  const flags = ["--states-dir", join(bus.dir, "states"), "--settings-dir", join(bus.dir, "settings")];
+  master = await startMasterBinary(bus, flags);
+  web = await enroll("web-1.example");
+  db = await enroll("db-1.example");
+}, 30_000);
+afterAll(async () => {
+  await web?.[Symbol.asyncDispose]();
+  await db?.[Symbol.asyncDispose]();
+  await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+test("a new peel applies its start-up states as soon as it has files and settings", async () => {
+  for (const peel of [web, db]) await peel.program.waitFor("start-up states applied");
+  expect(readFileSync(join(out, "web-1.example.started"), "utf8")).toBe("here\n");
+  expect(existsSync(join(out, "db-1.example.started"))).toBe(true);
+}, 20_000);
+
+test("a test run shows what a run then does, and a second run has nothing to do", async () => {
+  const tested = (await apply("web-1.example", "test=true")).returnOf(webKey);
+  expect(tested.states.map(({ id, result }) => [id, result])).toEqual([
+    ["motd", null],
+    ["site", null],
+  ]);
+  expect(existsSync(join(out, "site.conf"))).toBe(false);
+
+  const applied = (await apply("web-1.example")).returnOf(webKey);
+  expect(applied.states.map(({ changes }) => changes)).toEqual(tested.states.map(({ changes }) => changes));
+  expect(applied.summary).toMatchObject({ changed: 2, ok: 0, failed: 0, test: false, environment: "base" });
+  expect(readFileSync(join(out, "web-1.example.motd"), "utf8")).toBe(
+    "Welcome to web-1.example, the web team\n",
+  );
+  expect(readFileSync(join(out, "site.conf"), "utf8")).toBe("port 8080\n");
+
+  const again = (await apply("web-1.example")).returnOf(webKey);
+  expect(again.summary).toMatchObject({ changed: 0, ok: 2, failed: 0 });
+});
+
+test("people see what changed as a difference", async () => {
+  writeFileSync(join(out, "site.conf"), "port 1\n");
+  const { stdout, code } = await svc(bus, "run", "web-1.example", "state.highstate", "test=true");
+  expect(code).toBe(0);
+  expect(stdout).toContain("1 would change, 1 ok");
+  expect(stdout).toContain(`would change: file.managed ${out}/site.conf (site)  [site.sls:`);
+  expect(stdout).toMatch(/^ +-port 1\n +\+port 8080$/m);
+  await apply("web-1.example");
+});
+
+test("a file that changes on the master changes on the host", async () => {
+  await fetched(web, () => put("states/motd.txt", "Hello from {{ facts.id }}\n"));
+  const { states } = (await apply("web-1.example")).returnOf(webKey);
+  expect(states.map(({ changes }) => Object.keys(changes).length)).toEqual([1, 0]);
+  expect(readFileSync(join(out, "web-1.example.motd"), "utf8")).toBe("Hello from web-1.example\n");
+});
+
+test("a template that breaks for one peel is an error of that peel, with place and text", async () => {
+  const broken = `{% if facts.id.startswith('db') %}\nx: {{ pillar.nothing }}\n{% endif %}\n`;
+  await fetched(db, () => put("states/odd.sls", broken));
+  const ran = await svc(bus, "run", "*", "state.apply", "odd", "--output", "json");
+  const { outcomes, returns } = JSON.parse(ran.stdout);
+  expect(outcomes).toEqual({ [webKey]: "ok", [dbKey]: "failed" });
+  expect(returns[dbKey].error).toStartWith("odd.sls:2: undefined: pillar.nothing\n");
+  expect(returns[dbKey].error).toContain(">     2 | x: {{ pillar.nothing }}");
+});
+
+test("a state that fails is a failed job, and what requires it is not run", async () => {
+  const states = [
+    `a:\n  file.managed:\n    - name: ${out}/missing/a\n    - contents: x`,
+    `b:\n  file.managed:\n    - name: ${out}/b\n    - contents: x\n    - require: [file: a]`,
+    `c:\n  file.managed:\n    - name: ${out}/c\n    - contents: x\n`,
+  ];
+  await fetched(db, () => put("states/failing.sls", states.join("\n")));
+  const ran = await apply("db-1.example", "failing");
+  expect(ran.outcomes).toEqual({ [dbKey]: "failed" });
+  expect(ran.returnOf(dbKey).states.map(({ result, skipped }) => [result, skipped])).toEqual([
+    [false, undefined],
+    [false, "requisite"],
+    [true, undefined],
+  ]);
+  expect([existsSync(join(out, "b")), existsSync(join(out, "c"))]).toEqual([false, true]);
+});
+
+test("who follows a run sees how far it is", async () => {
+  const slow = "retry: {attempts: 2, interval: 1500ms}";
+  await fetched(db, () =>
+    put("states/slow.sls", `first:\n  test.nop: []\nslow:\n  test.fail_without_changes:\n    - ${slow}\n`),
+  );
+  const { stdout } = await svc(
+    bus,
+    "run",
+    "db-1.example",
+    "state.apply",
+    "slow",
+    "--async",
+    "--output",
+    "json",
+  );
+  const connection = await connectTo(bus, "admin");
+  const deps = await openJobs(connection, { clock: systemClock });
+  const seen: Progress["running"][] = [];
+  await followJob(deps, JSON.parse(stdout).jid, ({ running }) => {
+    if (running !== undefined) seen.push(running);
+  });
+  await connection.nats.close();
+  expect(seen).toContainEqual({
+    peel: dbKey,
+    done: 1,
+    total: 2,
+    failed: 0,
+    current: "test.fail_without_changes slow",
+  });
+});
+
+test("with the bus away a host still has its states and settings", async () => {
+  await bus.stop();
+  writeFileSync(join(out, "site.conf"), "port 1\n");
+  const call = (...args: string[]) =>
+    runProgram([join(import.meta.dir, "../../dist/svc-peel"), "call", "--id", "web-1.example", ...args], {
+      env: { SVC_DATA_DIR: web.dir },
+    });
+  const told = await call("settings.get", "port");
+  expect(told).toMatchObject({ code: 0, stdout: "8080\n" });
+  const ran = await call("state.highstate", "--output", "json");
+  expect(ran.code).toBe(0);
+  const { summary } = JSON.parse(ran.stdout) as Returned;
+  expect(summary).toMatchObject({ changed: 1, ok: 1, failed: 0 });
+  expect(readFileSync(join(out, "site.conf"), "utf8")).toBe("port 8080\n");
+});
