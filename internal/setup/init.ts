@@ -70,6 +70,7 @@ export async function initFleet(options: SetupOptions): Promise<Setup> {
     clock,
     random,
   });
+  const author = "svc init";
   const program = (name: string) => join(options.programs, name);
   const open = (path: string, data: string): NewFile => ({ path, data, mode: publicMode });
   const secret = (path: string, data: string): NewFile => ({ path, data, mode: secretMode });
@@ -90,11 +91,12 @@ export async function initFleet(options: SetupOptions): Promise<Setup> {
         config: paths.master,
         dataDir: plan.dir,
         user: options.owner,
+        author,
       }),
     ),
     open(
       paths.peelUnit,
-      peelUnit({ program: program("svc-peel"), config: paths.peel, dataDir: paths.peelData }),
+      peelUnit({ program: program("svc-peel"), config: paths.peel, dataDir: paths.peelData, author }),
     ),
     // The last one: where it is missing nothing can be started, and the next run names what is there.
     open(paths.master, masterFile(plan)),

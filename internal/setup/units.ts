@@ -1,5 +1,7 @@
 /** What a unit of systemd starts. */
 export interface UnitOptions {
+  /** Who wrote the unit, for its first line. */
+  author: string;
   /** Absolute path of the executable. */
   program: string;
   /** Absolute path of its configuration. */
@@ -15,13 +17,9 @@ export interface UnitOptions {
  * @param options.user owner of the directory
  */
 export function masterUnit(options: UnitOptions & { user: string }): string {
-  const { program, config, dataDir, user } = options;
-  return `# Written by svc init. The directory ${dataDir} belongs to ${user}.
-[Unit]
-Description=svc master and its bus
-Wants=network-online.target
-After=network-online.target
-
+  const { program, config, dataDir, user, author } = options;
+  return `# Written by ${author}. The directory ${dataDir} belongs to ${user}.
+${section("svc master and its bus", config)}
 [Service]
 Type=exec
 User=${user}
@@ -33,13 +31,18 @@ RestartSec=2
 KillMode=mixed
 TimeoutStopSec=60
 LimitNOFILE=65536
+# A memory image would hold the keys.
+LimitCORE=0
 UMask=0077
+# It opens ports above 1023 and changes no user: it needs no capability, and gains none by a program it starts.
 NoNewPrivileges=yes
 CapabilityBoundingSet=
+# Of the host it writes its own directory and nothing else.
 ProtectSystem=strict
 ReadWritePaths=${word(dataDir)}
-ProtectHome=read-only
+ProtectHome=${isHome(dataDir) || isHome(config) || isHome(program) ? "read-only" : "yes"}
 PrivateTmp=${isTemporary(dataDir) ? "no" : "yes"}
+# What follows takes away parts of the kernel that a network server has no use for.
 PrivateDevices=yes
 ProtectClock=yes
 ProtectControlGroups=yes
@@ -49,12 +52,16 @@ ProtectKernelModules=yes
 ProtectKernelTunables=yes
 ProtectProc=invisible
 LockPersonality=yes
+# Netlink tells the addresses of the host.
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 RestrictNamespaces=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
 SystemCallArchitectures=native
+# MemoryDenyWriteExecute= is not possible: JavaScript is compiled while it runs.
 SystemCallFilter=@system-service
+# A call outside the filter fails, as on an older kernel, and does not end the master.
+SystemCallErrorNumber=EPERM
 
 [Install]
 WantedBy=multi-user.target
@@ -65,32 +72,43 @@ WantedBy=multi-user.target
  * The unit of a peel. What a job does to the host it does as root: a sandbox around the peel would be one
  * around every job.
  */
-export function peelUnit({ program, config, dataDir }: UnitOptions): string {
-  return `# Written by svc init. Jobs change the host, so the peel is root and in no sandbox.
-[Unit]
-Description=svc peel
-Wants=network-online.target
-After=network-online.target
-
+export function peelUnit({ program, config, dataDir, author }: UnitOptions): string {
+  return `# Written by ${author}. Jobs change the host, so the peel is root and in no sandbox.
+${section("svc peel", config)}
 [Service]
 Type=exec
 ExecStart=${word(program)} --config ${argument(config)}
 ${environment(dataDir)}
 Restart=always
 RestartSec=5
-# What a job has started for good outlives a restart of the peel.
-KillMode=process
+# A job that ended with the peel is reported as lost: nothing of it goes on unseen. What is to outlive
+# the peel is started as a service of its own, by systemctl or systemd-run.
+KillMode=control-group
 TimeoutStopSec=60
 LimitNOFILE=65536
+# A memory image would hold the keys.
+LimitCORE=0
 
 [Install]
 WantedBy=multi-user.target
 `;
 }
 
+/** Without its configuration a unit is skipped, not failed; a wrong one is tried until it is right. */
+function section(description: string, config: string): string {
+  return `[Unit]
+Description=${description}
+Wants=network-online.target
+After=network-online.target
+# The rest of the line is the path: no quotes here.
+ConditionPathExists=${config.replaceAll("%", "%%")}
+StartLimitIntervalSec=0
+`;
+}
+
 /** The programs are Bun executables: what steers Bun from outside is taken away. */
 function environment(dataDir: string): string {
-  return `Environment=${word(`SVC_DATA_DIR=${dataDir}`)}\nUnsetEnvironment=BUN_OPTIONS BUN_BE_BUN`;
+  return `Environment=${word(`SVC_DATA_DIR=${dataDir}`)}\nUnsetEnvironment=BUN_OPTIONS BUN_BE_BUN NODE_OPTIONS`;
 }
 
 /** One word of a setting, with quotes where it needs them (systemd.syntax(7), systemd.unit(5)). */
@@ -102,6 +120,10 @@ function word(text: string): string {
 /** One argument of a command line, where a dollar sign begins a variable (systemd.service(5)). */
 function argument(text: string): string {
   return word(text.replaceAll("$", "$$$$"));
+}
+
+function isHome(path: string): boolean {
+  return /^\/(?:home|root|run\/user)\//.test(path);
 }
 
 function isTemporary(path: string): boolean {
