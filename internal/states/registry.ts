@@ -7,9 +7,22 @@ type Load = () => Promise<readonly StateFunction[]>;
  * files does not wait for the rest.
  */
 const modules: Readonly<Record<string, Load>> = {
+  cmd: async () => (await import("./functions/cmd.ts")).cmdStates,
+  cron: async () => (await import("./functions/cron.ts")).cronStates,
   file: async () => (await import("./functions/file/index.ts")).fileStates,
   git: async () => (await import("./functions/git.ts")).gitStates,
+  group: async () => (await import("./functions/group.ts")).groupStates,
+  host: async () => (await import("./functions/host.ts")).hostStates,
+  hostname: async () => (await import("./functions/hostname.ts")).hostnameStates,
+  mount: async () => (await import("./functions/mount.ts")).mountStates,
+  pkg: async () => (await import("./functions/pkg.ts")).pkgStates,
+  service: async () => (await import("./functions/service.ts")).serviceStates,
+  ssh_auth: async () => (await import("./functions/ssh-auth.ts")).sshAuthStates,
+  sysctl: async () => (await import("./functions/sysctl.ts")).sysctlStates,
+  systemd: async () => (await import("./functions/systemd.ts")).systemdStates,
   test: async () => (await import("./functions/test.ts")).testStates,
+  timezone: async () => (await import("./functions/timezone.ts")).timezoneStates,
+  user: async () => (await import("./functions/user.ts")).userStates,
 };
 
 /** Where the compiler finds state functions. */

@@ -1,0 +1,70 @@
+import type { System } from "../system.ts";
+
+/** An entry of /etc/passwd. */
+export interface User {
+  name: string;
+  uid: number;
+  gid: number;
+  fullname: string;
+  home: string;
+  shell: string;
+}
+
+/** An entry of /etc/group. */
+export interface Group {
+  name: string;
+  gid: number;
+  /** Users that have it beside their primary group. */
+  members: readonly string[];
+}
+
+/** Users of this host itself, by name; those of a directory service are not among them. */
+export function localUsers(system: System): ReadonlyMap<string, User> {
+  return system.memo("users", () => parsePasswd(system.read("/etc/passwd") ?? ""));
+}
+
+/** Groups of this host itself, by name. */
+export function localGroups(system: System): ReadonlyMap<string, Group> {
+  return system.memo("groups", () => parseGroup(system.read("/etc/group") ?? ""));
+}
+
+/** Names of the groups that a user has beside the primary one, sorted. */
+export function groupsOfUser(system: System, name: string): string[] {
+  return [...localGroups(system).values()]
+    .filter(({ members }) => members.includes(name))
+    .map((group) => group.name)
+    .sort();
+}
+
+/** The hash of a user's password as in /etc/shadow; `undefined` when there is none to be seen. */
+export function passwordHash(system: System, name: string): string | undefined {
+  const hashes = system.memo("password hashes", () => {
+    const lines = (system.read("/etc/shadow") ?? "").split("\n").map((line) => line.split(":"));
+    return new Map(lines.map(([user = "", hash = ""]) => [user, hash]));
+  });
+  return hashes.get(name);
+}
+
+/** Parses passwd(5). */
+export function parsePasswd(text: string): Map<string, User> {
+  const users = new Map<string, User>();
+  for (const line of text.split("\n")) {
+    const [name, , uid, gid, gecos = "", home = "", shell = ""] = line.split(":");
+    if (!name || !/^\d+$/.test(uid ?? "") || !/^\d+$/.test(gid ?? "")) continue;
+    const [fullname = ""] = gecos.split(",");
+    if (!users.has(name))
+      users.set(name, { name, uid: Number(uid), gid: Number(gid), fullname, home, shell });
+  }
+  return users;
+}
+
+/** Parses group(5). */
+export function parseGroup(text: string): Map<string, Group> {
+  const groups = new Map<string, Group>();
+  for (const line of text.split("\n")) {
+    const [name, , gid, members = ""] = line.split(":");
+    if (!name || !/^\d+$/.test(gid ?? "") || groups.has(name)) continue;
+    groups.set(name, { name, gid: Number(gid), members: members.split(",").filter((each) => each !== "") });
+  }
+  return groups;
+}

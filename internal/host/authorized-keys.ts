@@ -1,0 +1,62 @@
+/** A line of an authorized_keys file (sshd(8)). */
+export interface AuthorizedKey {
+  /** `ssh-ed25519` */
+  type: string;
+  /** Base64. */
+  key: string;
+  /** As they are written before the type: `no-pty,command="…"`. */
+  options: readonly string[];
+  comment: string;
+}
+
+const types =
+  "(?:sk-)?(?:ssh|ecdsa)-[a-z0-9-]+(?:@openssh\\.com)?|ecdsa-sha2-nistp(?:256|384|521)|ssh-(?:rsa|dss|ed25519)";
+const lineForm = new RegExp(`^(?:(.+?)\\s+)?(${types})\\s+([A-Za-z0-9+/]+=*)(?:\\s+(.*?))?\\s*$`);
+
+/** @returns nothing for a comment, and for what is no key */
+export function parseKey(line: string): AuthorizedKey | undefined {
+  if (/^\s*(#|$)/.test(line)) return undefined;
+  const [, options = "", type, key, comment = ""] = lineForm.exec(line.trim()) ?? [];
+  if (type === undefined || key === undefined) return undefined;
+  return { type, key, options: splitOptions(options), comment };
+}
+
+export function formatKey({ type, key, options, comment }: AuthorizedKey): string {
+  const head = options.length === 0 ? "" : `${options.join(",")} `;
+  return `${head}${type} ${key}${comment === "" ? "" : ` ${comment}`}`;
+}
+
+/** The entry of a key, whatever its options. */
+export function findKey(text: string, key: string): AuthorizedKey | undefined {
+  return text
+    .split("\n")
+    .map(parseKey)
+    .find((each) => each?.key === key);
+}
+
+/** Puts an entry in the place of the one with its key, or at the end. */
+export function withKey(text: string, entry: AuthorizedKey): string {
+  const lines = linesOf(text);
+  const at = lines.findIndex((line) => parseKey(line)?.key === entry.key);
+  if (at === -1) lines.push(formatKey(entry));
+  else lines[at] = formatKey(entry);
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+export function withoutKey(text: string, key: string): string {
+  return linesOf(text)
+    .filter((line) => parseKey(line)?.key !== key)
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+/** Splits options at commas that stand outside of quotes. */
+function splitOptions(text: string): string[] {
+  return text.match(/(?:"(?:\\.|[^"])*"|[^,"])+/g) ?? [];
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
+}

@@ -1,0 +1,81 @@
+import { type System, succeed } from "../system.ts";
+import { type DpkgStatus, parseDpkgStatus } from "./dpkg-status.ts";
+import {
+  fitsPattern,
+  listBytes,
+  type PackageManager,
+  packageTimeoutMs,
+  type WantedPackage,
+} from "./manager.ts";
+
+const statusFile = "/var/lib/dpkg/status";
+/** Nobody is there to answer, and changed configuration of the host stays. */
+const environment = {
+  DEBIAN_FRONTEND: "noninteractive",
+  APT_LISTCHANGES_FRONTEND: "none",
+  UCF_FORCE_CONFFOLD: "1",
+};
+const quiet = [
+  "-q",
+  "-y",
+  "-o",
+  "Dpkg::Options::=--force-confdef",
+  "-o",
+  "Dpkg::Options::=--force-confold",
+  // Another program that installs something right now is waited for.
+  "-o",
+  "DPkg::Lock::Timeout=120",
+];
+
+/** Packages of Debian and its kin. */
+export function aptPackages(system: System): PackageManager {
+  const status = (): DpkgStatus =>
+    system.memo("packages", () => parseDpkgStatus(system.read(statusFile) ?? ""));
+  const apt = async (purpose: string, args: readonly string[]) => {
+    await succeed(system, purpose, ["apt-get", ...quiet, ...args], {
+      env: environment,
+      timeoutMs: packageTimeoutMs,
+    });
+  };
+  return {
+    name: "apt",
+    installed: async () => status().installed,
+    providers: async (name) => status().providers.get(name) ?? [],
+    leftovers: async () => status().leftovers,
+    fits: fitsPattern,
+    async newest(names) {
+      const text = await succeed(system, "ask for versions of packages", ["apt-cache", "policy", ...names], {
+        outputLimit: listBytes,
+      });
+      return parsePolicy(text);
+    },
+    refreshedAt: () => system.modifiedAt("/var/lib/apt/lists/partial"),
+    refresh: () => apt("refresh the lists of packages", ["update"]),
+    install: (packages) =>
+      apt(`install ${namesOf(packages)}`, [
+        ...(packages.some(({ version }) => version !== undefined) ? ["--allow-downgrades"] : []),
+        "install",
+        ...packages.map(({ name, version }) => (version === undefined ? name : `${name}=${version}`)),
+      ]),
+    remove: (names, purge) => apt(`remove ${names.join(", ")}`, [purge ? "purge" : "remove", ...names]),
+    upgrade: () => apt("upgrade packages", ["dist-upgrade"]),
+  };
+}
+
+/** Packages in words. */
+export function namesOf(packages: readonly WantedPackage[]): string {
+  return packages
+    .map(({ name, version }) => (version === undefined ? name : `${name} ${version}`))
+    .join(", ");
+}
+
+/** Parses what `apt-cache policy` says; a package that is as new as it can be is left out. */
+export function parsePolicy(text: string): Map<string, string> {
+  const newest = new Map<string, string>();
+  for (const [, name = "", installed, candidate = ""] of text.matchAll(
+    /^(\S+):\n {2}Installed: (.*)\n {2}Candidate: (.*)$/gm,
+  )) {
+    if (candidate !== "(none)" && candidate !== installed) newest.set(name, candidate);
+  }
+  return newest;
+}

@@ -1,0 +1,45 @@
+/** What dpkg knows of its packages. */
+export interface DpkgStatus {
+  /** Versions by name; a package of another architecture has it in its name: `libc6:i386`. */
+  installed: Map<string, string[]>;
+  /** Removed, with configuration left. */
+  leftovers: Set<string>;
+  /** Installed packages by the names they provide. */
+  providers: Map<string, string[]>;
+}
+
+const field = /^(Package|Status|Version|Architecture|Provides): (.*)$/gm;
+
+/**
+ * Parses /var/lib/dpkg/status (deb822(5)). This is what `dpkg-query` reads; reading it takes a twentieth of
+ * the time of a program.
+ */
+export function parseDpkgStatus(text: string): DpkgStatus {
+  const found: DpkgStatus = { installed: new Map(), leftovers: new Set(), providers: new Map() };
+  const entries: Map<string, string>[] = [];
+  let entry = new Map<string, string>();
+  for (const [, name = "", value = ""] of text.matchAll(field)) {
+    if (name === "Package") {
+      entry = new Map();
+      entries.push(entry);
+    }
+    entry.set(name, value.trim());
+  }
+  // dpkg itself is always of the native architecture.
+  const native = entries.find((each) => each.get("Package") === "dpkg")?.get("Architecture");
+  for (const each of entries) {
+    const architecture = each.get("Architecture");
+    const foreign = architecture !== undefined && architecture !== "all" && architecture !== native;
+    const bare = each.get("Package") ?? "";
+    const name = foreign && native !== undefined ? `${bare}:${architecture}` : bare;
+    const state = each.get("Status")?.split(" ").at(-1);
+    if (state === "config-files") found.leftovers.add(name);
+    if (state !== "installed" && state !== "triggers-pending" && state !== "triggers-awaited") continue;
+    found.installed.set(name, [each.get("Version") ?? ""]);
+    for (const provided of each.get("Provides")?.split(",") ?? []) {
+      const [virtual = ""] = provided.trim().split(/[\s(:]/, 1);
+      found.providers.set(virtual, [...(found.providers.get(virtual) ?? []), name]);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,61 @@
+import type { ProgramOptions, ProgramResult, System } from "../../internal/host/system.ts";
+
+export interface SystemFixture {
+  files?: Readonly<Record<string, string>>;
+  /** Targets of symbolic links, by path. */
+  links?: Readonly<Record<string, string>>;
+  facts?: Readonly<Record<string, string>>;
+  /** Programs the host has. */
+  programs?: readonly string[];
+  /** What programs say; 0 and nothing by default. */
+  answer?(argv: readonly string[], options: ProgramOptions): Partial<ProgramResult> | undefined;
+  /** Milliseconds. */
+  now?: number;
+}
+
+/** A host made of texts that can be written to; `ran` has every program that was run. */
+export function fixtureSystem(
+  fixture: SystemFixture = {},
+): System & {
+  files: Map<string, string>;
+  links: Map<string, string>;
+  ran: string[];
+  read(path: string): string | undefined;
+} {
+  const files = new Map(Object.entries(fixture.files ?? {}));
+  const links = new Map(Object.entries(fixture.links ?? {}));
+  const memory = new Map<string, unknown>();
+  const ran: string[] = [];
+  const paths = () => [...files.keys(), ...links.keys()];
+  const isDirectory = (path: string) => paths().some((each) => each.startsWith(`${path}/`));
+  return {
+    files,
+    links,
+    ran,
+    read: (path) => files.get(path),
+    list(path) {
+      const below = paths().filter((each) => each.startsWith(`${path}/`));
+      return [...new Set(below.map((each) => each.slice(path.length + 1).split("/")[0] ?? ""))].sort();
+    },
+    exists: (path) => paths().includes(path) || isDirectory(path),
+    isDirectory,
+    modifiedAt: (path) => (paths().includes(path) || isDirectory(path) ? 0 : undefined),
+    linkTarget: (path) => links.get(path),
+    write: (path, text) => void files.set(path, text),
+    remove: (path) => void (files.delete(path) || links.delete(path)),
+    link: (path, target) => void links.set(path, target),
+    poke: (path, text) => void files.set(path, text),
+    has: (program) => fixture.programs?.includes(program) ?? false,
+    async run(argv, options = {}) {
+      ran.push(argv.join(" "));
+      return { code: 0, stdout: "", stderr: "", ...fixture.answer?.(argv, options) };
+    },
+    fact: (name) => fixture.facts?.[name],
+    now: () => fixture.now ?? 0,
+    memo<Value>(key: string, find: () => Value): Value {
+      if (!memory.has(key)) memory.set(key, find());
+      return memory.get(key) as Value;
+    },
+    forget: () => memory.clear(),
+  };
+}
