@@ -43,6 +43,8 @@ export interface ServedRoute {
 export interface Listener {
   /** The port it really listens on. */
   readonly port: number;
+  /** Whether it takes new connections. */
+  readonly listening: boolean;
   /** What the router knows, for a test that walks it. */
   readonly routes: readonly ServedRoute[];
   /** Serves new connections with another certificate; none is refused and none ends. */
@@ -62,7 +64,15 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     clock: options.clock,
     log: options.log,
   });
-  return { port: server.port, routes, setCertificate: server.setCertificate, stop: server.stop };
+  return {
+    port: server.port,
+    get listening() {
+      return server.listening;
+    },
+    routes,
+    setCertificate: server.setCertificate,
+    stop: server.stop,
+  };
 }
 
 /** The listener without its socket. */

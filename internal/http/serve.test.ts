@@ -280,3 +280,18 @@ test("an older TLS is refused", async () => {
   });
   expect(refused).not.toBe("connected");
 });
+
+test("a server says whether it still listens", async () => {
+  const other = await serveHttps({
+    host: "127.0.0.1",
+    port: 0,
+    certificate: await issue(),
+    clock,
+    log: recordingLog(),
+    malformed: (status) => Response.json({}, { status }),
+    handle: async () => Response.json({}),
+  });
+  expect(other.listening).toBe(true);
+  await other.stop();
+  expect(other.listening).toBe(false);
+});

@@ -59,6 +59,8 @@ export interface ServeOptions {
 export interface HttpsServer {
   /** The port it really listens on. */
   readonly port: number;
+  /** Whether it takes new connections. */
+  readonly listening: boolean;
   /** Serves new connections with this certificate from now on; those that stand stay as they are. */
   setCertificate(certificate: Certificate): void;
   stop(): Promise<void>;
@@ -106,6 +108,9 @@ export async function serveHttps(options: ServeOptions): Promise<HttpsServer> {
 
   return {
     port: (tls.address() as AddressInfo).port,
+    get listening() {
+      return tls.listening;
+    },
     setCertificate: (certificate) => tls.setSecureContext(context(certificate)),
     async stop() {
       const closed = new Promise<void>((resolve) => tls.close(() => resolve()));

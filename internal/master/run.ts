@@ -16,7 +16,7 @@ import { createDisconnections } from "../enrollment/disconnections.ts";
 import { createEnforcer } from "../enrollment/enforce.ts";
 import { repairOrphans } from "../enrollment/repair.ts";
 import { createRevocations } from "../enrollment/revocations.ts";
-import type { Check } from "../health/check.ts";
+import type { Check, CheckResult } from "../health/check.ts";
 import { createMasterMetrics, type MasterView } from "../health/metrics.ts";
 import { startHealthServer } from "../health/server.ts";
 import { bootstrapRoutes } from "../http/bootstrap-routes.ts";
@@ -54,6 +54,13 @@ export interface MasterOptions {
   signal: AbortSignal;
   /** Called when the master serves, with the ports it really has and the routes behind the first. */
   onReady?(serving: { enroll: number; health: number; routes: readonly ServedRoute[] }): void;
+}
+
+/** A server that no longer answers is found out here long before its connection breaks. */
+async function checkBus(connections: readonly Bus[]): Promise<CheckResult> {
+  if (!connections.every(({ connected }) => connected)) return { status: "down", message: "not connected" };
+  await Promise.all(connections.map(({ nats }) => nats.flush()));
+  return { status: "up" };
 }
 
 /** A connection that was not made yet. */
@@ -121,8 +128,8 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   };
   const bus = await connect("svc-master", keys.credentials);
   stack.defer(() => bus.drain());
-  checks.bus = () => (bus.connected ? { status: "up" } : { status: "down", message: "not connected" });
   const systemConnection = await connect("svc-master-system", keys.systemCredentials);
+  checks.bus = () => checkBus([bus, systemConnection]);
   stack.defer(() => systemConnection.drain());
   const system = await createSystemBus(systemConnection);
   stack.defer(() => system.stop());
@@ -317,7 +324,8 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   stack.defer(certificates.onChange(useCertificate));
   // One that was renewed while the listener started.
   useCertificate(certificates.current());
-  checks["enroll-server"] = () => ({ status: "up" });
+  checks["enroll-server"] = () =>
+    listener.listening ? { status: "up" } : { status: "down", message: "the listener has exited" };
   serveAdmin({ bus, operations, ...jobs, log });
   serveTargets({ bus, resolver, log });
   checks["target-service"] = targeting.check;

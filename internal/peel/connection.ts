@@ -13,6 +13,8 @@ export interface Connection {
   readonly urls: readonly string[];
   /** @throws when nobody answers in time, or the bus is away */
   request(subject: string, data: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
+  /** Resolves when the server has answered what was sent so far. */
+  flush(): Promise<void>;
   /** Publishes when connected; otherwise it is lost. */
   publish(subject: string, data: Uint8Array): void;
   /** Subscribes here, and on every connection that takes this one's place. */
@@ -129,6 +131,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     async request(subject, data, timeoutMs) {
       return (await current.bus.nats.request(subject, data, { timeout: timeoutMs })).data;
     },
+    flush: () => current.bus.nats.flush(),
     publish(subject, data) {
       if (current.bus.connected) current.bus.nats.publish(subject, data);
     },

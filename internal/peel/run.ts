@@ -180,7 +180,12 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   const connection = createConnection({ first, open, clock, jitter, log });
   live = connection;
   stack.defer(() => connection.stop());
-  checks.bus = () => (connection.connected ? { status: "up" } : { status: "down", message: "not connected" });
+  checks.bus = async () => {
+    if (!connection.connected) return { status: "down", message: "not connected" };
+    // A server that no longer answers is found out here long before its connection breaks.
+    await connection.flush();
+    return { status: "up" };
+  };
 
   const session = startSession({
     connection,

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { systemJitter, systemRandom } from "../../internal/base/id.ts";
+import { loadMasterConfig } from "../../internal/config/load.ts";
+import { runMaster } from "../../internal/master/run.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { readinessBecomes } from "../harness/enrollee.ts";
+import { startMaster, type TestMaster } from "../harness/master.ts";
+import { observedLog } from "../harness/peel-connection.ts";
+
+// The checks of /readyz on a master, each brought down by what it watches (specification, "Master checks").
+
+// Bun's default of 5 s is short for a machine that runs the whole suite.
+setDefaultTimeout(60_000);
+
+let bus: TestBus;
+let master: TestMaster;
+
+beforeAll(async () => {
+  bus = await startBus();
+  master = await startMaster(bus);
+});
+
+afterAll(async () => {
+  await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+interface Readiness {
+  status: string;
+  checks: Record<string, { status: string; message?: string; latency_ms: number }>;
+}
+
+async function readiness(healthUrl = master.healthUrl): Promise<{ code: number } & Readiness> {
+  const response = await fetch(`${healthUrl}/readyz`);
+  return { code: response.status, ...((await response.json()) as Readiness) };
+}
+
+/** The names of the specification; `settings` is this product's own. */
+const names = ["bus", "ca", "enroll-server", "sched-consumer", "settings", "target-service"];
+
+test("a master that serves has every check, and all are up", async () => {
+  await readinessBecomes(master.healthUrl, 200);
+  const { code, status, checks } = await readiness();
+  expect([code, status, Object.keys(checks).sort()]).toEqual([200, "ok", names]);
+  for (const [name, check] of Object.entries(checks)) {
+    expect([name, check.status, typeof check.latency_ms]).toEqual([name, "up", "number"]);
+  }
+  const health = await fetch(`${master.healthUrl}/healthz`);
+  expect([health.status, await health.json()]).toMatchObject([200, { status: "ok", component: "master" }]);
+});
+
+test("a bus that no longer answers is down although the connection stands", async () => {
+  bus.server().kill("SIGSTOP");
+  try {
+    const { code, checks } = await readiness();
+    expect([code, checks.bus?.status, checks.bus?.message]).toEqual([503, "down", "timed out"]);
+    expect(checks["enroll-server"]?.status).toBe("up");
+    expect(checks.bus?.latency_ms).toBeGreaterThanOrEqual(1_900);
+    expect((await fetch(`${master.healthUrl}/healthz`)).status).toBe(200);
+  } finally {
+    bus.server().kill("SIGCONT");
+  }
+  await readinessBecomes(master.healthUrl, 200);
+});
+
+test("a bus that is away is down until it is back", async () => {
+  await bus.stop();
+  await readinessBecomes(master.healthUrl, 503);
+  expect((await readiness()).checks.bus).toMatchObject({ status: "down", message: "not connected" });
+  await bus.start();
+  await readinessBecomes(master.healthUrl, 200);
+});
+
+test("the consumer of schedule results is down when it has gone", async () => {
+  await using other = await startBus();
+  await using watched = await startMaster(other);
+  const admin = await connectTo(other, "master");
+  const manager = await admin.nats.jetstreamManager();
+  await manager.streams.delete("job-events");
+  await admin.drain();
+  await readinessBecomes(watched.healthUrl, 503);
+  const { checks } = await readiness(watched.healthUrl);
+  expect(checks["sched-consumer"]).toMatchObject({ status: "down", message: "not running" });
+  expect(checks.bus?.status).toBe("up");
+});
+
+test("before the bus is reached a master is up and not ready", async () => {
+  await using away = await startBus();
+  await away.stop();
+  const port = await freePort();
+  const invocation = loadMasterConfig(
+    [
+      ...["--bus-url", away.url, "--bus-ca", away.caFile],
+      ...["--auth-dir", away.authDir, "--enroll-addr", "127.0.0.1:0", "--health-addr", `127.0.0.1:${port}`],
+    ],
+    {},
+    () => undefined,
+  );
+  if (invocation.kind !== "run") throw new Error("the configuration does not run");
+  const log = observedLog();
+  const stopping = new AbortController();
+  const running = runMaster({
+    config: invocation.values,
+    env: {},
+    hostname: "localhost",
+    clock: systemClock,
+    random: systemRandom,
+    jitter: systemJitter,
+    log,
+    signal: stopping.signal,
+  });
+  await log.logged("bus not reachable");
+  const healthUrl = `http://127.0.0.1:${port}`;
+  expect((await fetch(`${healthUrl}/healthz`)).status).toBe(200);
+  const { code, status, checks } = await readiness(healthUrl);
+  expect([code, status]).toEqual([503, "down"]);
+  const told = Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, check.status]));
+  expect(told).toEqual({
+    bus: "down",
+    ca: "up",
+    "enroll-server": "down",
+    "sched-consumer": "down",
+    "target-service": "down",
+  });
+  stopping.abort(new Error("the test is over"));
+  await running.catch(() => {});
+});
+
+test("a master without an embedded CA has no check of it", async () => {
+  const issued = join(bus.dir, "nats-server");
+  const flags = [
+    "--ca-mode",
+    "external",
+    "--enroll-tls-cert",
+    `${issued}.crt`,
+    "--enroll-tls-key",
+    `${issued}.key`,
+  ];
+  await using external = await startMaster(bus, { flags });
+  const { checks } = await readiness(external.healthUrl);
+  expect(Object.keys(checks).sort()).toEqual(names.filter((name) => name !== "ca"));
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
