@@ -7,6 +7,7 @@ type Load = () => Promise<readonly StateFunction[]>;
  * files does not wait for the rest.
  */
 const modules: Readonly<Record<string, Load>> = {
+  archive: async () => (await import("./functions/archive.ts")).archiveStates,
   cmd: async () => (await import("./functions/cmd.ts")).cmdStates,
   cron: async () => (await import("./functions/cron.ts")).cronStates,
   file: async () => (await import("./functions/file/index.ts")).fileStates,
