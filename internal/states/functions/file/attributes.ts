@@ -11,7 +11,7 @@ import {
 import { findAccountIfPresent, findGroupIfPresent, type LookupDeps } from "../../../base/account.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import type { ArgSpec } from "../../../modules/function.ts";
-import { type Changes, StateFailure } from "../../function.ts";
+import { StateFailure } from "../../function.ts";
 import { touching } from "./look.ts";
 
 /** Whom something is to belong to, and its permission bits; what is `undefined` stays as it is. */
@@ -157,9 +157,4 @@ export function setLinkOwner(path: string, attributes: Attributes): void {
   const { uid, gid } = attributes;
   if (uid === undefined && gid === undefined) return;
   touching("change owner of", path, () => lchownSync(path, uid ?? -1, gid ?? -1));
-}
-
-/** The changes of several paths as one. */
-export function changesOf(path: string, changes: { [name: string]: Plain }): Changes {
-  return Object.keys(changes).length === 0 ? {} : { [path]: changes };
 }

@@ -13,7 +13,7 @@ import { makedirsArg } from "./parents.ts";
 import { pathOf } from "./path.ts";
 import { backupArg, followSymlinksArg, planFile, refuseBackup, showChangesArg } from "./plan-file.ts";
 
-export const modeArg = {
+const modeArg = {
   type: "string",
   doc: "Permission bits such as 0644, or keep for 0755 when the source is executable and 0644 when it is not; those of the file that is there by default, or 0644.",
 } as const satisfies ArgSpec;

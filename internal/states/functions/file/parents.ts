@@ -11,10 +11,10 @@ export const makedirsArg = {
 } as const satisfies ArgSpec;
 
 /** Mode of a directory that a state makes and says nothing of. */
-export const newDirectoryMode = 0o755;
+const newDirectoryMode = 0o755;
 
 /** Parent directories that are not there, outermost first. */
-export function missingParents(path: string): string[] {
+function missingParents(path: string): string[] {
   const missing: string[] = [];
   for (let at = dirname(path); at !== "/" && lookAt(at) === undefined; at = dirname(at)) missing.unshift(at);
   return missing;
