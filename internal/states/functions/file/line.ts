@@ -23,7 +23,7 @@ export const fileLine = defineState({
       type: "string",
       required: true,
       values: ["ensure", "replace", "insert", "delete"],
-      doc: "ensure: the line is somewhere after, before or between the others that are named, and is put beside them when it is not. replace: it takes the place of each line that matches. insert: it is right beside them. delete: no line matches.",
+      doc: "With ensure the line is somewhere after, before or between the others that are named, and is put beside them when it is not. With replace it takes the place of each line that matches. With insert it is right beside the others. With delete no line matches.",
     },
     match: {
       type: "string",
