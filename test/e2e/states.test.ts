@@ -6,14 +6,7 @@ import { openJobs } from "../../internal/cli/job/storage.ts";
 import { followJob, type Progress } from "../../internal/jobs/follow.ts";
 import type { StateResult } from "../../internal/modules/states-service.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
-import {
-  type Daemon,
-  logRecords,
-  type MasterDaemon,
-  startMasterBinary,
-  startPeelBinary,
-  svc,
-} from "../harness/fleet.ts";
+import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
 import { runProgram } from "../harness/process.ts";
 
 // States from the directory of a master to a file on a host, through the compiled binaries.
@@ -47,17 +40,16 @@ async function apply(target: string, ...args: string[]) {
   const returnOf = (peel: string) => view.returns[peel].return as Returned;
   return { ...view, returnOf } as {
     outcomes: Record<string, string>;
-    returns: never;
     returnOf: typeof returnOf;
   };
 }
 
-/** Resolves when the peel has as many snapshots of state files more than now after `change`. */
-async function fetched(peel: Daemon, change: () => void): Promise<void> {
-  const count = () => logRecords(peel.program).filter(({ msg }) => msg === "state files fetched").length;
-  const before = count();
-  change();
-  await peel.program.waitFor(new RegExp(`(?:"msg":"state files fetched"[^]*){${before + 1}}`));
+/** Changes a file of the master, and resolves when it is published: a run asks for the newest. */
+async function publish(path: string, text: string): Promise<void> {
+  const said = '"msg":"state files published"';
+  const before = master.program.output().split(said).length - 1;
+  put(path, text);
+  await master.program.waitFor(new RegExp(`(?:${said}[^]*){${before + 1}}`));
 }
 
 async function enroll(id: string): Promise<Daemon> {
@@ -137,7 +129,7 @@ test("people see what changed as a difference", async () => {
 });
 
 test("a file that changes on the master changes on the host", async () => {
-  await fetched(web, () => put("states/motd.txt", "Hello from {{ facts.id }}\n"));
+  await publish("states/motd.txt", "Hello from {{ facts.id }}\n");
   const { states } = (await apply("web-1.example")).returnOf(webKey);
   expect(states.map(({ changes }) => Object.keys(changes).length)).toEqual([1, 0]);
   expect(readFileSync(join(out, "web-1.example.motd"), "utf8")).toBe("Hello from web-1.example\n");
@@ -145,7 +137,7 @@ test("a file that changes on the master changes on the host", async () => {
 
 test("a template that breaks for one peel is an error of that peel, with place and text", async () => {
   const broken = `{% if facts.id.startswith('db') %}\nx: {{ pillar.nothing }}\n{% endif %}\n`;
-  await fetched(db, () => put("states/odd.sls", broken));
+  await publish("states/odd.sls", broken);
   const ran = await svc(bus, "run", "*", "state.apply", "odd", "--output", "json");
   const { outcomes, returns } = JSON.parse(ran.stdout);
   expect(outcomes).toEqual({ [webKey]: "ok", [dbKey]: "failed" });
@@ -159,7 +151,7 @@ test("a state that fails is a failed job, and what requires it is not run", asyn
     `b:\n  file.managed:\n    - name: ${out}/b\n    - contents: x\n    - require: [file: a]`,
     `c:\n  file.managed:\n    - name: ${out}/c\n    - contents: x\n`,
   ];
-  await fetched(db, () => put("states/failing.sls", states.join("\n")));
+  await publish("states/failing.sls", states.join("\n"));
   const ran = await apply("db-1.example", "failing");
   expect(ran.outcomes).toEqual({ [dbKey]: "failed" });
   expect(ran.returnOf(dbKey).states.map(({ result, skipped }) => [result, skipped])).toEqual([
@@ -172,8 +164,9 @@ test("a state that fails is a failed job, and what requires it is not run", asyn
 
 test("who follows a run sees how far it is", async () => {
   const slow = "retry: {attempts: 2, interval: 1500ms}";
-  await fetched(db, () =>
-    put("states/slow.sls", `first:\n  test.nop: []\nslow:\n  test.fail_without_changes:\n    - ${slow}\n`),
+  await publish(
+    "states/slow.sls",
+    `first:\n  test.nop: []\nslow:\n  test.fail_without_changes:\n    - ${slow}\n`,
   );
   const { stdout } = await svc(
     bus,
