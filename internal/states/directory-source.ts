@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { readFileSync, realpathSync, statSync } from "node:fs";
-import { join, sep } from "node:path";
+import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, sep } from "node:path";
 import { SvcError } from "../base/errors.ts";
 import { isErrno, reasonOf } from "../base/file.ts";
 import type { FileSource, SourceFile } from "./files.ts";
@@ -16,12 +16,23 @@ import { unreadable, walkDirectory } from "./walk-directory.ts";
  */
 export function createDirectorySource(root: string, environment = "base"): FileSource {
   const top = realTop(root);
+  const directories = new Map<string, string>();
+  // A tree has far more files than directories, and to resolve a path is most of the work of looking at one.
+  const realDirectory = (path: string): string => {
+    const known = directories.get(path);
+    if (known !== undefined) return known;
+    const real = realpathSync(join(top, path));
+    directories.set(path, real);
+    return real;
+  };
   const locate = (path: string): { real: string; size: number; mode: number } | undefined => {
     if (pathProblem(path) !== undefined) return undefined;
     try {
-      const real = realpathSync(join(top, path));
+      const plain = join(realDirectory(dirname(path)), basename(path));
+      const own = lstatSync(plain);
+      const real = own.isSymbolicLink() ? realpathSync(plain) : plain;
       if (!real.startsWith(top + sep)) return undefined;
-      const stat = statSync(real);
+      const stat = own.isSymbolicLink() ? statSync(real) : own;
       if (!stat.isFile() || stat.size > maxFileBytes) return undefined;
       return { real, size: stat.size, mode: stat.mode };
     } catch (thrown) {
