@@ -79,9 +79,9 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
     builtin = { ...found.facts, ...options.own };
     return found.problems;
   };
-  const collect = async (): Promise<boolean> => {
+  const collect = async (reading: Promise<FactProblem[]>): Promise<boolean> => {
     const [problems, found] = await Promise.all([
-      readBuiltin(),
+      reading,
       readCustomFacts({
         directory: join(options.dataDir, "facts.d"),
         uid: host.user?.uid ?? 0,
@@ -101,14 +101,15 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
 
   let running: Promise<boolean> | undefined;
   let waiting: Promise<boolean> | undefined;
+  const start = (reading: Promise<FactProblem[]>): Promise<boolean> => {
+    running = collect(reading).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
   // What asks while facts are collected may have changed one that was looked at already.
   const refresh = (): Promise<boolean> => {
-    if (running === undefined) {
-      running = collect().finally(() => {
-        running = undefined;
-      });
-      return running;
-    }
+    if (running === undefined) return start(readBuiltin());
     waiting ??= running
       .catch(() => {})
       .then(() => {
@@ -118,9 +119,11 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
     return waiting;
   };
 
-  complain([...(await readBuiltin()), ...readKept()]);
+  const problems = await readBuiltin();
+  complain([...problems, ...readKept()]);
   show(mergedWith(kept));
-  const ready = refresh().then(
+  // What is built in was found out just now.
+  const ready = start(Promise.resolve(problems)).then(
     () => {},
     (thrown) => log.error("facts not collected", { error: describeError(thrown) }),
   );
