@@ -5,6 +5,8 @@ import type { StateResult, StatesRun } from "./states-service.ts";
 const mostBytes = 400 * 1024;
 const keptText = 1_000;
 const keptNames = 10;
+/** Bytes of a state beside its texts, rounded up: names of fields, lengths, numbers. */
+const aroundTexts = 160;
 
 /** How many states came to what. Each is counted once: a state that failed half-way has failed. */
 export interface StatesSummary {
@@ -59,7 +61,7 @@ export function summaryOf(run: StatesRun): StatesSummary {
 export function statesReturn(run: StatesRun): Plain {
   const summary = summaryOf(run);
   let states: readonly Plain[] = run.states.map((state) => ({ ...state }));
-  if (sizeOf(states) > mostBytes) {
+  if (mayExceed(run.states) && sizeOf(states) > mostBytes) {
     for (const shorten of shorter) {
       states = run.states.flatMap(shorten);
       if (sizeOf(states) <= mostBytes) break;
@@ -121,6 +123,21 @@ function cut(text: string): string {
   return text.length <= keptText
     ? text
     : `${text.slice(0, keptText)}\n[cut: ${keptText} of ${text.length} characters]`;
+}
+
+/**
+ * Whether the states might take more than there is room for, without encoding them, which would be most of
+ * the work of a run that changes nothing.
+ */
+function mayExceed(states: readonly StateResult[]): boolean {
+  let most = 0;
+  for (const { id, name, function: called, at = "", comment, changes } of states) {
+    if (Object.keys(changes).length > 0) return true;
+    for (const text of [id, name, called, at, comment]) most += Buffer.byteLength(text);
+    most += aroundTexts;
+    if (most > mostBytes) return true;
+  }
+  return false;
 }
 
 function sizeOf(states: readonly Plain[]): number {
