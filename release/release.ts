@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { compileBinary } from "./compile.ts";
 import { needsGlibc, readHeader } from "./header.ts";
 import { fetchRuntime } from "./runtime.ts";
+import { describeParts, type Lock } from "./sbom.ts";
+import { sourceTime } from "./source-time.ts";
 import { type Header, type Target, targets } from "./targets.ts";
 
-// Builds every binary of every target into dist/release/, with their checksums. One that cannot be
-// built ends the run: a release is whole or there is none. The arguments are nats-servers, one for each
-// machine at most: the masters of that machine carry it.
+// Builds every binary of every target into dist/release/, with a bill of materials and checksums. One
+// that cannot be built ends the run: a release is whole or there is none. The arguments are nats-servers,
+// one for each machine at most: the masters of that machine carry it.
 const directory = join(import.meta.dir, "..", "dist", "release");
 rmSync(directory, { recursive: true, force: true });
 
@@ -41,6 +43,10 @@ for (const target of targets) {
     process.stdout.write(`built dist/release/${name} (${statSync(outfile).size} bytes${carries})\n`);
   }
 }
+const lock: Lock = JSON.parse(readFileSync(join(import.meta.dir, "..", "package-lock.json"), "utf8"));
+const parts = `${JSON.stringify(describeParts(lock, sourceTime(process.env)), null, 2)}\n`;
+await Bun.write(join(directory, "sbom.cdx.json"), parts);
+sums.push(`${createHash("sha256").update(parts).digest("hex")}  sbom.cdx.json\n`);
 await Bun.write(join(directory, "SHA256SUMS"), sums.join(""));
 process.stdout.write(`built dist/release/SHA256SUMS (${sums.length} files)\n`);
 

@@ -1,0 +1,116 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { masterUnit, peelUnit } from "../internal/setup/units.ts";
+import type { Binary } from "./compile.ts";
+import { debScripts, rpmScripts, type Service } from "./package-scripts.ts";
+
+/** Names of one machine in the packages of both worlds. */
+export interface Arch {
+  deb: "amd64" | "arm64";
+  rpm: "x86_64" | "aarch64";
+}
+
+/** What a package is, apart from the format it is written in. */
+export interface Package {
+  name: Binary;
+  version: string;
+  arch: Arch;
+  summary: string;
+  /** Lines that say more, with no blank line among them. */
+  description: readonly string[];
+  depends: { deb: readonly string[]; rpm: readonly string[] };
+  suggests: readonly string[];
+  /** Paths from the root with a slash first. */
+  files: readonly { path: string; mode: number; data: Uint8Array }[];
+  /** Maintainer scripts by the names that Debian gives them. */
+  scripts: Readonly<Record<string, string>>;
+  /** Scriptlets by the names that RPM gives them. */
+  scriptlets: Readonly<Record<string, string>>;
+}
+
+// Of the symbols that the executables import, the newest is of glibc 2.17 (objdump -T).
+const libc = { deb: "libc6 (>= 2.17)", rpm: "glibc >= 2.17" };
+const dataDirectory = "/var/lib/svc";
+
+/** The master is in the directory that `svc ca` takes by default; the peel, root, trusts nothing in there. */
+const services: Record<Exclude<Binary, "svc">, Service> = {
+  "svc-master": {
+    name: "svc-master",
+    config: "/etc/svc/master.yaml",
+    dataDir: dataDirectory,
+    user: "svc-master",
+    enabled: false,
+  },
+  "svc-peel": {
+    name: "svc-peel",
+    config: "/etc/svc/peel.yaml",
+    dataDir: `${dataDirectory}-peel`,
+    user: "root",
+    enabled: true,
+  },
+};
+
+const summaries: Record<Binary, string> = {
+  "svc-master": "fleet manager over NATS: the master",
+  "svc-peel": "fleet manager over NATS: the managed host",
+  svc: "fleet manager over NATS: the operator's command",
+};
+
+const descriptions: Record<Binary, readonly string[]> = {
+  "svc-master": ["Enrolls hosts, sends them signed jobs, and runs the bus between them if told to."],
+  "svc-peel": ["Enrolls this host with a master and runs the jobs that the master has signed."],
+  svc: ["Sets up a fleet, decides who may join it, and sends it jobs."],
+};
+
+/**
+ * The package of one binary: the executable, and for a daemon its unit and an example configuration.
+ *
+ * No file below /etc is in it. A peel that finds a configuration starts, so there must be none before
+ * somebody wrote it; and one that was written before the package came must not raise a question.
+ *
+ * @param executable the binary of that machine
+ */
+export function describePackage(name: Binary, version: string, arch: Arch, executable: Uint8Array): Package {
+  const binary = { path: `/usr/bin/${name}`, mode: 0o755, data: executable };
+  const rest = { name, version, arch, summary: summaries[name], description: descriptions[name] };
+  if (name === "svc") {
+    return {
+      ...rest,
+      depends: { deb: [libc.deb], rpm: [libc.rpm] },
+      suggests: [],
+      files: [binary],
+      scripts: {},
+      scriptlets: {},
+    };
+  }
+  const service = services[name];
+  return {
+    ...rest,
+    depends: { deb: [libc.deb, "passwd"], rpm: [libc.rpm, "shadow-utils"] },
+    suggests: name === "svc-master" ? ["nats-server", "git"] : [],
+    files: [
+      binary,
+      text(`/usr/lib/systemd/system/${name}.service`, unitOf(service)),
+      text(`/usr/share/${name}/${exampleName(service)}`, readExample(exampleName(service))),
+    ],
+    scripts: debScripts(service),
+    scriptlets: rpmScripts(service),
+  };
+}
+
+function unitOf({ name, config, dataDir, user }: Service): string {
+  const options = { program: `/usr/bin/${name}`, config, dataDir, author: `the package ${name}` };
+  return name === "svc-master" ? masterUnit({ ...options, user }) : peelUnit(options);
+}
+
+function exampleName({ config }: Service): string {
+  return config.slice("/etc/svc/".length);
+}
+
+function readExample(name: string): string {
+  return readFileSync(join(import.meta.dir, "config", name), "utf8");
+}
+
+function text(path: string, content: string): Package["files"][number] {
+  return { path, mode: 0o644, data: Buffer.from(content) };
+}

@@ -1,0 +1,135 @@
+/** What is read of a package-lock.json (lockfileVersion 3). */
+export interface Lock {
+  name: string;
+  version: string;
+  packages: Record<
+    string,
+    {
+      version?: string;
+      integrity?: string;
+      license?: string;
+      dependencies?: Record<string, string>;
+      devDependencies?: Record<string, string>;
+      optionalDependencies?: Record<string, string>;
+      peerDependencies?: Record<string, string>;
+    }
+  >;
+}
+
+/** Name, version and package-url of something. */
+interface Named {
+  "bom-ref": string;
+  name: string;
+  version: string;
+  purl: string;
+}
+
+interface Component extends Named {
+  type: "library" | "platform";
+  hashes: { alg: "SHA-512"; content: string }[];
+  licenses?: { expression: string }[];
+}
+
+/** A bill of materials (CycloneDX 1.6, as JSON). */
+export interface Sbom {
+  $schema: string;
+  bomFormat: "CycloneDX";
+  specVersion: "1.6";
+  version: 1;
+  metadata: { timestamp: string; component: Named & { type: "application" } };
+  components: Component[];
+  dependencies: { ref: string; dependsOn: string[] }[];
+}
+
+const prefix = "node_modules/";
+/** The runtime is a tool of the build to npm, and a part of every executable to us. */
+const runtime = "bun";
+
+/**
+ * Lists what the executables are made of: the runtime, the packages that the product depends on, and what
+ * those depend on in turn. What the manifest names as a tool of the build is left out, also where a
+ * package wishes for it; a package that is there on some platforms only is listed.
+ *
+ * @param time of the release, in seconds since 1970
+ * @throws Error for a package without version or digest
+ */
+export function describeParts(lock: Lock, time: number): Sbom {
+  const root = lock.packages[""] ?? {};
+  const reached = new Map<string, string[]>();
+  const reach = (path: string): void => {
+    if (reached.has(path)) return;
+    const needed = path === prefix + runtime ? [] : neededBy(lock, path);
+    reached.set(path, needed);
+    for (const next of needed) reach(next);
+  };
+  const direct = [...Object.keys(root.dependencies ?? {}), runtime].map((name) => prefix + name).sort();
+  for (const path of direct) reach(path);
+  const refOf = (path: string) => purlOf(nameOf(path), lock.packages[path]?.version ?? "");
+  const paths = [...reached.keys()].sort();
+  const ref = `pkg:generic/${lock.name}@${lock.version}`;
+  return {
+    $schema: "http://cyclonedx.org/schema/bom-1.6.schema.json",
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    version: 1,
+    metadata: {
+      timestamp: new Date(time * 1000).toISOString(),
+      component: { type: "application", "bom-ref": ref, name: lock.name, version: lock.version, purl: ref },
+    },
+    components: paths.map((path) => {
+      const { version, integrity, license } = lock.packages[path] ?? {};
+      if (version === undefined || integrity === undefined) {
+        throw new Error(`${path} has no version or no digest in the lock file`);
+      }
+      return {
+        type: path === prefix + runtime ? "platform" : "library",
+        "bom-ref": refOf(path),
+        name: nameOf(path),
+        version,
+        purl: refOf(path),
+        hashes: [hashOf(integrity)],
+        ...(license === undefined ? {} : { licenses: [{ expression: license }] }),
+      };
+    }),
+    dependencies: [
+      { ref, dependsOn: direct.map(refOf).sort() },
+      ...paths.map((path) => ({
+        ref: refOf(path),
+        dependsOn: [...new Set((reached.get(path) ?? []).map(refOf))].sort(),
+      })),
+    ],
+  };
+}
+
+/** The places of what a package depends on, as far as it is in the lock file. */
+function neededBy({ packages }: Lock, path: string): string[] {
+  const { dependencies, optionalDependencies, peerDependencies } = packages[path] ?? {};
+  const tools = packages[""]?.devDependencies ?? {};
+  return Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })
+    .filter((name) => !Object.hasOwn(tools, name))
+    .flatMap((name) => placesOf(path, name).find((place) => Object.hasOwn(packages, place)) ?? []);
+}
+
+/** Where a package's dependency may be: among its own modules, or nearer and nearer to the root. */
+function placesOf(path: string, name: string): string[] {
+  const above = path.split(`/${prefix}`);
+  return above
+    .map((_, index) => `${above.slice(0, above.length - index).join(`/${prefix}`)}/${prefix}${name}`)
+    .concat(prefix + name);
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf(prefix) + prefix.length);
+}
+
+/** package-url, type npm: the at sign of a scope is escaped. */
+function purlOf(name: string, version: string): string {
+  return `pkg:npm/${name.replace("@", "%40")}@${version}`;
+}
+
+/** npm writes `<algorithm>-<base64>`. */
+function hashOf(integrity: string): { alg: "SHA-512"; content: string } {
+  const digest = /^sha512-([\w+/=]+)$/.exec(integrity)?.[1];
+  if (digest === undefined) throw new Error(`${integrity} is no SHA-512 digest`);
+  return { alg: "SHA-512", content: Buffer.from(digest, "base64").toString("hex") };
+}
