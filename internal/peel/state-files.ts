@@ -167,7 +167,8 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   };
 
   return {
-    async open(environment = base, commit) {
+    async open(environment = base, named) {
+      const commit = named?.toLowerCase();
       if (!isEnvironmentName(environment)) {
         throw new SvcError("bad_request", "environment: not the name of an environment");
       }

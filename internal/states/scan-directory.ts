@@ -55,7 +55,7 @@ export function createDirectoryScan(root: string, clock: Clock): DirectoryScan {
         if (next.size >= maxFiles) {
           throw new SvcError("too_large", `${root} has more than ${maxFiles} files`);
         }
-        const stamp = [stat.dev, stat.ino, stat.size, stat.mode, stat.mtimeNs, stat.ctimeNs].join(":");
+        const stamp = [stat.dev, stat.ino, stat.size, stat.mode, stat.mtimeMs, stat.ctimeMs].join(":");
         const before = seen.get(path);
         if (before?.stamp === stamp) {
           next.set(path, before);
@@ -65,10 +65,10 @@ export function createDirectoryScan(root: string, clock: Clock): DirectoryScan {
         if (hashed === undefined) continue;
         const content: Content = {
           ...hashed,
-          executable: (Number(stat.mode) & 0o111) !== 0,
+          executable: (stat.mode & 0o111) !== 0,
           pieces: () => piecesOf(real),
         };
-        const settled = clock.now() - Number(stat.ctimeMs) > settledMs;
+        const settled = clock.now() - stat.ctimeMs > settledMs;
         next.set(path, { stamp: settled ? stamp : "", real, content: keepSame(before, { real, content }) });
       }
       const same =
@@ -89,7 +89,7 @@ function keepSame(before: Seen | undefined, { real, content }: Omit<Seen, "stamp
 }
 
 function statOrGone(path: string) {
-  return statSync(path, { bigint: true, throwIfNoEntry: false });
+  return statSync(path, { throwIfNoEntry: false });
 }
 
 /** @returns `undefined` when the file is gone. @throws SvcError `storage` */

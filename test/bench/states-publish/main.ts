@@ -1,0 +1,150 @@
+import { lstatSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { cpus, release, totalmem } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { serveFetch } from "../../../internal/admin/fetch.ts";
+import { systemClock } from "../../../internal/base/clock.ts";
+import { provision } from "../../../internal/bus/assets.ts";
+import { openBlobStore } from "../../../internal/bus/blob-store.ts";
+import { createStatesClient } from "../../../internal/peel/fetch-states.ts";
+import { openStateFiles } from "../../../internal/peel/state-files.ts";
+import { createBlobCache } from "../../../internal/states/blob-cache.ts";
+import type { Contents } from "../../../internal/states/contents.ts";
+import { followCatalog } from "../../../internal/states/follow-catalog.ts";
+import { takeOverHead } from "../../../internal/states/publish.ts";
+import { createDirectoryScan } from "../../../internal/states/scan-directory.ts";
+import { connectTo, startBus } from "../../harness/bus.ts";
+import { connectionOver } from "../../harness/connection.ts";
+import { recordingLog } from "../../harness/log.ts";
+import { temporaryDirectory } from "../../harness/temporary.ts";
+import { mebibytes, milliseconds, rate, table } from "../table.ts";
+
+// How long it takes to publish a large tree of state files of which one changed, what travels, and how long a
+// peel takes to have it. Everything runs as in a master and a peel, over a real bus with TLS, in one process.
+// The floor is to list the directories and look at every file, which no change on disk is noticed without.
+
+const { values } = parseArgs({
+  options: { files: { type: "string", default: "20000" }, rounds: { type: "string", default: "7" } },
+});
+const files = positive("--files", values.files);
+const rounds = positive("--rounds", values.rounds);
+const clock = systemClock;
+const log = recordingLog();
+
+using temporary = temporaryDirectory("bench-states");
+const tree = join(temporary.path, "states");
+const pathOf = (i: number) => join(tree, `formula-${i % 200}`, `state-${i}.sls`);
+for (let i = 0; i < 200; i++) mkdirSync(join(tree, `formula-${i}`), { recursive: true });
+for (let i = 0; i < files; i++) {
+  writeFileSync(
+    pathOf(i),
+    `state-${i}:\n  file.managed:\n    - name: /srv/${i}\n`.padEnd(400 + (i % 800), "#\n"),
+  );
+}
+
+await using bus = await startBus();
+const master = await connectTo(bus, "master");
+const asked = await connectTo(bus, "master");
+await provision(master, { replicas: 1, onlyRaise: true }, log);
+const store = openBlobStore(master, "states");
+const catalog = followCatalog({ store, bus: master, clock, log });
+const door = serveFetch({ bus: master, catalog, blobs: createBlobCache(store, 256 * 1024 * 1024), log });
+
+interface Figure {
+  ms: number[];
+  cpuMs: number[];
+  note: string;
+}
+const figures = new Map<string, Figure>();
+
+/** Runs it, and keeps its time and the processor time of this process. */
+async function measure<T>(name: string, run: () => T | Promise<T>, note: (result: T) => string = () => "") {
+  const begun = clock.monotonic();
+  const before = process.cpuUsage();
+  const result = await run();
+  const { user, system } = process.cpuUsage(before);
+  const figure = figures.get(name) ?? { ms: [], cpuMs: [], note: "" };
+  figure.ms.push(clock.monotonic() - begun);
+  figure.cpuMs.push((user + system) / 1000);
+  figure.note = note(result);
+  figures.set(name, figure);
+  return result;
+}
+
+const base = (contents: Contents) => [
+  { name: "base", origin: { directory: true, commits: [] }, files: contents },
+];
+const travelled = ({ blobs, bytes }: { blobs: number; bytes: number }) => `${blobs} blobs, ${bytes} bytes`;
+
+let publisher = await takeOverHead({ store, clock, log }, 1);
+const scan = createDirectoryScan(tree, clock);
+const first = await measure("first look: every file is read", () => scan.scan());
+await measure("first publication", () => publisher.publish(base(first.files)), travelled);
+const connection = connectionOver(asked);
+const peel = openStateFiles({
+  dir: join(temporary.path, "cache"),
+  peelId: "bench",
+  clock,
+  jitter: () => 0,
+  log,
+});
+peel.attach(connection);
+await measure("a peel fetches everything", () => peel.open());
+const client = createStatesClient(connection, "bench");
+const everything = [...first.files.values()].map(({ digest, size }) => ({ digest, size }));
+
+for (let round = 0; round < rounds; round++) {
+  await measure("a master hands everything out of its memory", async () => {
+    await client.fetch(everything, async () => {});
+  });
+  await measure("floor: list and look at every file", () => {
+    for (const directory of readdirSync(tree)) {
+      for (const name of readdirSync(join(tree, directory))) lstatSync(join(tree, directory, name));
+    }
+  });
+  await measure("nothing changed: look and publish", async () =>
+    publisher.publish(base((await scan.scan()).files)),
+  );
+  writeFileSync(pathOf(round * 37), `changed: ${round}\n`);
+  await measure(
+    "one file changed: look and publish",
+    async () => publisher.publish(base((await scan.scan()).files)),
+    travelled,
+  );
+  await measure("a peel fetches that", () => peel.open());
+}
+for (let token = 2; token < 5; token++) {
+  await measure("another master takes over", async () => {
+    publisher = await takeOverHead({ store, clock, log }, token);
+  });
+}
+door.stop();
+catalog.stop();
+await connection.stop();
+await master.nats.close();
+
+const medianOf = (all: readonly number[]) => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
+const cpu = cpus();
+process.stdout.write(`
+State files: a tree of ${files} files in 200 directories
+${cpu.length} x ${cpu[0]?.model ?? "?"}, ${Math.round(totalmem() / 1024 ** 3)} GiB, Linux ${release()}, Bun ${Bun.version}
+${rounds} rounds; medians; processor time of master and peel, without the bus
+
+${table(
+  ["", "ms", "worst", "processor ms", "travelled"],
+  [...figures].map(([name, { ms, cpuMs, note }]) => [
+    name,
+    milliseconds(medianOf(ms)),
+    milliseconds(Math.max(...ms)),
+    rate(medianOf(cpuMs)),
+    note,
+  ]),
+)}
+
+Resident memory at the end: ${mebibytes(process.memoryUsage().rss / 1024 ** 2)} MiB, master, peel and bench together
+`);
+
+function positive(flag: string, text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} must be a number above 0`);
+  return Number(text);
+}
