@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { temporaryName } from "../../base/file.ts";
@@ -232,8 +223,6 @@ function checkStaged(staging: string): void {
   }
 }
 
-const specialBits = 0o6000;
-
 function moveIn(staging: string, { target, strip, attributes }: Wish): void {
   for (const { stats, at, relative } of walk(staging, undefined)) {
     const left = relative.split("/").slice(strip).join("/");
@@ -248,7 +237,6 @@ function moveIn(staging: string, { target, strip, attributes }: Wish): void {
     }
     if (there?.isDirectory() === true) throw new StateFailure(`${to} is a directory, no file`);
     setLinkOwner(at, attributes);
-    if (stats.isFile() && (stats.mode & specialBits) !== 0) chmodSync(at, stats.mode & 0o777);
     touching("write", to, () => renameSync(at, to));
   }
 }

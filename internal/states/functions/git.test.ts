@@ -64,6 +64,10 @@ test("a clone without its past is followed", async () => {
   remote.commit("main", { file: "two\n" });
   await proveHonest(directory.path, ...latest, remote.url, args);
   expect(readFileSync(join(target, "file"), "utf8")).toBe("two\n");
+  writeFileSync(join(target, "untracked"), "mine\n");
+  remote.commit("main", { file: "two\n", untracked: "theirs\n" });
+  await expect(applyState(...latest, remote.url, args)).rejects.toThrow("git checkout");
+  expect(readFileSync(join(target, "untracked"), "utf8")).toBe("mine\n");
 });
 
 test("the files belong to the user that git runs as", async () => {

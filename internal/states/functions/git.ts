@@ -197,9 +197,8 @@ async function checkOut(git: Git, wish: Wish, wanted: Wanted, force: boolean): P
       );
     }
   }
-  if (wanted.branch === undefined)
-    await git(["checkout", "--quiet", "--force", "--detach", wanted.commit], target);
-  else await git(["checkout", "--quiet", "--force", "-B", wanted.branch, wanted.commit], target);
+  const place = wanted.branch === undefined ? ["--detach"] : ["-B", wanted.branch];
+  await git(["checkout", "--quiet", ...(force ? ["--force"] : []), ...place, wanted.commit], target);
   await git(["update-ref", leftAt, wanted.commit], target);
   if (submodules === true)
     await git(["submodule", "--quiet", "update", "--init", "--recursive", "--force"], target);
