@@ -258,9 +258,9 @@ describe("values", () => {
   });
 
   test("keys of features to come warn, and only when they are set", () => {
-    expect(master(["--no-reactor"], "api: {docs_enabled: true}\nlog_level: info").warnings).toEqual([
-      "api.docs_enabled is accepted but has no effect in this version",
+    expect(master(["--no-reactor"], "reactor: {workers: 2}\nlog_level: info").warnings).toEqual([
       "reactor.enabled is accepted but has no effect in this version",
+      "reactor.workers is accepted but has no effect in this version",
     ]);
   });
 });
