@@ -70,6 +70,24 @@ test("filters and counts by state; only what counts is seen", async () => {
   expect(ids("pending")).toEqual([idOf("orphan"), idOf("a")]);
 });
 
+test("knows when the first good credentials of a member end, and whose have ended", async () => {
+  const { enrollments, directory, move } = setup();
+  expect(directory.credentials(5_000)).toEqual({ expired: 0 });
+  for (const [name, state, credsExpiresAt] of [
+    ["late", "active", 9_000],
+    ["first", "issued", 6_000],
+    ["ended", "active", 5_000],
+    ["gone", "revoked", 5_500],
+  ] as const) {
+    await insertEnrollment(enrollments, record(name, 1_000, { state, credsExpiresAt }), undefined);
+  }
+  expect(directory.credentials(5_000)).toEqual({ soonestExpiry: 6_000, expired: 1 });
+  await move(idOf("first"), "revoked");
+  expect(directory.credentials(5_000)).toEqual({ soonestExpiry: 9_000, expired: 1 });
+  expect(directory.credentials(9_000)).toEqual({ expired: 2 });
+  expect(directory.list({ state: "active", limit: 1 })[0]).not.toHaveProperty("credsExpiresAt");
+});
+
 test("tells subscribers each new state of their record once, until they stop", async () => {
   const { enrollments, directory, move } = setup();
   await insertEnrollment(enrollments, record("a", 1_000), undefined);
