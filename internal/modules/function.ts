@@ -51,6 +51,8 @@ export interface CallContext {
   signal: AbortSignal;
   /** Runs states; absent where none can be run. */
   states?: StatesService;
+  /** What is returned stays on this host: it may be as large as it is. */
+  unbounded?: true;
   /** Tells whoever waits for the call how far it is; absent when nobody does. Calling it costs next to nothing. */
   progress?(progress: CallProgress): void;
 }

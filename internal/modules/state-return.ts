@@ -2,7 +2,7 @@ import { encode, type Plain } from "../base/msgpack.ts";
 import type { StateResult, StatesRun } from "./states-service.ts";
 
 /** A return may have 512 KiB; this leaves room for what is around it. */
-const mostBytes = 400 * 1024;
+export const mostReturnBytes = 400 * 1024;
 const keptText = 1_000;
 const keptNames = 10;
 /** Bytes of a state beside its texts, rounded up: names of fields, lengths, numbers. */
@@ -58,15 +58,15 @@ export function summaryOf(run: StatesRun): StatesSummary {
  * states that are as described: those are named alone, then left out; then long texts in changes are cut,
  * then changes are only named, and in the end whole states, those that failed last.
  */
-export function statesReturn(run: StatesRun): Plain {
+export function statesReturn(run: StatesRun, mostBytes = mostReturnBytes): Plain {
   const summary = summaryOf(run);
   let states: readonly Plain[] = run.states.map((state) => ({ ...state }));
-  if (mayExceed(run.states) && sizeOf(states) > mostBytes) {
+  if (mayExceed(run.states, mostBytes) && sizeOf(states) > mostBytes) {
     for (const shorten of shorter) {
       states = run.states.flatMap(shorten);
       if (sizeOf(states) <= mostBytes) break;
     }
-    if (sizeOf(states) > mostBytes) states = fitting(run.states);
+    if (sizeOf(states) > mostBytes) states = fitting(run.states, mostBytes);
   }
   const leftOut = run.states.length - states.length;
   return { states: [...states], summary: { ...summary, ...(leftOut === 0 ? {} : { left_out: leftOut }) } };
@@ -100,7 +100,7 @@ function short({ comment, changes, ...state }: StateResult): Plain {
 }
 
 /** As many as there is room for, the failed ones before all others, in the order of the run. */
-function fitting(states: readonly StateResult[]): Plain[] {
+function fitting(states: readonly StateResult[], mostBytes: number): Plain[] {
   const rank = (state: StateResult) => (standingOf(state) === "failed" ? 0 : 1);
   const kept = new Set<StateResult>();
   let left = mostBytes;
@@ -129,7 +129,8 @@ function cut(text: string): string {
  * Whether the states might take more than there is room for, without encoding them, which would be most of
  * the work of a run that changes nothing.
  */
-function mayExceed(states: readonly StateResult[]): boolean {
+function mayExceed(states: readonly StateResult[], mostBytes: number): boolean {
+  if (mostBytes === Number.POSITIVE_INFINITY) return false;
   let most = 0;
   for (const { id, name, function: called, at = "", comment, changes } of states) {
     if (Object.keys(changes).length > 0) return true;

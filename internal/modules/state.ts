@@ -1,7 +1,7 @@
 import { SvcError } from "../base/errors.ts";
 import { define } from "./define.ts";
 import { type CallContext, FunctionFailure, type ModuleFunction } from "./function.ts";
-import { statesReturn, summaryOf } from "./state-return.ts";
+import { mostReturnBytes, statesReturn, summaryOf } from "./state-return.ts";
 import type { StatesRequest, StatesService } from "./states-service.ts";
 
 const from = {
@@ -127,7 +127,7 @@ function service({ states }: CallContext): StatesService {
 
 async function run(context: CallContext, request: StatesRequest) {
   const ended = await service(context).run(request, context);
-  const value = statesReturn(ended);
+  const value = statesReturn(ended, context.unbounded === true ? Number.POSITIVE_INFINITY : mostReturnBytes);
   const { failed } = summaryOf(ended);
   if (failed === 0 && ended.stopped === undefined) return value;
   const planned = ended.states.length + ended.not_run;

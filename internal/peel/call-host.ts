@@ -58,7 +58,14 @@ export async function createCallHost(
     local === undefined
       ? await keptSettings({ ...options, data, peelId })
       : await directorySettings(local.settings, peelId, () => facts.items());
-  const context = (stop: AbortSignal): CallContext => ({ clock, facts, settings, signal: stop, states });
+  const context = (stop: AbortSignal): CallContext => ({
+    clock,
+    facts,
+    settings,
+    signal: stop,
+    states,
+    unbounded: true,
+  });
   const lock = createRunLock({
     ...(existsSync(data) ? { file: statesLockFile(data) } : {}),
     now: clock.now,
