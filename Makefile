@@ -13,7 +13,7 @@ BINARIES := dist/svc-master dist/svc-peel dist/svc
 
 .PHONY: help
 help: ## List the targets.
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 .PHONY: tools
 tools: $(PACKAGES) nats-server ## Install the npm packages and a nats-server for the tests.
@@ -63,10 +63,25 @@ bench: build tools ## Measure each promise beside its floor (docs/bench.md); BEN
 	@$(BUN) test/bench/settings/main.ts
 	@$(BUN) test/bench/states-publish/main.ts
 	@$(BUN) test/bench/jobs/main.ts
+	@$(BUN) test/bench/states/main.ts
 
 .PHONY: release
 release: $(PACKAGES) ## Build every binary for every platform; masters carry NATS_SERVER=/path if given.
 	@$(BUN) release/release.ts $(NATS_SERVER)
+
+.PHONY: packages
+packages: release ## Write a release, and Debian packages of it.
+	@$(BUN) release/packages.ts deb
+
+.PHONY: rpms
+rpms: release ## Write a release, and RPM packages of it; rpmbuild is fetched from Debian if it is not here.
+	@release/install-rpmbuild.sh
+	@$(BUN) release/packages.ts rpm
+
+.PHONY: packages-test
+packages-test: build ## Install, upgrade and remove the Debian packages in a Debian of their own; needs root.
+	@$(BUN) release/packages.ts deb own
+	@test/e2e/packages.sh
 
 .PHONY: fmt
 fmt: $(PACKAGES) ## Format the code and apply safe fixes.

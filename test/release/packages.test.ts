@@ -1,0 +1,162 @@
+import { afterAll, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadMasterConfig, loadPeelConfig } from "../../internal/config/load.ts";
+import { writeDeb } from "../../release/deb.ts";
+import { describePackage } from "../../release/package.ts";
+import { writeTar } from "../../release/tar.ts";
+import { runProgram } from "../harness/process.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+
+const files = temporaryDirectory("packages");
+afterAll(() => files[Symbol.dispose]());
+
+const arch = { deb: "amd64", rpm: "x86_64" } as const;
+const time = 1_700_000_000;
+const program = Buffer.from("#!/bin/sh\necho hello\n");
+const daemons = ["svc-master", "svc-peel"] as const;
+
+function debOf(name: "svc" | (typeof daemons)[number], version = "1.2.3"): Uint8Array {
+  return writeDeb(describePackage(name, version, arch, program), time);
+}
+
+/** Runs a program that must succeed. */
+async function output(...command: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runProgram(command, { env: { TZ: "UTC", LC_ALL: "C" } });
+  expect(`${code} ${stderr}`).toBe("0 ");
+  return stdout;
+}
+
+/** The parts of a package as any ar and tar take them apart. */
+async function takeApart(name: "svc" | (typeof daemons)[number]): Promise<(part: string) => string> {
+  const dir = join(files.path, `apart-${name}`);
+  mkdirSync(dir);
+  const bytes = Buffer.from(debOf(name));
+  expect(bytes.toString("latin1", 0, 8)).toBe("!<arch>\n");
+  for (let at = 8; at < bytes.length; ) {
+    const size = Number(bytes.toString("latin1", at + 48, at + 58));
+    writeFileSync(
+      join(dir, bytes.toString("latin1", at, at + 16).trim()),
+      bytes.subarray(at + 60, at + 60 + size),
+    );
+    at += 60 + size + (size % 2);
+  }
+  expect(readdirSync(dir).sort()).toEqual(["control.tar.gz", "data.tar.gz", "debian-binary"]);
+  return (part) => join(dir, part);
+}
+
+test("a package of a daemon holds its program, its unit and an example, all of root, and nothing in /etc", async () => {
+  const part = await takeApart("svc-peel");
+  expect(readFileSync(part("debian-binary"), "utf8")).toBe("2.0\n");
+  const listed = await output("tar", "-tvzf", part("data.tar.gz"), "--full-time");
+  expect(
+    listed
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.replace(/ +/g, " ")),
+  ).toEqual([
+    "drwxr-xr-x root/root 0 2023-11-14 22:13:20 ./",
+    "drwxr-xr-x root/root 0 2023-11-14 22:13:20 ./usr/",
+    "drwxr-xr-x root/root 0 2023-11-14 22:13:20 ./usr/bin/",
+    "drwxr-xr-x root/root 0 2023-11-14 22:13:20 ./usr/lib/",
+    "drwxr-xr-x root/root 0 2023-11-14 22:13:20 ./usr/lib/systemd/",
+    "drwxr-xr-x root/root 0 2023-11-14 22:13:20 ./usr/lib/systemd/system/",
+    "drwxr-xr-x root/root 0 2023-11-14 22:13:20 ./usr/share/",
+    "drwxr-xr-x root/root 0 2023-11-14 22:13:20 ./usr/share/svc-peel/",
+    "-rwxr-xr-x root/root 21 2023-11-14 22:13:20 ./usr/bin/svc-peel",
+    expect.stringMatching(/^-rw-r--r-- root\/root \d+ .* \.\/usr\/lib\/systemd\/system\/svc-peel\.service$/),
+    expect.stringMatching(/^-rw-r--r-- root\/root \d+ .* \.\/usr\/share\/svc-peel\/peel\.yaml$/),
+  ]);
+  const control = await output("tar", "-xzOf", part("control.tar.gz"), "./control");
+  expect(control).toStartWith("Package: svc-peel\nVersion: 1.2.3\nArchitecture: amd64\n");
+  expect(await output("tar", "-xzOf", part("control.tar.gz"), "./md5sums")).toStartWith(
+    `${createHash("md5").update(program).digest("hex")}  usr/bin/svc-peel\n`,
+  );
+});
+
+test("the same files give the same bytes, and another version others", () => {
+  expect(Buffer.compare(debOf("svc-master"), debOf("svc-master"))).toBe(0);
+  expect(Buffer.compare(debOf("svc-master"), debOf("svc-master", "1.2.4"))).not.toBe(0);
+});
+
+test("a path that an archive cannot hold is refused", () => {
+  const path = `./${"a".repeat(98)}`;
+  expect(() => writeTar([{ path, mode: 0o644, data: new Uint8Array() }], time)).toThrow("is too long");
+});
+
+test("every script is sound shell, and none removes data or changes what is there", async () => {
+  for (const name of daemons) {
+    const { scripts, scriptlets } = describePackage(name, "1.2.3", arch, program);
+    expect(Object.keys(scripts)).toEqual(["postinst", "prerm", "postrm"]);
+    for (const [kind, text] of Object.entries({ ...scripts, ...scriptlets })) {
+      const file = join(files.path, `${name}-${kind}`);
+      writeFileSync(file, text);
+      await output("sh", "-n", file);
+      expect(text).not.toMatch(/rm -\w*r|chown|chmod|userdel/);
+      // Nothing is removed but configuration, at a purge.
+      expect(text.match(/\brm .*/g) ?? []).toEqual(
+        kind === "postrm"
+          ? [
+              `rm -f /etc/svc/${name.slice(4)}.yaml /etc/systemd/system/multi-user.target.wants/${name}.service`,
+            ]
+          : [],
+      );
+    }
+  }
+});
+
+test("the units run the packaged program with the packaged places", () => {
+  const unitOf = (name: (typeof daemons)[number]) =>
+    describePackage(name, "1.2.3", arch, program)
+      .files.map(({ data }) => Buffer.from(data).toString())
+      .find((text) => text.includes("[Unit]"));
+  expect(unitOf("svc-master")).toContain(
+    "\nUser=svc-master\nExecStart=/usr/bin/svc-master --config /etc/svc/master.yaml\nEnvironment=SVC_DATA_DIR=/var/lib/svc\n",
+  );
+  expect(unitOf("svc-master")).toContain("\nProtectHome=yes\nPrivateTmp=yes\n");
+  expect(unitOf("svc-peel")).toContain("\nConditionPathExists=/etc/svc/peel.yaml\n");
+  expect(unitOf("svc-peel")).toContain("\nEnvironment=SVC_DATA_DIR=/var/lib/svc-peel\n");
+});
+
+test("the examples are valid configuration", () => {
+  const config = join(import.meta.dir, "../../release/config");
+  const master = loadMasterConfig(["--config", join(config, "master.yaml")], {
+    SVC_DATA_DIR: "/var/lib/svc",
+  });
+  expect(master).toMatchObject({ kind: "run", warnings: [], values: { auth_dir: "/var/lib/svc/auth" } });
+  const peel = loadPeelConfig(["--config", join(config, "peel.yaml")], {});
+  expect(peel).toMatchObject({ kind: "run", warnings: [], values: { enroll_trust: "strict" } });
+});
+
+// Elsewhere nothing reads the format; test/e2e/packages.sh walks through all of it on a Debian.
+if (Bun.which("dpkg") !== null) {
+  test("dpkg installs, upgrades and removes the command in a directory", async () => {
+    const root = join(files.path, "root");
+    mkdirSync(join(root, "var/lib/dpkg/updates"), { recursive: true });
+    mkdirSync(join(root, "var/lib/dpkg/info"));
+    writeFileSync(join(root, "var/lib/dpkg/status"), "");
+    const dpkg = async (...args: string[]) => {
+      const command = [
+        "dpkg",
+        `--root=${root}`,
+        "--force-not-root,depends,architecture,bad-path",
+        "--log=/dev/null",
+        ...args,
+      ];
+      const { code, stderr } = await runProgram(command, { env: { LC_ALL: "C" } });
+      expect(code === 0 ? "" : stderr).toBe("");
+    };
+    for (const version of ["1.2.3", "1.2.4"]) {
+      const deb = join(files.path, `svc-${version}.deb`);
+      // Only the package without scripts: those of the others would run outside of the directory's programs.
+      writeFileSync(deb, debOf("svc", version));
+      await dpkg("--install", deb);
+      expect(readFileSync(join(root, "usr/bin/svc"))).toEqual(program);
+      expect(await output("dpkg-query", `--admindir=${root}/var/lib/dpkg`, "-W")).toBe(`svc\t${version}\n`);
+    }
+    await dpkg("--verify", "svc");
+    await dpkg("--purge", "svc");
+    expect(readdirSync(root)).not.toContain("usr");
+  });
+}
