@@ -93,8 +93,9 @@ function readLines(text: string): Line[] {
 
 /** Takes the marker above an entry into the entry's own lines. */
 function withMarker(lines: Line[], raw: string, schedule: string, command: string): Line {
-  const above = lines.at(-1)?.text ?? "";
-  if (!above.startsWith(marker)) return { text: raw, entry: { identifier: command, schedule, command } };
+  const { text: above = "", entry: other } = lines.at(-1) ?? {};
+  if (other !== undefined || !above.startsWith(marker))
+    return { text: raw, entry: { identifier: command, schedule, command } };
   lines.pop();
   const [, identifier = "", comment] = /^# svc:(\S*)(?: (.*))?$/.exec(above) ?? [];
   const entry: CronEntry = {

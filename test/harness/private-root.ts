@@ -42,7 +42,8 @@ export async function openPrivateRoot({ systemd = false } = {}): Promise<Private
   writeFileSync(script, startScript(scratch, systemd));
   const enterCgroup = cgroup === undefined ? "" : `echo $$ >${cgroup}/cgroup.procs; `;
   const spaces = "-m -p -u -n -i -C --propagation private --fork --kill-child";
-  const start = `${enterCgroup}exec unshare ${spaces} /bin/sh -e ${script}`;
+  // When the test itself is ended, so is this.
+  const start = `${enterCgroup}exec setpriv --pdeathsig KILL unshare ${spaces} /bin/sh -e ${script}`;
   const root = startProgram(["/bin/sh", "-ec", start]);
   const end = async () => {
     // With its first process the namespace ends, and every process in it.
@@ -58,11 +59,14 @@ export async function openPrivateRoot({ systemd = false } = {}): Promise<Private
     await end();
     throw cause;
   }
-  const inside = childOf(root.pid) ?? "";
-  const enter = ["nsenter", "-t", inside, "-m", "-u", "-i", "-n", "-p", "-C", "-r", "-w"];
+  const inside = childOf(root.pid);
+  if (inside === undefined) throw new Error("the private root has no process");
+  const enter = ["nsenter", "-t", inside, "-m", "-u", "-i", "-n", "-p", "-C"];
+  // Only the copy has this file: a command that would run on the machine itself does not run at all.
+  const guard = ["/bin/sh", "-c", '[ -e "$0" ] || exit 97; cd /; exec "$@"', markerOf(scratch)];
   const environment = ["env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"];
   const run: PrivateRoot["run"] = (argv, { stdin = "" } = {}) =>
-    runWith([...enter, ...environment, ...argv], stdin);
+    runWith([...enter, ...guard, ...environment, ...argv], stdin);
   const repository = join(import.meta.dir, "../..");
   const peel = [join(repository, "node_modules/.bin/bun"), join(repository, "cmd/svc-peel/main.ts")];
   return {
@@ -85,6 +89,10 @@ export async function openPrivateRoot({ systemd = false } = {}): Promise<Private
 async function mustRun(run: PrivateRoot["run"], argv: readonly string[], stdin?: string): Promise<void> {
   const { code, stderr } = await run(argv, stdin === undefined ? {} : { stdin });
   if (code !== 0) throw new Error(`${argv.join(" ")}: ${stderr}`);
+}
+
+function markerOf(scratch: string): string {
+  return `/.${basename(scratch)}`;
 }
 
 /** The first process of the namespace, as this machine numbers it. */
@@ -130,8 +138,8 @@ function startScript(scratch: string, systemd: boolean): string {
     "mkdir top/upper top/work top/root",
     "mount -t overlay overlay -o lowerdir=/,upperdir=top/upper,workdir=top/work top/root",
     "cd top/root",
-    // What follows changes the copy, and nothing else.
     '[ "$(stat -f -c %T .)" = overlayfs ]',
+    `echo >.${markerOf(scratch)}`,
     "for at in run tmp dev; do mount -t tmpfs tmpfs $at; done",
     "mount -t proc proc proc",
     "mount -t sysfs -o ro sysfs sys",
@@ -142,7 +150,14 @@ function startScript(scratch: string, systemd: boolean): string {
     "mkdir dev/pts dev/shm",
     "ln -s /proc/self/fd dev/fd",
     ...devices.map((device) => `mknod -m 666 dev/${device.replace(" ", " c ")}`),
-    ...(systemd ? systemdScript : ["echo ready", 'exec chroot . /bin/sh -c "exec sleep infinity"']),
+    ...(systemd ? systemdScript : []),
+    // From here on nobody in this namespace can name the machine's own files any more.
+    "mkdir .machine",
+    "pivot_root . .machine",
+    "cd /",
+    "umount -l /.machine",
+    `[ -e ${markerOf(scratch)} ]`,
+    ...(systemd ? [systemdStart] : ["echo ready", "exec sleep infinity"]),
     "",
   ].join("\n");
 }
@@ -169,5 +184,6 @@ const systemdScript = [
   "mkfifo dev/ready",
   "cat dev/ready &",
   "echo 0123456789abcdef0123456789abcdef >etc/machine-id",
-  "exec env -i container=docker PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot . /lib/systemd/systemd --system --unit=multi-user.target",
 ];
+const systemdStart =
+  "exec env -i container=docker PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system --unit=multi-user.target";

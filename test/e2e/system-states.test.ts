@@ -1,0 +1,490 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
+
+// Packages and systemd take a while on a busy machine.
+setDefaultTimeout(60_000);
+
+/** Results in short: `id:true+`, where + is a change. */
+async function brief(root: PrivateRoot, sls: string, options?: { test?: boolean }): Promise<string> {
+  const states = await root.apply(sls, options);
+  const failed = states
+    .filter(({ result }) => result === false)
+    .map(({ id, comment }) => `${id}: ${comment}`);
+  expect(failed).toEqual([]);
+  return states
+    .map(({ id, result, changes }) => `${id}:${result}${Object.keys(changes).length > 0 ? "+" : ""}`)
+    .join(" ");
+}
+
+async function output(root: PrivateRoot, command: string): Promise<string> {
+  const { stdout, stderr } = await root.run(["/bin/sh", "-c", command]);
+  return (stdout + stderr).trim();
+}
+
+/**
+ * Tests states, applies them twice and takes them back twice. What a test says changes nothing, and what is
+ * done once is not done again.
+ *
+ * @param look a command that shows what the states are about
+ */
+async function roundTrip(
+  root: PrivateRoot,
+  states: { there: string; gone: string; ids: readonly string[] },
+  look: string,
+): Promise<{ before: string; there: string; gone: string }> {
+  const all = (result: string) => states.ids.map((id) => `${id}:${result}`).join(" ");
+  const before = await output(root, look);
+  expect(await brief(root, states.there, { test: true })).toBe(all("null+"));
+  expect(await output(root, look)).toBe(before);
+  expect(await brief(root, states.there)).toBe(all("true+"));
+  const there = await output(root, look);
+  expect(await brief(root, states.there)).toBe(all("true"));
+  expect(await brief(root, states.gone, { test: true })).toBe(all("null+"));
+  expect(await output(root, look)).toBe(there);
+  expect(await brief(root, states.gone)).toBe(all("true+"));
+  const gone = await output(root, look);
+  expect(await brief(root, states.gone)).toBe(all("true"));
+  return { before, there, gone };
+}
+
+describe("on a machine without a service manager", () => {
+  test("users and groups", async () => {
+    await using root = await openPrivateRoot();
+    const there = `
+svc-test-crew:
+  group.present:
+    - gid: 4300
+svc-test-user:
+  user.present:
+    - uid: 4301
+    - gid: svc-test-crew
+    - fullname: Test User
+    - shell: /bin/sh
+    - home: /home/svc-test-user
+    - groups: [adm, svc-test-more]
+    - password: "$6$salt$notarealhash"
+    - require: [{group: svc-test-more}]
+svc-test-more:
+  group.present: []
+`;
+    const gone = `
+svc-test-user:
+  user.absent:
+    - purge: true
+svc-test-crew:
+  group.absent: []
+svc-test-more:
+  group.absent: []
+`;
+    const look =
+      "grep svc-test /etc/passwd /etc/group /etc/shadow | sed 's/:[0-9]*:0:99999.*//'; ls -d /home/svc-test*";
+    const before = await output(root, look);
+    expect(await brief(root, there, { test: true })).toBe(
+      "svc-test-crew:null+ svc-test-more:null+ svc-test-user:null+",
+    );
+    expect(await output(root, look)).toBe(before);
+    const applied = await root.apply(there);
+    expect(applied.map(({ id, result }) => `${id}:${result}`).join(" ")).toBe(
+      "svc-test-crew:true svc-test-more:true svc-test-user:true",
+    );
+    expect(JSON.stringify(applied)).not.toContain("notarealhash");
+    expect(await brief(root, there)).toBe("svc-test-crew:true svc-test-more:true svc-test-user:true");
+    const shown = await output(root, look);
+    expect(shown).toContain("svc-test-user:x:4301:4300:Test User:/home/svc-test-user:/bin/sh");
+    expect(shown).toContain("/etc/shadow:svc-test-user:$6$salt$notarealhash");
+    expect(shown).toMatch(/\/etc\/group:adm:.:4:.*svc-test-user/);
+    const changed = there
+      .replace("shell: /bin/sh", "shell: /bin/bash")
+      .replace("[adm, svc-test-more]", "[adm]");
+    expect(await root.apply(changed)).toMatchObject([
+      { changes: {} },
+      { changes: {} },
+      {
+        changes: {
+          shell: { old: "/bin/sh", new: "/bin/bash" },
+          groups: { old: ["adm", "svc-test-more"], new: ["adm"] },
+        },
+      },
+    ]);
+    expect(await brief(root, gone)).toBe("svc-test-user:true+ svc-test-crew:true+ svc-test-more:true+");
+    expect(await brief(root, gone)).toBe("svc-test-user:true svc-test-crew:true svc-test-more:true");
+    expect(await output(root, look)).toBe(before);
+  });
+
+  test("hosts, keys, time zone, host name, a setting of the kernel and a mount", async () => {
+    await using root = await openPrivateRoot();
+    await output(root, "useradd -m svc-test-user; mkdir -p /srv/svc-test");
+    const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGtlZXBzIHRoaXMgYXMgYSB0ZXN0IGtleSBvbmx5ISE=";
+    const there = `
+db-1.test:
+  host.present: [{ip: [10.1.2.3, "fd00::1"]}]
+${key} someone:
+  ssh_auth.present: [{user: svc-test-user}, {options: [no-pty, 'from="10.0.0.0/8"']}]
+Europe/Berlin:
+  timezone.system: []
+svc-test-name.example:
+  hostname.system: []
+net.ipv4.ip_forward:
+  sysctl.present: [{value: 1}]
+/srv/svc-test/disk:
+  mount.mounted: [{device: tmpfs}, {fstype: tmpfs}, {opts: "size=1m"}, {mkmnt: true}]
+`;
+    const gone = `
+db-1.test:
+  host.absent: []
+${key} someone:
+  ssh_auth.absent: [{user: svc-test-user}]
+Etc/UTC:
+  timezone.system: []
+svc-test-other:
+  hostname.system: []
+net.ipv4.ip_forward:
+  sysctl.present: [{value: 0}]
+/srv/svc-test/disk:
+  mount.unmounted: [{persist: true}]
+`;
+    const look = `
+grep db-1 /etc/hosts; ls -l /home/svc-test-user/.ssh/authorized_keys | cut -d' ' -f1-4; cat /home/svc-test-user/.ssh/authorized_keys
+readlink /etc/localtime; hostname; cat /etc/hostname; cat /proc/sys/net/ipv4/ip_forward; cat /etc/sysctl.d/99-svc.conf
+grep svc-test /proc/mounts /etc/fstab`;
+    const before = await output(root, look);
+    const count = there.match(/^\S.*:$/gm)?.length ?? 0;
+    expect(await brief(root, there, { test: true })).toMatch(new RegExp(`^(\\S.*?:null\\+ ?){${count}}$`));
+    expect(await output(root, look)).toBe(before);
+    expect(await brief(root, there)).not.toContain("true ");
+    const shown = await output(root, look);
+    expect(shown).toContain(
+      "10.1.2.3\t\tdb-1.test\nfd00::1\t\tdb-1.test\n-rw------- 1 svc-test-user svc-test-user",
+    );
+    expect(shown).toContain(`no-pty,from="10.0.0.0/8" ${key} someone\n`);
+    expect(shown).toContain(
+      "/usr/share/zoneinfo/Europe/Berlin\nsvc-test-name.example\nsvc-test-name.example\n1\n",
+    );
+    expect(shown).toContain("/etc/fstab:tmpfs\t/srv/svc-test/disk\ttmpfs\tsize=1m\t0\t0");
+    expect(shown).toContain("/proc/mounts:tmpfs /srv/svc-test/disk tmpfs rw,relatime,size=1024k");
+    expect(await brief(root, there)).not.toContain("+");
+    expect(await brief(root, gone)).not.toContain("true ");
+    expect(await brief(root, gone)).not.toContain("+");
+    const left = await output(root, look);
+    expect(left).not.toContain("db-1");
+    expect(left).not.toContain(key);
+    expect(left).not.toContain("/srv/svc-test/disk");
+  });
+
+  test("commands and scripts", async () => {
+    await using root = await openPrivateRoot();
+    const sls = `
+once:
+  cmd.run:
+    - name: echo "$WORD as $(id -un)" >/tmp/svc-test-once; echo said
+    - runas: nobody
+    - env: [{WORD: made}]
+    - creates: /tmp/svc-test-once
+after:
+  cmd.wait:
+    - name: echo again >>/tmp/svc-test-after
+    - watch: [{cmd: once}]
+svc://hello.sh:
+  cmd.script: [{args: "a 'b c'"}, {creates: /tmp/svc-test-script}]
+fails:
+  cmd.run: [{name: echo no >&2; exit 3}, {unless: test -e /tmp/svc-test-script}]
+accepted:
+  cmd.run: [{name: exit 3}, {success_retcodes: [3]}, {unless: test -e /tmp/svc-test-done}]
+done:
+  cmd.run: [{name: touch /tmp/svc-test-done}, {creates: /tmp/svc-test-done}]
+`;
+    await output(
+      root,
+      `mkdir -p /tmp/states; printf '#!/bin/sh\\necho "$#:$2" >/tmp/svc-test-script\\nrm -rf "$0"\\n' >/tmp/states/hello.sh; chmod 1777 /tmp`,
+    );
+    const tested = await brief(root, sls, { test: true });
+    expect(tested).toBe("once:null+ after:null+ svc://hello.sh:null+ fails:null+ accepted:null+ done:null+");
+    expect(await output(root, "ls /tmp")).toBe("states");
+    const first = await root.apply(sls);
+    expect(first.map(({ id, result }) => `${id}:${result}`).join(" ")).toBe(
+      "once:true after:true svc://hello.sh:true fails:true accepted:true done:true",
+    );
+    expect(first[0]?.changes).toMatchObject({ retcode: 0, stdout: "said\n", stderr: "" });
+    expect(await output(root, "cat /tmp/svc-test-*; ls /tmp")).toBe(
+      "again\nmade as nobody\n2:b c\nstates\nsvc-test-after\nsvc-test-done\nsvc-test-once\nsvc-test-script",
+    );
+    expect(await brief(root, sls)).toBe(
+      "once:true after:true svc://hello.sh:true fails:true accepted:true done:true",
+    );
+    const [failed] = await root.apply("x:\n  cmd.run: [{name: echo no >&2; exit 3}]\n");
+    expect(failed).toMatchObject({
+      result: false,
+      comment: "the command exited with 3",
+      changes: { retcode: 3, stderr: "no\n" },
+    });
+  });
+
+  test("crontabs", async () => {
+    await using root = await openPrivateRoot();
+    await output(
+      root,
+      `useradd svc-test-user; which crontab || { cat >/usr/bin/crontab <<'END' && chmod +x /usr/bin/crontab; }
+#!/bin/sh
+# Takes what states use of crontab(1): -u user -l, and -u user - with the text as its input.
+file=/var/spool/cron/crontabs/$2
+mkdir -p /var/spool/cron/crontabs
+case $3 in
+-l) cat $file 2>/dev/null || { echo "no crontab for $2" >&2; exit 1; } ;;
+-) cat >$file ;;
+esac
+END`,
+    );
+    await output(root, "printf '# mine\\n0 1 * * * /bin/own\\n' | crontab -u svc-test-user -");
+    const there = `
+/usr/bin/backup --all:
+  cron.present: [{user: svc-test-user}, {minute: "*/5"}, {hour: 3}, {identifier: nightly}, {comment: Backup}]
+MAILTO:
+  cron.env_present: [{user: svc-test-user}, {value: ops@example.com}]
+/bin/hello:
+  cron.present: [{user: svc-test-user}, {special: "@daily"}]
+`;
+    const gone = `
+/usr/bin/backup --all:
+  cron.absent: [{user: svc-test-user}, {identifier: nightly}]
+MAILTO:
+  cron.env_absent: [{user: svc-test-user}]
+/bin/hello:
+  cron.absent: [{user: svc-test-user}]
+`;
+    const ids = ["/usr/bin/backup --all", "MAILTO", "/bin/hello"];
+    const seen = await roundTrip(root, { there, gone, ids }, "crontab -u svc-test-user -l");
+    expect(seen.before).toBe("# mine\n0 1 * * * /bin/own");
+    expect(seen.there).toBe(
+      '# mine\nMAILTO="ops@example.com"\n0 1 * * * /bin/own\n# svc:nightly Backup\n*/5 3 * * * /usr/bin/backup --all\n@daily /bin/hello',
+    );
+    expect(seen.gone).toBe(seen.before);
+  });
+
+  test("packages, with versions, from a repository", async () => {
+    await using root = await openPrivateRoot();
+    await output(root, repository);
+    expect(await output(root, "apt-cache policy svc-test-hello")).toContain("Candidate: 1.1");
+    const look = "dpkg -l | grep svc-test | tr -s ' ' | cut -d' ' -f1-3";
+    const old = "svc-test-hello:\n  pkg.installed: [{version: '1.0'}]\n";
+    const purged = "svc-test-hello:\n  pkg.purged: []\n";
+    const seen = await roundTrip(root, { there: old, gone: purged, ids: ["svc-test-hello"] }, look);
+    expect(seen).toEqual({
+      before: "",
+      there: "ii svc-test-hello 1.0\nii svc-test-needed 1.0",
+      gone: "ii svc-test-needed 1.0",
+    });
+    expect(await root.apply(old)).toMatchObject([{ changes: { "svc-test-hello": { old: "", new: "1.0" } } }]);
+    const latest = "svc-test-hello:\n  pkg.latest: []\n";
+    expect(await brief(root, latest, { test: true })).toBe("svc-test-hello:null+");
+    expect(await root.apply(latest)).toMatchObject([
+      { result: true, changes: { "svc-test-hello": { old: "1.0", new: "1.1" } } },
+    ]);
+    expect(await brief(root, latest)).toBe("svc-test-hello:true");
+    // Back to an older one, by a part of it.
+    const part =
+      "them:\n  pkg.installed: [{pkgs: [{svc-test-hello: 1.0*}, svc-test-needed, svc-test-virtual]}]\n";
+    expect(await root.apply(part)).toMatchObject([
+      { result: true, changes: { "svc-test-hello": { new: "1.0" } } },
+    ]);
+    expect(await brief(root, part)).toBe("them:true");
+    const removed = "them:\n  pkg.removed: [{pkgs: [svc-test-hello, svc-test-needed]}]\n";
+    expect(await root.apply(removed)).toMatchObject([
+      { changes: { "svc-test-hello": { old: "1.0", new: "" }, "svc-test-needed": { old: "1.0", new: "" } } },
+    ]);
+    expect(await brief(root, removed)).toBe("them:true");
+    expect(await output(root, look)).toBe("rc svc-test-hello 1.0\nrc svc-test-needed 1.0");
+    expect(await brief(root, purged)).toBe("svc-test-hello:true+");
+    const [missing] = await root.apply("svc-test-nothing:\n  pkg.installed: []\n");
+    expect(missing).toMatchObject({ result: false, changes: {} });
+    expect(missing?.comment).toContain("Unable to locate package svc-test-nothing");
+  });
+
+  test("scripts of /etc/init.d", async () => {
+    await using root = await openPrivateRoot();
+    await output(
+      root,
+      `mv /usr/bin/systemctl /usr/bin/systemctl.away; cat >/etc/init.d/svc-test-daemon <<'END' && chmod +x /etc/init.d/svc-test-daemon
+#!/bin/sh
+### BEGIN INIT INFO
+# Provides: svc-test-daemon
+# Required-Start:
+# Required-Stop:
+# Default-Start: 2 3 4 5
+# Default-Stop: 0 1 6
+### END INIT INFO
+case $1 in
+start) echo >/run/svc-test-daemon ;;
+stop) rm -f /run/svc-test-daemon ;;
+restart) echo again >>/run/svc-test-daemon ;;
+status) test -e /run/svc-test-daemon || exit 3 ;;
+esac
+END`,
+    );
+    const there = "svc-test-daemon:\n  service.running: [{enable: true}]\n";
+    const gone = "svc-test-daemon:\n  service.dead: [{enable: false}]\n";
+    const look = "cd /etc; ls -d rc?.d/*svc-test* /run/svc-test*; true";
+    const seen = await roundTrip(root, { there, gone, ids: ["svc-test-daemon"] }, look);
+    expect(seen.there).toContain("/run/svc-test-daemon");
+    expect(seen.there).toContain("rc3.d/S01svc-test-daemon");
+    expect(seen.gone).not.toContain("rc3.d/S");
+  });
+});
+
+describe("with systemd", () => {
+  test("services and units", async () => {
+    await using root = await openPrivateRoot({ systemd: true });
+    const there = `
+svc-test-daemon.service:
+  systemd.unit_managed:
+    - contents: |
+        [Service]
+        ExecStart=/bin/sleep infinity
+        ExecReload=/bin/true
+        [Install]
+        WantedBy=multi-user.target
+svc-test-daemon:
+  service.running:
+    - enable: true
+    - watch: [{systemd: svc-test-daemon.service}]
+svc-test-timer.timer:
+  systemd.unit_managed:
+    - enable: true
+    - running: true
+    - contents: |
+        [Timer]
+        OnCalendar=daily
+        Unit=svc-test-daemon.service
+        [Install]
+        WantedBy=timers.target
+`;
+    const look =
+      "systemctl is-active svc-test-daemon svc-test-timer.timer; systemctl is-enabled svc-test-daemon svc-test-timer.timer; systemctl show -P MainPID svc-test-daemon";
+    const before = await output(root, look);
+    expect(await brief(root, there, { test: true })).toBe(
+      "svc-test-daemon.service:null+ svc-test-daemon:null+ svc-test-timer.timer:null+",
+    );
+    expect(await output(root, look)).toBe(before);
+    expect(await brief(root, there)).toBe(
+      "svc-test-daemon.service:true+ svc-test-daemon:true+ svc-test-timer.timer:true+",
+    );
+    const [pid, ...up] = (await output(root, look)).split("\n").reverse();
+    expect(up).toEqual(["enabled", "enabled", "active", "active"]);
+    expect(await brief(root, there)).toBe(
+      "svc-test-daemon.service:true svc-test-daemon:true svc-test-timer.timer:true",
+    );
+    // A change of the unit restarts what watches it, as the new unit says.
+    const changed = there.replace("infinity", "1000000");
+    const results = await root.apply(changed);
+    expect(results).toMatchObject([
+      {
+        result: true,
+        changes: {
+          "/etc/systemd/system/svc-test-daemon.service": {
+            diff: expect.stringContaining("+ExecStart=/bin/sleep 1000000"),
+          },
+        },
+      },
+      { result: true, changes: { "svc-test-daemon": "restarted" } },
+      { result: true, changes: {} },
+    ]);
+    const now = (await output(root, look)).split("\n").at(-1);
+    expect(now).not.toBe(pid);
+    expect(await output(root, `tr '\\0' ' ' </proc/${now}/cmdline`)).toBe("/bin/sleep 1000000");
+    const reloading = changed
+      .replace("- enable: true\n    - watch", "- reload: true\n    - watch")
+      .replace("1000000", "1000001");
+    expect((await root.apply(reloading))[1]).toMatchObject({ changes: { "svc-test-daemon": "reloaded" } });
+    expect((await output(root, look)).split("\n").at(-1)).toBe(now);
+    const gone = `
+svc-test-daemon:
+  service.dead: [{enable: false}]
+svc-test-timer.timer:
+  service.dead: []
+timer:
+  service.disabled: [{name: svc-test-timer.timer}]
+`;
+    expect(await brief(root, gone, { test: true })).toBe(
+      "svc-test-daemon:null+ svc-test-timer.timer:null+ timer:null+",
+    );
+    expect(await brief(root, gone)).toBe("svc-test-daemon:true+ svc-test-timer.timer:true+ timer:true+");
+    expect(await output(root, look)).toBe("inactive\ninactive\ndisabled\ndisabled\n0");
+    expect(await brief(root, gone)).toBe("svc-test-daemon:true svc-test-timer.timer:true timer:true");
+    const masked = "svc-test-daemon:\n  service.masked: []\n";
+    await output(root, "rm /etc/systemd/system/svc-test-daemon.service; systemctl daemon-reload");
+    expect(await brief(root, masked)).toBe("svc-test-daemon:true+");
+    expect(await brief(root, masked)).toBe("svc-test-daemon:true");
+    const [refused] = await root.apply("svc-test-daemon:\n  service.running: []\n");
+    expect(refused?.comment).toBe(
+      "svc-test-daemon is masked, and nothing can start it; service.unmasked changes that",
+    );
+    const [missing] = await root.apply("svc-test-nothing:\n  service.running: []\n");
+    expect(missing).toMatchObject({
+      result: false,
+      comment: "there is no service svc-test-nothing (systemd)",
+    });
+  });
+
+  test("whether units are enabled is what systemctl says, of every unit of this machine", async () => {
+    await using root = await openPrivateRoot({ systemd: true });
+    await output(
+      root,
+      "systemctl enable --now systemd-networkd nats-server ssh cron; systemctl mask apt-daily",
+    );
+    const list = await output(
+      root,
+      "systemctl list-unit-files --no-legend --no-pager -t service,timer,socket",
+    );
+    const said = list.split("\n").flatMap((line): [string, string][] => {
+      const [unit = "", state = ""] = line.split(/\s+/);
+      // What only runs until the next start of the host has no word of its own here.
+      return /@\./.test(unit) || state === "enabled-runtime" ? [] : [[unit, state]];
+    });
+    expect(said.length).toBeGreaterThan(20);
+    const script = "test/harness/unit-states.ts";
+    const found = JSON.parse(await output(root, `cd ${process.cwd()}; node_modules/.bin/bun ${script}`));
+    const words: Record<string, string> = {
+      alias: "static",
+      generated: "static",
+      transient: "static",
+      indirect: "disabled",
+      "masked-runtime": "masked",
+    };
+    expect(found).toMatchObject(
+      Object.fromEntries(said.map(([unit, state]) => [unit, words[state] ?? state])),
+    );
+  });
+});
+
+/** Packages that nobody else has, in a repository that is a directory. */
+const repository = `
+set -e
+rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*
+mkdir -p /srv/repository
+cd /srv/repository
+build() {
+  mkdir -p build/DEBIAN build/etc
+  printf 'Package: %s\\nVersion: %s\\nArchitecture: all\\nMaintainer: Test <test@example.com>\\nDescription: a test\\n%s' "$1" "$2" "$3" >build/DEBIAN/control
+  echo "$2" >"build/etc/$1.conf"
+  echo "/etc/$1.conf" >build/DEBIAN/conffiles
+  dpkg-deb --root-owner-group --build build "$1-$2.deb" >/dev/null
+  rm -rf build
+  cat >>Packages <<END
+Package: $1
+Version: $2
+Architecture: all
+Maintainer: Test <test@example.com>
+$3Filename: ./$1-$2.deb
+Size: $(stat -c %s "$1-$2.deb")
+SHA256: $(sha256sum "$1-$2.deb" | cut -d' ' -f1)
+Description: a test
+
+END
+}
+newline='
+'
+build svc-test-hello 1.0 "Depends: svc-test-needed$newline"
+build svc-test-hello 1.1 "Depends: svc-test-needed$newline"
+build svc-test-needed 1.0 "Provides: svc-test-virtual$newline"
+echo 'deb [trusted=yes] file:/srv/repository ./' >/etc/apt/sources.list
+apt-get update
+`;

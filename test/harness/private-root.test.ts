@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { existsSync, rmdirSync } from "node:fs";
+import { systemRandom } from "../../internal/base/id.ts";
+import { openPrivateRoot } from "./private-root.ts";
+
+test.each([false, true])(
+  "what is changed in a private root stays there, from its first moment (systemd: %p)",
+  async (systemd) => {
+    const path = `/svc-test-${Buffer.from(systemRandom(8)).toString("hex")}`;
+    const root = await openPrivateRoot({ systemd });
+    try {
+      expect(await root.run(["mkdir", path])).toEqual({ code: 0, stdout: "", stderr: "" });
+      expect(await root.run(["ls", "-d", path])).toMatchObject({ stdout: `${path}\n` });
+      expect((await root.run(["cat", "/proc/mounts"])).stdout).not.toContain("/dev/vda");
+      expect(existsSync(path)).toBe(false);
+    } finally {
+      if (existsSync(path)) rmdirSync(path);
+      await root[Symbol.asyncDispose]();
+    }
+    // Nothing is run on the machine in its place when it is gone.
+    expect((await root.run(["true"])).code).not.toBe(0);
+  },
+);
