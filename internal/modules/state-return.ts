@@ -31,7 +31,7 @@ export interface StatesSummary {
 type Standing = "ok" | "changed" | "failed" | "skipped";
 
 /** What a state counts as. */
-export function standingOf({ result, changes, skipped }: StateResult): Standing {
+function standingOf({ result, changes, skipped }: StateResult): Standing {
   if (result === false) return "failed";
   if (skipped !== undefined) return "skipped";
   return result === null || Object.keys(changes).length > 0 ? "changed" : "ok";
