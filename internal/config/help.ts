@@ -15,6 +15,8 @@ export function formatHelp(program: {
   summary: string;
   options: OptionTable;
   defaultFile: string;
+  /** What may stand in the place of the flags, and what it does. */
+  commands?: readonly Row[];
 }): string {
   const groups = new Map<string, Row[]>();
   const fileOnly: Row[] = [];
@@ -29,7 +31,8 @@ export function formatHelp(program: {
     ["--version", "print the version, and exit"],
     ["-h, --help", "print this help, and exit"],
   ];
-  const left = 2 + Math.max(...[general, ...groups.values()].flat().map(([flag]) => flag.length));
+  const { commands = [] } = program;
+  const left = 2 + Math.max(...[general, commands, ...groups.values()].flat().map(([flag]) => flag.length));
   return `${[
     `${program.name}: ${program.summary}`,
     `Usage: ${program.name} [flags]`,
@@ -37,6 +40,7 @@ export function formatHelp(program: {
       "A setting is its default, or what the YAML file says, or the flag when one is passed. A list takes values separated by commas; an empty one clears the list of the file.",
       width,
     ).join("\n"),
+    ...(commands.length === 0 ? [] : [section("Commands", commands, left)]),
     section("General", general, left),
     ...[...groups].map(([title, rows]) => section(title, rows, left)),
     ...(fileOnly.length === 0 ? [] : [section("Only in the file", fileOnly, left)]),

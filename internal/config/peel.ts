@@ -12,6 +12,7 @@ export const peelProgram = {
   summary: "runs on a managed host: enrolls it and executes its jobs",
   options: peelOptions,
   defaultFile: "/etc/svc/peel.yaml",
+  commands: [["call", "run a function on this host, without a master; see svc-peel call --help"]],
 } as const;
 
 /**

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
+import { encode } from "../../internal/base/msgpack.ts";
+import { progressSubject } from "../../internal/bus/subjects.ts";
 import { openJobs } from "../../internal/cli/job/storage.ts";
 import { followJob, type Progress } from "../../internal/jobs/follow.ts";
 import type { StateResult } from "../../internal/modules/states-service.ts";
@@ -180,11 +182,17 @@ test("who follows a run sees how far it is", async () => {
   );
   const connection = await connectTo(bus, "admin");
   const deps = await openJobs(connection, { clock: systemClock });
+  const other = await connectTo(bus, "master");
+  const forged = encode({ done: 1, total: 1, failed: 0, current: "forged" });
   const seen: Progress["running"][] = [];
-  await followJob(deps, JSON.parse(stdout).jid, ({ running }) => {
-    if (running !== undefined) seen.push(running);
+  const { jid } = JSON.parse(stdout);
+  await followJob(deps, jid, ({ running }) => {
+    if (running === undefined) other.nats.publish(progressSubject(jid, "other"), forged);
+    else seen.push(running);
   });
-  await connection.nats.close();
+  await Promise.all([connection.nats.close(), other.nats.close()]);
+  // Only a target of the job can tell how far it is.
+  expect(new Set(seen.map((each) => each?.peel))).toEqual(new Set([dbKey]));
   expect(seen).toContainEqual({
     peel: dbKey,
     done: 1,
