@@ -39,8 +39,8 @@ export function rpmScripts(service: Service): Record<string, string> {
     post: lines(...prepare(service), `if [ "$1" = 1 ]; then first=yes; else first=no; fi`, ...start(service)),
     preun: lines(
       `if [ "$1" != 0 ]; then exit 0; fi`,
-      ...stop(service),
       `if command -v systemctl >/dev/null; then systemctl --quiet --no-reload disable ${name}.service || :; fi`,
+      ...stop(service),
     ),
     postun: lines(`if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi`),
   };

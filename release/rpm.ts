@@ -85,7 +85,7 @@ Release: 1
 Summary: ${summary}
 License: Unspecified
 AutoReqProv: no
-${depends.rpm.map((one) => `Requires: ${one}\n`).join("")}
+${depends.rpm.map((one) => `Requires: ${one}\nRequires(post): ${one}\n`).join("")}
 %description
 ${description.join("\n")}
 
