@@ -5,8 +5,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
-suite=${DEBIAN_SUITE:-bookworm}
 
 fail() {
   echo "packages: $1" >&2
@@ -16,6 +14,14 @@ fail() {
 [ "$(id -u)" = 0 ] || fail "it takes root to make a Debian in a directory"
 groups=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
 [ -n "$groups" ] || fail "no cgroup2 is mounted here, which systemd needs"
+
+# The first archive and suite that this machine takes packages from, unless others are given.
+read -r first_mirror first_suite < <(
+  apt-get indextargets --format '$(SITE) $(RELEASE) $(CREATED_BY)' | sed -n 's/ Packages$//p'
+) || true
+mirror=${DEBIAN_MIRROR:-$first_mirror}
+suite=${DEBIAN_SUITE:-$first_suite}
+[ -n "$mirror" ] && [ -n "$suite" ] || fail "no archive of Debian is known here; name one in DEBIAN_MIRROR and DEBIAN_SUITE"
 
 work=$(mktemp -d /tmp/svc-packages.XXXXXX)
 debian=$work/debian
@@ -36,17 +42,17 @@ if command -v debootstrap >/dev/null; then
   bootstrap=(debootstrap)
 else
   . release/private-apt.sh
+  apt=$work/apt
   open_private_apt && private_apt install --no-install-recommends --download-only debootstrap >>"$apt/log" 2>&1 ||
-    fail "no debootstrap here, and apt could not download it (see $apt/log)"
+    { tail -n 5 "$apt/log" >&2; fail "no debootstrap here, and apt could not download it"; }
   dpkg -x "$apt"/cache/archives/debootstrap_*.deb "$work/tools"
   close_private_apt
   bootstrap=(env "DEBOOTSTRAP_DIR=$work/tools/usr/share/debootstrap" sh "$work/tools/usr/sbin/debootstrap")
 fi
-unshare --mount "${bootstrap[@]}" --variant=minbase --include=systemd,procps,nats-server "$suite" "$debian" "$mirror" \
+unshare --mount "${bootstrap[@]}" --variant=minbase --include=systemd,dbus,procps,nats-server "$suite" "$debian" "$mirror" \
   >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "debootstrap failed"; }
-echo "127.0.0.1 localhost" >"$debian/etc/hosts"
+echo "127.0.0.1 localhost svc.example.com" >"$debian/etc/hosts"
 echo svc-test-host >"$debian/etc/hostname"
-rm -f "$debian/etc/systemd/system/multi-user.target.wants/nats-server.service"
 
 mkdir "$debian/packages"
 cp dist/packages/deb/*_"$(dpkg --print-architecture)".deb "$debian/packages/"
@@ -126,7 +132,7 @@ does() {
 }
 # Every file of both daemons but the bus's store, with owner, mode and content.
 remember='for f in $(find /var/lib/svc /var/lib/svc-peel -type f \( -name "*.seed" -o -name "*.key" -o -name "*.creds" -o -name "*.crt" -o -name "*.jwt" -o -name "*.token" \) | sort); do stat -c "%n %U %a" $f; sha256sum <$f; done'
-svc="setpriv --reuid svc-master --regid svc-master --clear-groups env HOME=/var/lib/svc svc"
+svc="runuser -u svc-master -- svc"
 run="$svc run '*' --config /var/lib/svc/svc.yaml --output json"
 
 holds "the system is up" 'systemctl is-active multi-user.target'
@@ -143,11 +149,11 @@ holds "the master is left to the operator" '[ "$(systemctl is-enabled svc-master
 holds "without a configuration neither runs" '! systemctl is-active svc-peel && ! systemctl is-active svc-master'
 holds "nor fails" '! systemctl start svc-peel svc-master 2>&1 | grep . && ! systemctl is-failed svc-peel svc-master'
 
-does "set up a fleet as in docs/packages.md" "cd / && $svc init /var/lib/svc &&
-  install -m 0644 /var/lib/svc/master.yaml /var/lib/svc/peel.yaml /etc/svc/ &&
-  install -d -m 0700 /var/lib/svc-peel/auth &&
-  install -m 0644 /var/lib/svc/bus/nats-ca.crt /var/lib/svc-peel/auth/bus-ca.crt &&
-  systemctl enable --now svc-master && systemctl start svc-peel"
+# The page's commands, but for the first, which installs what is installed already, and the last, which
+# looks at what takes a moment.
+sed -n '/^## A master and a peel on one host/,/^## /p' docs/packages.md | sed -n '/^```sh/,/^```$/p' |
+  grep -v -e '^```' -e '^apt install' -e ' enroll list ' >"$debian/packages/commands"
+does "set up a fleet as docs/packages.md says" 'sh -e /packages/commands'
 holds "the master runs in its sandbox, with its bus" '[ "$(ps -o user= -C svc-master,nats-server | sort -u)" = svc-master ] && [ "$(ps -C nats-server -o pid= | wc -l)" = 1 ] && grep -q "^Seccomp:.2" /proc/$(systemctl show -P MainPID svc-master)/status && grep -q "^CapBnd:.0*$" /proc/$(systemctl show -P MainPID svc-master)/status'
 holds "the peel asks to join" "$svc enroll list --config /var/lib/svc/svc.yaml | grep pending"
 does "approve it" "$svc enroll approve --config /var/lib/svc/svc.yaml \$($svc enroll list --config /var/lib/svc/svc.yaml | awk '/pending/ { print \$1 }')"
@@ -170,7 +176,8 @@ holds "the master is another process" "[ \$(systemctl show -P MainPID svc-master
 holds "the peel comes back to it" "$run test.ping"
 holds "a job upgrades the peel, to its end" "$run cmd.run 'dpkg -i /packages/next-svc-peel.deb' && dpkg-query -W svc-peel | grep 99.0.0"
 holds "the peel that ran it goes on" "[ \$(systemctl show -P MainPID svc-peel) = $peel ]"
-does "upgrade the peel from outside" 'dpkg -i /packages/next-svc-peel.deb'
+later=$(sed -n "s/^svc run '\\*' cmd.run '\\(.*\\)'$/\\1/p" docs/packages.md)
+holds "a job restarts it after its end" "$run cmd.run '$later'"
 holds "then it is another process" "[ \$(systemctl show -P MainPID svc-peel) != $peel ] && systemctl is-active svc-peel"
 holds "which runs jobs" "$run test.ping"
 holds "the configuration is the edited one" 'tail -n 1 /etc/svc/peel.yaml | grep -q "^# mine$"'
