@@ -13,6 +13,11 @@ const machine = {
   jitter: systemJitter,
 };
 
+if (process.argv[2] === "check") {
+  const { runMasterCommand } = await import("../../internal/master/command.ts");
+  process.exit(await runMasterCommand(process, process.argv.slice(2)));
+}
+
 process.exit(
   await runDaemon({
     name: "svc-master",

@@ -3,7 +3,7 @@ import { startShortLived } from "../../internal/base/short-lived.ts";
 const { argv, env } = process;
 
 // Each side is loaded alone: a call starts without the daemon, and a peel keeps no commands in memory.
-if (argv[2] === "call") {
+if (argv[2] === "call" || argv[2] === "check") {
   startShortLived(argv.slice(2), env);
   const { runPeelCommand } = await import("../../internal/peel/command.ts");
   await runPeelCommand(process, argv.slice(2), (code) => {

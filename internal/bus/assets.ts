@@ -105,7 +105,7 @@ export async function provisionOne(
 }
 
 /** The name of the stream behind an asset. */
-function streamName(name: AssetName): string {
+export function streamName(name: AssetName): string {
   return { bucket: `KV_${name}`, objects: `OBJ_${name}`, stream: name }[assets[name].kind];
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { MasterConfig } from "../config/load.ts";
 import { createFileCertificate } from "./certificate-files.ts";
 import { createIssuedCertificate } from "./certificate-issued.ts";
 import type { CertificateOptions, CertificateSource } from "./certificate-source.ts";
@@ -11,8 +12,11 @@ import type { CertificateOptions, CertificateSource } from "./certificate-source
  * @throws SvcError `bad_request` naming the file that is missing or does not fit, and the command that makes it
  */
 export function createCertificateSource(options: CertificateOptions): Promise<CertificateSource> {
-  const mode = options.config["ca.mode"];
-  const embedded =
-    mode === "embedded" || (mode === "auto" && existsSync(join(options.config["ca.dir"], "root.crt")));
-  return embedded ? createIssuedCertificate(options) : createFileCertificate(options);
+  return isEmbedded(options.config) ? createIssuedCertificate(options) : createFileCertificate(options);
+}
+
+/** Whether an embedded CA issues the certificate of the listener. */
+export function isEmbedded(config: MasterConfig): boolean {
+  const mode = config["ca.mode"];
+  return mode === "embedded" || (mode === "auto" && existsSync(join(config["ca.dir"], "root.crt")));
 }

@@ -2,6 +2,7 @@ import { SvcError } from "../base/errors.ts";
 import { systemJitter } from "../base/id.ts";
 import { createLog } from "../base/log.ts";
 import type { Plain } from "../base/msgpack.ts";
+import { checkCommand } from "../cli/check.ts";
 import { type Cli, command, Exit, group } from "../cli/command.ts";
 import { readFlag } from "../cli/flag.ts";
 import { readCall } from "../cli/job/call.ts";
@@ -16,7 +17,13 @@ import { qualifiedHostname } from "./hostname.ts";
 export const peelCommands = group({
   name: "svc-peel",
   description: "Run a peel, or a function on this host.",
-  commands: () => [callCommand],
+  commands: () => [
+    callCommand,
+    checkCommand("svc-peel", async ({ argv, cli, log }) => {
+      const { checkPeel } = await import("./check.ts");
+      return checkPeel({ ...cli, argv, hostname: qualifiedHostname(), log });
+    }),
+  ],
 });
 
 const callCommand = command({

@@ -32,6 +32,16 @@ export function identityFiles(authDir: string, peelId: string): IdentityFiles {
  * @throws SvcError `bad_request` when the derived id is `localhost` or malformed
  */
 export function resolvePeelId(options: { configured: string; hostname: string; authDir: string }): string {
+  const found = knownPeelId(options);
+  const file = join(options.authDir, "node-id");
+  if (options.configured === "" && readTextIfPresent(file) === undefined) {
+    createFileAtomic(file, `${found}\n`, publicMode);
+  }
+  return found;
+}
+
+/** The id that `resolvePeelId` finds, without pinning it. @throws like it */
+export function knownPeelId(options: { configured: string; hostname: string; authDir: string }): string {
   if (options.configured !== "") return peelIdFromConfig(options.configured);
   const file = join(options.authDir, "node-id");
   const pinned = readTextIfPresent(file)?.trim();
@@ -46,9 +56,7 @@ export function resolvePeelId(options: { configured: string; hostname: string; a
       "this host calls itself localhost, which names no peel: set id or --id",
     );
   }
-  const derived = peelIdFromConfig(options.hostname);
-  createFileAtomic(file, `${derived}\n`, publicMode);
-  return derived;
+  return peelIdFromConfig(options.hostname);
 }
 
 /** Loads the peel's Ed25519 seed, or makes one; it is reused across restarts. */

@@ -7,7 +7,6 @@ import {
   makeDirectory,
   publicMode,
   readTextFile,
-  readTextIfPresent,
   secretMode,
   writeFileAtomic,
 } from "../base/file.ts";
@@ -31,7 +30,6 @@ import { displayPeelId } from "../identity/peel-id.ts";
 import type { CallContext } from "../modules/function.ts";
 import { checkSchedule } from "../schedule/check.ts";
 import { createTrust } from "../trust/anchor.ts";
-import { chooseRung } from "../trust/ladder.ts";
 import { TrustError } from "../trust/mismatch.ts";
 import { type CommandKeys, createCommandKeys } from "./command-keys.ts";
 import { type Connection, createConnection } from "./connection.ts";
@@ -44,6 +42,7 @@ import { type IdentityFiles, identityFiles, loadOrCreateKey, resolvePeelId } fro
 import { type Local, startLocal } from "./local.ts";
 import { createMasterClient, type MasterClient } from "./master-client.ts";
 import { startRecovery } from "./recover.ts";
+import { masterUrls, rungOf } from "./rung.ts";
 import { startSchedule } from "./schedule.ts";
 import { startSession } from "./session.ts";
 import { openPeelSettings } from "./settings.ts";
@@ -238,24 +237,11 @@ function unlessMismatch(thrown: unknown, log: Log): undefined {
   log.warn("no bootstrap document", { reason: describeError(thrown) });
 }
 
-function masterUrls(config: PeelConfig): readonly string[] {
-  return config.master_urls.length > 0 ? config.master_urls : [config.master_url].filter(Boolean);
-}
-
 function mastersOf(options: PeelOptions, files: IdentityFiles): MasterClient {
   const { config, clock, log, signal } = options;
   const configured = masterUrls(config);
-  const anchor = readTextIfPresent(files.anchor);
   const trust = createTrust({
-    rung: chooseRung({
-      ...(config.enroll_ca === ""
-        ? {}
-        : { enrollCa: { path: config.enroll_ca, pem: readTextFile(config.enroll_ca, "enroll_ca") } }),
-      pins: config.enroll_ca_pin,
-      ...(anchor === undefined ? {} : { anchor: { path: files.anchor, pem: anchor } }),
-      hasCredentials: existsSync(files.credentials),
-      mode: config.enroll_trust,
-    }),
+    rung: rungOf(config, files),
     keepAnchor: (pem) => writing(files.anchor, () => createFileAtomic(files.anchor, pem, publicMode)),
     clock,
     log,

@@ -28,6 +28,7 @@ const floors: Record<string, number> = {
   natsauth: 3,
   natsserver: 3,
   setup: 3,
+  diagnosis: 3,
 
   http: 4,
   admin: 4,

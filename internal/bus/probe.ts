@@ -1,0 +1,148 @@
+import { lookup } from "node:dns/promises";
+import { connect, isIP, type Socket } from "node:net";
+import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
+import { type Clock, sleep } from "../base/clock.ts";
+import { describeError, SvcError } from "../base/errors.ts";
+
+const defaultPort = 4222;
+const timeoutMs = 5_000;
+
+/** Where a server of the bus is. */
+export interface ServerPlace {
+  host: string;
+  port: number;
+}
+
+/** What a server shows of its certificate. */
+export interface ServerCertificate {
+  /** Milliseconds since the Unix epoch. */
+  notAfter: number;
+  /** Why it does not prove that this is the server; absent when it does. */
+  problem?: string;
+}
+
+/** Reads host and port of a `tls://` URL. */
+export function placeOf(url: string): ServerPlace {
+  const { hostname, port } = new URL(url.replace(/^tls:/, "https:"));
+  // The URL class leaves out the default port of the scheme it was lent.
+  const given = /:(\d+)\/?$/.exec(url)?.[1] ?? port;
+  return {
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: given === "" ? defaultPort : Number(given),
+  };
+}
+
+/** @returns the addresses of the host @throws SvcError `unavailable` when the name is not known */
+export async function resolveHost({ host }: ServerPlace): Promise<string[]> {
+  if (isIP(host) !== 0) return [host];
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address);
+  } catch (cause) {
+    throw new SvcError("unavailable", `the name ${host} has no address: ${describeError(cause)}`);
+  }
+}
+
+/**
+ * Opens a connection and reads what a nats-server says first (NATS document "Client protocol", INFO).
+ *
+ * @returns the version it names
+ * @throws SvcError `unavailable` when nothing answers there, or something that is no nats-server
+ */
+export async function greetServer(place: ServerPlace, clock: Clock): Promise<string> {
+  return within(clock, place, async (closing) => {
+    const { socket, version } = await greet(place);
+    closing(() => socket.destroy());
+    return version;
+  });
+}
+
+/**
+ * Looks at the certificate of a server, also when it proves nothing: nothing is sent to it.
+ *
+ * @param ca PEM; absent means the system trust store
+ * @throws SvcError `unavailable` when the server does not get as far as that
+ */
+export async function inspectCertificate(
+  place: ServerPlace,
+  options: { ca?: string | undefined; client?: { cert: string; key: string } | undefined; clock: Clock },
+): Promise<ServerCertificate> {
+  return within(options.clock, place, async (closing) => {
+    const { socket } = await greet(place);
+    closing(() => socket.destroy());
+    const secured = await secure(socket, place, options);
+    closing(() => secured.destroy());
+    const certificate = secured.getPeerCertificate();
+    const problem =
+      secured.authorizationError === null || secured.authorizationError === undefined
+        ? checkServerIdentity(place.host, certificate)?.message
+        : describeError(secured.authorizationError);
+    return {
+      notAfter: Date.parse(certificate.valid_to),
+      ...(problem === undefined ? {} : { problem }),
+    };
+  });
+}
+
+async function greet({ host, port }: ServerPlace): Promise<{ socket: Socket; version: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ socket: Socket; version: string }>();
+  const socket = connect({ host, port });
+  let text = "";
+  const onData = (chunk: Buffer) => {
+    text += chunk.toString("utf8");
+    if (!text.includes("\r\n") && text.length < 65_536) return;
+    socket.off("data", onData);
+    const version = /^INFO .*"version":"([^"]{1,40})"/.exec(text)?.[1];
+    if (version !== undefined) return resolve({ socket, version });
+    reject(new SvcError("unavailable", `what listens at ${host}:${port} is no nats-server`));
+  };
+  socket.on("data", onData);
+  socket.once("error", reject);
+  socket.once("close", () => reject(new SvcError("unavailable", "the connection was closed at once")));
+  return promise.catch((thrown) => {
+    socket.destroy();
+    if (thrown instanceof SvcError) throw thrown;
+    throw new SvcError("unavailable", `no connection to ${host}:${port}: ${describeError(thrown)}`);
+  });
+}
+
+async function secure(
+  socket: Socket,
+  { host }: ServerPlace,
+  { ca, client }: { ca?: string | undefined; client?: { cert: string; key: string } | undefined },
+): Promise<TLSSocket> {
+  const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
+  const secured = connectTls({
+    socket,
+    // Looked at, not trusted: a certificate that proves nothing is what this is to describe.
+    rejectUnauthorized: false,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(ca === undefined ? {} : { ca }),
+    ...(client ?? {}),
+  });
+  secured.once("secureConnect", () => resolve(secured));
+  secured.once("error", (cause) =>
+    reject(new SvcError("unavailable", `no TLS with ${host}: ${describeError(cause)}`)),
+  );
+  return promise;
+}
+
+/** Bounds a look in time, and closes in the end what it opened. */
+async function within<T>(
+  clock: Clock,
+  { host, port }: ServerPlace,
+  look: (closing: (close: () => void) => void) => Promise<T>,
+): Promise<T> {
+  const opened: (() => void)[] = [];
+  const done = new AbortController();
+  try {
+    return await Promise.race([
+      look((close) => opened.push(close)),
+      sleep(clock, timeoutMs, done.signal).then(() => {
+        throw new SvcError("unavailable", `no answer from ${host}:${port} within ${timeoutMs / 1000} s`);
+      }),
+    ]);
+  } finally {
+    done.abort();
+    for (const close of opened.reverse()) close();
+  }
+}

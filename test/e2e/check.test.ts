@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { chmodSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { systemRandom } from "../../internal/base/id.ts";
+import type { StepResult } from "../../internal/diagnosis/step.ts";
+import { checkMaster } from "../../internal/master/check.ts";
+import { checkPeel } from "../../internal/peel/check.ts";
+import { spkiPin } from "../../internal/trust/pin.ts";
+import { startBus, type TestBus } from "../harness/bus.ts";
+import { recordingLog } from "../harness/log.ts";
+import { startMaster, type TestMaster } from "../harness/master.ts";
+import { enrollPeel } from "../harness/peel-connection.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+
+let bus: TestBus;
+let master: TestMaster;
+beforeAll(async () => {
+  bus = await startBus();
+  master = await startMaster(bus);
+}, 20_000);
+afterAll(async () => {
+  await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+const base = { clock: systemClock, random: systemRandom, log: recordingLog() };
+/** The store of the bus apart, whose server writes when it likes. */
+const filesBelow = (dir: string) =>
+  readdirSync(dir, { recursive: true }).filter((name) => !String(name).startsWith("store"));
+const levels = (results: readonly StepResult[]) =>
+  Object.fromEntries(results.map(({ step, level }) => [step, level]));
+const found = (results: readonly StepResult[], step: string) => results.find((one) => one.step === step);
+
+function checkedMaster(...flags: string[]) {
+  const argv = [
+    ...["--config", join(bus.dir, "master.yaml"), "--bus-url", bus.url, "--bus-ca", bus.caFile],
+    ...["--auth-dir", bus.authDir, ...flags],
+  ];
+  return checkMaster({ ...base, argv, env: { SVC_DATA_DIR: bus.dir }, hostname: "localhost" });
+}
+
+test("a master that works passes every step, and nothing is written", async () => {
+  makeDirectory(join(bus.dir, "states"), 0o700);
+  makeDirectory(join(bus.dir, "settings"), 0o700);
+  const before = filesBelow(bus.dir);
+  const results = await checkedMaster();
+  expect(results.filter(({ level }) => level !== "ok")).toEqual([]);
+  expect(filesBelow(bus.dir)).toEqual(before);
+});
+
+test("an unknown flag ends the way of a master at its first step", async () => {
+  const results = await checkedMaster("--bus-uri", "x");
+  expect(found(results, "configuration")).toMatchObject({
+    level: "fail",
+    message: expect.stringContaining("--bus-url"),
+  });
+  expect(levels(results)).toMatchObject({ keys: "skip", "bus name": "skip", storage: "skip" });
+});
+
+test("a master is told of a CA that does not verify the bus, and of a bus that is not there", async () => {
+  const other = await startBus();
+  await using _ = other;
+  const wrongCa = await checkedMaster("--bus-ca", other.caFile);
+  expect(levels(wrongCa)).toMatchObject({ "bus connection": "ok", "bus TLS": "fail", storage: "skip" });
+  const nobody = await checkedMaster("--bus-url", "tls://127.0.0.1:1");
+  expect(levels(nobody)).toMatchObject({ "bus name": "ok", "bus connection": "fail", "bus TLS": "skip" });
+  const foreign = await checkedMaster("--bus-url", other.url, "--bus-ca", other.caFile);
+  expect(levels(foreign)).toMatchObject({ "bus TLS": "ok", "bus credentials": "fail", storage: "skip" });
+});
+
+test("a master is told of secrets that others can reach, and how to close them", async () => {
+  const seed = join(bus.authDir, "command.seed");
+  chmodSync(seed, 0o644);
+  const results = await checkedMaster();
+  chmodSync(seed, 0o600);
+  expect(found(results, "keys")).toMatchObject({ level: "warn", next: `chmod 600 ${seed}` });
+});
+
+function checkedPeel(dir: string, ...flags: string[]) {
+  const argv = ["--bus-ca", bus.caFile, "--id", "web-1", "--master-url", master.url, ...flags];
+  return checkPeel({ ...base, argv, env: { SVC_DATA_DIR: dir }, hostname: "web-1" });
+}
+
+test("a peel is looked at before and after its enrollment, and nothing is written", async () => {
+  using dir = temporaryDirectory("check-peel");
+  const flags = ["--bus-url", bus.url, "--enroll-ca-pin", spkiPin(master.ca)];
+  const before = await checkedPeel(dir.path, ...flags);
+  expect(levels(before)).toMatchObject({ masters: "ok", enrollment: "skip", "bus TLS": "ok" });
+  expect(filesBelow(dir.path)).toEqual([]);
+
+  const { credentials, peelId } = await enrollPeel(master, "web-1");
+  makeDirectory(join(dir.path, "auth"), 0o700);
+  writeFileAtomic(join(dir.path, "auth", `${peelId}.creds`), credentials, secretMode);
+  const after = await checkedPeel(dir.path, ...flags);
+  expect(after.filter(({ level }) => level !== "ok")).toEqual([]);
+});
+
+test("a peel is told of a master that it must not trust", async () => {
+  using dir = temporaryDirectory("check-peel");
+  const results = await checkedPeel(dir.path, "--enroll-ca-pin", `sha256:${"0".repeat(64)}`);
+  expect(found(results, "masters")).toMatchObject({ level: "fail" });
+  const firstUse = await checkedPeel(dir.path);
+  expect(found(firstUse, "masters")?.message).toContain("first use");
+  expect(filesBelow(dir.path)).toEqual([]);
+});
+
+test("a peel is told of credentials that are none", async () => {
+  using dir = temporaryDirectory("check-peel");
+  makeDirectory(join(dir.path, "auth"), 0o700);
+  writeFileSync(join(dir.path, "auth", "web-1.creds"), "nothing");
+  const results = await checkedPeel(dir.path, "--bus-url", bus.url);
+  expect(levels(results)).toMatchObject({ enrollment: "fail", "bus TLS": "ok", "bus credentials": "skip" });
+});
