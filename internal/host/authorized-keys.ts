@@ -11,7 +11,7 @@ export interface AuthorizedKey {
 
 const types =
   "(?:sk-)?(?:ssh|ecdsa)-[a-z0-9-]+(?:@openssh\\.com)?|ecdsa-sha2-nistp(?:256|384|521)|ssh-(?:rsa|dss|ed25519)";
-const lineForm = new RegExp(`^(?:(.+?)\\s+)?(${types})\\s+([A-Za-z0-9+/]+=*)(?:\\s+(.*?))?\\s*$`);
+const lineForm = new RegExp(`^(?:(.+?)\\s+)?(${types})\\s+(AAAA[A-Za-z0-9+/]*=*)(?:\\s+(.*?))?\\s*$`);
 
 /** @returns nothing for a comment, and for what is no key */
 export function parseKey(line: string): AuthorizedKey | undefined {

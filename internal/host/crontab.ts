@@ -16,6 +16,7 @@ const marker = "# svc:";
 
 /** A crontab as it is edited: what is not ours stays as it is. */
 export interface Crontab {
+  entries(): readonly CronEntry[];
   find(identifier: string): CronEntry | undefined;
   /** Puts an entry in the place of the one with its identifier, or at the end. */
   set(entry: CronEntry): void;
@@ -40,6 +41,7 @@ export function parseCrontab(text: string): Crontab {
   const lines = readLines(text);
   const indexOf = (identifier: string) => lines.findIndex(({ entry }) => entry?.identifier === identifier);
   return {
+    entries: () => lines.flatMap(({ entry }) => entry ?? []),
     find: (identifier) => lines[indexOf(identifier)]?.entry,
     set(entry) {
       const line = { text: formatEntry(entry), entry };

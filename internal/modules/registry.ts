@@ -5,22 +5,31 @@ import { cmdFunctions } from "./cmd.ts";
 import { factsFunctions } from "./facts.ts";
 import { fileFunctions } from "./file.ts";
 import type { ModuleFunction } from "./function.ts";
+import { pkgFunctions } from "./pkg.ts";
+import { serviceFunctions } from "./service.ts";
 import { settingsFunctions } from "./settings.ts";
 import { stateFunctions } from "./state.ts";
 import { statusFunctions } from "./status.ts";
 import { sysFunctions } from "./sys.ts";
+import { systemFunctions } from "./system.ts";
 import { testFunctions } from "./test.ts";
+import { groupFunctions, userFunctions } from "./user.ts";
 
 /** Every function there is. */
 export const allFunctions: readonly ModuleFunction[] = [
   ...cmdFunctions,
   ...factsFunctions,
   ...fileFunctions,
+  ...groupFunctions,
+  ...pkgFunctions,
+  ...serviceFunctions,
   ...stateFunctions,
   ...settingsFunctions,
   ...statusFunctions,
   ...sysFunctions(() => allFunctions),
+  ...systemFunctions,
   ...testFunctions,
+  ...userFunctions,
 ];
 const byName = new Map<string, ModuleFunction>(
   allFunctions.flatMap((entry) =>

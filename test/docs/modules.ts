@@ -19,8 +19,20 @@ const introductions: Readonly<Record<string, string>> = {
 - \`file.append\` and \`file.set_mode\` refuse symbolic links; \`file.chown\` changes the link itself.
 - \`file.remove\` never removes the root directory, by whatever name, and takes \`recursive\` to remove any other. It does not follow links.
 - Only regular files are read, copied and hashed: a named pipe or a device is refused, not waited for.`,
+  pkg: `Packages are those of the host's own package manager: apt, dnf, yum or apk. A host with another one gets an answer that says what was looked for.
+
+- What is installed is read from the database of dpkg or apk itself, and with rpm from one run of \`rpm -qa\`.
+- The lists of what could be installed are refreshed when the last time was more than an hour ago; \`refresh\` makes that always or never. dnf and yum see to it themselves.
+- Nobody is asked: apt keeps configuration that was changed on the host.
+- A package of a foreign architecture has it in its name, such as \`libc6:i386\`.`,
+  service: `Services are those of systemd, of OpenRC, or scripts of \`/etc/init.d\`, by the fact \`init\`. With systemd a name without a type is a service, and other units have their whole name, such as \`backup.timer\`.
+
+- Whether a unit is enabled is read from the links that \`systemctl enable\` makes. A unit without an \`[Install]\` section is \`static\`: others start it. What is enabled only until the next start of the host counts as disabled.
+- Where systemd is installed and does not run, as in an image, units can be enabled and not started.
+- Before systemd starts or restarts a unit whose file has changed, it reads its units again.`,
   status:
     "These read `/proc` and work on Linux. They wait for their turn like everything else; sizes are bytes.",
+  user: "Users and groups are those of `/etc/passwd` and `/etc/group`; those of a directory service are not seen. States change them: see `user.present` and `group.present`.",
   sys: "A pattern is a glob: `file.*`, `*.get`.",
 };
 

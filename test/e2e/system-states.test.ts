@@ -1,4 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
 import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 
 // Packages and systemd take a while on a busy machine.
@@ -440,8 +441,9 @@ timer:
       return /@\./.test(unit) || state === "enabled-runtime" ? [] : [[unit, state]];
     });
     expect(said.length).toBeGreaterThan(20);
-    const script = "test/harness/unit-states.ts";
-    const found = JSON.parse(await output(root, `cd ${process.cwd()}; node_modules/.bin/bun ${script}`));
+    const bun = join(repositoryPath, "node_modules/.bin/bun");
+    const { stdout } = await root.run([bun, "-e", unitStates]);
+    const found = JSON.parse(stdout);
     const words: Record<string, string> = {
       alias: "static",
       generated: "static",
@@ -454,6 +456,18 @@ timer:
     );
   });
 });
+
+const repositoryPath = join(import.meta.dir, "../..");
+/** Prints whether the units of the host it runs on are enabled, as JSON. */
+const unitStates = `
+import { systemClock } from "${repositoryPath}/internal/base/clock.ts";
+import { unitEnablement, unitNames } from "${repositoryPath}/internal/host/services/unit-files.ts";
+import { systemOf } from "${repositoryPath}/internal/host/system.ts";
+const signal = new AbortController().signal;
+const system = systemOf({ clock: systemClock, signal, facts: { get: () => undefined } });
+const units = [".service", ".timer", ".socket"].flatMap((type) => unitNames(system, type));
+process.stdout.write(JSON.stringify(Object.fromEntries(units.map((unit) => [unit, unitEnablement(system, unit)]))));
+`;
 
 /** Packages that nobody else has, in a repository that is a directory. */
 const repository = `

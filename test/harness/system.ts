@@ -14,9 +14,7 @@ export interface SystemFixture {
 }
 
 /** A host made of texts that can be written to; `ran` has every program that was run. */
-export function fixtureSystem(
-  fixture: SystemFixture = {},
-): System & {
+export function fixtureSystem(fixture: SystemFixture = {}): System & {
   files: Map<string, string>;
   links: Map<string, string>;
   ran: string[];

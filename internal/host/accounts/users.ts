@@ -46,7 +46,7 @@ export function passwordHash(system: System, name: string): string | undefined {
 }
 
 /** Parses passwd(5). */
-export function parsePasswd(text: string): Map<string, User> {
+function parsePasswd(text: string): Map<string, User> {
   const users = new Map<string, User>();
   for (const line of text.split("\n")) {
     const [name, , uid, gid, gecos = "", home = "", shell = ""] = line.split(":");
@@ -59,7 +59,7 @@ export function parsePasswd(text: string): Map<string, User> {
 }
 
 /** Parses group(5). */
-export function parseGroup(text: string): Map<string, Group> {
+function parseGroup(text: string): Map<string, Group> {
   const groups = new Map<string, Group>();
   for (const line of text.split("\n")) {
     const [name, , gid, members = ""] = line.split(":");

@@ -50,7 +50,7 @@ export function apkPackages(system: System): PackageManager {
 }
 
 /** Parses the database of apk: lines of a letter, a colon and a value; an empty line ends a package. */
-export function parseApkDatabase(text: string): {
+function parseApkDatabase(text: string): {
   installed: Map<string, string[]>;
   providers: Map<string, string[]>;
 } {

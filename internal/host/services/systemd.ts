@@ -31,7 +31,10 @@ export function systemdServices(system: System, running: boolean): ServiceManage
     });
   return {
     name: "systemd",
-    names: () => unitNames(system, ".service").map((name) => name.replace(/\.service$/, "")),
+    names: () =>
+      unitNames(system, ".service")
+        .map((name) => name.replace(/\.service$/, ""))
+        .sort(),
     exists: (service) => exists(unitName(service)),
     enablement: (service) =>
       unitEnablement(system, unitName(service)) ?? sysvEnablement(system, service) ?? "disabled",

@@ -10,6 +10,7 @@ import { packagesOf } from "../../host/packages/open.ts";
 import { refreshIfDue } from "../../host/packages/refresh.ts";
 import { type System, systemOf } from "../../host/system.ts";
 import type { ArgSpec } from "../../modules/function.ts";
+import { packageChanges } from "../../modules/pkg.ts";
 import { defineState } from "../define.ts";
 import { type Changes, type Plan, type StateContext, StateFailure, type StateFunction } from "../function.ts";
 import { refuseWith, unchanged } from "./steps.ts";
@@ -202,7 +203,7 @@ async function changing(
 ): Promise<{ changes?: Changes; comment: string }> {
   const difference = async (): Promise<Changes> => {
     system.forget();
-    return differenceOf(before, await packages.installed());
+    return packageChanges(before, await packages.installed());
   };
   try {
     const { comment } = await run();
@@ -212,15 +213,6 @@ async function changing(
     if (!(thrown instanceof Error)) throw thrown;
     throw new StateFailure(thrown.message, await difference(), { cause: thrown });
   }
-}
-
-function differenceOf(before: InstalledPackages, after: InstalledPackages): Changes {
-  const changes: Changes = {};
-  for (const name of new Set([...before.keys(), ...after.keys()])) {
-    const [old, now] = [before.get(name)?.join(",") ?? "", after.get(name)?.join(",") ?? ""];
-    if (old !== now) changes[name] = { old, new: now };
-  }
-  return changes;
 }
 
 function describe(packages: readonly WantedPackage[]): string {
