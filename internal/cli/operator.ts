@@ -3,7 +3,7 @@ import { SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import { createLog } from "../base/log.ts";
 import { clientCertificate } from "../bus/client-certificate.ts";
-import { type Bus, type BusIdentity, connectBus } from "../bus/connect.ts";
+import { type Bus, type BusIdentity, type BusOptions, connectBus } from "../bus/connect.ts";
 import { loadOperatorConfig } from "../config/load.ts";
 import type { Cli } from "./command.ts";
 
@@ -25,16 +25,34 @@ export function operatorName(): string {
 /**
  * Connects to the bus as the configured operator, hands the connection over, and closes it.
  *
+ * @param as credentials in place of the configured ones
  * @throws SvcError naming the key or file that is missing, or that the bus cannot be reached
  */
-export async function withBus<T>(cli: Cli, use: (bus: Bus) => Promise<T>): Promise<T> {
+export async function withBus<T>(
+  cli: Cli,
+  use: (bus: Bus) => Promise<T>,
+  as?: { credsFile: string },
+): Promise<T> {
+  const bus = await connectBus(operatorBus(cli, as));
+  try {
+    return await use(bus);
+  } finally {
+    await bus.drain();
+  }
+}
+
+/** How the operator connects. @throws SvcError naming the key or file that is missing */
+export function operatorBus(cli: Cli, as?: { credsFile: string }): BusOptions {
   const config = loadOperatorConfig({ configFlag: cli.config, env: cli.env, home: homedir() });
   const ca = config["master.tls_ca"];
   const client = clientCertificate(config["master.tls_cert"], config["master.tls_key"]);
-  const bus = await connectBus({
+  return {
     urls: config["master.urls"],
     name: "svc",
-    identity: identityOf(config["master.creds_file"], config["master.nkey_seed_file"]),
+    identity:
+      as === undefined
+        ? identityOf(config["master.creds_file"], config["master.nkey_seed_file"])
+        : { credentials: readTextFile(as.credsFile, "--creds") },
     ...(ca === "" ? {} : { ca: readTextFile(ca, "master.tls_ca") }),
     ...(client === undefined ? {} : { clientCertificate: client }),
     clock: cli.clock,
@@ -44,12 +62,7 @@ export async function withBus<T>(cli: Cli, use: (bus: Bus) => Promise<T>): Promi
       clock: cli.clock,
       write: (line) => cli.stderr.write(line),
     }),
-  });
-  try {
-    return await use(bus);
-  } finally {
-    await bus.drain();
-  }
+  };
 }
 
 function identityOf(credentialsFile: string, seedFile: string): BusIdentity {

@@ -1,8 +1,10 @@
 import type { CommandDef } from "citty";
 import { group } from "./command.ts";
 import { completionCommand } from "./completion.ts";
+import { doctorCommand } from "./doctor/command.ts";
 import { initCommand } from "./init.ts";
 import { runCommand } from "./job/run.ts";
+import { statusCommand } from "./status/command.ts";
 
 /** Every command of `svc`. A group's commands are loaded when it is named, so that each starts quickly. */
 export const tree: CommandDef = group({
@@ -15,6 +17,8 @@ export const tree: CommandDef = group({
       description: "Decide who belongs to the fleet.",
       commands: async () => (await import("./enroll/commands.ts")).enrollCommands,
     }),
+    statusCommand,
+    doctorCommand,
     runCommand,
     group({
       name: "job",

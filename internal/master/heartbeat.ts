@@ -6,16 +6,30 @@ import type { Bus } from "../bus/connect.ts";
 
 const intervalMs = 5_000;
 
-/** Tells every 5 s that this master is alive. */
-export function startMasterHeartbeat(options: { bus: Bus; bucket: Bucket; hostname: string; clock: Clock }): {
-  stop(): void;
-} {
-  const { bus, bucket, hostname, clock } = options;
+/**
+ * Tells every 5 s that this master is alive.
+ *
+ * @param options.certificateEnds when the certificate of its listener ends, milliseconds since the Unix epoch
+ */
+export function startMasterHeartbeat(options: {
+  bus: Bus;
+  bucket: Bucket;
+  hostname: string;
+  certificateEnds: () => number;
+  clock: Clock;
+}): { stop(): void } {
+  const { bus, bucket, hostname, certificateEnds, clock } = options;
   // Two masters may run on one host: the number of the connection tells them apart.
   const key = `${hostname.replace(/[^A-Za-z0-9-]/g, "-")}-${bus.nats.info?.client_id ?? 0}`;
   const startedAt = rfc3339(clock.now());
   const beat = () => {
-    bucket.put(key, encode({ hostname, version, started_at: startedAt })).catch((cause) => {
+    const value = encode({
+      hostname,
+      version,
+      started_at: startedAt,
+      certificate_ends_at: rfc3339(certificateEnds()),
+    });
+    bucket.put(key, value).catch((cause) => {
       if (bus.connected) bus.log.warn("master heartbeat not stored", { error: cause });
     });
   };

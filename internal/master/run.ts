@@ -329,7 +329,13 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   serveAdmin({ bus, operations, ...jobs, log });
   serveTargets({ bus, resolver, log });
   checks["target-service"] = targeting.check;
-  const heartbeat = startMasterHeartbeat({ bus, bucket: storage.masterHeartbeats, hostname, clock });
+  const heartbeat = startMasterHeartbeat({
+    bus,
+    bucket: storage.masterHeartbeats,
+    hostname,
+    certificateEnds: () => certificates.current().notAfter,
+    clock,
+  });
   stack.defer(() => heartbeat.stop());
 
   log.info("master ready", { enroll_port: listener.port, health_port: health.port });

@@ -31,13 +31,14 @@ const readable = [
   "KV_facts",
   "KV_peel-heartbeat",
   "KV_master-heartbeat",
+  "KV_leases",
   "KV_rollouts",
   "job-events",
 ];
 
 /**
  * An operator asks masters, reads records, and with `--direct-kv` writes the two buckets a decision is
- * stored in. Settings, secrets, leases and the streams themselves are the masters' own.
+ * stored in. Settings, secrets and the streams themselves are the masters' own; so are leases, apart from reading them.
  */
 const admin: Permissions = {
   pub: [

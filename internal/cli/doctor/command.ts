@@ -1,0 +1,20 @@
+import { peelIdFromConfig } from "../../identity/peel-id.ts";
+import { command } from "../command.ts";
+import { readFlag } from "../flag.ts";
+
+export const doctorCommand = command({
+  name: "doctor",
+  description: "Find out what is wrong between here, the bus, the masters and a peel.",
+  args: {
+    peel: {
+      type: "positional",
+      required: false,
+      valueHint: "peel id",
+      description: "Look at this peel as well",
+    },
+  },
+  async run({ peel }, cli) {
+    const id = peel === undefined ? undefined : readFlag("<peel>", peel, peelIdFromConfig);
+    await (await import("./look.ts")).lookForTrouble(cli, id);
+  },
+});

@@ -1,0 +1,75 @@
+import type { Bus } from "../../bus/connect.ts";
+import { connectBus } from "../../bus/connect.ts";
+import { busSteps, storageSteps } from "../../diagnosis/bus.ts";
+import { judgeCredentials } from "../../diagnosis/findings.ts";
+import { once, type Step, takeSteps } from "../../diagnosis/step.ts";
+import { quietLog, showSteps } from "../check.ts";
+import type { Cli } from "../command.ts";
+import { operatorBus } from "../operator.ts";
+import type { DoctorContext } from "./context.ts";
+import { masterStep } from "./masters.ts";
+import { peelSteps } from "./peel.ts";
+
+/** The way from this machine to the masters, in the order in which it would break. */
+const steps: readonly Step<DoctorContext>[] = [
+  {
+    name: "configuration",
+    next: "write ~/.svc/config.yaml, or name the file svc init wrote with --config",
+    look: ({ urls }) => ({ level: "ok", message: `the bus is ${urls().join(", ")}` }),
+  },
+  {
+    name: "credentials",
+    needs: ["configuration"],
+    next: "name the admin.creds that svc nats-auth init wrote in master.creds_file",
+    look({ identity, clock }) {
+      const found = identity();
+      if ("seed" in found) return { level: "ok", message: "a bare seed, which does not end" };
+      return judgeCredentials(
+        "master.creds_file",
+        found.credentials,
+        clock.now(),
+        "ask whoever keeps the keys of the bus for other credentials",
+      );
+    },
+  },
+  ...busSteps(["configuration"], ["credentials"]),
+  ...storageSteps([
+    "master-heartbeat",
+    "enrollments",
+    "jobs",
+    "facts",
+    "peel-heartbeat",
+    "revocations",
+    "leases",
+  ]),
+  masterStep,
+];
+
+/**
+ * Looks at every step, and prints what it found; the bus may be dead.
+ *
+ * @param peel encoded id of a peel that is looked at as well
+ * @throws Exit 1 when something is wrong
+ */
+export async function lookForTrouble(cli: Cli, peel: string | undefined): Promise<void> {
+  const options = once(() => operatorBus(cli));
+  const open: Bus[] = [];
+  const context: DoctorContext = {
+    clock: cli.clock,
+    urls: () => options().urls,
+    ca: () => options().ca,
+    client: () => options().clientCertificate,
+    identity: () => options().identity,
+    connect: once(async () => {
+      const bus = await connectBus({ ...options(), log: quietLog(cli) });
+      open.push(bus);
+      return bus;
+    }),
+  };
+  try {
+    const all = peel === undefined ? steps : [...steps, ...peelSteps(peel)];
+    await showSteps(await takeSteps(all, context), cli);
+  } finally {
+    await Promise.all(open.map((bus) => bus.drain()));
+  }
+}

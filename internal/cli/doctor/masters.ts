@@ -1,0 +1,39 @@
+import { version } from "../../base/version.ts";
+import { openBucket } from "../../bus/bucket.ts";
+import { judgeEnd } from "../../diagnosis/findings.ts";
+import type { Step } from "../../diagnosis/step.ts";
+import { readMasters } from "../status/heartbeats.ts";
+import type { DoctorContext } from "./context.ts";
+
+/** Whether masters run, of one version, with certificates that last. */
+export const masterStep: Step<DoctorContext> = {
+  name: "masters",
+  needs: ["storage"],
+  async look({ connect, clock }) {
+    const masters = await readMasters(await openBucket(await connect(), "master-heartbeat"));
+    if (masters.length === 0) {
+      return {
+        level: "fail",
+        message: "none is alive",
+        next: "look at the log of a master, and run svc-master check on its host",
+      };
+    }
+    const named = masters.map((one) => `${one.hostname} (${one.version})`).join(", ");
+    const versions = new Set([version, ...masters.map((one) => one.version)]);
+    if (versions.size > 1) {
+      return {
+        level: "warn",
+        message: `${named}, and this svc is ${version}`,
+        next: "install one version everywhere",
+      };
+    }
+    for (const { hostname, certificate_ends_at } of masters) {
+      if (certificate_ends_at === undefined) continue;
+      const what = `the certificate of the master on ${hostname}`;
+      const ends = judgeEnd(what, Date.parse(certificate_ends_at), clock.now(), "see svc-master check there");
+      // One that the embedded CA issues is renewed by itself in time.
+      if (ends.level === "fail") return ends;
+    }
+    return { level: "ok", message: `${named} alive` };
+  },
+};

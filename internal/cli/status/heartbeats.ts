@@ -1,0 +1,50 @@
+import * as v from "valibot";
+import { decode } from "../../base/msgpack.ts";
+import type { Bucket, Entry } from "../../bus/bucket.ts";
+
+const masterBeat = v.object({
+  hostname: v.string(),
+  version: v.string(),
+  started_at: v.string(),
+  certificate_ends_at: v.optional(v.string()),
+});
+const peelBeat = v.object({ version: v.string(), started_at: v.string() });
+const leaseValue = v.object({ holder: v.string(), token: v.optional(v.number()) });
+
+/** A master that is alive, as it says of itself. */
+export type MasterBeat = v.InferOutput<typeof masterBeat>;
+
+/** What is stored of a key, and since when. */
+export type Stored<T> = T & Pick<Entry, "key" | "storedAt" | "revision">;
+
+/** The masters that are alive: the bucket forgets the others within 15 s. */
+export const readMasters = (bucket: Bucket): Promise<Stored<MasterBeat>[]> => readAll(bucket, masterBeat);
+
+/** The peels that are alive, by encoded id: the bucket forgets the others within 30 s. */
+export const readPeels = (bucket: Bucket): Promise<Stored<v.InferOutput<typeof peelBeat>>[]> =>
+  readAll(bucket, peelBeat);
+
+/** The leases that somebody holds. */
+export async function readLeases(bucket: Bucket): Promise<{ name: string; holder: string; token: number }[]> {
+  const found = await readAll(bucket, leaseValue);
+  return found.map(({ key, holder, token, revision }) => ({ name: key, holder, token: token ?? revision }));
+}
+
+/** What does not read as it should is left out: a peel may store anything in its own place. */
+async function readAll<Schema extends v.GenericSchema<unknown, object>>(
+  bucket: Bucket,
+  schema: Schema,
+): Promise<Stored<v.InferOutput<Schema>>[]> {
+  return (await bucket.entries()).flatMap(({ key, value, storedAt, revision }) => {
+    const parsed = v.safeParse(schema, safely(value));
+    return parsed.success ? [{ ...parsed.output, key, storedAt, revision }] : [];
+  });
+}
+
+function safely(bytes: Uint8Array): unknown {
+  try {
+    return decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,108 @@
+import { rfc3339 } from "../../base/clock.ts";
+import type { AssetName } from "../../bus/assets.ts";
+import { type Bucket, openBucket } from "../../bus/bucket.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { inspectAssets } from "../../bus/inspect.ts";
+import { soonMs } from "../../diagnosis/findings.ts";
+import { type EnrollmentState, type EnrollmentSummary, summarize } from "../../enrollment/record.ts";
+import { readEnrollments } from "../../enrollment/store.ts";
+import { displayPeelId } from "../../identity/peel-id.ts";
+import { decodeJob, type Job } from "../../jobs/record.ts";
+import { type MasterBeat, readLeases, readMasters, readPeels } from "./heartbeats.ts";
+
+const sources = ["enrollments", "peel-heartbeat", "master-heartbeat", "jobs", "leases"] as const;
+
+/** A fleet at a glance. */
+export interface FleetStatus {
+  peels: {
+    states: Partial<Record<EnrollmentState, number>>;
+    /** Members of the fleet with a heartbeat, and those without. */
+    alive: number;
+    silent: string[];
+    versions: Record<string, number>;
+  };
+  pending: EnrollmentSummary[];
+  jobs: { jid: string; function: string; targets: number; created_at: string; deadline: string }[];
+  masters: MasterBeat[];
+  leases: { name: string; holder: string; token: number }[];
+  /** What ends within 30 days, the first to end first. */
+  ending: { what: string; ends_at: string }[];
+  /** What has to be said of all this. */
+  notes: string[];
+}
+
+/**
+ * Reads the state of a fleet from the bus; no master is asked.
+ *
+ * @param certificateEnds when the certificate of the bus server ends, milliseconds since the Unix epoch
+ */
+export async function readStatus(bus: Bus, certificateEnds: number): Promise<FleetStatus> {
+  const states = await inspectAssets(bus, sources);
+  const notes = sources.flatMap((name) => noteOf(name, states.get(name)));
+  const read = async <T>(name: (typeof sources)[number], by: (bucket: Bucket) => Promise<T[]>) =>
+    states.get(name) === "there" ? by(await openBucket(bus, name)) : [];
+  const [records, beats, masters, jobs, leases] = await Promise.all([
+    read("enrollments", readEnrollments),
+    read("peel-heartbeat", readPeels),
+    read("master-heartbeat", readMasters),
+    read("jobs", readRunning),
+    read("leases", readLeases),
+  ]);
+  if (masters.length === 0) notes.push("no master runs: nothing is enrolled, dispatched or enforced");
+  const alive = new Map(beats.map((beat) => [beat.key, beat.version]));
+  const members = records.filter(({ state }) => state === "issued" || state === "active");
+  const now = bus.clock.now();
+  const ends = [
+    { what: "certificate of the bus", at: certificateEnds },
+    ...masters.map(({ hostname, certificate_ends_at }) => ({
+      what: `certificate of the master on ${hostname}`,
+      at: Date.parse(certificate_ends_at ?? ""),
+    })),
+    ...members.map(({ peelId, credsExpiresAt }) => ({
+      what: `credentials of ${displayPeelId(peelId)}`,
+      at: credsExpiresAt ?? Number.NaN,
+    })),
+  ];
+  return {
+    peels: {
+      states: countBy(records.map(({ state }) => state)),
+      alive: members.filter(({ peelId }) => alive.has(peelId)).length,
+      silent: members
+        .filter(({ peelId }) => !alive.has(peelId))
+        .map(({ peelId }) => displayPeelId(peelId))
+        .sort(),
+      versions: countBy(members.flatMap(({ peelId }) => alive.get(peelId) ?? [])),
+    },
+    pending: records.filter(({ state }) => state === "pending").map(summarize),
+    jobs: jobs.map(({ jid, targets, createdAt, deadline, ...job }) => ({
+      jid,
+      function: job.function,
+      targets: targets.length,
+      created_at: rfc3339(createdAt),
+      deadline: rfc3339(deadline),
+    })),
+    masters: masters.map(({ key: _, storedAt: __, revision: ___, ...beat }) => beat),
+    leases,
+    ending: ends
+      .filter(({ at }) => at - now < soonMs)
+      .sort((one, other) => one.at - other.at)
+      .map(({ what, at }) => ({ what, ends_at: rfc3339(at) })),
+    notes,
+  };
+}
+
+async function readRunning(bucket: Bucket): Promise<Job[]> {
+  const jobs = (await bucket.entries()).map(({ value }) => decodeJob(value));
+  return jobs.filter(({ settled, schedule }) => settled === undefined && schedule === undefined);
+}
+
+function noteOf(name: AssetName, state: string | undefined): string[] {
+  if (state === "there") return [];
+  if (state === "refused") return [`${name} is not shown: these credentials may not read it`];
+  return [`${name} is not there yet: no master has run on this bus`];
+}
+
+function countBy<Key extends string>(keys: readonly Key[]): Record<Key, number> {
+  const counts = Map.groupBy(keys, (key) => key);
+  return Object.fromEntries([...counts].map(([key, same]) => [key, same.length])) as Record<Key, number>;
+}

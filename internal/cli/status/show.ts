@@ -1,0 +1,72 @@
+import { inspectCertificate, placeOf } from "../../bus/probe.ts";
+import { enrollmentStates } from "../../enrollment/record.ts";
+import { displayPeelId } from "../../identity/peel-id.ts";
+import type { Cli } from "../command.ts";
+import { operatorBus, withBus } from "../operator.ts";
+import { formatFields, formatTable } from "../print.ts";
+import { type FleetStatus, readStatus } from "./read.ts";
+
+/** How many of a kind are named; `--output json` names all. */
+const mostNamed = 10;
+
+/** Reads the status as the operator, and prints it. */
+export async function showStatus(cli: Cli): Promise<void> {
+  await withBus(cli, async (bus) => {
+    const { urls, ca, clientCertificate: client } = operatorBus(cli);
+    // Of several servers the one that was reached.
+    const place = placeOf(urls.length === 1 ? (urls[0] ?? "") : `tls://${bus.nats.getServer()}`);
+    const { notAfter } = await inspectCertificate(place, { ca, client, clock: cli.clock });
+    const status = await readStatus(bus, notAfter);
+    await cli.print(status, () => formatStatus(status, cli));
+  });
+}
+
+/** The status for people: totals, then a table for each kind there is something of. */
+function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
+  const { peels, pending, jobs, masters, leases, ending, notes } = status;
+  const states = enrollmentStates.flatMap((state) =>
+    peels.states[state] === undefined ? [] : [`${peels.states[state]} ${state}`],
+  );
+  const versions = Object.entries(peels.versions).map(([version, count]) => `${count} of ${version}`);
+  const table = (header: string[], rows: string[][]) => {
+    const over = rows.length > mostNamed ? [`... and ${rows.length - mostNamed} more`] : [];
+    return rows.length === 0
+      ? []
+      : [[formatTable(header, rows.slice(0, mostNamed), cli), ...over].join("\n")];
+  };
+  return [
+    formatFields([
+      ["enrollments", states.join(", ") || "none"],
+      ["peels", `${peels.alive} alive, ${peels.silent.length} silent`],
+      ...(versions.length === 0 ? [] : [["versions", versions.join(", ")] as const]),
+      ["pending", `${pending.length}`],
+      ["running jobs", `${jobs.length}`],
+      ["masters", `${masters.length} alive`],
+    ]),
+    ...table(
+      ["MASTER", "VERSION", "SINCE"],
+      masters.map((one) => [one.hostname, one.version, one.started_at]),
+    ),
+    ...table(
+      ["LEASE", "HOLDER"],
+      leases.map(({ name, holder }) => [name, holder]),
+    ),
+    ...table(
+      ["PENDING", "PEEL ID", "TRUST", "CREATED"],
+      pending.map((one) => [one.id, displayPeelId(one.peel_id), one.trust, one.created_at]),
+    ),
+    ...table(
+      ["RUNNING", "FUNCTION", "PEELS", "DEADLINE"],
+      jobs.map((job) => [job.jid, job.function, `${job.targets}`, job.deadline]),
+    ),
+    ...table(
+      ["SILENT"],
+      peels.silent.map((peel) => [peel]),
+    ),
+    ...table(
+      ["ENDS WITHIN 30 DAYS", "AT"],
+      ending.map(({ what, ends_at }) => [what, ends_at]),
+    ),
+    ...(notes.length === 0 ? [] : [notes.map((note) => `note: ${note}`).join("\n")]),
+  ].join("\n\n");
+}
