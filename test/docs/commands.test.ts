@@ -3,21 +3,24 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findCommand, parseValues } from "../../internal/cli/parse.ts";
 import { tree } from "../../internal/cli/tree.ts";
+import { masterCommands } from "../../internal/master/command.ts";
 import { peelCommands } from "../../internal/peel/call.ts";
 
-// A command that a page shows must be one that svc, or svc-peel, takes.
+// A command that a page shows must be one that svc, or a daemon, takes.
 
 const root = join(import.meta.dir, "../..");
 const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
 
 /**
- * The `svc` and `svc-peel call` command lines of a page's shell blocks, and those that stand in code within a
+ * The `svc` command lines and those of daemons of a page's shell blocks, and those that stand in code within a
  * sentence.
  */
 function commandsOf(text: string): string[] {
   const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) => block.split("\n"));
-  const inline = [...text.matchAll(/`(svc(?:-peel)? [a-z][^`]*)`/g)].map(([, command = ""]) => command);
-  const isCommand = (line: string) => /^svc |^svc-peel call/.test(line);
+  const inline = [...text.matchAll(/`(svc(?:-peel|-master)? [a-z][^`]*)`/g)].map(
+    ([, command = ""]) => command,
+  );
+  const isCommand = (line: string) => /^svc |^svc-peel (?:call|check)|^svc-master check/.test(line);
   return [...blocks.map((line) => line.trim().replace(/\s+#.*$/, "")), ...inline].filter(isCommand);
 }
 
@@ -26,11 +29,14 @@ const wordsOf = (line: string): string[] =>
     ([, double, single, plain]) => double ?? single ?? plain ?? "",
   );
 
+const treeOf = (program: string | undefined) =>
+  program === "svc" ? tree : program === "svc-peel" ? peelCommands : masterCommands;
+
 async function check(line: string): Promise<void> {
   const [program, ...words] = wordsOf(line);
-  const found = await findCommand(program === "svc" ? tree : peelCommands, [
+  const found = await findCommand(treeOf(program), [
     ...words,
-    ...(/^svc(?:-peel)? [a-z-]+$/.test(line) ? ["--help"] : []),
+    ...(/^svc(?:-peel|-master)? [a-z-]+$/.test(line) ? ["--help"] : []),
   ]);
   if (!found.help) parseValues(found);
 }
