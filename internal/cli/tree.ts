@@ -36,6 +36,11 @@ export const tree: CommandDef = group({
       commands: async () => (await import("./ca/commands.ts")).caCommands,
     }),
     group({
+      name: "bus",
+      description: "Save what the bus stores, and put it onto another.",
+      commands: async () => (await import("./bus/commands.ts")).busCommands,
+    }),
+    group({
       name: "nats-auth",
       description: "Make and check the keys and accounts of the bus, offline.",
       commands: async () => (await import("./nats-auth/commands.ts")).natsAuthCommands,

@@ -79,6 +79,12 @@ export const masterOptions = {
     default: inDataDir("bus"),
     doc: "directory of the embedded bus, with its nats-server.conf",
   }),
+  embedded_bus_only: option({
+    group: "Bus",
+    type: bool,
+    default: false,
+    doc: "run the embedded bus and no master: for backups, and for a server that only completes a cluster",
+  }),
   embedded_bus_path: option({
     group: "Bus",
     type: path,

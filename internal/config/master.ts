@@ -40,4 +40,7 @@ export function loadMasterConfig(
 function validateMaster(values: MasterConfig, refuse: Refuse<typeof masterOptions>): void {
   const problem = pairProblem(values, "bus_tls_cert", "bus_tls_key");
   if (problem !== undefined) refuse(problem.key, problem.complaint);
+  if (values.embedded_bus_only && !values.embedded_bus) {
+    refuse("embedded_bus_only", "only allowed with embedded_bus: true");
+  }
 }

@@ -1,0 +1,131 @@
+import { createInbox, type JetStreamManager, type Msg } from "nats";
+import { sleep } from "../base/clock.ts";
+import { SvcError } from "../base/errors.ts";
+import type { Bus } from "./connect.ts";
+
+const requestTimeoutMs = 30_000;
+const lookMs = 100;
+/** A server that sends nothing for this long has given up. */
+const stallMs = 30_000;
+
+/** What a server says of a stream, as it wants it back. */
+export interface SnapshotHead {
+  config: Record<string, unknown>;
+  state: Record<string, unknown>;
+}
+
+/** The names of the streams that are stored on disk, buckets and object stores among them. */
+export async function storedStreams(bus: Bus): Promise<string[]> {
+  const manager: JetStreamManager = await bus.nats.jetstreamManager({ checkAPI: false });
+  const names: string[] = [];
+  for await (const { config } of manager.streams.list()) {
+    if (config.storage === "file") names.push(config.name);
+  }
+  return names.sort();
+}
+
+/**
+ * Reads a whole stream with its consumers, in the form that only a server understands.
+ *
+ * @param onChunk gets its bytes in order
+ * @throws SvcError `forbidden` or `unavailable`
+ */
+export async function snapshotStream(
+  bus: Bus,
+  name: string,
+  onChunk: (bytes: Uint8Array) => void,
+): Promise<SnapshotHead> {
+  const inbox = createInbox();
+  const chunks = bus.nats.subscribe(inbox);
+  let stalled = false;
+  const watchdog = () =>
+    bus.clock.after(stallMs, () => {
+      stalled = true;
+      chunks.unsubscribe();
+    });
+  let timer = watchdog();
+  try {
+    const head = await ask<SnapshotHead>(bus, `$JS.API.STREAM.SNAPSHOT.${name}`, {
+      deliver_subject: inbox,
+      no_consumers: false,
+      jsck: true,
+    });
+    for await (const message of chunks) {
+      timer.cancel();
+      timer = watchdog();
+      if (message.data.length === 0) return ended(name, message, head);
+      onChunk(message.data);
+      message.respond();
+    }
+    throw new SvcError(
+      "unavailable",
+      `${name}: ${stalled ? "the bus stopped sending" : "the bus went away"}`,
+    );
+  } finally {
+    timer.cancel();
+    chunks.unsubscribe();
+  }
+}
+
+/** The last message is empty; with a status it says what went wrong. */
+function ended(name: string, { headers }: Msg, head: SnapshotHead): SnapshotHead {
+  if (headers !== undefined && headers.code >= 300) {
+    throw new SvcError("unavailable", `${name}: ${headers.code} ${headers.description}`);
+  }
+  return { config: head.config, state: head.state };
+}
+
+/**
+ * Makes a stream from what `snapshotStream` read; it must not exist.
+ *
+ * @param replicas on how many servers; it is complete on each of them when this resolves
+ * @throws SvcError `forbidden` or `unavailable` with what the server said
+ */
+export async function restoreStream(
+  bus: Bus,
+  name: string,
+  head: SnapshotHead,
+  chunks: Iterable<Uint8Array>,
+  replicas: number,
+): Promise<void> {
+  const { deliver_subject: subject } = await ask<{ deliver_subject: string }>(
+    bus,
+    `$JS.API.STREAM.RESTORE.${name}`,
+    { config: { ...head.config, num_replicas: replicas }, state: head.state },
+  );
+  for (const chunk of chunks) await send(bus, name, subject, chunk);
+  await send(bus, name, subject, new Uint8Array());
+  for (let waitedMs = 0; (await completeReplicas(bus, name)) < replicas; waitedMs += lookMs) {
+    if (waitedMs > stallMs) throw new SvcError("unavailable", `${name}: not every server has all of it yet`);
+    await sleep(bus.clock, lookMs);
+  }
+}
+
+/** On how many servers a stream is complete; none while they elect. */
+async function completeReplicas(bus: Bus, name: string): Promise<number> {
+  const manager: JetStreamManager = await bus.nats.jetstreamManager({ checkAPI: false });
+  const { cluster } = await manager.streams.info(name);
+  if (cluster === undefined) return 1;
+  if (!cluster.leader) return 0;
+  return 1 + (cluster.replicas ?? []).filter(({ current }) => current).length;
+}
+
+async function send(bus: Bus, name: string, subject: string, bytes: Uint8Array): Promise<void> {
+  const reply = await bus.nats.request(subject, bytes, { timeout: requestTimeoutMs });
+  if (reply.data.length > 0) refuse(name, reply.json());
+}
+
+async function ask<Answer>(bus: Bus, subject: string, body: Record<string, unknown>): Promise<Answer> {
+  const reply = await bus.nats.request(subject, JSON.stringify(body), { timeout: requestTimeoutMs });
+  const answer = reply.json<Answer>();
+  refuse(subject, answer);
+  return answer;
+}
+
+function refuse(what: string, answer: unknown): void {
+  if (typeof answer !== "object" || answer === null || !("error" in answer)) return;
+  const { error } = answer;
+  const reason =
+    typeof error === "object" && error !== null && "description" in error ? error.description : error;
+  throw new SvcError("unavailable", `${what}: the bus says: ${reason}`);
+}

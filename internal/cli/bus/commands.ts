@@ -1,0 +1,58 @@
+import { resolve } from "node:path";
+import { type BackedUp, backUpBus, restoreBus } from "../../bus/backup.ts";
+import type { Bus } from "../../bus/connect.ts";
+import type { Cli } from "../command.ts";
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { formatTable } from "../print.ts";
+
+const credsArg = {
+  type: "string",
+  valueHint: "file",
+  required: true,
+  description: "Credentials of a master (master.creds): an operator's may not read everything",
+} as const;
+
+const backupCommand = command({
+  name: "backup",
+  description: "Write everything that is stored on the bus into a new directory.",
+  args: { dir: { type: "positional", required: true, description: "New directory" }, creds: credsArg },
+  run: ({ dir, creds }, cli) => show(cli, creds, (bus) => backUpBus(bus, resolve(dir))),
+});
+
+const restoreCommand = command({
+  name: "restore",
+  description: "Put a backup onto a new bus, before a master runs on it.",
+  args: {
+    dir: { type: "positional", required: true, description: "Directory of the backup" },
+    creds: credsArg,
+    replicas: {
+      type: "enum",
+      options: ["1", "3", "5"],
+      default: "1",
+      description: "On how many servers of a cluster everything is stored",
+    },
+  },
+  run: ({ dir, creds, replicas }, cli) =>
+    show(cli, creds, (bus) => restoreBus(bus, resolve(dir), Number(replicas))),
+});
+
+/** The commands of `svc bus`. */
+export const busCommands = [backupCommand, restoreCommand];
+
+function show(cli: Cli, credsFile: string, work: (bus: Bus) => Promise<BackedUp[]>): Promise<void> {
+  return withBus(
+    cli,
+    async (bus) => {
+      const streams = await work(bus);
+      await cli.print({ streams }, () =>
+        formatTable(
+          ["STREAM", "BYTES"],
+          streams.map(({ name, bytes }) => [name, `${bytes}`]),
+          cli,
+        ),
+      );
+    },
+    { credsFile },
+  );
+}
