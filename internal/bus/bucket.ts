@@ -1,4 +1,4 @@
-import { ErrorCode, headers, type KvEntry, NatsError } from "nats";
+import { ErrorCode, headers, type KV, type KvEntry, NatsError } from "nats";
 import { sleep } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
@@ -50,7 +50,7 @@ export interface Watch {
  * @param recreate makes the bucket again when it is gone: a memory bucket does not outlive the bus
  */
 export async function openBucket(bus: Bus, name: string, recreate?: () => Promise<void>): Promise<Bucket> {
-  const kv = await bus.nats.jetstream().views.kv(name, { bindOnly: true, allow_direct: false });
+  const kv = await openView(bus, name);
   const lastRevision = () =>
     attempt(async () => {
       const manager = await bus.nats.jetstreamManager({ checkAPI: false });
@@ -112,6 +112,11 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
       }),
     watch: (onChange) => followBucket(bus, name, lastRevision, onChange),
   };
+}
+
+/** Without the library's look at JetStream, which fails while a cluster elects. */
+function openView(bus: Bus, name: string): Promise<KV> {
+  return bus.nats.jetstream({ checkAPI: false }).views.kv(name, { bindOnly: true, allow_direct: false });
 }
 
 // One key is read and written with plain requests: the library's own way costs up to twice the processor
@@ -216,7 +221,7 @@ function followBucket(
     for (const waiter of waiting) if (waiter.revision <= seen) waiter.resolve();
   };
   const followOnce = async () => {
-    const kv = await bus.nats.jetstream().views.kv(name, { bindOnly: true, allow_direct: false });
+    const kv = await openView(bus, name);
     const iterator = await kv.watch({ initializedFn: ready.resolve });
     current = iterator;
     if (stopping.signal.aborted) iterator.stop();

@@ -1,4 +1,4 @@
-import { createInbox, nanos } from "nats";
+import { createInbox, ErrorCode, NatsError, nanos } from "nats";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 
@@ -14,14 +14,35 @@ export interface StoredMessage {
   storedAt: number;
 }
 
+/** How often a reader is asked for: a cluster that has just lost a server may have given it to that one. */
+const attempts = 3;
+
 /**
  * Reads every message that a stream holds now for a subject, in the order they were stored, through one
- * short-lived consumer that the server removes by itself (NATS document ADR-9 and ADR-31).
+ * short-lived consumer that the server removes by itself (NATS document ADR-9 and ADR-31). After an attempt
+ * without an answer it begins anew, and a message may come twice.
  *
  * @param filter a subject, wildcards allowed
  * @throws SvcError `storage` when the stream cannot be read, or falls silent
  */
 export async function readStream(
+  bus: Bus,
+  stream: string,
+  filter: string,
+  onMessage: (message: StoredMessage) => void,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await readOnce(bus, stream, filter, onMessage);
+    } catch (cause) {
+      const unanswered = cause instanceof NatsError && cause.code === ErrorCode.Timeout;
+      if (unanswered && attempt < attempts) continue;
+      throw new SvcError("storage", `the stream ${stream} is not available: is the bus up?`, { cause });
+    }
+  }
+}
+
+async function readOnce(
   bus: Bus,
   stream: string,
   filter: string,
@@ -84,8 +105,6 @@ export async function readStream(
     await done.promise;
     // It would go by itself a moment after its subscription; a busy master makes thousands of them.
     if (name !== undefined) bus.nats.publish(`$JS.API.CONSUMER.DELETE.${stream}.${name}`);
-  } catch (cause) {
-    throw new SvcError("storage", `the stream ${stream} is not available: is the bus up?`, { cause });
   } finally {
     silence.cancel();
     done.promise.catch(() => {});

@@ -4,11 +4,14 @@ import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
 import { type PeelProgress, readProgress } from "./progress.ts";
 import { decodeJob } from "./record.ts";
-import { type JobView, type KnownJob, loadJob, type ShowDeps, showJob } from "./show.ts";
+import { type JobView, type KnownJob, loadJob, type ShowDeps, viewOf } from "./show.ts";
 import { standingOf } from "./tally.ts";
 
 /** How long after the deadline a return that was on its way is still waited for. */
 const graceMs = 1_000;
+/** How long a server of a cluster may lag behind another, and how often it is asked. */
+const longestLagMs = 5_000;
+const lagPauseMs = 50;
 
 /** How a job stands while it is followed. */
 export interface Progress {
@@ -101,7 +104,7 @@ export async function followJob(
     report();
     const leftMs = Math.max(0, known.job.deadline - clock.now()) + graceMs;
     await Promise.race([ended.promise, sleep(clock, leftMs, done.signal)]);
-    return await showJob(deps, jid);
+    return await showStored(deps, known);
   } finally {
     done.abort();
     ended.promise.catch(() => {});
@@ -109,6 +112,18 @@ export async function followJob(
     events.unsubscribe();
     record.unsubscribe();
     running.unsubscribe();
+  }
+}
+
+/**
+ * The job as it is stored. In a cluster another server than the one that took the last returns may answer,
+ * a moment behind it: then it is asked again.
+ */
+async function showStored(deps: ShowDeps, { job: { jid }, tally }: KnownJob): Promise<JobView> {
+  for (let waitedMs = 0; ; waitedMs += lagPauseMs) {
+    const stored = await loadJob(deps, jid);
+    if (stored.tally.open <= tally.open || waitedMs >= longestLagMs) return viewOf(deps, stored);
+    await sleep(deps.clock, lagPauseMs);
   }
 }
 

@@ -97,7 +97,7 @@ export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promi
 }
 
 /** Puts a job and what is known of its targets together. */
-async function viewOf(
+export async function viewOf(
   deps: Pick<ShowDeps, "alive" | "clock">,
   { job, tally, returns }: KnownJob,
 ): Promise<JobView> {
