@@ -6,10 +6,15 @@ const directory = "/etc/init.d";
 const levels = "/etc/runlevels";
 const changeTimeoutMs = 600_000;
 
-/** Services of OpenRC. A service is enabled when it is in any run level, and is enabled in `default`. */
+/** Run levels that end a host rather than start it. */
+const ending = ["off", "shutdown", "recovery"];
+
+/** Services of OpenRC. A service is enabled when a run level starts it, and is enabled in `default`. */
 export function openrcServices(system: System): ServiceManager {
   const levelsOf = (service: string) =>
-    system.list(levels).filter((level) => system.list(`${levels}/${level}`).includes(service));
+    system
+      .list(levels)
+      .filter((level) => !ending.includes(level) && system.list(`${levels}/${level}`).includes(service));
   return {
     name: "openrc",
     names: () => system.list(directory).filter((name) => name !== "functions.sh"),
@@ -24,8 +29,9 @@ export function openrcServices(system: System): ServiceManager {
       const run = (argv: readonly string[]) =>
         succeed(system, `${action} ${service}`, argv, { timeoutMs: changeTimeoutMs });
       if (action === "enable") await run(["rc-update", "add", service, "default"]);
-      else if (action === "disable") await run(["rc-update", "-a", "del", service]);
-      else if (action === "mask" || action === "unmask") {
+      else if (action === "disable") {
+        for (const level of levelsOf(service)) await run(["rc-update", "del", service, level]);
+      } else if (action === "mask" || action === "unmask") {
         throw new SvcError("bad_request", `cannot ${action} ${service}: only systemd can`);
       } else await run(["rc-service", service, action]);
     },

@@ -117,13 +117,14 @@ describe("other service managers", () => {
   test.each<[string, string[], ServiceAction, string]>([
     ["openrc", [], "start", "rc-service nginx start"],
     ["openrc", [], "enable", "rc-update add nginx default"],
-    ["openrc", [], "disable", "rc-update -a del nginx"],
+    ["openrc", [], "disable", "rc-update del nginx boot"],
     ["sysvinit", ["update-rc.d"], "restart", "/etc/init.d/nginx restart"],
     ["sysvinit", ["update-rc.d"], "enable", "update-rc.d nginx defaults"],
     ["sysvinit", ["update-rc.d"], "disable", "update-rc.d nginx disable"],
     ["sysvinit", ["chkconfig"], "enable", "chkconfig nginx on"],
   ])("%s with %j: %s", async (init, programs, action, expected) => {
-    const system = fixtureSystem({ files: scripts, facts: { init }, programs });
+    const levels = { "/etc/runlevels/boot/nginx": "", "/etc/runlevels/off/nginx": "" };
+    const system = fixtureSystem({ files: { ...scripts, ...levels }, facts: { init }, programs });
     await servicesOf(system).change(action, "nginx");
     expect(system.ran).toEqual([expected]);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { chownSync, lstatSync } from "node:fs";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { fixedFacts } from "../../../test/harness/facts.ts";
 import { fixedSettings } from "../../../test/harness/settings.ts";
@@ -276,6 +277,20 @@ describe("services", () => {
     for (const name of ["a", "b", "c"]) await found.plan(name, {}, context);
     expect(system.ran.length).toBe(1);
   });
+});
+
+test("with purge a home is only removed when it is the user's own directory", async () => {
+  using directory = temporaryDirectory("home");
+  const own = lstatSync(directory.path).uid;
+  const planOf = (uid: number) => {
+    const passwd = `alice:x:${uid}:1000::${directory.path}:/bin/sh\n`;
+    return planOn({ files: { "/etc/passwd": passwd }, programs: shadow }, "user.absent", "alice", {
+      purge: true,
+    });
+  };
+  await expect(planOf(own + 1)).rejects.toThrow("is not the home of alice alone");
+  chownSync(directory.path, own + 1, -1);
+  expect((await planOf(own + 1)).plan.changes).toEqual({ alice: "removed" });
 });
 
 test("keys of a file are one change each, with options for all", async () => {
