@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { temporaryDirectory } from "../../test/harness/temporary.ts";
 import { systemClock } from "../base/clock.ts";
@@ -96,6 +96,16 @@ test("one file that is there is named, and nothing is written", async () => {
     expect(readFileSync(join(other.path, name), "utf8")).toBe("mine");
     other[Symbol.dispose]();
   }
+});
+
+test("one file that cannot be written takes back all before it", async () => {
+  const given = options();
+  mkdirSync(given.dir);
+  writeFileSync(join(given.dir, "systemd"), "in the way");
+  await expect(initFleet(given)).rejects.toThrow(
+    `cannot write ${join(given.dir, "systemd/svc-master.service")}: `,
+  );
+  expect(treeOf(given.dir)).toEqual(["systemd"]);
 });
 
 test("the written files are what the programs read, and name nothing outside the directory", async () => {
