@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, unlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import { SvcError } from "./errors.ts";
-import { createFileAtomic, reasonOf } from "./file.ts";
+import { createFileAtomic, isErrno, reasonOf } from "./file.ts";
 
 /** A file to be made. */
 export interface NewFile {
@@ -45,7 +45,13 @@ export function makePrivateDirectory(path: string): void {
 
 /** Whether anything has this name, a dangling symbolic link included. */
 export function isPresent(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (cause) {
+    // A file stands where a directory is needed; making that fails, and says so.
+    if (isErrno(cause, "ENOTDIR")) return false;
+    throw cause;
+  }
 }
 
 /** Runs a write and names the file when the operating system refuses it. @throws SvcError `storage` */
