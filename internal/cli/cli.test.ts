@@ -85,7 +85,7 @@ describe("the frame", () => {
 
   test("no command at all names them", async () => {
     const names = ((await childrenOf(tree)) ?? []).map((child) => metaOf(child).name).join(", ");
-    expect(names).toContain("ca, nats-auth");
+    expect(names).toContain("ca, bus, nats-auth");
     expect(await svc()).toEqual({
       exit: 2,
       stdout: "",
