@@ -282,8 +282,11 @@ test("three masters serve the same fleet; its peels learn where, and enroll no s
     config,
     `master: {urls: ["tls://localhost:${portsOf(2).bus}"], creds_file: ${host.dir}/auth/admin.creds, tls_ca: ${host.dir}/bus/nats-ca.crt}\n`,
   );
-  const ran = await runProgram([join(dist, "svc"), "--config", config, "run", "*", "test.ping"]);
-  expect(`${ran.stderr}${ran.stdout}`).toContain("2 peels: 2 ok");
+  // While the two that are left elect anew, a command may fail and is given again: docs/clusters.md.
+  for (let said = ""; !said.includes("2 peels: 2 ok"); ) {
+    const ran = await runProgram([join(dist, "svc"), "--config", config, "run", "*", "test.ping"]);
+    said = `${ran.stderr}${ran.stdout}`;
+  }
 }, 60_000);
 
 test("who was revoked before the move is refused after it, by every server that is left", async () => {
