@@ -50,6 +50,10 @@ check: $(PACKAGES) ## Check format, types, architecture and dead code.
 test: build check tools chromium ## Build, check, and run every test.
 	@release/run-tests.sh
 
+.PHONY: host
+host: build tools ## Run the states of a whole system in private copies of this machine; needs root.
+	@release/run-tests.sh ./test/e2e/private-root.host.ts ./test/e2e/system-states.host.ts ./test/e2e/service-states.host.ts
+
 .PHONY: demo
 demo: build tools ## Run a small fleet on this machine and show the enrollment flow.
 	@test/e2e/demo.sh

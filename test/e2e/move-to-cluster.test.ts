@@ -249,7 +249,7 @@ cluster {
   const restored = await host.svc("bus", "restore", saved, "--creds", creds(), "--replicas", "3");
   expect([restored.stderr, restored.code]).toEqual(["", 0]);
   expect(await summary()).toEqual(before);
-}, 60_000);
+}, 180_000);
 
 test("three masters serve the same fleet; its peels learn where, and enroll no second time", async () => {
   const urls = nodes.map((node) => `tls://${nameOf(node)}:${portsOf(node).bus}`);
@@ -287,7 +287,7 @@ test("three masters serve the same fleet; its peels learn where, and enroll no s
     const ran = await runProgram([join(dist, "svc"), "--config", config, "run", "*", "test.ping"]);
     said = `${ran.stderr}${ran.stdout}`;
   }
-}, 60_000);
+}, 180_000);
 
 test("who was revoked before the move is refused after it, by every server that is left", async () => {
   for (const node of [2, 3]) {

@@ -16,33 +16,6 @@ import { startProgram } from "./process.ts";
 
 const repository = join(import.meta.dir, "../..");
 
-/**
- * Why this machine, or who runs the tests, cannot have a private root; absent when it can. Whoever sets
- * SVC_TEST_PRIVATE_ROOT=1 wants the tests that need one to fail rather than to be left out.
- */
-export function privateRootObstacle({ systemd = false } = {}): string | undefined {
-  if (process.env.SVC_TEST_PRIVATE_ROOT === "1") return undefined;
-  const obstacle = findObstacle(systemd);
-  if (obstacle !== undefined) process.stderr.write(`left out: ${obstacle}\n`);
-  return obstacle;
-}
-
-function findObstacle(systemd: boolean): string | undefined {
-  const script =
-    "mount -t tmpfs tmpfs /tmp && cd /tmp && mkdir u w r && mount -t overlay overlay -o lowerdir=/,upperdir=u,workdir=w r";
-  const spaces = ["-m", "-p", "-u", "-n", "-i", "-C", "--propagation", "private", "--fork"];
-  const tried = Bun.spawnSync(["unshare", ...spaces, "/bin/sh", "-ec", script], { stderr: "pipe" });
-  if (!tried.success) return `no private root here: ${tried.stderr.toString().trim()}`;
-  if (!systemd) return undefined;
-  if (!existsSync("/lib/systemd/systemd")) return "no systemd on this machine";
-  try {
-    removeCgroup(makeCgroup(`svc-test-${process.pid}`));
-    return undefined;
-  } catch (cause) {
-    return `no control group of its own here: ${cause instanceof Error ? cause.message : cause}`;
-  }
-}
-
 /** This machine as a scratch copy: whatever is changed in it is gone with it. */
 export interface PrivateRoot extends AsyncDisposable {
   /** Runs a program in it. */

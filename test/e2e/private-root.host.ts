@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { existsSync, rmdirSync } from "node:fs";
 import { systemRandom } from "../../internal/base/id.ts";
-import { openPrivateRoot, privateRootObstacle } from "./private-root.ts";
+import { openPrivateRoot } from "../harness/private-root.ts";
 
-test.skipIf(privateRootObstacle({ systemd: true }) !== undefined).each([false, true])(
+test.each([false, true])(
   "what is changed in a private root stays there, from its first moment (systemd: %p)",
   async (systemd) => {
     const path = `/svc-test-${Buffer.from(systemRandom(8)).toString("hex")}`;

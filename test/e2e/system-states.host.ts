@@ -1,11 +1,11 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { openPrivateRoot, privateRootObstacle } from "../harness/private-root.ts";
+import { openPrivateRoot } from "../harness/private-root.ts";
 import { brief, output, roundTrip } from "../harness/state-trips.ts";
 
 // Packages take a while on a busy machine.
 setDefaultTimeout(60_000);
 
-describe.skipIf(privateRootObstacle() !== undefined)("on a machine without a service manager", () => {
+describe("on a machine without a service manager", () => {
   test("users and groups", async () => {
     await using root = await openPrivateRoot();
     const there = `
