@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -54,8 +55,11 @@ test("a master that serves has every check, and all are up", async () => {
 });
 
 test("a bus that no longer answers is down although the connection stands", async () => {
+  const { pid } = bus.server();
   bus.server().kill("SIGSTOP");
   try {
+    // A signal is sent before it is obeyed.
+    while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))) await Promise.resolve();
     const { code, checks } = await readiness();
     expect([code, checks.bus?.status, checks.bus?.message]).toEqual([503, "down", "timed out"]);
     expect(checks["enroll-server"]?.status).toBe("up");
