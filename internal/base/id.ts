@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 
 /** A source of cryptographically strong random bytes; tests pass a seeded one. */
 export type Random = (length: number) => Uint8Array;
@@ -13,12 +13,13 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const ksuidLength = 27;
 
 /** The kinds of identifiers the service makes, by prefix. */
-export type IdPrefix = "enr" | "chl" | "job";
+export type IdPrefix = "enr" | "chl" | "job" | "rol";
 
 const patterns: Record<IdPrefix, RegExp> = {
   enr: /^enr-[0-9A-Za-z]{27}$/,
   chl: /^chl-[0-9A-Za-z]{27}$/,
   job: /^job-[0-9A-Za-z]{27}$/,
+  rol: /^rol-[0-9A-Za-z]{27}$/,
 };
 
 /**
@@ -28,9 +29,25 @@ const patterns: Record<IdPrefix, RegExp> = {
  * @param nowMs milliseconds since the Unix epoch
  */
 export function newId(prefix: IdPrefix, nowMs: number, random: Random): string {
+  return formatId(prefix, nowMs, random(16));
+}
+
+/**
+ * Makes an identifier that follows from its parts: whoever does the same thing again, on another host or
+ * after a crash, gives it the same one. It can be guessed by who knows the parts.
+ *
+ * @param atMs milliseconds since the Unix epoch; one of the parts, so not the time of this call
+ * @param parts in their order; how they are cut counts
+ */
+export function derivedId(prefix: IdPrefix, atMs: number, parts: readonly string[]): string {
+  const digest = createHash("sha256").update(JSON.stringify(parts)).digest();
+  return formatId(prefix, atMs, digest.subarray(0, 16));
+}
+
+function formatId(prefix: IdPrefix, atMs: number, payload: Uint8Array): string {
   const bytes = new Uint8Array(20);
-  new DataView(bytes.buffer).setUint32(0, Math.floor(nowMs / 1000) - ksuidEpochSeconds);
-  bytes.set(random(16), 4);
+  new DataView(bytes.buffer).setUint32(0, Math.floor(atMs / 1000) - ksuidEpochSeconds);
+  bytes.set(payload, 4);
   let value = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
   let text = "";
   while (value > 0n) {

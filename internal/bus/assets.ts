@@ -10,7 +10,7 @@ import {
 import { SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Bus } from "./connect.ts";
-import { jobEventSubjects } from "./subjects.ts";
+import { eventSubject, jobEventSubjects } from "./subjects.ts";
 
 const second = 1_000;
 const day = 24 * 60 * 60 * second;
@@ -24,6 +24,8 @@ interface Asset {
   /** How long a value lives, milliseconds; absent means until it is replaced. */
   ttlMs?: number;
   maxBytes?: number;
+  /** Refuse what is new when it is full; absent means that a bucket does and a stream does not. */
+  refuseWhenFull?: boolean;
   /** Peels write to it across the wall: messages are small and may never carry a rollup header. */
   peelsWrite?: { maxMessageBytes: number };
 }
@@ -51,6 +53,15 @@ export const assets = {
     subjects: jobEventSubjects,
     ttlMs: 7 * day,
     peelsWrite: { maxMessageBytes: mebibyte },
+  },
+  // A full stream refuses, and who publishes knows: what was taken is never pushed out by what comes after.
+  events: {
+    kind: "stream",
+    subjects: [eventSubject("*", ">")],
+    ttlMs: day,
+    maxBytes: 512 * mebibyte,
+    refuseWhenFull: true,
+    peelsWrite: { maxMessageBytes: 64 * 1024 },
   },
   states: { kind: "objects" },
 } as const satisfies Record<string, Asset>;
@@ -156,7 +167,6 @@ async function infoOf(manager: JetStreamManager, name: string): Promise<StreamCo
 
 function streamConfig(name: AssetName, replicas: number): StreamConfig {
   const asset: Asset = assets[name];
-  const isStream = asset.kind === "stream";
   return {
     name: streamName(name),
     subjects: subjectsOf(name, asset),
@@ -169,8 +179,7 @@ function streamConfig(name: AssetName, replicas: number): StreamConfig {
     max_age: nanos(asset.ttlMs ?? 0),
     max_msg_size: asset.peelsWrite?.maxMessageBytes ?? -1,
     max_consumers: -1,
-    // A full challenge bucket gives way to newer challenges; a full bucket of records refuses.
-    discard: asset.maxBytes === undefined && !isStream ? DiscardPolicy.New : DiscardPolicy.Old,
+    discard: refusesWhenFull(asset) ? DiscardPolicy.New : DiscardPolicy.Old,
     // A rollup header on an own key would let one peel wipe the whole bucket.
     allow_rollup_hdrs: asset.peelsWrite === undefined,
     deny_delete: asset.kind === "bucket",
@@ -179,6 +188,11 @@ function streamConfig(name: AssetName, replicas: number): StreamConfig {
     // Duplicates are told apart by the jobs themselves, so the server need not remember them.
     duplicate_window: nanos(Math.min(120 * second, asset.ttlMs ?? 120 * second)),
   } as StreamConfig;
+}
+
+/** A full challenge bucket gives way to newer challenges; a full bucket of records refuses. */
+function refusesWhenFull({ kind, maxBytes, refuseWhenFull }: Asset): boolean {
+  return refuseWhenFull ?? (kind !== "stream" && maxBytes === undefined);
 }
 
 function subjectsOf(name: string, asset: Asset): string[] {

@@ -32,6 +32,7 @@ async function newStream() {
       filter: subject("*"),
       backoffMs: [1_000] as [number],
       maxDeliveries: 3,
+      atOnce: 8,
     },
     put: async (...names: string[]) => {
       for (const name of names) await bus.nats.request(subject(name), name, { timeout: 5_000 });

@@ -5,9 +5,8 @@ import type { Bus } from "./connect.ts";
 import type { StoredMessage } from "./stream.ts";
 
 const second = 1_000;
-/** What a master asks for at a time, and handles at a time. */
+/** What a master asks for at a time. */
 const pullAtOnce = 64;
-const handleAtOnce = 8;
 /** Delivered to any master and not acknowledged yet. */
 const maxUnacknowledged = 1_024;
 /** The server reports itself this often when there is nothing to send; two silent ones are an outage. */
@@ -36,6 +35,16 @@ export interface ConsumerOptions {
   backoffMs: readonly [number, ...number[]];
   /** How often a message comes before it is given up; more often than there are steps above. */
   maxDeliveries: number;
+  /** How many messages a master handles at a time. */
+  atOnce: number;
+}
+
+/** A message as it comes to a consumer. */
+export interface DeliveredMessage extends StoredMessage {
+  /** Its place in the stream, which no other message ever has. */
+  sequence: number;
+  /** 1 when it comes for the first time. */
+  deliveries: number;
 }
 
 /**
@@ -49,7 +58,7 @@ export interface ConsumerOptions {
 export function consume(
   bus: Bus,
   options: ConsumerOptions,
-  handle: (message: StoredMessage) => Promise<void>,
+  handle: (message: DeliveredMessage) => Promise<void>,
 ): Consumer {
   const { durable } = options;
   const stopping = new AbortController();
@@ -72,7 +81,7 @@ export function consume(
       const handled = handleMessage(bus, options, message, handle).finally(() => handling.delete(handled));
       handling.add(handled);
       // Not reading on is what holds the next pull back.
-      if (handling.size >= handleAtOnce) await Promise.race(handling);
+      if (handling.size >= options.atOnce) await Promise.race(handling);
     }
   };
   const run = async () => {
@@ -117,13 +126,13 @@ async function handleMessage(
   { log }: Bus,
   { durable, backoffMs, maxDeliveries }: ConsumerOptions,
   message: JsMsg,
-  handle: (message: StoredMessage) => Promise<void>,
+  handle: (message: DeliveredMessage) => Promise<void>,
 ): Promise<void> {
-  const { timestampNanos, deliveryCount: deliveries } = message.info;
+  const { timestampNanos, deliveryCount: deliveries, streamSequence: sequence } = message.info;
   const { subject, data } = message;
   let answer = () => message.ack();
   try {
-    await handle({ subject, data, storedAt: Math.floor(timestampNanos / 1e6) });
+    await handle({ subject, data, storedAt: Math.floor(timestampNanos / 1e6), sequence, deliveries });
   } catch (thrown) {
     const fields = { consumer: durable, subject, deliveries, error: describeError(thrown) };
     if (deliveries >= maxDeliveries) {

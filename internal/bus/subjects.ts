@@ -19,7 +19,9 @@ export const returnSubject = (jid: string, peel: string): string => `svc.job.${j
 export const scheduleSubject = (jid: string, peel: string): string => `svc.job.${jid}.schedule.${peel}`;
 export const stopSubject = (jid: string, peel: string): string => `svc.job.${jid}.stop.${peel}`;
 /** Where a peel tells how far a job is; `*` is every peel. Nothing keeps it. */
-export const progressSubject = (jid: string, peel: string): string => `svc.event.${peel}.job.${jid}.progress`;
+export const progressSubject = (jid: string, peel: string): string => `svc.job.${jid}.progress.${peel}`;
+/** Where a peel tells the reactor of an event; the tokens of its tag follow. */
+export const eventSubject = (peel: string, tokens: string): string => `svc.event.${peel}.${tokens}`;
 /** Everything peels say about a job, or about every job with `*`. */
 export const jobSubjects = (jid: string): string => `svc.job.${jid}.*.*`;
 /** Where operators ask for the end of a job; `*` is every job. */

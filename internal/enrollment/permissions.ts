@@ -13,6 +13,7 @@ export function peelPermissions(peelId: string): { pub: { allow: string[] }; sub
         `svc.job.*.ack.${peelId}`,
         `svc.job.*.return.${peelId}`,
         `svc.job.*.schedule.${peelId}`,
+        `svc.job.*.progress.${peelId}`,
         `svc.event.${peelId}.>`,
         `svc.peel.${peelId}.hello`,
         `svc.peel.${peelId}.fetch`,

@@ -8,7 +8,7 @@ import type { Plain } from "../base/msgpack.ts";
 import type { Bucket } from "../bus/bucket.ts";
 import { checkCall } from "../modules/registry.ts";
 import type { Target } from "../targeting/resolve.ts";
-import { encodeJob, type Job } from "./record.ts";
+import { decodeJob, encodeJob, type Job } from "./record.ts";
 import type { SendCommand } from "./send.ts";
 
 const defaultTimeoutMs = 60_000;
@@ -60,8 +60,18 @@ export function checkJobRequest(body: unknown): JobRequest {
   return parsed.output;
 }
 
+/** Who a job is, for those who must be able to ask for it again after a crash. */
+export interface JobIdentity {
+  jid: string;
+  /** Milliseconds since the Unix epoch: when it was asked for first, from which its deadline counts. */
+  createdAt: number;
+}
+
 /**
  * Creates a job and sends each target its signed command.
+ *
+ * With an identity it can be asked for again: a job of that id that exists stays what it is, and nobody is
+ * sent anything, as the masters send again by themselves what was not taken.
  *
  * @returns the job, and how many of its targets are not connected now
  * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `storage`
@@ -71,29 +81,37 @@ export async function dispatchJob(
   deps: DispatchDeps,
   request: JobRequest,
   operator: string,
+  identity?: JobIdentity,
 ): Promise<{ job: Job; away: number }> {
   const started = deps.clock.monotonic();
   const args = request.args ?? {};
   checkCall(request.function, args);
   const timeoutMs = timeoutOf(request.timeout);
+  // Asked for again: who matches by now does not count.
+  const before = identity === undefined ? undefined : await existingJob(deps, identity.jid);
+  if (before !== undefined) return before;
   const targets = await deps.resolve(targetOf(request));
   if (targets.length === 0) {
     throw new SvcError("not_found", "no peel matches the target: see svc enroll list --state all");
   }
-  const now = deps.clock.now();
+  const createdAt = identity?.createdAt ?? deps.clock.now();
   const job: Job = {
-    jid: newId("job", now, deps.random),
+    jid: identity?.jid ?? newId("job", createdAt, deps.random),
     function: request.function,
     args,
     ...(request.target === undefined ? {} : { target: request.target }),
     targets,
     metadata: request.metadata ?? {},
     timeoutMs,
-    createdAt: now,
+    createdAt,
     createdBy: operator,
-    deadline: now + timeoutMs,
+    deadline: createdAt + timeoutMs,
   };
-  await deps.jobs.create(job.jid, encodeJob(job));
+  if ((await deps.jobs.create(job.jid, encodeJob(job))) === undefined) {
+    const winner = await existingJob(deps, job.jid);
+    if (winner === undefined) throw new SvcError("conflict", `the job ${job.jid} was there and is gone`);
+    return winner;
+  }
   deps.own(job.jid);
   deps.send("dispatch", job, targets);
   deps.metrics.jobDispatched((deps.clock.monotonic() - started) / 1000);
@@ -103,7 +121,18 @@ export async function dispatchJob(
     targets: targets.length,
     operator,
   });
-  return { job, away: targets.filter((peel) => !deps.alive(peel)).length };
+  return { job, away: countAway(deps, job) };
+}
+
+async function existingJob(deps: DispatchDeps, jid: string): Promise<{ job: Job; away: number } | undefined> {
+  const entry = await deps.jobs.get(jid);
+  if (entry === undefined) return undefined;
+  const job = decodeJob(entry.value);
+  return { job, away: countAway(deps, job) };
+}
+
+function countAway({ alive }: DispatchDeps, { targets }: Job): number {
+  return targets.filter((peel) => !alive(peel)).length;
 }
 
 function targetOf({ target, targets }: JobRequest): Target {

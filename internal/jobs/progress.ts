@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { decode } from "../base/msgpack.ts";
+import { parseJobSubject } from "../bus/subjects.ts";
 
 /** How far a job is on one peel. */
 export interface PeelProgress {
@@ -22,8 +23,8 @@ const form = v.object({
 
 /** Reads what a peel published about how far it is; `undefined` when it is none: a peel may send anything. */
 export function readProgress(subject: string, data: Uint8Array): PeelProgress | undefined {
-  const [svc, event, peel = "", job, _, kind] = subject.split(".");
-  if (svc !== "svc" || event !== "event" || job !== "job" || kind !== "progress") return undefined;
+  const { kind, peel = "" } = parseJobSubject(subject) ?? {};
+  if (kind !== "progress") return undefined;
   try {
     const parsed = v.safeParse(form, decode(data));
     return parsed.success ? { peel, ...parsed.output } : undefined;

@@ -39,7 +39,13 @@ export interface ScheduleResultsDeps {
 export function startScheduleResults(deps: ScheduleResultsDeps): Consumer {
   return consume(
     deps.bus,
-    { stream: "job-events", durable: "schedule-results", filter: scheduleSubject("*", "*"), ...again },
+    {
+      stream: "job-events",
+      durable: "schedule-results",
+      filter: scheduleSubject("*", "*"),
+      ...again,
+      atOnce: 8,
+    },
     (message) => storeScheduleResult(deps, message),
   );
 }

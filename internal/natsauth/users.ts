@@ -63,7 +63,7 @@ const admin: Permissions = {
     ]),
   ],
   // The record of a job that is followed: a change tells that it was cancelled, or has ended; and how far peels are.
-  sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*", "svc.event.*.job.*.progress"],
+  sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*"],
 };
 
 const roles = { master, system, admin } as const;

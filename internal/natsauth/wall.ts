@@ -12,6 +12,7 @@ export const wall = {
     "svc.job.*.ack.*",
     "svc.job.*.return.*",
     "svc.job.*.schedule.*",
+    "svc.job.*.progress.*",
     "svc.event.*.>",
     "svc.peel.*.hello",
     "svc.peel.*.fetch",

@@ -26,8 +26,8 @@ test("the newest is published once a second, and nothing after the end", () => {
 });
 
 test("what is no progress is not taken for it", () => {
-  const subject = "svc.event.web.job.job-1.progress";
+  const subject = "svc.job.job-1.progress.web";
   expect(readProgress(subject, new Uint8Array([0xc1]))).toBeUndefined();
   expect(readProgress(subject, new Uint8Array([0x80]))).toBeUndefined();
-  expect(readProgress("svc.event.web.job.job-1.other", new Uint8Array([0x80]))).toBeUndefined();
+  expect(readProgress("svc.job.job-1.other.web", new Uint8Array([0x80]))).toBeUndefined();
 });

@@ -111,11 +111,18 @@ describe("a peel may", () => {
     expect(await lastStored(masters, "job-events", subject)).toEqual(text(`my ${kind}`));
   });
 
-  test("tell the masters of an event", async () => {
-    const events = await collect(masters.nats, "svc.event.*.>");
-    a.nats.publish("svc.event.peel-a.disk.full", "95 %");
-    expect(await events.first()).toMatchObject([{ subject: "svc.event.peel-a.disk.full", text: "95 %" }]);
-    events.stop();
+  test("tell the masters of an event, which is stored", async () => {
+    const subject = "svc.event.peel-a.disk.full";
+    expect(await acknowledged(a.nats, subject, "95 %")).toMatchObject({ stream: "events" });
+    expect(await lastStored(masters, "events", subject)).toEqual(text("95 %"));
+  });
+
+  test("tell who follows a job how far it is, which nothing keeps", async () => {
+    const subject = "svc.job.job-1.progress.peel-a";
+    const progress = await collect(masters.nats, subject);
+    a.nats.publish(subject, "half");
+    expect(await progress.first()).toMatchObject([{ subject, text: "half" }]);
+    progress.stop();
   });
 
   test.each(["hello", "fetch"])("ask the masters by %s, and gets the answer itself", async (kind) => {
@@ -203,6 +210,7 @@ describe("a peel may not publish", () => {
     "svc.job.job-1.ack.peel-b",
     "svc.job.job-1.return.peel-b",
     "svc.job.job-1.schedule.peel-b",
+    "svc.job.job-1.progress.peel-b",
     "svc.job.job-1.return.peel-a.more",
     "svc.event.peel-b.disk.full",
     "svc.event.peel-a",
