@@ -79,6 +79,8 @@ export const initCommand = command({
           ["  auth/", "CA, accounts and keys: keep a copy in a safe place"],
           ["  bus/", "certificate, configuration and data of the bus"],
           ["  peel/", "data of a peel on this host, and the CA it knows the bus by"],
+          ["  states/", "for state files: how hosts are to be"],
+          ["  settings/", "for settings files: what states and hosts are told"],
           ["  systemd/", "units for master and peel"],
           ["CA pin", made.pin],
         ]),

@@ -4,14 +4,19 @@ import { masterOptions } from "../config/master-options.ts";
 import type { OptionTable } from "../config/option.ts";
 import type { Plan } from "./plan.ts";
 
-/** The configuration of the master, which runs its bus itself. */
-export function masterFile({ dir, names, paths, ...plan }: Plan): string {
+/** Where operators put what they write, by the key that names it to the master. */
+export function contentDirectories({ dir }: Plan): Record<string, string> {
   const directories = { states_dir: "states", settings_dir: "settings", "reactor.dir": "reactor" };
   const table: OptionTable = masterOptions;
   // A key that has no effect in this version would be warned of at every start.
   const usable = Object.entries(directories).filter(([key]) => table[key]?.notYet !== true);
-  const nested = Object.fromEntries(usable.map(([key, name]) => [key, `${dir}/${name}`]));
-  const { "reactor.dir": reactorDir, ...flat } = nested;
+  return Object.fromEntries(usable.map(([key, name]) => [key, `${dir}/${name}`]));
+}
+
+/** The configuration of the master, which runs its bus itself. */
+export function masterFile(plan: Plan): string {
+  const { names, paths } = plan;
+  const { "reactor.dir": reactorDir, ...flat } = contentDirectories(plan);
   return [
     `# Written by svc init. It is read by svc-master --config ${paths.master}\n`,
     formatYaml({ bus_url: plan.busUrl, bus_ca: paths.busCa }),

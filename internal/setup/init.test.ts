@@ -74,7 +74,7 @@ test("the files and their modes", async () => {
     "master.yaml": "644",
   });
   expect(treeOf(plan.dir)).toEqual(Object.keys(modes).sort());
-  for (const dir of ["", "auth", "auth/ca", "bus", "peel", "systemd"]) {
+  for (const dir of ["", "auth", "auth/ca", "bus", "peel", "settings", "states", "systemd"]) {
     expect(statSync(join(plan.dir, dir)).mode & 0o777).toBe(0o700);
   }
 });

@@ -3,11 +3,11 @@ import { encodeBase64Url } from "../base/base64.ts";
 import type { Clock } from "../base/clock.ts";
 import { publicMode, secretMode } from "../base/file.ts";
 import type { Random } from "../base/id.ts";
-import { createFiles, type NewFile } from "../base/new-files.ts";
+import { createFiles, makePrivateDirectory, type NewFile, writing } from "../base/new-files.ts";
 import { newAuthority } from "../ca/create.ts";
 import { issueCertificate } from "../ca/issue.ts";
 import { newNatsAuth } from "../natsauth/init.ts";
-import { masterFile, operatorFile, peelFile } from "./files.ts";
+import { contentDirectories, masterFile, operatorFile, peelFile } from "./files.ts";
 import { type Plan, planFleet, type Wishes } from "./plan.ts";
 import { masterUnit, peelUnit } from "./units.ts";
 
@@ -102,5 +102,7 @@ export async function initFleet(options: SetupOptions): Promise<Setup> {
     open(paths.master, masterFile(plan)),
   ];
   createFiles(files);
+  // A directory that is there from the start can be watched from the start.
+  for (const path of Object.values(contentDirectories(plan))) writing(path, () => makePrivateDirectory(path));
   return { plan, pin: ca.root.pin, files: files.map(({ path, mode }) => ({ path, mode })) };
 }
