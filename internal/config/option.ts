@@ -43,6 +43,8 @@ export interface Option<T> {
   readonly doc: string;
   /** Name of the flag where the rule of the specification does not give it; `null` for none. */
   readonly flag?: string | null;
+  /** The environment variable that counts where the value is empty. */
+  readonly variable?: string;
   /** The feature is still to come: the key is read and checked, and setting it yields a warning. */
   readonly notYet?: true;
 }
@@ -62,6 +64,7 @@ export function option<T>(declared: {
   default: NoInfer<T> | Derived<NoInfer<T>>;
   doc: string;
   flag?: string | null;
+  variable?: string;
   notYet?: true;
 }): Option<T> {
   return declared;

@@ -51,6 +51,7 @@ export const peelOptions = {
     type: path,
     default: "",
     doc: "CA file that verifies the bus server; empty means BUS_CA_FILE, then <data>/auth/bus-ca.crt, then the host's trust store",
+    variable: "BUS_CA_FILE",
   }),
   bus_tls_cert: option({
     group: "Bus",

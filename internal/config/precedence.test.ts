@@ -129,4 +129,33 @@ describe.each(programs)("$name", (program) => {
     expect(printed.text).toMatch(/\nbus_ca: "" # default\n/);
     expect(parseYaml(printed.text, "printed").kind).toBe("map");
   });
+
+  test("--print-config names the variables that a value follows from", () => {
+    const printed = (env: Record<string, string>, file?: string) => {
+      const argv = ["--print-config"];
+      const loaded = loadConfig({ ...program, options, argv, env, readFile: () => file });
+      if (loaded.kind !== "print") throw new Error("does not print");
+      return loaded.text;
+    };
+    const env = { SVC_DATA_DIR: "/d", BUS_CA_FILE: "/ca.crt" };
+    const key = program.name === "svc-master" ? "states_dir" : "states_cache";
+    const place = program.name === "svc-master" ? "/d/states" : "/d/states-cache";
+    expect(printed(env)).toContain(`\n${key}: ${place} # environment SVC_DATA_DIR\n`);
+    expect(printed(env)).toContain('\nbus_ca: "" # environment BUS_CA_FILE\n');
+    expect(printed(env)).toContain("\nlog_level: info # default\n");
+    const file = `${key}: /data/x\nbus_ca: /own.crt\n`;
+    expect(printed(env, file)).toContain(`\n${key}: /data/x # ${program.defaultFile}:1\n`);
+    expect(printed(env, file)).toContain(`\nbus_ca: /own.crt # ${program.defaultFile}:2\n`);
+    expect(printed({})).not.toContain("environment");
+  });
+});
+
+test("--print-config shows no secret, wherever one was written", () => {
+  const seed = `SU${"A".repeat(56)}`;
+  const file = `schedule: {n: {module: cmd.run, interval: 1m, args: {cmd: "x ${seed}", db_password: hunter2}}}`;
+  const printed = loadConfig({ ...peelProgram, argv: ["--print-config"], env: {}, readFile: () => file });
+  if (printed.kind !== "print") throw new Error("does not print");
+  expect(printed.text).toContain('"cmd":"x [redacted]","db_password":"[redacted]"');
+  expect(printed.text).not.toMatch(/SUAAAA|hunter2/);
+  expect(parseYaml(printed.text, "printed").kind).toBe("map");
 });

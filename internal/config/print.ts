@@ -1,3 +1,4 @@
+import { redact } from "../base/log.ts";
 import { version } from "../base/version.ts";
 import type { YamlPosition } from "../base/yaml.ts";
 import type { OptionTable, Values } from "./option.ts";
@@ -5,10 +6,15 @@ import type { OptionTable, Values } from "./option.ts";
 /** Where the value of a key comes from. */
 export type Origin =
   | { readonly from: "default" }
+  /** A default that follows from a variable, or one that counts where the key is empty. */
+  | { readonly from: "environment"; readonly variable: string }
   | { readonly from: "file"; readonly file: string; readonly at: YamlPosition }
   | { readonly from: "flag"; readonly flag: string };
 
-/** Every resolved key as YAML that can be read again, each with a comment that names its origin. */
+/**
+ * Every resolved key as YAML that can be read again, each with a comment that names its origin. What reads
+ * as a secret is masked: a key may hold one by mistake, as the arguments of a schedule entry.
+ */
 export function formatConfig<Table extends OptionTable>(
   name: string,
   options: Table,
@@ -20,7 +26,7 @@ export function formatConfig<Table extends OptionTable>(
   for (const [key, declared] of Object.entries(options)) {
     const [section = "", inner] = key.split(".");
     const place = inner === undefined ? "" : section;
-    const line = `${inner ?? key}: ${declared.type.format(values[key])} # ${originText(originOf(key))}`;
+    const line = `${inner ?? key}: ${redact(declared.type.format(values[key]))} # ${originText(originOf(key))}`;
     sections.set(place, [...(sections.get(place) ?? []), line]);
   }
   for (const [section, inner] of sections) {
@@ -31,6 +37,14 @@ export function formatConfig<Table extends OptionTable>(
 }
 
 function originText(origin: Origin): string {
-  if (origin.from === "default") return "default";
-  return origin.from === "flag" ? `flag ${origin.flag}` : `${origin.file}:${origin.at.line}`;
+  switch (origin.from) {
+    case "default":
+      return "default";
+    case "environment":
+      return `environment ${origin.variable}`;
+    case "flag":
+      return `flag ${origin.flag}`;
+    case "file":
+      return `${origin.file}:${origin.at.line}`;
+  }
 }

@@ -31,6 +31,8 @@ export interface LoadInput<Table extends OptionTable> {
   readonly readFile?: ReadFile | undefined;
 }
 
+const fixedDataDir = "/data";
+
 /** What a daemon is to do: print a text and exit 0, or run. */
 export type Loaded<V> =
   | { kind: "help" | "print"; text: string }
@@ -67,7 +69,17 @@ export function loadConfig<Table extends OptionTable>(input: LoadInput<Table>): 
   for (const [key, { value, flag }] of flags.values)
     given.set(key, { value, origin: { from: "flag", flag } });
   const values = resolve(input.options, given, dataDir(input.env));
-  const originOf = (key: string): Origin => given.get(key)?.origin ?? { from: "default" };
+  const withoutEnvironment = resolve(input.options, given, fixedDataDir);
+  const originOf = (key: string): Origin => {
+    const own = given.get(key)?.origin;
+    if (own !== undefined && values[key] !== "") return own;
+    const variable = input.options[key]?.variable;
+    if (values[key] === "" && variable !== undefined && input.env[variable]) {
+      return { from: "environment", variable };
+    }
+    if (values[key] !== withoutEnvironment[key]) return { from: "environment", variable: "SVC_DATA_DIR" };
+    return own ?? { from: "default" };
+  };
   input.validate?.(values, (key, complaint) => {
     throw refusal(key, complaint, originOf(key));
   });
@@ -116,7 +128,7 @@ export function resolve<Table extends OptionTable>(
  */
 export function dataDir(env: Env): string {
   const given = env.SVC_DATA_DIR;
-  if (given === undefined || given === "") return "/data";
+  if (given === undefined || given === "") return fixedDataDir;
   if (!isAbsolute(given)) throw new SvcError("bad_request", "SVC_DATA_DIR: expected an absolute path");
   return given.replace(/(?<=.)\/+$/, "");
 }

@@ -53,6 +53,9 @@ const fields = {
   enabled: bool,
 };
 
+/** An argument of such a name is not shown. */
+const secretName = /passw(?:or)?d|passphrase|secret|token|credential|private_?key|api_?key/i;
+
 /** The map under `schedule`, as a list of named entries. Its flag takes the same map as YAML or JSON. */
 export const schedule: OptionType<readonly ScheduleEntry[]> = {
   name: "map of entries",
@@ -71,10 +74,13 @@ export const schedule: OptionType<readonly ScheduleEntry[]> = {
   format: (entries) =>
     JSON.stringify(
       Object.fromEntries(
-        entries.map(({ name, interval, splay, ...rest }) => [
+        entries.map(({ name, interval, splay, args, ...rest }) => [
           name,
           {
             ...rest,
+            args: Object.fromEntries(
+              Object.entries(args).map(([key, value]) => [key, secretName.test(key) ? "[redacted]" : value]),
+            ),
             ...(interval === undefined ? {} : { interval: formatDuration(interval) }),
             splay: formatDuration(splay),
           },
