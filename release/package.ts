@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { formatExample } from "../internal/config/example.ts";
+import { masterProgram } from "../internal/config/master.ts";
+import { peelProgram } from "../internal/config/peel.ts";
 import { masterUnit, peelUnit } from "../internal/setup/units.ts";
 import type { Binary } from "./compile.ts";
 import { debScripts, rpmScripts, type Service } from "./package-scripts.ts";
@@ -91,7 +92,7 @@ export function describePackage(name: Binary, version: string, arch: Arch, execu
     files: [
       binary,
       text(`/usr/lib/systemd/system/${name}.service`, unitOf(service)),
-      text(`/usr/share/${name}/${exampleName(service)}`, readExample(exampleName(service))),
+      text(`/usr/share/doc/${name}/examples/${name.slice("svc-".length)}.yaml`, exampleOf(service)),
     ],
     scripts: debScripts(service),
     scriptlets: rpmScripts(service),
@@ -103,12 +104,8 @@ function unitOf({ name, config, dataDir, user }: Service): string {
   return name === "svc-master" ? masterUnit({ ...options, user }) : peelUnit(options);
 }
 
-function exampleName({ config }: Service): string {
-  return config.slice("/etc/svc/".length);
-}
-
-function readExample(name: string): string {
-  return readFileSync(join(import.meta.dir, "config", name), "utf8");
+function exampleOf({ name, dataDir }: Service): string {
+  return formatExample(name === "svc-master" ? masterProgram : peelProgram, dataDir);
 }
 
 function text(path: string, content: string): Package["files"][number] {

@@ -1,0 +1,59 @@
+import { flagOf, type OptionTable } from "./option.ts";
+import { resolve } from "./resolve.ts";
+
+const width = 100;
+
+/**
+ * An example of a daemon's file: every key with its default, its meaning and what it takes, commented out.
+ * As it is, it says nothing; a key counts when its `#` is taken away, and for a key of a section that of
+ * nothing else.
+ *
+ * @param dataDir takes the place of `/data` in the defaults
+ */
+export function formatExample(
+  program: { name: string; options: OptionTable; defaultFile: string },
+  dataDir: string,
+): string {
+  const { name, options, defaultFile } = program;
+  const defaults = resolve(options, new Map(), dataDir);
+  const sections = new Map<string, string[]>([["", []]]);
+  for (const [key, declared] of Object.entries(options)) {
+    const [section = "", inner] = key.split(".");
+    const place = inner === undefined ? "" : section;
+    const indent = place === "" ? "" : "  ";
+    const flag = flagOf(key, declared);
+    const notes = [
+      `Value: ${declared.type.name}`,
+      flag === undefined ? "no flag" : `flag --${flag}`,
+      ...(declared.notYet ? ["no effect in this version"] : []),
+    ];
+    const lines = [
+      ...comment(`${declared.doc.replace(/^[a-z](?=[a-z]* )/, (first) => first.toUpperCase())}.`, indent),
+      ...comment(`${notes.join("; ")}.`, indent),
+      `${indent}#${inner ?? key}: ${declared.type.format(defaults[key])}`,
+    ];
+    sections.set(place, [...(sections.get(place) ?? []), lines.join("\n")]);
+  }
+  const head = comment(
+    `Example for ${defaultFile}: every setting of ${name} with its default, commented out. ` +
+      `${name} --print-config shows what is in force, and where each value comes from.`,
+    "",
+  );
+  const texts = [...sections].map(([section, keys]) =>
+    section === "" ? keys.join("\n\n") : `${section}:\n${keys.join("\n\n")}`,
+  );
+  return `${[head.join("\n"), ...texts].join("\n\n")}\n`;
+}
+
+function comment(text: string, indent: string): string[] {
+  const lines: string[] = [];
+  let line = `${indent}#`;
+  for (const word of text.split(" ")) {
+    if (line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = `${indent}#`;
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { masterProgram } from "../../internal/config/master.ts";
+import { flagOf, type OptionTable } from "../../internal/config/option.ts";
+import { peelProgram } from "../../internal/config/peel.ts";
+import { loadConfig } from "../../internal/config/resolve.ts";
+import { describePackage } from "../../release/package.ts";
+
+const update = "SVC_UPDATE_DOCS=1 bun test test/release/examples.test.ts";
+const programs = [
+  { program: masterProgram, file: "master.yaml", dataDir: "/var/lib/svc" },
+  { program: peelProgram, file: "peel.yaml", dataDir: "/var/lib/svc-peel" },
+] as const;
+
+describe.each(programs)("the example $file", ({ program, file, dataDir }) => {
+  const options: OptionTable = program.options;
+  const path = `/usr/share/doc/${program.name}/examples/${file}`;
+  const contents = describePackage(program.name, "1.2.3", { deb: "amd64", rpm: "x86_64" }, Buffer.of());
+  const text = String(contents.files.find((one) => one.path === path)?.data);
+  const keyLine = /^( *)#([a-z_]+: )/gm;
+
+  function values(content: string | undefined) {
+    const loaded = loadConfig({
+      ...program,
+      options,
+      argv: [],
+      env: { SVC_DATA_DIR: dataDir },
+      readFile: () => content,
+    });
+    if (loaded.kind !== "run") throw new Error(`unexpected ${loaded.kind}`);
+    return loaded;
+  }
+
+  test("in the repository is the one of the package", () => {
+    const copy = join(import.meta.dir, "../../release/config", file);
+    if (process.env.SVC_UPDATE_DOCS === "1") writeFileSync(copy, text);
+    if (readFileSync(copy, "utf8") !== text)
+      throw new Error(`${file} is out of date: write it with ${update}`);
+  });
+
+  test("says nothing as it is, and the defaults of the packages when every key counts", () => {
+    expect(values(text)).toEqual({ ...values(undefined), file: program.defaultFile });
+    const told = values(text.replace(keyLine, "$1$2"));
+    expect(told.values).toEqual(values(undefined).values);
+  });
+
+  test("names every key once, with its flag, in at most 100 columns", () => {
+    expect(text.match(keyLine)).toHaveLength(Object.keys(options).length);
+    for (const [key, declared] of Object.entries(options)) {
+      const flag = flagOf(key, declared);
+      if (flag !== undefined) expect(text.split(new RegExp(`flag\\s(?: *# )?--${flag}[.;]`))).toHaveLength(2);
+    }
+    expect(text.split("\n").filter((line) => line.length > 100 || line.endsWith(" "))).toEqual([]);
+  });
+});
