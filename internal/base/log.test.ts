@@ -35,6 +35,34 @@ test("in text, whatever somebody put into a field stays on the line", () => {
   ]);
 });
 
+/** Every character that ends a line for some reader, moves a cursor, or turns text around. */
+const acting = [...Array(32).keys(), 0x7f, ...Array.from({ length: 32 }, (_, i) => 0x80 + i)]
+  .concat(0x2028, 0x2029, 0x061c, 0x200e, 0x200f, 0x202a, 0x202e, 0x2066, 0x2069)
+  .map((code) => String.fromCharCode(code));
+
+test("no field takes the place of the time, the level or the event", () => {
+  const { log, lines } = logTo("info", "json");
+  log.info("event", { time: "never", level: "error", msg: "forged", n: 1 });
+  expect(lines).toEqual(['{"time":"1970-01-01T00:00:00.000Z","level":"info","msg":"event","n":1}\n']);
+});
+
+test.each(["json", "text"] as const)("in %s, no character acts on the reader of a record", (format) => {
+  for (const character of acting) {
+    const { log, lines } = logTo("info", format);
+    const forged = `x${character}2026-01-01T00:00:00.000Z ERROR forged`;
+    log.info(`event${character}`, {
+      bare: `a${character}b`,
+      spaced: forged,
+      inside: { [character]: [forged] },
+    });
+    expect(lines).toHaveLength(1);
+    const line = (lines[0] ?? "").slice(0, -1);
+    expect([...line].filter((one) => acting.includes(one))).toEqual([]);
+    if (format === "json") expect(JSON.parse(line)).toMatchObject({ spaced: forged, bare: `a${character}b` });
+    else expect(line).toContain('inside="{');
+  }
+});
+
 test("seeds, JWTs and private keys are masked wherever they stand", () => {
   const seed = newKeyPair("user", systemRandom).seed;
   const jwt = `eyJ0eXAiOiJKV1QifQ.eyJqdGkiOiJYWFhYIn0.${"a".repeat(86)}`;

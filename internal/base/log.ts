@@ -65,13 +65,16 @@ function wrap(consola: ConsolaInstance, base: LogFields): Log {
 }
 
 function jsonLine(time: string, level: string, event: string, fields: LogFields): string {
-  return JSON.stringify({ time, level, msg: event, ...plain(fields) });
+  const head = { time, level, msg: event };
+  // First, where people look, and last, so that no field takes their place. Control characters only stand
+  // inside strings here, and those that JSON lets pass are escaped as well.
+  return escapeInvisible(JSON.stringify({ ...head, ...plain(fields), ...head }));
 }
 
 function textLine(time: string, level: string, event: string, fields: LogFields): string {
   const pairs = Object.entries(plain(fields)).map(([key, value]) => {
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    return `${key}=${/^[^\s"=]+$/.test(text) ? text : JSON.stringify(text)}`;
+    return `${key}=${isPlainWord(text) ? text : escapeInvisible(JSON.stringify(text))}`;
   });
   // A record stays one line whatever somebody put into it.
   return [time, level.toUpperCase().padEnd(5), oneLine(event), ...pairs].join(" ");
@@ -86,8 +89,22 @@ function plain(fields: LogFields): LogFields {
 }
 
 function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced
-  return text.replace(/[\u0000-\u001f\u007f]/g, " ");
+  return text.replace(invisible, " ");
+}
+
+function isPlainWord(text: string): boolean {
+  return /^[^\s"=]+$/.test(text) && text.search(invisible) < 0;
+}
+
+// What ends a line for some reader (NEL, U+2028, U+2029), moves a terminal's cursor (ESC, CSI) or turns text
+// around: a value that a peel or a client chose could forge a record with it, or hide one.
+const invisible = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
+function escapeInvisible(text: string): string {
+  return text.replace(
+    invisible,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 // The last line of defence: no field is meant to carry a secret, and one that does is masked.

@@ -33,14 +33,13 @@ export interface Startup {
  * that is still to be approved, waits for the bus however long that takes.
  */
 export function startStartupStates(options: StartupOptions): Startup {
-  const { clock, log } = options;
+  const { log } = options;
   const call = callOf(options.config);
   const stopping = new AbortController();
   const connected = Promise.withResolvers<void>();
   if (call !== undefined) {
     run(call, options, connected.promise, stopping.signal).catch((thrown) => {
-      if (!stopping.signal.aborted)
-        log.error("start-up states not applied", { error: thrown, time: clock.now() });
+      if (!stopping.signal.aborted) log.error("start-up states not applied", { error: thrown });
     });
   }
   return {
