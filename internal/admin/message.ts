@@ -31,10 +31,6 @@ export function decodeAdminRequest(bytes: Uint8Array): AdminRequest {
   throw new SvcError("bad_request", `malformed request: ${v.getDotPath(parsed.issues[0]) ?? "not a map"}`);
 }
 
-export function encodeAdminRequest(request: AdminRequest): Uint8Array {
-  return encode(request);
-}
-
 /** @param closedInMs how long a revocation took to end the peel's live connection, if it had one */
 export function encodeEnrollmentReply(record: Enrollment, closedInMs?: number): Uint8Array {
   return encode({ ok: true, enrollment: toStored(record), closed_in_ms: closedInMs });

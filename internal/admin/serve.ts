@@ -1,4 +1,3 @@
-import { describeError, meaningOf, toSvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { decode } from "../base/msgpack.ts";
 import type { Bus } from "../bus/connect.ts";
@@ -25,7 +24,8 @@ import {
   encodeListReply,
   operatorOf,
 } from "./job-message.ts";
-import { type AdminRequest, decodeAdminRequest, encodeEnrollmentReply, encodeFailure } from "./message.ts";
+import { type AdminRequest, decodeAdminRequest, encodeEnrollmentReply } from "./message.ts";
+import { serveOperators } from "./operator-request.ts";
 
 export interface AdminDeps {
   bus: Bus;
@@ -42,7 +42,6 @@ export interface AdminDeps {
  * permissions on the subjects.
  */
 export function serveAdmin(deps: AdminDeps): void {
-  const { log } = deps;
   const { operations } = deps;
   const actions: Record<AdminAction, (request: AdminRequest) => Promise<RevokeResult>> = {
     approve: async ({ id, operator, force }) => ({
@@ -52,7 +51,7 @@ export function serveAdmin(deps: AdminDeps): void {
     revoke: (request) => revoke(operations, request),
   };
   for (const [action, run] of Object.entries(actions)) {
-    serve(deps, adminSubject(action as AdminAction), adminQueue, async (data) => {
+    serveOperators(deps, adminSubject(action as AdminAction), adminQueue, async (data, { log }) => {
       const request = decodeAdminRequest(data);
       const { record, closedInMs } = await run(request);
       log.info("enrollment admin operation", {
@@ -65,12 +64,13 @@ export function serveAdmin(deps: AdminDeps): void {
       return encodeEnrollmentReply(record, closedInMs);
     });
   }
-  serve(deps, jobRequestSubject, mastersQueue, async (data) => {
+  serveOperators(deps, jobRequestSubject, mastersQueue, async (data, { requestId, log }) => {
     const request = decode(data);
-    const { job, away } = await dispatchJob(deps.dispatch, checkJobRequest(request), operatorOf(request));
+    const scoped = { ...deps.dispatch, requestId, log };
+    const { job, away } = await dispatchJob(scoped, checkJobRequest(request), operatorOf(request));
     return encodeJobReply(job, away);
   });
-  serve(deps, jobListSubject, mastersQueue, async (data) => {
+  serveOperators(deps, jobListSubject, mastersQueue, async (data) => {
     const { limit, status, cursor } = decodeListRequest(decode(data));
     const filter = {
       ...(status === undefined ? {} : { status }),
@@ -80,29 +80,9 @@ export function serveAdmin(deps: AdminDeps): void {
     const page = found.slice(0, limit);
     return encodeListReply(page, found.length > limit ? page.at(-1)?.jid : undefined);
   });
-  serve(deps, cancelSubject("*"), mastersQueue, async (data, subject) => {
+  serveOperators(deps, cancelSubject("*"), mastersQueue, async (data, { subject, requestId, log }) => {
     const jid = subject.split(".")[2] ?? "";
-    await cancelJob(deps.cancel, jid, operatorOf(decode(data)));
+    await cancelJob({ ...deps.cancel, requestId, log }, jid, operatorOf(decode(data)));
     return encodeCancelReply(await showJob(deps.show, jid));
-  });
-}
-
-/** Serves a subject; a failure is logged at its level and told in the reply. */
-function serve(
-  { bus, log }: AdminDeps,
-  subject: string,
-  queue: string,
-  run: (data: Uint8Array, subject: string) => Promise<Uint8Array>,
-): void {
-  bus.serve(subject, queue, async (data, at) => {
-    try {
-      return await run(data, at);
-    } catch (thrown) {
-      log[meaningOf(toSvcError(thrown).kind).level]("bus request refused", {
-        subject: at,
-        reason: describeError(thrown),
-      });
-      return encodeFailure(thrown);
-    }
   });
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { describeError, meaningOf, SvcError, toSvcError } from "../base/errors.ts";
+import { SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { decode, encode } from "../base/msgpack.ts";
 import type { Bus } from "../bus/connect.ts";
@@ -7,7 +7,7 @@ import { targetQueue, targetResolveSubject } from "../bus/subjects.ts";
 import type { Target } from "../targeting/resolve.ts";
 import type { Resolver } from "../targeting/resolver.ts";
 import { operatorOf } from "./job-message.ts";
-import { encodeFailure } from "./message.ts";
+import { serveOperators } from "./operator-request.ts";
 
 /** What the bus takes in one message when it does not say, and what is kept free of that. */
 const usualPayload = 1024 * 1024;
@@ -32,21 +32,13 @@ export interface TargetDeps {
  * one takes each request.
  */
 export function serveTargets({ bus, resolver, log }: TargetDeps): void {
-  bus.serve(targetResolveSubject, targetQueue, async (data) => {
-    try {
-      const request = decode(data);
-      const operator = operatorOf(request);
-      const { target, after } = checkRequest(request);
-      const found = await resolver.resolveWithLife(target);
-      log.debug("target resolved", { operator, peels: found.length });
-      return encodeAnswer(found, after, (bus.nats.info?.max_payload ?? usualPayload) - spareBytes);
-    } catch (thrown) {
-      log[meaningOf(toSvcError(thrown).kind).level]("bus request refused", {
-        subject: targetResolveSubject,
-        reason: describeError(thrown),
-      });
-      return encodeFailure(thrown);
-    }
+  serveOperators({ bus, log }, targetResolveSubject, targetQueue, async (data, scoped) => {
+    const request = decode(data);
+    const operator = operatorOf(request);
+    const { target, after } = checkRequest(request);
+    const found = await resolver.resolveWithLife(target);
+    scoped.log.debug("target resolved", { operator, peels: found.length });
+    return encodeAnswer(found, after, (bus.nats.info?.max_payload ?? usualPayload) - spareBytes);
   });
 }
 

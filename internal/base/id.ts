@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 
 /** A source of cryptographically strong random bytes; tests pass a seeded one. */
 export type Random = (length: number) => Uint8Array;
@@ -72,9 +72,4 @@ export function timeOfId(id: string): number {
   let value = 0n;
   for (const digit of id.slice(-ksuidLength)) value = value * 62n + BigInt(alphabet.indexOf(digit));
   return (Number(value >> 128n) + ksuidEpochSeconds) * 1000;
-}
-
-/** Makes the id of a request that came without one. It names log lines and nothing else. */
-export function newRequestId(): string {
-  return randomUUID();
 }

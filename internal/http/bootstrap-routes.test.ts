@@ -23,6 +23,7 @@ async function get(ifNoneMatch: string | undefined, served: () => BootstrapDocum
     headers: new Headers(ifNoneMatch === undefined ? {} : { "if-none-match": ifNoneMatch }),
     body: undefined,
     username: "",
+    requestId: "r",
     signal: new AbortController().signal,
     log: recordingLog(),
     note: () => {},

@@ -70,8 +70,10 @@ const view = objectOf<JobView>("Job", {
   metadata: mapOf(anything()),
   timeout: text("A duration"),
   deadline: time("Until then a peel may begin it and be at it"),
+  request_id: optional(text("The request it was dispatched by, as the logs of masters and peels name it")),
   cancelled_at: optional(time()),
   cancelled_by: optional(text()),
+  cancel_request_id: optional(text("The request it was cancelled by")),
   outcomes: mapOf(oneOf(outcomes), "By encoded peel id"),
   returns: mapOf(seenReturn, "By encoded peel id"),
 });

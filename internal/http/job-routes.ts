@@ -33,8 +33,9 @@ export function jobRoutes(deps: JobRouteDeps): Route[] {
       budget: "relaxed",
       body: "json",
       doc: jobDocs.create,
-      async handle({ body, username, note, log }) {
-        const { job } = await dispatchJob({ ...deps.dispatch, log }, checkJobRequest(body), username);
+      async handle({ body, username, requestId, note, log }) {
+        const scoped = { ...deps.dispatch, requestId, log };
+        const { job } = await dispatchJob(scoped, checkJobRequest(body), username);
         note({ jid: job.jid });
         return json(202, { jid: job.jid, targets: job.targets, status: "running" });
       },
@@ -74,8 +75,8 @@ export function jobRoutes(deps: JobRouteDeps): Route[] {
       budget: "relaxed",
       body: "optional-json",
       doc: jobDocs.cancel,
-      async handle({ params, username, note, log }) {
-        const job = await cancelJob({ ...deps.cancel, log }, params.jid ?? "", username);
+      async handle({ params, username, requestId, note, log }) {
+        const job = await cancelJob({ ...deps.cancel, requestId, log }, params.jid ?? "", username);
         note({ jid: job.jid });
         return json(200, await showJob(deps.show, job.jid));
       },

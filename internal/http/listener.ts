@@ -1,8 +1,8 @@
 import { Elysia } from "elysia";
 import type { Clock } from "../base/clock.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../base/errors.ts";
-import { newRequestId } from "../base/id.ts";
 import type { Log, LogFields } from "../base/log.ts";
+import { newRequestId, requestIdOf } from "../base/request-id.ts";
 import { readJson } from "./body.ts";
 import { budgets, createLimiter } from "./limit.ts";
 import { type AuthRule, type Call, json, type Route } from "./route.ts";
@@ -60,7 +60,11 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     port: options.port,
     certificate: options.certificate,
     handle,
-    malformed: (status) => withCommonHeaders(json(status, { error: "malformed request" }), newRequestId()),
+    malformed(status, ip) {
+      const requestId = newRequestId();
+      options.log.info("http.request.malformed", { request_id: requestId, status, remote_ip: ip });
+      return withCommonHeaders(json(status, { error: "malformed request" }), requestId);
+    },
     clock: options.clock,
     log: options.log,
   });
@@ -152,6 +156,7 @@ export function createHandler(
         headers,
         body: undefined,
         username: "",
+        requestId,
         get signal() {
           return incoming.signal;
         },
@@ -217,9 +222,4 @@ async function withoutBody(response: Response): Promise<Response> {
   const headers = new Headers(response.headers);
   await response.body?.cancel();
   return new Response(null, { status: response.status, headers });
-}
-
-/** A request id from outside is only taken when it is short and plain, as it ends up in logs. */
-function requestIdOf(header: string | null): string | undefined {
-  return header !== null && /^[A-Za-z0-9._-]{1,128}$/.test(header) ? header : undefined;
 }

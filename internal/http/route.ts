@@ -20,6 +20,8 @@ export interface Call {
   body: unknown;
   /** Name of the operator whose token it was; empty on routes without a token. */
   username: string;
+  /** Names the request in logs: the client's own, when it is well formed. */
+  requestId: string;
   /** Aborts when the client goes away. */
   signal: AbortSignal;
   log: Log;

@@ -50,8 +50,8 @@ export interface ServeOptions {
   certificate: Certificate;
   /** Answers one request. */
   handle(incoming: Incoming): Promise<Response>;
-  /** Answers a request that is not even HTTP, before its connection is closed. */
-  malformed(status: 400 | 431): Response;
+  /** Answers a request of this address that is not even HTTP, before its connection is closed. */
+  malformed(status: 400 | 431, ip: string): Response;
   clock: Clock;
   log: Log;
 }
@@ -80,7 +80,8 @@ export async function serveHttps(options: ServeOptions): Promise<HttpsServer> {
   });
   http.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (!socket.writable) return void socket.destroy();
-    const response = options.malformed(error.code === "HPE_HEADER_OVERFLOW" ? 431 : 400);
+    const ip = connections.get(socket)?.ip ?? "";
+    const response = options.malformed(error.code === "HPE_HEADER_OVERFLOW" ? 431 : 400, ip);
     formatRaw(response).then(
       (text) => socket.end(text),
       () => socket.destroy(),

@@ -16,8 +16,14 @@ const schema = v.object({
   ),
 });
 
-export function encodeCall(call: Call): Uint8Array {
-  return encode({ function: call.function, args: call.args });
+/** @param requestId the request that asked for it, for the logs of those who run it */
+export function encodeCall(call: Call, requestId?: string): Uint8Array {
+  return encode({ function: call.function, args: call.args, request_id: requestId });
+}
+
+/** The body of a stop command. @param requestId the request that asked for it */
+export function encodeStop(requestId: string | undefined): Uint8Array {
+  return requestId === undefined ? new Uint8Array() : encode({ request_id: requestId });
 }
 
 /** @throws when the bytes are no call */

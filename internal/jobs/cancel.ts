@@ -11,6 +11,8 @@ const attempts = 8;
 
 export interface CancelDeps extends SettleDeps {
   send: SendCommand;
+  /** The request that is served: it is kept with the job and goes to the peels. */
+  requestId?: string;
   log: Log;
 }
 
@@ -33,7 +35,8 @@ export async function cancelJob(deps: CancelDeps, jid: string, operator: string)
       if (status !== "running" || job.schedule !== undefined) {
         throw new SvcError("conflict", `the job has ended (${status}): nothing is left to cancel`);
       }
-      const cancelled = { ...job, cancelledAt: now, cancelledBy: operator };
+      const cancelled: Job = { ...job, cancelledAt: now, cancelledBy: operator };
+      if (deps.requestId !== undefined) cancelled.cancelRequestId = deps.requestId;
       if ((await deps.jobs.update(jid, encodeJob(cancelled), entry.revision)) === undefined) continue;
       deps.log.info("job cancelled", { jid, operator });
       tellOpen(deps.send, cancelled, tally);

@@ -45,10 +45,13 @@ export type RefusalReason = (typeof refusalReasons)[number];
 /** A command that must not be obeyed. */
 export class CommandRefused extends SvcError {
   readonly reason: RefusalReason;
+  /** What it says, when a master did sign it. */
+  readonly command: Command | undefined;
 
-  constructor(reason: RefusalReason, message: string) {
+  constructor(reason: RefusalReason, message: string, command?: Command) {
     super("forbidden", message);
     this.reason = reason;
+    this.command = command;
   }
 }
 
@@ -83,9 +86,11 @@ export function openCommand(
   }
   const { kind, jid } = expected.on ?? command;
   if (command.kind !== kind || command.jid !== jid || command.peel !== expected.peel) {
-    throw new CommandRefused("misdirected", "signed for another peel or job");
+    throw new CommandRefused("misdirected", "signed for another peel or job", command);
   }
-  if (command.deadline <= trust.now) throw new CommandRefused("expired", "the deadline has passed");
+  if (command.deadline <= trust.now) {
+    throw new CommandRefused("expired", "the deadline has passed", command);
+  }
   return command;
 }
 

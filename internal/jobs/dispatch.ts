@@ -30,6 +30,8 @@ export interface DispatchDeps {
   metrics: { jobDispatched(seconds: number): void };
   clock: Clock;
   random: Random;
+  /** The request that is served, when there is one: it is kept with the job and goes to the peels. */
+  requestId?: string;
   log: Log;
 }
 
@@ -105,6 +107,7 @@ export async function dispatchJob(
     timeoutMs,
     createdAt,
     createdBy: operator,
+    ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
     deadline: createdAt + timeoutMs,
   };
   if ((await deps.jobs.create(job.jid, encodeJob(job))) === undefined) {

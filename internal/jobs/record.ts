@@ -18,9 +18,12 @@ export interface Job {
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
   createdBy: string;
+  /** The request it was dispatched by, as the logs name it. */
+  requestId?: string;
   deadline: number;
   cancelledAt?: number;
   cancelledBy?: string;
+  cancelRequestId?: string;
   /** The entry of the peel's schedule that ran it; then nobody dispatched it, and its end is known. */
   schedule?: string;
   /** Written by a master when every target has ended, so that lists need not read the returns. */
@@ -53,9 +56,11 @@ const storedJob = v.object({
   timeout_ms: v.number(),
   created_at: instant,
   created_by: v.string(),
+  request_id: v.optional(v.string()),
   deadline: instant,
   cancelled_at: v.optional(instant),
   cancelled_by: v.optional(v.string()),
+  cancel_request_id: v.optional(v.string()),
   schedule: v.optional(v.string()),
   settled: v.optional(
     v.object({
@@ -79,9 +84,11 @@ export function encodeJob(job: Job): Uint8Array {
     timeout_ms: job.timeoutMs,
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
+    request_id: job.requestId,
     deadline: rfc3339(job.deadline),
     cancelled_at: job.cancelledAt === undefined ? undefined : rfc3339(job.cancelledAt),
     cancelled_by: job.cancelledBy,
+    cancel_request_id: job.cancelRequestId,
     schedule: job.schedule,
     settled: job.settled === undefined ? undefined : settledFields(job.settled),
   });
@@ -94,14 +101,17 @@ function settledFields({ finishedAt, ...rest }: Settled) {
 /** Decodes a value of the bucket `jobs`. */
 export function decodeJob(bytes: Uint8Array): Job {
   const stored = v.parse(storedJob, decode(bytes));
-  const { timeout_ms, created_at, created_by, cancelled_at, cancelled_by, settled, ...same } = stored;
+  const { timeout_ms, created_at, created_by, request_id, settled, ...others } = stored;
+  const { cancelled_at, cancelled_by, cancel_request_id, ...same } = others;
   return withoutUndefined({
     ...same,
     timeoutMs: timeout_ms,
     createdAt: created_at,
     createdBy: created_by,
+    requestId: request_id,
     cancelledAt: cancelled_at,
     cancelledBy: cancelled_by,
+    cancelRequestId: cancel_request_id,
     settled: settled === undefined ? undefined : settledOf(settled),
   }) as Job;
 }

@@ -1,7 +1,7 @@
 import type { Bus } from "../bus/connect.ts";
 import { dispatchSubject, stopSubject } from "../bus/subjects.ts";
 import type { KeyPair } from "../identity/nkey.ts";
-import { encodeCall } from "./call.ts";
+import { encodeCall, encodeStop } from "./call.ts";
 import { type CommandKind, signCommand } from "./command.ts";
 import type { Job } from "./record.ts";
 
@@ -31,7 +31,7 @@ export function createSender(bus: Pick<Bus, "publish">, key: KeyPair): SendComma
 }
 
 function commandBody(kind: CommandKind, job: Job): Uint8Array {
-  return kind === "dispatch" ? encodeCall(job) : new Uint8Array();
+  return kind === "dispatch" ? encodeCall(job, job.requestId) : encodeStop(job.cancelRequestId);
 }
 
 function sign(kind: CommandKind, { jid, deadline }: Job, peel: string, body: Uint8Array, key: KeyPair) {

@@ -35,9 +35,11 @@ export interface JobView {
   status: JobStatus;
   created_at: string;
   created_by: string;
+  request_id?: string;
   deadline: string;
   cancelled_at?: string;
   cancelled_by?: string;
+  cancel_request_id?: string;
   finished_at?: string;
   outcomes: Record<string, Outcome>;
   counts: Partial<Record<Outcome, number>>;
@@ -120,9 +122,11 @@ export async function viewOf(
     status: standing.status,
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
+    ...(job.requestId === undefined ? {} : { request_id: job.requestId }),
     deadline: rfc3339(job.deadline),
     ...at("cancelled_at", job.cancelledAt),
     ...(job.cancelledBy === undefined ? {} : { cancelled_by: job.cancelledBy }),
+    ...(job.cancelRequestId === undefined ? {} : { cancel_request_id: job.cancelRequestId }),
     ...at("finished_at", standing.finishedAt),
     outcomes: Object.fromEntries(standing.outcomes),
     counts: standing.counts,

@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../../test/harness/temporary.ts";
 import { newId, systemRandom } from "../base/id.ts";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
 import { newKeyPair } from "../identity/nkey.ts";
-import { encodeCall } from "../jobs/call.ts";
+import { encodeCall, encodeStop } from "../jobs/call.ts";
 import { type CommandKind, signCommand } from "../jobs/command.ts";
 import type { JobReturn } from "../jobs/record.ts";
 import type { Connection } from "./connection.ts";
@@ -310,6 +310,28 @@ describe("refused, logged and counted:", () => {
     expect(at.log.records).toMatchObject([{ level: "warn", event: "command refused", fields: { jid: "a" } }]);
     expect([at.begun, at.said()]).toEqual([[], []]);
   });
+});
+
+test("each record about a job names the request it comes from, as far as a master signed it", async () => {
+  const { deliver, inAMinute, end, clock, log } = peel();
+  const signed = (kind: CommandKind, jid: string, body: Uint8Array, more: { deadline?: number } = {}) =>
+    signCommand({ kind, jid, peel: "web-1", deadline: inAMinute(), body, ...more }, key);
+  const call = (requestId: string) => encodeCall({ function: "change", args: {} }, requestId);
+  await deliver("dispatch", "a", signed("dispatch", "a", call("r-dispatch")));
+  await deliver("stop", "a", signed("stop", "a", encodeStop("r-stop")));
+  await end("change", { success: false });
+  await deliver("dispatch", "late", signed("dispatch", "late", call("r-late"), { deadline: clock.now() }));
+  const forged = { ...(decode(signed("dispatch", "b", call("r-real"))) as object), body: call("r-forged") };
+  await deliver("dispatch", "b", encode(forged));
+  await deliver("dispatch", "c", signed("dispatch", "c", encode({ request_id: "x\nforged" })));
+  expect(log.records.map(({ event, fields: { jid, request_id } }) => [event, jid, request_id])).toEqual([
+    ["job taken", "a", "r-dispatch"],
+    ["job cancelled while it ran or waited", "a", "r-stop"],
+    ["job done", "a", "r-dispatch"],
+    ["command refused", "late", "r-late"],
+    ["command refused", "b", undefined],
+    ["job done", "c", undefined],
+  ]);
 });
 
 test("a signed command whose body is no call fails, once", async () => {

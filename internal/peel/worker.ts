@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { encode } from "../base/msgpack.ts";
+import { readRequestId } from "../base/request-id.ts";
 import { ackSubject, dispatchSubject, parseJobSubject, returnSubject, stopSubject } from "../bus/subjects.ts";
 import { type Call, decodeCall } from "../jobs/call.ts";
 import { type Command, type CommandKind, CommandRefused, openCommand } from "../jobs/command.ts";
@@ -51,17 +52,20 @@ export function startWorker(options: WorkerOptions): Worker {
     } catch (thrown) {
       if (!(thrown instanceof CommandRefused)) throw thrown;
       counts.refused[thrown.reason]++;
-      log.warn("command refused", { jid: on?.jid, reason: thrown.message });
+      // What nobody known signed says nothing that counts, its request id included.
+      const refused = thrown.command === undefined ? log : logOf(thrown.command);
+      refused.warn("command refused", { jid: on?.jid, reason: thrown.message });
       return undefined;
     }
   };
+  const logOf = ({ jid, body }: Command): Log => log.with({ jid, request_id: readRequestId(body) });
   const obey = (command: Command) => (command.kind === "stop" ? stop(command) : dispatch(command));
 
   const dispatch = async (command: Command) => {
     const { jid } = command;
     if (answered.has(jid) || dedup.has(jid)) {
       counts.repeated++;
-      log.debug("command came again", { jid });
+      logOf(command).debug("command came again");
       return;
     }
     let call: Call;
@@ -73,6 +77,7 @@ export function startWorker(options: WorkerOptions): Worker {
       return;
     }
     if (executor.isReadOnly(call)) {
+      logOf(command).info("job taken", { function: call.function });
       remember(jid);
       report(command, await executor.run({ id: jid, call, deadline: command.deadline }), false);
     } else await change(command, call);
@@ -93,6 +98,7 @@ export function startWorker(options: WorkerOptions): Worker {
       report(command, refused, false);
       return;
     }
+    logOf(command).info("job taken", { function: call.function });
     const acknowledged = outbox.put({
       subject: ackSubject(jid, peelId),
       payload: encode({ accepted: true }),
@@ -110,7 +116,8 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 
   /** @returns the return of a job that may not run */
-  const accept = ({ jid, deadline }: Command): JobReturn | "silently" | undefined => {
+  const accept = (command: Command): JobReturn | "silently" | undefined => {
+    const { jid, deadline } = command;
     const now = clock.now();
     try {
       switch (dedup.accept(jid, deadline)) {
@@ -120,7 +127,9 @@ export function startWorker(options: WorkerOptions): Worker {
           return "silently";
         case "over":
           counts.refused.expired++;
-          log.warn("command refused", { jid, reason: "its deadline is before one that passed already" });
+          logOf(command).warn("command refused", {
+            reason: "its deadline is before one that passed already",
+          });
           return "silently";
         case "full":
           return busyReturn(now);
@@ -133,24 +142,26 @@ export function startWorker(options: WorkerOptions): Worker {
           );
       }
     } catch (thrown) {
-      log.error("job refused: it cannot be recorded", { jid, error: describeError(thrown) });
+      logOf(command).error("job refused: it cannot be recorded", { error: describeError(thrown) });
       return failedReturn(`not run: the peel cannot record it: ${describeError(thrown)}`, now, 0);
     }
   };
 
   const stop = (command: Command) => {
     const { jid, deadline } = command;
-    if (executor.cancel(jid) || answered.has(jid) || dedup.has(jid)) return;
+    if (executor.cancel(jid)) return logOf(command).info("job cancelled while it ran or waited");
+    if (answered.has(jid) || dedup.has(jid)) return;
     // It may still be on its way.
     dedup.close(jid, deadline, "cancelled");
     remember(jid);
     report(command, failedReturn("cancelled before it began", clock.now(), 0, "cancelled"), true);
   };
 
-  const report = ({ jid, deadline }: Command, result: JobReturn, durable: boolean) => {
+  const report = (command: Command, result: JobReturn, durable: boolean) => {
+    const { jid, deadline } = command;
     const { success, outcome, duration_ms } = result;
     counts.jobs[outcome ?? (success ? "ok" : "failed")]++;
-    log.info("job done", { jid, success, outcome, duration_ms });
+    logOf(command).info("job done", { success, outcome, duration_ms });
     return outbox.put({
       subject: returnSubject(jid, peelId),
       payload: encode(fittingReturn(result)),

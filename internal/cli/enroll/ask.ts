@@ -1,14 +1,10 @@
-import { decodeEnrollmentReply, encodeAdminRequest } from "../../admin/message.ts";
+import { decodeEnrollmentReply } from "../../admin/message.ts";
 import { SvcError } from "../../base/errors.ts";
 import { type Bucket, openBucket } from "../../bus/bucket.ts";
 import type { Bus } from "../../bus/connect.ts";
-import { requestReply } from "../../bus/request.ts";
 import { type AdminAction, adminSubject } from "../../bus/subjects.ts";
 import type { Enrollment } from "../../enrollment/record.ts";
-import { operatorName } from "../operator.ts";
-
-/** How long a master has to answer (specification, "Bus admin operations"). */
-const timeoutMs = 5_000;
+import { askMasters } from "../ask-masters.ts";
 
 /** The argument that every changing command of the group takes. */
 export const directArg = {
@@ -28,15 +24,12 @@ export async function askMaster(
   action: AdminAction,
   request: { id: string; reason?: string | undefined; force?: boolean },
 ): Promise<{ record: Enrollment; closedInMs?: number }> {
-  const payload = encodeAdminRequest({ ...request, operator: operatorName() });
-  const reply = await requestReply(bus, adminSubject(action), payload, timeoutMs);
-  if (reply === undefined) {
-    throw new SvcError(
-      "unavailable",
-      `no master is answering: start one, or use --direct-kv to write to storage from here`,
-    );
-  }
-  return decodeEnrollmentReply(reply);
+  const answer = await askMasters(bus, adminSubject(action), request, decodeEnrollmentReply);
+  if (answer !== undefined) return answer;
+  throw new SvcError(
+    "unavailable",
+    "no master is answering: start one, or use --direct-kv to write to storage from here",
+  );
 }
 
 /** Opens the bucket of the records, for what is read or written without a master. */

@@ -1,27 +1,23 @@
 import { SvcError } from "../../base/errors.ts";
-import { encode, type Plain } from "../../base/msgpack.ts";
+import type { Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connect.ts";
-import { requestReply } from "../../bus/request.ts";
-import { operatorName } from "../operator.ts";
-
-/** How long a master has to answer. */
-const timeoutMs = 5_000;
+import { askMasters } from "../ask-masters.ts";
 
 export const jidArg = { type: "positional", required: true, description: "Job id, job-…" } as const;
 
 /**
  * Asks the masters something about jobs; one of them answers.
  *
- * @returns the reply as it came
- * @throws SvcError `unavailable` when no master answers
+ * @param read reads the reply
+ * @throws SvcError what the master answered, or `unavailable` when none did
  */
-export async function askMasters(
+export async function askAboutJobs<T>(
   bus: Bus,
   subject: string,
   request: Readonly<Record<string, Plain>>,
-): Promise<Uint8Array> {
-  const payload = encode({ ...request, operator: operatorName() });
-  const reply = await requestReply(bus, subject, payload, timeoutMs);
-  if (reply === undefined) throw new SvcError("unavailable", "no master is answering: start svc-master");
-  return reply;
+  read: (reply: Uint8Array) => T,
+): Promise<T> {
+  const answer = await askMasters(bus, subject, request, read);
+  if (answer === undefined) throw new SvcError("unavailable", "no master is answering: start svc-master");
+  return answer;
 }

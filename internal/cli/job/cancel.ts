@@ -4,7 +4,7 @@ import { isId } from "../../base/id.ts";
 import { cancelSubject } from "../../bus/subjects.ts";
 import { command } from "../command.ts";
 import { withBus } from "../operator.ts";
-import { askMasters, jidArg } from "./ask.ts";
+import { askAboutJobs, jidArg } from "./ask.ts";
 import { summaryLine } from "./counts.ts";
 import { watchJob } from "./follow.ts";
 import { untilInterrupted } from "./interrupt.ts";
@@ -22,7 +22,7 @@ export const cancelCommand = command({
     withBus(cli, async (bus) => {
       // It becomes a part of the subject.
       if (!isId("job", args.jid)) throw new SvcError("not_found", "no job with this id");
-      const view = decodeCancelReply(await askMasters(bus, cancelSubject(args.jid), {}));
+      const view = await askAboutJobs(bus, cancelSubject(args.jid), {}, decodeCancelReply);
       if (args.wait !== true) {
         await cli.print(view, () => `cancelled ${view.jid}`);
         return cli.say(summaryLine(view.counts));

@@ -4,7 +4,7 @@ import type { Bus } from "../../bus/connect.ts";
 import { jobRequestSubject } from "../../bus/subjects.ts";
 import type { Cli, RestWords } from "../command.ts";
 import { withBus } from "../operator.ts";
-import { askMasters } from "./ask.ts";
+import { askAboutJobs } from "./ask.ts";
 import { type BatchSize, batchesOf } from "./batch.ts";
 import { runBatches } from "./batches.ts";
 import { readCall } from "./call.ts";
@@ -69,6 +69,6 @@ export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
   });
 }
 
-async function dispatch(bus: Bus, request: Dispatch): Promise<Dispatched> {
-  return decodeJobReply(await askMasters(bus, jobRequestSubject, request));
+function dispatch(bus: Bus, request: Dispatch): Promise<Dispatched> {
+  return askAboutJobs(bus, jobRequestSubject, request, decodeJobReply);
 }

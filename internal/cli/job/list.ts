@@ -7,7 +7,7 @@ import { command } from "../command.ts";
 import { readFlag } from "../flag.ts";
 import { withBus } from "../operator.ts";
 import { formatTable } from "../print.ts";
-import { askMasters } from "./ask.ts";
+import { askAboutJobs } from "./ask.ts";
 import { total } from "./counts.ts";
 
 const mostJobs = 1_000;
@@ -29,7 +29,7 @@ export const listCommand = command({
     const limit = readFlag("--limit", args.limit, parseLimit);
     await withBus(cli, async (bus) => {
       const request = { limit, ...(args.status === undefined ? {} : { status: args.status }) };
-      const { jobs, next } = decodeListReply(await askMasters(bus, jobListSubject, request));
+      const { jobs, next } = await askAboutJobs(bus, jobListSubject, request, decodeListReply);
       await cli.print(jobs, () => formatJobs(jobs, cli));
       if (jobs.length === 0) cli.say("no jobs");
       if (next !== undefined) cli.say(`there are more: --limit takes up to ${mostJobs}`);

@@ -3,7 +3,7 @@ import { openReply } from "../../admin/message.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { targetResolveSubject } from "../../bus/subjects.ts";
-import { askMasters } from "./ask.ts";
+import { askAboutJobs } from "./ask.ts";
 
 const page = v.object({
   ok: v.literal(true),
@@ -23,12 +23,18 @@ export async function resolvePeels(bus: Bus, target: string): Promise<ResolvedPe
   const found: ResolvedPeel[] = [];
   for (let after: string | undefined; ; ) {
     const request = { target, ...(after === undefined ? {} : { after }) };
-    const parsed = v.safeParse(page, openReply(await askMasters(bus, targetResolveSubject, request)));
-    if (!parsed.success) throw new SvcError("internal", "the master sent a malformed reply");
-    found.push(...parsed.output.targets);
-    after = parsed.output.next;
+    const { targets, next } = await askAboutJobs(bus, targetResolveSubject, request, readPage);
+    found.push(...targets);
+    after = next;
     if (after === undefined) break;
   }
   if (found.length > 0) return found;
   throw new SvcError("not_found", "no peel matches the target: see svc enroll list --state all");
+}
+
+/** @throws SvcError what the master answered */
+function readPage(bytes: Uint8Array): v.InferOutput<typeof page> {
+  const parsed = v.safeParse(page, openReply(bytes));
+  if (parsed.success) return parsed.output;
+  throw new SvcError("internal", "the master sent a malformed reply");
 }

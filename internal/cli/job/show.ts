@@ -42,11 +42,13 @@ function formatJob(view: JobView): string {
     ["Status", view.status],
     ["Peels", summaryLine(view.counts)],
     ["Created", `${view.created_at} by ${view.created_by}`],
+    ["Request", view.request_id],
     ["Deadline", `${view.deadline} (${view.timeout})`],
     [
       "Cancelled",
       view.cancelled_at === undefined ? undefined : `${view.cancelled_at} by ${view.cancelled_by}`,
     ],
+    ["Cancel request", view.cancel_request_id],
     ["Finished", view.finished_at],
   ];
   return formatFields(
