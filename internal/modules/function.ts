@@ -51,6 +51,8 @@ export interface CallContext {
   signal: AbortSignal;
   /** Runs states; absent where none can be run. */
   states?: StatesService;
+  /** Keeps an event for the reactor until the bus has it; absent where no peel runs. */
+  sendEvent?(tag: string, data: { readonly [key: string]: Plain }): { onDisk: boolean };
   /** What is returned stays on this host: it may be as large as it is. */
   unbounded?: true;
   /** Tells whoever waits for the call how far it is; absent when nobody does. Calling it costs next to nothing. */

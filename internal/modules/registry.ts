@@ -2,6 +2,7 @@ import { SvcError } from "../base/errors.ts";
 import { suggestion } from "../base/nearest.ts";
 import { checkArguments } from "./arguments.ts";
 import { cmdFunctions } from "./cmd.ts";
+import { eventFunctions } from "./event.ts";
 import { factsFunctions } from "./facts.ts";
 import { fileFunctions } from "./file.ts";
 import type { ModuleFunction } from "./function.ts";
@@ -18,6 +19,7 @@ import { groupFunctions, userFunctions } from "./user.ts";
 /** Every function there is. */
 export const allFunctions: readonly ModuleFunction[] = [
   ...cmdFunctions,
+  ...eventFunctions,
   ...factsFunctions,
   ...fileFunctions,
   ...groupFunctions,

@@ -166,7 +166,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       if (entries.size <= mostMessages && bytes <= mostBytes) return;
       if (entry.message.droppable !== true || entry.sending) continue;
       counts.outboxDropped++;
-      log.error("the outbox is full; the oldest result of the schedule is dropped", {
+      log.error("the outbox is full; the oldest result of the schedule, or event, is dropped", {
         subject: entry.message.subject,
       });
       leave(entry, false);

@@ -44,6 +44,7 @@ import { createMasterClient, type MasterClient } from "./master-client.ts";
 import { startRecovery } from "./recover.ts";
 import { masterUrls, rungOf } from "./rung.ts";
 import { startSchedule } from "./schedule.ts";
+import { createSendEvent } from "./send-event.ts";
 import { startSession } from "./session.ts";
 import { openPeelSettings } from "./settings.ts";
 import { startStartupStates } from "./startup-states.ts";
@@ -103,7 +104,14 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   const commandKeys = createCommandKeys(files.commandKeys, log);
   const settings = openPeelSettings({ ...options, peelId, files, commandKeys });
   const stateFiles = openStateFiles({ ...options, dir: config.states_cache, peelId });
-  const context = (stop: AbortSignal): CallContext => ({ clock, facts, settings, states, signal: stop });
+  const context = (stop: AbortSignal): CallContext => ({
+    clock,
+    facts,
+    settings,
+    states,
+    sendEvent,
+    signal: stop,
+  });
   const states = createPeelStates({ ...options, peelId, stateFiles, context });
   const local = startLocal({
     ...options,
@@ -111,6 +119,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     context,
   });
   stack.defer(() => local.stop());
+  const sendEvent = createSendEvent({ ...options, outbox: local.outbox, peelId });
   let live: Connection | undefined;
   const metrics = createPeelMetrics({
     ...viewOf(local),

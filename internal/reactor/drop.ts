@@ -3,7 +3,8 @@
  *
  * Of an event: `malformed` is none, `forged` uses a tag of the service, `too_old`, `chain_depth` is too far
  * down a chain of reactions, `chaining_disabled` comes from a reaction although chaining is off,
- * `source_rate` is above what its source may send, `given_up` came too often without being handled. Of a
+ * `source_rate` is above what its source may send, `given_up` came too often without being handled, `expired`
+ * left the stream before anybody read it. Of a
  * rule: `throttled`, `throttle_full` when so many sources rest that no more can be remembered,
  * `breaker_open`. Of an action: `not_rendered` when the event lacks what a placeholder names, or has
  * something there that does not fit, and `chaining_disabled`.
@@ -20,5 +21,6 @@ export const dropCauses = [
   "breaker_open",
   "not_rendered",
   "given_up",
+  "expired",
 ] as const;
 export type DropCause = (typeof dropCauses)[number];

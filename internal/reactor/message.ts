@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { decode, encode, type Plain } from "../base/msgpack.ts";
 import { SvcError } from "../base/errors.ts";
+import { decode, encode, type Plain } from "../base/msgpack.ts";
 
 type Data = Readonly<Record<string, Plain>>;
 
@@ -53,5 +53,8 @@ export function decodeServiceEvent(bytes: Uint8Array): ServiceEvent {
 function read<Schema extends v.GenericSchema>(schema: Schema, bytes: Uint8Array): v.InferOutput<Schema> {
   const parsed = v.safeParse(schema, decode(bytes));
   if (parsed.success) return parsed.output;
-  throw new SvcError("bad_request", `${v.getDotPath(parsed.issues[0]) ?? "the message"} is no part of an event`);
+  throw new SvcError(
+    "bad_request",
+    `${v.getDotPath(parsed.issues[0]) ?? "the message"} is no part of an event`,
+  );
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Plain } from "../../internal/base/msgpack.ts";
 import type { FactStore } from "../../internal/facts/store.ts";
+import type { CallContext } from "../../internal/modules/function.ts";
 import { checkCall } from "../../internal/modules/registry.ts";
 import type { SettingsStore } from "../../internal/settings/store.ts";
 import { manualClock } from "./clock.ts";
@@ -14,7 +15,18 @@ export async function callFunction(
     clock = manualClock(),
     signal = new AbortController().signal,
     settings = fixedSettings(),
-  }: { clock?: Clock; signal?: AbortSignal; settings?: SettingsStore } = {},
+    sendEvent,
+  }: Pick<CallContext, "sendEvent"> & {
+    clock?: Clock;
+    signal?: AbortSignal;
+    settings?: SettingsStore;
+  } = {},
 ): Promise<Plain> {
-  return checkCall(name, args).run(args, { clock, signal, facts: {} as FactStore, settings });
+  return checkCall(name, args).run(args, {
+    clock,
+    signal,
+    facts: {} as FactStore,
+    settings,
+    ...(sendEvent === undefined ? {} : { sendEvent }),
+  });
 }
