@@ -30,12 +30,16 @@ export async function readLeases(bucket: Bucket): Promise<{ name: string; holder
   return found.map(({ key, holder, token, revision }) => ({ name: key, holder, token: token ?? revision }));
 }
 
-/** What does not read as it should is left out: a peel may store anything in its own place. */
+/**
+ * By key, so that two looks differ only where something changed. What does not read as it should is left out:
+ * a peel may store anything in its own place.
+ */
 async function readAll<Schema extends v.GenericSchema<unknown, object>>(
   bucket: Bucket,
   schema: Schema,
 ): Promise<Stored<v.InferOutput<Schema>>[]> {
-  return (await bucket.entries()).flatMap(({ key, value, storedAt, revision }) => {
+  const entries = (await bucket.entries()).sort((one, other) => (one.key < other.key ? -1 : 1));
+  return entries.flatMap(({ key, value, storedAt, revision }) => {
     const parsed = v.safeParse(schema, safely(value));
     return parsed.success ? [{ ...parsed.output, key, storedAt, revision }] : [];
   });
