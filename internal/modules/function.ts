@@ -4,6 +4,7 @@ import type { Plain } from "../base/msgpack.ts";
 import type { FactStore } from "../facts/store.ts";
 import type { SettingsStore } from "../settings/store.ts";
 import type { CallProgress, StatesService } from "./states-service.ts";
+import type { UpgradeService } from "./upgrade-service.ts";
 
 /**
  * What an argument may be. A `duration` is text such as `90s`, a `path` an absolute one, a `mode` octal
@@ -51,6 +52,8 @@ export interface CallContext {
   signal: AbortSignal;
   /** Runs states; absent where none can be run. */
   states?: StatesService;
+  /** Changes the peel over to another executable; absent where no peel runs. */
+  upgrade?: UpgradeService;
   /** Keeps an event for the reactor until the bus has it; absent where no peel runs. */
   sendEvent?(tag: string, data: { readonly [key: string]: Plain }): { onDisk: boolean };
   /** What is returned stays on this host: it may be as large as it is. */

@@ -14,6 +14,7 @@ import { statusFunctions } from "./status.ts";
 import { sysFunctions } from "./sys.ts";
 import { systemFunctions } from "./system.ts";
 import { testFunctions } from "./test.ts";
+import { upgradeFunctions } from "./upgrade.ts";
 import { groupFunctions, userFunctions } from "./user.ts";
 
 /** Every function there is. */
@@ -31,6 +32,7 @@ export const allFunctions: readonly ModuleFunction[] = [
   ...sysFunctions(() => allFunctions),
   ...systemFunctions,
   ...testFunctions,
+  ...upgradeFunctions,
   ...userFunctions,
 ];
 const byName = new Map<string, ModuleFunction>(

@@ -23,6 +23,7 @@ const floors: Record<string, number> = {
   schedule: 3,
   reactor: 3,
   rollout: 3,
+  upgrade: 3,
   gitfs: 3,
   lease: 3,
   natsauth: 3,
@@ -36,6 +37,7 @@ const floors: Record<string, number> = {
 
   master: 5,
   peel: 5,
+  watchdog: 5,
   cli: 5,
 
   cmd: 6,

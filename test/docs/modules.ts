@@ -33,6 +33,8 @@ const introductions: Readonly<Record<string, string>> = {
   status:
     "These read `/proc` and work on Linux. They wait for their turn like everything else; sizes are bytes.",
   user: "Users and groups are those of `/etc/passwd` and `/etc/group`; those of a directory service are not seen. States change them: see `user.present` and `group.present`.",
+  upgrade:
+    "The peel asks its masters for the binary, and the watchdog above it changes over: see [watchdog.md](watchdog.md). The return comes after the change, from whichever binary runs then.",
   sys: "A pattern is a glob: `file.*`, `*.get`.",
 };
 
