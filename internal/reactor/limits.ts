@@ -1,0 +1,131 @@
+import type { Clock } from "../base/clock.ts";
+import { createBreakers, type OpenBreaker } from "./breaker.ts";
+import type { DropCause } from "./drop.ts";
+import { type Event, isServiceTag, masterSource } from "./event.ts";
+import type { Action, Rule } from "./rule.ts";
+import { createSourceRates } from "./source-rate.ts";
+import { createThrottles } from "./throttle.ts";
+
+/** Events whose verdicts are remembered: more than are delivered and unacknowledged at any time. */
+const rememberedEvents = 8_192;
+
+export interface LimitsConfig {
+  /** Events further down a chain are dropped. */
+  maxChainDepth: number;
+  enableChaining: boolean;
+  /** Milliseconds; 0 is no rest. */
+  defaultThrottleMs: number;
+  /** Events per minute of one source; 0 is no limit. */
+  sourceRateLimit: number;
+  /** Milliseconds; 0 takes events of any age. */
+  maxEventAgeMs: number;
+  /** Fires of one rule per minute; 0 is no breaker. */
+  stormRate: number;
+  /** Milliseconds. */
+  breakerCooldownMs: number;
+  clock: Clock;
+  /** Called when the breaker of a rule opens, so that it can be stored and told. */
+  onOpen?: (open: OpenBreaker) => void;
+}
+
+/**
+ * The limits of one reactor. They hold as long as one reactor at a time decides, which is why only the
+ * holder of the lease does. What they remember is bounded, whoever sends what.
+ */
+export interface Limits {
+  /**
+   * Whether an event may be looked at, or why not. Counts it against the rate of its source.
+   *
+   * @param redelivered it came before: the rate let it through already
+   */
+  admit(event: Event, redelivered?: boolean): DropCause | undefined;
+  /**
+   * Whether a rule that matched may fire, or why not. A fire counts; the same event asked for again gets the
+   * same verdict and counts once.
+   */
+  fire(rule: Rule, event: Event): DropCause | undefined;
+  /** What `admit` and `fire` would say now, counting nothing. */
+  peek(event: Event): DropCause | undefined;
+  peekFire(rule: Rule, event: Event): DropCause | undefined;
+  /** Whether an action of this kind may happen at all. */
+  permits(action: Action): DropCause | undefined;
+  /** The breakers that are open now, by name of the rule. */
+  snapshot(): OpenBreaker[];
+  /** Takes over the breakers of another reactor; those whose time is over are left out. */
+  restore(open: readonly OpenBreaker[]): void;
+  /**
+   * Closes the breaker of a rule, or all, and forgets what they counted.
+   *
+   * @returns the names of those that were open
+   */
+  reset(rule?: string): string[];
+  /** Forgets everything about rules that are no more. */
+  retain(rules: readonly Rule[]): void;
+}
+
+export function createLimits(config: LimitsConfig): Limits {
+  const { clock, stormRate, breakerCooldownMs, onOpen } = config;
+  const breakers = createBreakers({
+    stormRate,
+    cooldownMs: breakerCooldownMs,
+    clock,
+    ...(onOpen && { onOpen }),
+  });
+  const throttles = createThrottles();
+  const rates = createSourceRates(config.sourceRateLimit);
+  /** Verdicts by event, then by rule; the oldest event first. */
+  const verdicts = new Map<string, Map<string, DropCause | undefined>>();
+
+  const standing = (event: Event): DropCause | undefined => {
+    if (event.origin === "peel" && isServiceTag(event.tag)) return "forged";
+    if (config.maxEventAgeMs > 0 && clock.now() - event.at > config.maxEventAgeMs) return "too_old";
+    if (event.depth > 0 && !config.enableChaining) return "chaining_disabled";
+    return event.depth > config.maxChainDepth ? "chain_depth" : undefined;
+  };
+  // One name stands for everybody who is no member; the breakers bound what comes of their events.
+  const isRated = (event: Event) => event.source !== masterSource;
+  const remembered = (event: Event) => {
+    const known = verdicts.get(event.id);
+    if (known !== undefined) return known;
+    const fresh = new Map<string, DropCause | undefined>();
+    verdicts.set(event.id, fresh);
+    if (verdicts.size > rememberedEvents) verdicts.delete(verdicts.keys().next().value ?? "");
+    return fresh;
+  };
+  const restOf = (rule: Rule) => rule.throttleMs ?? config.defaultThrottleMs;
+  const check = (rule: Rule, event: Event, now: number): DropCause | undefined =>
+    throttles.check(rule.name, event.source, restOf(rule), now) ?? breakers.check(rule.name, now);
+
+  return {
+    admit(event, redelivered = false) {
+      const cause = standing(event);
+      if (cause !== undefined || redelivered || !isRated(event)) return cause;
+      return rates.take(event.source, clock.monotonic()) ? undefined : "source_rate";
+    },
+    fire(rule, event) {
+      const known = remembered(event);
+      if (known.has(rule.name)) return known.get(rule.name);
+      const now = clock.monotonic();
+      let cause = throttles.check(rule.name, event.source, restOf(rule), now);
+      if (cause === undefined && !breakers.take(rule.name, now)) cause = "breaker_open";
+      if (cause === undefined) throttles.note(rule.name, event.source, restOf(rule), now);
+      known.set(rule.name, cause);
+      return cause;
+    },
+    peek(event) {
+      const cause = standing(event);
+      if (cause !== undefined || !isRated(event)) return cause;
+      return rates.hasRoom(event.source, clock.monotonic()) ? undefined : "source_rate";
+    },
+    peekFire: (rule, event) => check(rule, event, clock.monotonic()),
+    permits: (action) => (action.kind === "emit" && !config.enableChaining ? "chaining_disabled" : undefined),
+    snapshot: breakers.snapshot,
+    restore: breakers.restore,
+    reset: breakers.reset,
+    retain(rules) {
+      const names = new Set(rules.map(({ name }) => name));
+      breakers.retain(names);
+      throttles.retain(names);
+    },
+  };
+}
