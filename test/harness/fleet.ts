@@ -55,13 +55,14 @@ export async function startMasterBinary(bus: TestBus, flags: readonly string[] =
     await program[Symbol.asyncDispose]();
     throw thrown;
   }
-  const ready = logRecords(program).find(({ msg }) => msg === "master ready");
+  // In either format of the log.
+  const portOf = (name: string) => new RegExp(`"?${name}_port"?[:=](\\d+)`).exec(program.output())?.[1];
   return {
     program,
     dir,
     token,
-    url: `https://localhost:${ready?.enroll_port}`,
-    healthUrl: `http://127.0.0.1:${ready?.health_port}`,
+    url: `https://localhost:${portOf("enroll")}`,
+    healthUrl: `http://127.0.0.1:${portOf("health")}`,
     [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
   };
 }
