@@ -24,6 +24,8 @@ export interface Job {
   cancelledAt?: number;
   cancelledBy?: string;
   cancelRequestId?: string;
+  /** It was never sent to anybody, and never will be: its id is taken so that nobody makes it. */
+  forbidden?: true;
   /** The entry of the peel's schedule that ran it; then nobody dispatched it, and its end is known. */
   schedule?: string;
   /** Written by a master when every target has ended, so that lists need not read the returns. */
@@ -61,6 +63,7 @@ const storedJob = v.object({
   cancelled_at: v.optional(instant),
   cancelled_by: v.optional(v.string()),
   cancel_request_id: v.optional(v.string()),
+  forbidden: v.optional(v.literal(true)),
   schedule: v.optional(v.string()),
   settled: v.optional(
     v.object({
@@ -89,6 +92,7 @@ export function encodeJob(job: Job): Uint8Array {
     cancelled_at: job.cancelledAt === undefined ? undefined : rfc3339(job.cancelledAt),
     cancelled_by: job.cancelledBy,
     cancel_request_id: job.cancelRequestId,
+    forbidden: job.forbidden,
     schedule: job.schedule,
     settled: job.settled === undefined ? undefined : settledFields(job.settled),
   });

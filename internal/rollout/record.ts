@@ -40,8 +40,6 @@ export interface Wave {
   endedAt?: number;
   /** How many of its peels were no members of the fleet any more when it began. */
   gone: number;
-  /** Jobs that were to be made when their master died, and that nobody can make any more. */
-  forbidden: string[];
 }
 
 /** What a rollout is to do. */
@@ -82,6 +80,8 @@ export interface Rollout {
   waves: Wave[];
   /** Peels that did not end well so far. */
   failures: number;
+  /** Jobs that were to be made when their master was lost, and that nobody can make any more. */
+  forbidden: string[];
   /** Somebody asked for its end, and it has not come yet. */
   abort?: Asked;
   /** Who paused it, while it is. */
@@ -135,10 +135,10 @@ const storedRollout = v.object({
       begun_at: instant,
       ended_at: v.optional(instant),
       gone: v.number(),
-      forbidden: v.array(v.string()),
     }),
   ),
   failures: v.number(),
+  forbidden: v.array(v.string()),
   abort: v.optional(asked),
   pause: v.optional(asked),
   driver: v.optional(v.string()),
@@ -172,7 +172,6 @@ export function encodeRollout(rollout: Rollout): Uint8Array {
       begun_at: rfc3339(wave.begunAt),
       ended_at: time(wave.endedAt),
       gone: wave.gone,
-      forbidden: wave.forbidden,
     })),
     abort: abort === undefined ? undefined : { by: abort.by, at: rfc3339(abort.at) },
     pause: pause === undefined ? undefined : { by: pause.by, at: rfc3339(pause.at) },
@@ -214,7 +213,6 @@ export function decodeRollout(bytes: Uint8Array): Rollout {
         begunAt: wave.begun_at,
         endedAt: wave.ended_at,
         gone: wave.gone,
-        forbidden: wave.forbidden,
       }),
     ),
     heartbeatAt: heartbeat_at,

@@ -91,6 +91,7 @@ export async function startRollout(
     step: "ready",
     waves: [],
     failures: 0,
+    forbidden: [],
     driver: self,
     token: 1,
     heartbeatAt: now,

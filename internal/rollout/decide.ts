@@ -1,0 +1,208 @@
+import type { Intent, Rollout, RolloutStatus, Wave, WaveCounts, WaveJob } from "./record.ts";
+
+/** What the driver found out about the job its rollout is at; nothing is the default. */
+export type Sight = { jid: string } & (
+  | { saw: "made"; peels: number }
+  /** None of its peels is a member any more: there is no such job. */
+  | { saw: "nobody" }
+  /** It had not been made, and nobody can make it any more. */
+  | { saw: "forbidden" }
+  /** It cannot be made, whoever tries. */
+  | { saw: "refused"; reason: string }
+  | { saw: "ended"; counts: WaveCounts }
+  /** Its record is gone. */
+  | { saw: "lost" }
+);
+
+/** What the driver of a rollout does next. */
+export type Action =
+  /** Stores this; with it the rollout has moved. */
+  | { do: "write"; rollout: Rollout }
+  /** Makes this job, or finds out that nobody has and sees to it that nobody will. */
+  | { do: "make"; intent: Intent; part: "wave" | "check"; unwanted: boolean }
+  | { do: "follow"; jid: string; cancel: boolean }
+  /** Waits until the rollout changes, or until this time, milliseconds since the Unix epoch. */
+  | { do: "rest"; until: number }
+  | { do: "leave" };
+
+/**
+ * What to do next for a rollout: all there is to its order. Nothing begins unless it was stored before,
+ * every wave in its turn, and no wave while the gate is closed, the rollout is paused, to be aborted, or
+ * past its deadline. What has begun comes to its end.
+ *
+ * @param sight about a job of another step it means nothing
+ * @param now milliseconds since the Unix epoch
+ * @param newIntent names a new job
+ */
+export function decide(
+  rollout: Rollout,
+  sight: Sight | undefined,
+  now: number,
+  newIntent: () => Intent,
+): Action {
+  if (rollout.status !== "running" && rollout.status !== "paused") return { do: "leave" };
+  const steps = { ready, dispatching, waiting, soaking, asking, checking };
+  const at = { rollout, now, newIntent, ...current(rollout) };
+  const job = jobOfStep(rollout);
+  return steps[rollout.step]({ ...at, sight: sight?.jid === job?.jid ? sight : undefined });
+}
+
+/** The job that the step of a rollout is about. */
+export function jobOfStep({ step, waves }: Pick<Rollout, "step" | "waves">): WaveJob | undefined {
+  const wave = waves.at(-1);
+  if (step === "dispatching" || step === "waiting") return wave?.job;
+  return step === "asking" || step === "checking" ? wave?.check : undefined;
+}
+
+interface At {
+  rollout: Rollout;
+  wave: Wave;
+  sight: Sight | undefined;
+  now: number;
+  newIntent: () => Intent;
+}
+
+function ready({ rollout, now, newIntent }: At): Action {
+  const { plan, waves } = rollout;
+  if (rollout.abort !== undefined) return aborted(rollout, now);
+  if (isGateClosed(rollout)) return gateClosed(rollout, now);
+  if (waves.length >= plan.bounds.length) return finish(rollout, "completed", now);
+  if (now >= plan.deadline) return tooLate(rollout, now);
+  if (rollout.status === "paused") return { do: "rest", until: plan.deadline };
+  const wave: Wave = { job: newIntent(), begunAt: now, gone: 0 };
+  return write({ ...rollout, step: "dispatching", waves: [...waves, wave] });
+}
+
+function dispatching({ rollout, wave, sight, now }: At): Action {
+  switch (sight?.saw) {
+    case "made": {
+      const gone = sizeOfWave(rollout) - sight.peels;
+      return write(withWave({ ...rollout, step: "waiting" }, { ...wave, gone }));
+    }
+    case "nobody": {
+      const job = { ...wave.job, counts: {} };
+      return write(
+        withWave({ ...rollout, step: "soaking" }, { ...wave, job, gone: sizeOfWave(rollout), endedAt: now }),
+      );
+    }
+    case "forbidden": {
+      const forbidden = [...rollout.forbidden, sight.jid];
+      return write({ ...rollout, step: "ready", waves: rollout.waves.slice(0, -1), forbidden });
+    }
+    case "refused":
+      return finish(rollout, "failed", now, `the job of wave ${rollout.waves.length}: ${sight.reason}`);
+    default:
+      return { do: "make", intent: wave.job, part: "wave", unwanted: rollout.abort !== undefined };
+  }
+}
+
+function waiting({ rollout, wave, sight, now }: At): Action {
+  const { jid } = wave.job;
+  if (sight?.saw === "lost") return lost(rollout, jid, now);
+  if (sight?.saw !== "ended") return { do: "follow", jid, cancel: rollout.abort !== undefined };
+  const job = { ...wave.job, counts: sight.counts };
+  const failures = rollout.failures + countFailed(sight.counts);
+  const ended = withWave({ ...rollout, failures, step: "soaking" }, { ...wave, job, endedAt: now });
+  return isGateClosed(ended) && rollout.abort === undefined ? gateClosed(ended, now) : write(ended);
+}
+
+function soaking({ rollout, wave, now, newIntent }: At): Action {
+  const { plan } = rollout;
+  const isLast = rollout.waves.length === plan.bounds.length;
+  const checked = plan.check !== undefined && (wave.job.counts?.ok ?? 0) > 0;
+  if (rollout.abort !== undefined) return aborted(rollout, now);
+  if (isLast && !checked) return finish(rollout, "completed", now);
+  if (now >= plan.deadline) return tooLate(rollout, now);
+  const due = (wave.endedAt ?? now) + plan.waveWaitMs;
+  if (rollout.status === "paused" || now < due) {
+    return { do: "rest", until: rollout.status === "paused" ? plan.deadline : Math.min(due, plan.deadline) };
+  }
+  if (!checked) return write({ ...rollout, step: "ready" });
+  return write(withWave({ ...rollout, step: "asking" }, { ...wave, check: newIntent() }));
+}
+
+function asking({ rollout, wave, sight, now }: At): Action {
+  const { check, ...unchecked } = wave;
+  if (check === undefined) return write({ ...rollout, step: "soaking" });
+  switch (sight?.saw) {
+    case "made":
+      return write({ ...rollout, step: "checking" });
+    case "nobody":
+      return write(withWave({ ...rollout, step: "ready" }, { ...wave, check: { ...check, counts: {} } }));
+    case "forbidden": {
+      const forbidden = [...rollout.forbidden, sight.jid];
+      return write(withWave({ ...rollout, step: "soaking", forbidden }, unchecked));
+    }
+    case "refused":
+      return finish(rollout, "failed", now, `the check of wave ${rollout.waves.length}: ${sight.reason}`);
+    default:
+      return { do: "make", intent: check, part: "check", unwanted: rollout.abort !== undefined };
+  }
+}
+
+function checking({ rollout, wave, sight, now }: At): Action {
+  const { check } = wave;
+  if (check === undefined) return write({ ...rollout, step: "soaking" });
+  if (sight?.saw === "lost") return lost(rollout, check.jid, now);
+  if (sight?.saw !== "ended") {
+    return { do: "follow", jid: check.jid, cancel: rollout.abort !== undefined };
+  }
+  const failures = rollout.failures + countFailed(sight.counts);
+  const ended = { ...wave, check: { ...check, counts: sight.counts } };
+  return write(withWave({ ...rollout, failures, step: "ready" }, ended));
+}
+
+const none: Wave = { job: { jid: "", createdAt: 0 }, begunAt: 0, gone: 0 };
+
+/** The wave a rollout is at; before the first it has no step that asks for one. */
+function current({ waves }: Rollout): { wave: Wave } {
+  return { wave: waves.at(-1) ?? none };
+}
+
+function sizeOfWave({ plan: { bounds }, waves }: Rollout): number {
+  return (bounds[waves.length - 1] ?? 0) - (bounds[waves.length - 2] ?? 0);
+}
+
+/** Whether more peels failed than may. */
+function isGateClosed({ failures, plan }: Rollout): boolean {
+  return failures > plan.maxFailures;
+}
+
+/** Every ending but `ok` counts: a wave that cannot be reached tells nothing good. */
+function countFailed(counts: WaveCounts): number {
+  return Object.entries(counts).reduce((sum, [outcome, n]) => (outcome === "ok" ? sum : sum + n), 0);
+}
+
+function withWave(rollout: Rollout, wave: Wave): Rollout {
+  return { ...rollout, waves: [...rollout.waves.slice(0, -1), wave] };
+}
+
+function write(rollout: Rollout): Action {
+  return { do: "write", rollout };
+}
+
+function aborted(rollout: Rollout, now: number): Action {
+  return finish(rollout, "aborted", now, `aborted by ${rollout.abort?.by}`);
+}
+
+function gateClosed(rollout: Rollout, now: number): Action {
+  const { failures, plan, waves } = rollout;
+  const reason = `${failures} failed by wave ${waves.length} of ${plan.bounds.length}, at most ${plan.maxFailures} may`;
+  return finish(rollout, "failed", now, reason);
+}
+
+function tooLate(rollout: Rollout, now: number): Action {
+  const { waves, plan } = rollout;
+  const reason = `the deadline passed after wave ${waves.length} of ${plan.bounds.length}`;
+  return finish(rollout, "failed", now, reason);
+}
+
+function lost(rollout: Rollout, jid: string, now: number): Action {
+  return finish(rollout, "failed", now, `the record of ${jid} is gone: what became of it is not known`);
+}
+
+function finish(rollout: Rollout, status: RolloutStatus, now: number, reason?: string): Action {
+  const { driver: _, pause: __, ...kept } = rollout;
+  const why = reason === undefined ? {} : { reason };
+  return write({ ...kept, status, finishedAt: now, ...why });
+}
