@@ -17,5 +17,6 @@ const code = await runCli({
   signals: process,
   clock: systemClock,
   random: systemRandom,
+  end: (code) => process.exit(code),
 });
 if (code !== 0) process.exitCode = code;

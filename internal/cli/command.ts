@@ -1,6 +1,7 @@
 import { type ArgDef, type ArgsDef, type CommandDef, defineCommand, type ParsedArgs } from "citty";
 import type { Clock } from "../base/clock.ts";
 import type { Random } from "../base/id.ts";
+import type { IdKind } from "./completion/kinds.ts";
 import type { OutputFormat } from "./print.ts";
 
 /** A stream that text is written to, such as `process.stdout`. */
@@ -27,6 +28,8 @@ export interface Machine {
   signals?: Signals;
   clock: Clock;
   random: Random;
+  /** Ends the program at once, whatever is still under way. */
+  end?(code: number): void;
 }
 
 /** What a command works with: the machine, the global options, and the two ways to say something. */
@@ -67,6 +70,9 @@ export interface RestWords {
   literal: string[];
 }
 
+/** An argument, and what completion offers for it where that is on the bus. */
+export type IdsArg = ArgDef & { ids?: IdKind };
+
 /** Whether an argument takes every word that is left. */
 export function isRest(definition: ArgDef | undefined): boolean {
   return definition !== undefined && "rest" in definition;
@@ -78,7 +84,7 @@ type Values<Args extends ArgsDef> = ParsedArgs<Plain<Args>> & {
 };
 
 /** Defines one command. Its arguments are checked before it runs. */
-export function command<const Args extends ArgsDef>(declared: {
+export function command<const Args extends Record<string, IdsArg>>(declared: {
   name: string;
   /** One sentence in the imperative, with a full stop. */
   description: string;

@@ -7,6 +7,9 @@ import { type Bus, type BusIdentity, type BusOptions, connectBus } from "../bus/
 import { loadOperatorConfig } from "../config/load.ts";
 import type { Cli } from "./command.ts";
 
+/** What of a command line tells how the operator connects. */
+type OperatorCli = Pick<Cli, "config" | "env" | "clock" | "stderr">;
+
 /**
  * Who is at the keyboard: the name that is recorded as the decider. The system is asked for the name of
  * the user id, as the runtime only knows the environment, which anybody can set or lack.
@@ -29,7 +32,7 @@ export function operatorName(): string {
  * @throws SvcError naming the key or file that is missing, or that the bus cannot be reached
  */
 export async function withBus<T>(
-  cli: Cli,
+  cli: OperatorCli,
   use: (bus: Bus) => Promise<T>,
   as?: { credsFile: string },
 ): Promise<T> {
@@ -42,7 +45,7 @@ export async function withBus<T>(
 }
 
 /** How the operator connects. @throws SvcError naming the key or file that is missing */
-export function operatorBus(cli: Cli, as?: { credsFile: string }): BusOptions {
+export function operatorBus(cli: OperatorCli, as?: { credsFile: string }): BusOptions {
   const config = loadOperatorConfig({ configFlag: cli.config, env: cli.env, home: homedir() });
   const ca = config["master.tls_ca"];
   const client = clientCertificate(config["master.tls_cert"], config["master.tls_key"]);

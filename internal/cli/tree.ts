@@ -1,6 +1,6 @@
 import type { CommandDef } from "citty";
 import { group } from "./command.ts";
-import { completionCommand } from "./completion.ts";
+import { completionCommand } from "./completion/command.ts";
 import { doctorCommand } from "./doctor/command.ts";
 import { initCommand } from "./init.ts";
 import { runCommand } from "./job/run.ts";

@@ -6,7 +6,7 @@ import { type Program, runProgram, startProgram } from "./process.ts";
 const dist = join(import.meta.dir, "../../dist");
 
 /** The compiled binaries; `make build` writes them. */
-const binaries = {
+export const binaries = {
   master: join(dist, "svc-master"),
   peel: join(dist, "svc-peel"),
   cli: join(dist, "svc"),

@@ -10,6 +10,7 @@ export const doctorCommand = command({
       type: "positional",
       required: false,
       valueHint: "peel id",
+      ids: "peels",
       description: "Look at this peel as well",
     },
   },

@@ -9,7 +9,7 @@ export const approveCommand = command({
   name: "approve",
   description: "Approve a pending enrollment: the peel may fetch its credentials.",
   args: {
-    id: idArg,
+    id: { ...idArg, ids: "pending-enrollments" },
     force: { type: "boolean", description: "Approve although the peel trusted another CA root" },
     "direct-kv": directArg,
   },

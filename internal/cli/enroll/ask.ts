@@ -12,7 +12,12 @@ export const directArg = {
   description: "Write to storage directly, when no master runs",
 } as const;
 
-export const idArg = { type: "positional", required: true, description: "Enrollment id, enr-…" } as const;
+export const idArg = {
+  type: "positional",
+  required: true,
+  description: "Enrollment id, enr-…",
+  ids: "enrollments",
+} as const;
 
 /**
  * Asks the masters to change an enrollment.

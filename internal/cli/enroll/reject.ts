@@ -9,7 +9,7 @@ export const rejectCommand = command({
   name: "reject",
   description: "Reject a pending enrollment: the peel gets no credentials.",
   args: {
-    id: idArg,
+    id: { ...idArg, ids: "pending-enrollments" },
     reason: { type: "string", valueHint: "text", description: "Why, for the record" },
     "direct-kv": directArg,
   },

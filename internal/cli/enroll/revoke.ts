@@ -11,7 +11,7 @@ export const revokeCommand = command({
   name: "revoke",
   description: "Revoke an enrollment: the peel's connection ends, and its credentials are void.",
   args: {
-    id: idArg,
+    id: { ...idArg, ids: "revocable-enrollments" },
     reason: { type: "string", valueHint: "text", description: "Why, for the record" },
     wait: { type: "boolean", description: "Tell how long it took until the live connection was closed" },
     "direct-kv": directArg,

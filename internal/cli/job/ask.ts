@@ -3,7 +3,12 @@ import type { Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { askMasters } from "../ask-masters.ts";
 
-export const jidArg = { type: "positional", required: true, description: "Job id, job-…" } as const;
+export const jidArg = {
+  type: "positional",
+  required: true,
+  description: "Job id, job-…",
+  ids: "jobs",
+} as const;
 
 /**
  * Asks the masters something about jobs; one of them answers.

@@ -15,7 +15,7 @@ export const cancelCommand = command({
   name: "cancel",
   description: "Cancel a job: who has not begun does not begin, and what runs is stopped.",
   args: {
-    jid: jidArg,
+    jid: { ...jidArg, ids: "running-jobs" },
     wait: { type: "boolean", description: "Wait until every peel has ended, and show how" },
   },
   run: (args, cli) =>

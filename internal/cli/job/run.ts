@@ -13,6 +13,7 @@ export const runCommand = command({
       type: "positional",
       required: true,
       description: "Which peels: a glob on the peel id, such as 'web-*', or a compound expression",
+      ids: "members",
     },
     function: { type: "positional", required: true, description: "module.function, such as test.ping" },
     args: {

@@ -13,7 +13,7 @@ export const showCommand = command({
   description: "Show a job as it stands, and what each peel answered so far.",
   args: {
     jid: jidArg,
-    peel: { type: "string", valueHint: "id", description: "Only what this peel answered" },
+    peel: { type: "string", valueHint: "id", description: "Only what this peel answered", ids: "peels" },
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

@@ -8,7 +8,7 @@ import { openJobs } from "./storage.ts";
 export const watchCommand = command({
   name: "watch",
   description: "Follow a job to its end and show what each peel answered.",
-  args: { jid: jidArg },
+  args: { jid: { ...jidArg, ids: "running-jobs" } },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const deps = await openJobs(bus, cli);

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../base/clock.ts";
-import { systemRandom } from "../base/id.ts";
-import { childrenOf, metaOf } from "./command.ts";
-import { runCli } from "./run.ts";
-import { tree } from "./tree.ts";
+import { systemClock } from "../../base/clock.ts";
+import { systemRandom } from "../../base/id.ts";
+import { childrenOf, metaOf } from "../command.ts";
+import { runCli } from "../run.ts";
+import { tree } from "../tree.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "svc-completion-"));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -31,8 +31,11 @@ describe("bash", () => {
 
   /** What bash offers for the last word of a command line. */
   function offered(...words: string[]): string[] {
+    const env = { PATH: "/usr/bin:/bin" };
     const script = `source ${file}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _svc; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const { stdout, stderr, exitCode } = Bun.spawnSync(["bash", "-uc", script, "bash", "svc", ...words]);
+    const { stdout, stderr, exitCode } = Bun.spawnSync(["bash", "-uc", script, "bash", "svc", ...words], {
+      env,
+    });
     expect([exitCode, stderr.toString()]).toEqual([0, ""]);
     return stdout.toString().split("\n").filter(Boolean);
   }
@@ -40,9 +43,8 @@ describe("bash", () => {
   test("knows every command, and nothing else", async () => {
     const walk = async (place: typeof tree, path: string[]): Promise<void> => {
       const names = ((await childrenOf(place)) ?? []).map((child) => metaOf(child).name);
-      const shown = offered(...path, "");
-      expect(shown.filter((word) => !word.startsWith("--"))).toEqual(names);
-      expect(shown).toContain("--output");
+      expect(offered(...path, "").filter((word) => !word.startsWith("--"))).toEqual(names);
+      expect(offered(...path, "--")).toContain("--output");
       for (const child of (await childrenOf(place)) ?? []) await walk(child, [...path, metaOf(child).name]);
     };
     await walk(tree, []);
@@ -70,6 +72,14 @@ describe("bash", () => {
     [["ca", "init", "--dir", ""], []],
     [["job", "list", "--wait"], []],
     [["nothing", "--out"], ["--output"]],
+    [
+      ["job", "list", "--status", "=", "c"],
+      ["completed", "cancelled"],
+    ],
+    [["job", "list", "--output", "=", "json", "--lim"], ["--limit"]],
+    // What ids there are is not known here: no svc is on the PATH.
+    [["enroll", "approve", ""], []],
+    [["enroll", "approve", "--fo"], ["--force"]],
   ])("%p", (words, expected) => {
     expect(offered(...words)).toEqual(expected);
   });

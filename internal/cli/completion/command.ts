@@ -1,0 +1,42 @@
+import type { CommandDef } from "citty";
+import { SvcError } from "../../base/errors.ts";
+import { suggestion } from "../../base/nearest.ts";
+import { command, metaOf } from "../command.ts";
+import { bashScript } from "./bash.ts";
+import { fishScript } from "./fish.ts";
+import { type Place, placesOf } from "./places.ts";
+import { zshScript } from "./zsh.ts";
+
+const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } satisfies Record<
+  string,
+  (places: readonly Place[]) => string
+>;
+/** A shell that there is completion for. */
+export type Shell = keyof typeof scripts;
+const shells = Object.keys(scripts) as Shell[];
+
+/**
+ * Defines the command that writes the completion of a shell, made from the commands there are.
+ *
+ * @param root all of them, this one included
+ */
+export function completionCommand(root: () => CommandDef): CommandDef {
+  return command({
+    name: "completion",
+    description: "Write the completion of svc for a shell.",
+    args: { shell: { type: "positional", required: true, description: shells.join(", ") } },
+    async run({ shell }, cli) {
+      const found = shells.find((one) => one === shell);
+      if (found === undefined) {
+        const hint = suggestion(shell, shells);
+        throw new SvcError("usage", `<shell> is ${shells.join(", ")}, not ${JSON.stringify(shell)}${hint}`);
+      }
+      cli.stdout.write(await completionScript(root(), found));
+    },
+  });
+}
+
+/** The completion of a shell, for every command of a tree. */
+export async function completionScript(root: CommandDef, shell: Shell): Promise<string> {
+  return scripts[shell](await placesOf(root, metaOf(root).name));
+}

@@ -1,0 +1,74 @@
+import { idsCommand } from "./kinds.ts";
+import { type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
+
+/** The completion of fish. */
+export function fishScript(places: readonly Place[]): string {
+  return `# Completion of svc in fish: put this file as svc.fish into ~/.config/fish/completions.
+# Where the line is: the path of the command, how many arguments it has so far, and the --config.
+function __svc_walk
+  set -l at svc
+  set -l position 0
+  set -l taking ""
+  set -l config ""
+  set -l tokens (commandline -opc)
+  set -e tokens[1]
+  for word in $tokens
+    if test -n "$taking"
+      if test "$taking" = --config
+        set config $word
+      end
+      set taking ""
+      continue
+    end
+    switch "$at $word"
+      case ${pathsBelow(places).map(quoted).join(" ")}
+        set at "$at $word"
+      case ${valuedPaths(places).map(quoted).join(" ")}
+        set taking $word
+      case "$at --config=*"
+        set config (string replace -- --config= "" $word)
+      case "$at -*"
+      case "*"
+        set position (math $position + 1)
+    end
+  end
+  string join \\n -- $at $position (string replace -r -- "^~/" "$HOME/" $config)
+end
+function __svc_at
+  set -l walked (__svc_walk)
+  test "$walked[1]" = "$argv"
+end
+function __svc_argument
+  set -l walked (__svc_walk)
+  test "$walked[2] $walked[1]" = "$argv"
+end
+function __svc_ids
+  set -l current (commandline -ct | string replace -r "^--[a-z-]+=" "" | string trim -l -c "\\"'")
+  string match -q -- "-*" "$current"; and return
+  set -l walked (__svc_walk)
+  command svc ${idsCommand} $argv[1] "$current" "$walked[3]" 2>/dev/null </dev/null
+end
+${places.flatMap(linesOf).join("\n")}
+`;
+}
+
+function linesOf({ path, commands, options, valued, arguments: found }: Place): string[] {
+  const here = `-n ${quoted(`__svc_at ${path}`)}`;
+  return [
+    ...commands.map(({ word, text }) => `complete -c svc ${here} -f -a ${word} -d ${quoted(text)}`),
+    ...options.map(({ word, text }) => {
+      const taken = valued.find(({ option }) => option === word);
+      return `complete -c svc ${here} -l ${word.slice(2)}${valuePart(taken)} -d ${quoted(text)}`;
+    }),
+    ...found.map(
+      ({ position, ids }) =>
+        `complete -c svc -n ${quoted(`__svc_argument ${position} ${path}`)} -f -a ${quoted(`(__svc_ids ${ids})`)}`,
+    ),
+  ];
+}
+
+function valuePart(taken: Place["valued"][number] | undefined): string {
+  if (taken === undefined) return "";
+  if (taken.ids !== undefined) return ` -x -a ${quoted(`(__svc_ids ${taken.ids})`)}`;
+  return taken.values.length === 0 ? " -r" : ` -x -a ${quoted(taken.values.join(" "))}`;
+}

@@ -1,0 +1,103 @@
+import { decodeListReply } from "../../admin/job-message.ts";
+import { sleep } from "../../base/clock.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { jobListSubject } from "../../bus/subjects.ts";
+import type { Enrollment } from "../../enrollment/record.ts";
+import { readEnrollments } from "../../enrollment/store.ts";
+import { transitions } from "../../enrollment/transition.ts";
+import { displayPeelId } from "../../identity/peel-id.ts";
+import type { Machine } from "../command.ts";
+import { openEnrollments } from "../enroll/ask.ts";
+import { askAboutJobs } from "../job/ask.ts";
+import { withBus } from "../operator.ts";
+import { visible } from "../print.ts";
+import { type IdKind, idKinds } from "./kinds.ts";
+
+/** A person waits at the prompt. */
+const patienceMs = 2_000;
+/** No more than what a pipe holds, and than anybody reads. */
+const mostIds = 500;
+const mostJobs = 100;
+
+/** An id that may be next, and what it is for. */
+interface Offer {
+  id: string;
+  text: string;
+}
+
+/**
+ * Writes the ids that an argument may be, for the scripts of completion: one a line, a tab behind it, and
+ * what it is. Whatever goes wrong, it writes nothing and says nothing: it runs while somebody types.
+ *
+ * @param argv kind of the ids, what they begin with, and the configuration file or nothing
+ * @returns the exit code 0, after at most 2 s
+ */
+export async function offerIds(
+  argv: readonly string[],
+  machine: Pick<Machine, "env" | "stdout" | "clock" | "end">,
+): Promise<number> {
+  const [kind, prefix = "", config = ""] = argv;
+  const wanted = idKinds.find((one) => one === kind);
+  if (wanted === undefined) return 0;
+  const done = new AbortController();
+  const cli = { ...machine, stderr: { write: () => undefined }, ...(config === "" ? {} : { config }) };
+  const answered = withBus(cli, async (bus) => {
+    const found = await readers[wanted](bus);
+    machine.stdout.write(linesOf(found, prefix));
+  });
+  const late = sleep(machine.clock, patienceMs, done.signal).then(() => machine.end?.(0));
+  await Promise.race([answered.catch(() => undefined), late]);
+  done.abort();
+  await late.catch(() => undefined);
+  return 0;
+}
+
+function linesOf(offers: readonly Offer[], prefix: string): string {
+  const seen = new Set<string>();
+  return offers
+    .filter(({ id }) => {
+      // A shell that takes an id apart must find nothing to act on.
+      if (seen.has(id) || !id.startsWith(prefix) || !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) return false;
+      seen.add(id);
+      return true;
+    })
+    .slice(0, mostIds)
+    .map(({ id, text }) => `${id}\t${visible(text)}\n`)
+    .join("");
+}
+
+const readers: Record<IdKind, (bus: Bus) => Promise<Offer[]>> = {
+  members: (bus) => readPeels(bus, ({ state }) => state === "issued" || state === "active"),
+  peels: (bus) => readPeels(bus, () => true),
+  enrollments: (bus) => readIds(bus, () => true),
+  "pending-enrollments": (bus) => readIds(bus, ({ state }) => state === "pending"),
+  "revocable-enrollments": (bus) => readIds(bus, ({ state }) => "revoke" in transitions[state]),
+  jobs: (bus) => readJobs(bus, {}),
+  "running-jobs": (bus) => readJobs(bus, { status: "running" }),
+};
+
+async function readPeels(bus: Bus, choose: (record: Enrollment) => boolean): Promise<Offer[]> {
+  const found = await chosen(bus, choose);
+  return found
+    .map(({ peelId, state }) => ({ id: displayPeelId(peelId), text: state }))
+    .sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+async function readIds(bus: Bus, choose: (record: Enrollment) => boolean): Promise<Offer[]> {
+  const found = await chosen(bus, choose);
+  return found.map(({ id, peelId, state }) => ({ id, text: `${displayPeelId(peelId)}, ${state}` }));
+}
+
+/** The newest first, as `svc enroll list` has them. */
+async function chosen(bus: Bus, choose: (record: Enrollment) => boolean): Promise<Enrollment[]> {
+  return (await readEnrollments(await openEnrollments(bus))).filter(choose).reverse();
+}
+
+async function readJobs(bus: Bus, only: { status?: "running" }): Promise<Offer[]> {
+  const request = { limit: mostJobs, ...only };
+  const { jobs } = await askAboutJobs(bus, jobListSubject, request, decodeListReply);
+  return jobs.map((job) => ({
+    id: job.jid,
+    text: `${job.function} on ${job.target ?? `${job.targets} peels`}, ${job.status}`,
+  }));
+}

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { openBucket } from "../../internal/bus/bucket.ts";
+import { offerIds } from "../../internal/cli/completion/ids.ts";
+import { type Enrollment, encodeRecord } from "../../internal/enrollment/record.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { manualClock } from "../harness/clock.ts";
+import { binaries, svc } from "../harness/fleet.ts";
+import { startMaster, type TestMaster } from "../harness/master.ts";
+import { connectPeel, enrollPeel, operate, submitPeel } from "../harness/peel-connection.ts";
+import { runProgram } from "../harness/process.ts";
+
+// What the shells offer of a real fleet: the scripts call svc, which reads the bus.
+
+setDefaultTimeout(20_000);
+
+let bus: TestBus;
+let master: TestMaster;
+let config: string;
+const ids = { web: "", db: "", waiting: "", rejected: "" };
+
+beforeAll(async () => {
+  bus = await startBus();
+  master = await startMaster(bus);
+  ids.web = (await enrollPeel(master, "web-1_example_com")).enrollmentId;
+  ids.db = (await enrollPeel(master, "db-1_example_com")).enrollmentId;
+  ids.waiting = (await submitPeel(master, "new-1_example_com")).enrollmentId;
+  ids.rejected = (await submitPeel(master, "bad-1_example_com")).enrollmentId;
+  await operate(master, ids.rejected, "reject");
+  config = join(bus.dir, "svc.yaml");
+  const text = `master: {urls: ["${bus.url}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}}\n`;
+  writeFileAtomic(config, text, secretMode);
+});
+afterAll(async () => {
+  await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+/** What bash offers for the last word of a line; `svc` is the compiled one. */
+async function offered(...words: string[]): Promise<string[]> {
+  const script = `source <(svc completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _svc; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const path = `${join(binaries.cli, "..")}:/usr/bin:/bin`;
+  const { code, stdout, stderr } = await runProgram(["bash", "-uc", script, "bash", "svc", ...words], {
+    env: { PATH: path, HOME: bus.dir },
+  });
+  expect([code, stderr]).toEqual([0, ""]);
+  return stdout.split("\n").filter(Boolean);
+}
+
+test("bash offers the enrollments that a command can act on", async () => {
+  const enroll = (...words: string[]) => offered("--config", config, "enroll", ...words);
+  expect(await enroll("approve", "")).toEqual([ids.waiting]);
+  expect(await enroll("reject", "enr-")).toEqual([ids.waiting]);
+  expect((await enroll("revoke", "--reason", "stolen", "")).sort()).toEqual([ids.db, ids.web].sort());
+  expect((await enroll("show", "")).sort()).toEqual(Object.values(ids).sort());
+  expect(await enroll("show", ids.web.slice(0, -1))).toEqual([ids.web]);
+  expect(await enroll("approve", "nothing-like-it")).toEqual([]);
+  expect(await enroll("approve", ids.waiting, "")).not.toContain(ids.waiting);
+});
+
+test("bash offers peels with their dots, also behind a quote and for an option", async () => {
+  const line = ["--config", "=", config];
+  expect(await offered(...line, "run", "")).toEqual(["db-1.example.com", "web-1.example.com"]);
+  expect(await offered(...line, "run", "'w")).toEqual(["web-1.example.com"]);
+  expect(await offered(...line, "run", "web-1.example.com", "")).not.toContain("db-1.example.com");
+  expect(await offered(...line, "doctor", "n")).toEqual(["new-1.example.com"]);
+  expect(await offered(...line, "job", "show", "job-x", "--peel", "=", "d")).toEqual(["db-1.example.com"]);
+});
+
+test("bash offers jobs, and to stop only those that run", async () => {
+  const peel = await enrollPeel(master, "slow-1_example_com");
+  await using connection = await connectPeel(bus, peel);
+  await connection.nats.flush();
+  const started = await svc(bus, "run", "slow-1.example.com", "test.ping", "--async");
+  const jid = started.stdout.trim();
+  expect([started.code, jid]).toEqual([0, expect.stringMatching(/^job-/)]);
+  expect(await offered("--config", config, "job", "cancel", "job-")).toEqual([jid]);
+  expect((await svc(bus, "job", "cancel", jid)).code).toBe(0);
+  expect(await offered("--config", config, "job", "show", "")).toContain(jid);
+});
+
+test("an id that a shell could act on is not offered", async () => {
+  const connection = await connectTo(bus, "master");
+  const enrollments = await openBucket(connection, "enrollments");
+  const record: Enrollment = {
+    ...{ id: "enr-0ujtsYcgvSTl8PAuAdqWYSMnLOv", publicKey: "U", curvePublicKey: "X", state: "rejected" },
+    ...{ peelId: "$(touch x)", createdAt: 0, updatedAt: 0 },
+  };
+  await enrollments.put(record.id, encodeRecord(record));
+  const written: string[] = [];
+  const machine = { env: {}, stdout: { write: (text: string) => written.push(text) }, clock: systemClock };
+  await offerIds(["peels", "", config], machine);
+  await connection.nats.close();
+  expect(written.join("")).toContain("web-1.example.com\t");
+  expect(written.join("")).not.toContain("$(");
+});
+
+test("whatever goes wrong, nothing is offered and nothing said", async () => {
+  const dir = bus.dir;
+  writeFileAtomic(join(dir, "wrong.yaml"), "master: {urls: [7]}\n", secretMode);
+  const nobody = join(dir, "nobody.yaml");
+  writeFileAtomic(nobody, `master: {urls: ["tls://127.0.0.1:1"], creds_file: ${dir}/none}\n`, secretMode);
+  for (const file of [join(dir, "none.yaml"), join(dir, "wrong.yaml"), nobody]) {
+    expect(await offered("--config", file, "enroll", "approve", "")).toEqual([]);
+  }
+  expect(await runProgram([binaries.cli, "__ids"])).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
+test("a bus that says nothing is given up after 2 s", async () => {
+  // It takes connections, and then is silent: what a firewall or a hung server does.
+  using silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
+  const text = `master: {urls: ["tls://127.0.0.1:${silent.port}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}}\n`;
+  const file = join(bus.dir, "silent.yaml");
+  writeFileAtomic(file, text, secretMode);
+  const clock = manualClock();
+  const ended: number[] = [];
+  const written: string[] = [];
+  const machine = { env: {}, stdout: { write: (text: string) => written.push(text) }, clock };
+  const done = offerIds(["members", "", file], { ...machine, end: (code) => ended.push(code) });
+  clock.advance(1_999);
+  expect(ended).toEqual([]);
+  clock.advance(1);
+  expect([await done, ended, written]).toEqual([0, [0], []]);
+  const before = systemClock.monotonic();
+  expect(await offered("--config", file, "run", "")).toEqual([]);
+  expect(systemClock.monotonic() - before).toBeLessThan(10_000);
+  silent.stop(true);
+});
