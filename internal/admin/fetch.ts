@@ -14,20 +14,24 @@ const maxRequestBytes = 32 * 1024;
 const maxDigests = 256;
 /** Bytes of blobs in one answer; the first blob is in it in any case. */
 const maxAnswerBytes = 640 * 1024;
-/** Answers that are made or on their way at the same time, whoever asked. */
-const answersAtOnce = 32;
-/** Requests of one peel that wait at a time, and of all. */
-const waitingOfOne = 8;
-const waitingOfAll = 8192;
+/** How many answers are made or on their way at the same time, and how many wait, of one peel and of all. */
+interface Bounds {
+  atOnce: number;
+  ofOne: number;
+  ofAll: number;
+}
+const stateFileBounds: Bounds = { atOnce: 32, ofOne: 8, ofAll: 8192 };
+/** Every answer is large: who would wait long is sent away, and comes again. */
+const binaryBounds: Bounds = { atOnce: 16, ofOne: 4, ofAll: 256 };
 
+const digests = v.pipe(
+  v.array(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
+  v.minLength(1),
+  v.maxLength(maxDigests),
+);
 const requestSchema = v.union([
-  v.object({
-    digests: v.pipe(
-      v.array(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
-      v.minLength(1),
-      v.maxLength(maxDigests),
-    ),
-  }),
+  v.object({ digests }),
+  v.object({ binary: digests }),
   v.object({
     environment: v.pipe(v.string(), v.check(isEnvironmentName)),
     commit: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/))),
@@ -38,32 +42,36 @@ export interface FetchDeps {
   bus: Pick<Bus, "serve"> & { nats: Pick<Bus["nats"], "flush"> };
   catalog: Pick<CatalogView, "current">;
   blobs: BlobCache;
+  /** Chunks and manifests of binaries. */
+  binaries: BlobCache;
   log: Log;
 }
 
 /**
- * Serves state files to peels: every peel may read every state file, and nothing else is here. In comes a
- * MessagePack map of one of two kinds.
+ * Serves state files and binaries to peels: every peel may read all of them, and nothing else is here. In
+ * comes a MessagePack map of one of three kinds.
  *
  * - `{digests: [hexadecimal SHA-256, …]}` is answered with `{blobs: [bytes, …]}`: the first ones that were
  *   asked for, in that order, as many as fit. An error map when there is no first one.
+ * - `{binary: [hexadecimal SHA-256, …]}` is the same for manifests and chunks of binaries.
  * - `{environment, commit?}` is answered with `{manifest, commits}` of the snapshot that is in force, or of
  *   the newest one with that commit.
  *
  * Failures are answered by an error map. Of all masters one takes each request.
  */
-export function serveFetch({ bus, catalog, blobs, log }: FetchDeps): { stop(): void } {
-  const slots = createSlots();
+export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): { stop(): void } {
+  const stateFileSlots = createSlots(stateFileBounds);
+  const binarySlots = createSlots(binaryBounds);
   const find = async (environment: string, commit: string | undefined) => {
     const published = await catalog.current();
     if (published === undefined) throw new SvcError("unavailable", "no state files are published yet");
     const { manifest, commits } = findSnapshot(published, environment, commit);
     return encode({ manifest, commits: [...commits] });
   };
-  const handOut = async (peelId: string, digests: readonly string[]) => {
+  const handOut = async (peelId: string, slots: Slots, read: () => Promise<Uint8Array[]>) => {
     const release = await slots.take(peelId);
     try {
-      return encode({ blobs: await readBlobs(blobs, digests) });
+      return encode({ blobs: await read() });
     } finally {
       // The answer is written after this returns; what the bus has not taken yet still counts.
       void Promise.resolve()
@@ -76,7 +84,13 @@ export function serveFetch({ bus, catalog, blobs, log }: FetchDeps): { stop(): v
     const peelId = subject.split(".")[2] ?? "";
     try {
       const request = readRequest(data);
-      if ("digests" in request) return await handOut(peelId, request.digests);
+      if ("digests" in request) {
+        return await handOut(peelId, stateFileSlots, () => readBlobs(blobs, request.digests, "state file"));
+      }
+      if ("binary" in request) {
+        const read = () => readBlobs(binaries, request.binary, "part of a binary");
+        return await handOut(peelId, binarySlots, read);
+      }
       return await find(request.environment, request.commit);
     } catch (thrown) {
       const { kind } = toSvcError(thrown);
@@ -90,14 +104,15 @@ export function serveFetch({ bus, catalog, blobs, log }: FetchDeps): { stop(): v
   });
 }
 
-async function readBlobs(blobs: BlobCache, digests: readonly string[]): Promise<Uint8Array[]> {
+/** @param what names a blob in the error. @throws SvcError `not_found` when there is no first one, `storage` */
+async function readBlobs(blobs: BlobCache, digests: readonly string[], what: string): Promise<Uint8Array[]> {
   const found: Uint8Array[] = [];
   let bytes = 0;
   for (const digest of digests) {
     const data = await blobs.get(digest);
     if (data === undefined) {
       if (found.length > 0) break;
-      throw new SvcError("not_found", `there is no state file with the digest ${digest}`);
+      throw new SvcError("not_found", `there is no ${what} with the digest ${digest}`);
     }
     bytes += data.length;
     if (found.length > 0 && bytes > maxAnswerBytes) break;
@@ -113,14 +128,18 @@ function readRequest(data: Uint8Array): v.InferOutput<typeof requestSchema> {
   }
   const parsed = v.safeParse(requestSchema, decode(data));
   if (parsed.success) return parsed.output;
-  throw new SvcError("bad_request", "a request has digests, or environment and perhaps commit");
+  throw new SvcError("bad_request", "a request has digests, binary, or environment and perhaps commit");
+}
+
+interface Slots {
+  take(peelId: string): Promise<() => void>;
 }
 
 /** Who may be answered now: peels that ask much wait behind each other, and not without end. */
-function createSlots(): { take(peelId: string): Promise<() => void> } {
+function createSlots({ atOnce, ofOne, ofAll }: Bounds): Slots {
   const waiting: (() => void)[] = [];
   const perPeel = new Map<string, number>();
-  let free = answersAtOnce;
+  let free = atOnce;
   const release = (peelId: string) => {
     const left = (perPeel.get(peelId) ?? 1) - 1;
     if (left === 0) perPeel.delete(peelId);
@@ -132,8 +151,8 @@ function createSlots(): { take(peelId: string): Promise<() => void> } {
   return {
     async take(peelId) {
       const mine = perPeel.get(peelId) ?? 0;
-      if (mine >= waitingOfOne || waiting.length >= waitingOfAll) {
-        throw new SvcError("rate_limited", "too many requests for state files at once; ask again later");
+      if (mine >= ofOne || waiting.length >= ofAll) {
+        throw new SvcError("rate_limited", "too many requests at once; ask again later");
       }
       perPeel.set(peelId, mine + 1);
       if (free > 0) free--;

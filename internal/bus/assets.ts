@@ -48,6 +48,7 @@ export const assets = {
   settings: { kind: "bucket" },
   revocations: { kind: "bucket" },
   rollouts: { kind: "bucket" },
+  reactor: { kind: "bucket" },
   "job-events": {
     kind: "stream",
     subjects: jobEventSubjects,
@@ -64,6 +65,7 @@ export const assets = {
     peelsWrite: { maxMessageBytes: 64 * 1024 },
   },
   states: { kind: "objects" },
+  binaries: { kind: "objects" },
 } as const satisfies Record<string, Asset>;
 
 export type AssetName = keyof typeof assets;

@@ -31,6 +31,10 @@ export interface BlobStore {
   put(digest: string, data: Uint8Array): Promise<void>;
   /** @returns the bytes as they are stored, which the caller verifies. @throws SvcError `storage` */
   get(digest: string): Promise<Uint8Array | undefined>;
+  /** The same with the place of the message, which a later `put` of the same bytes changes. */
+  find(digest: string): Promise<{ data: Uint8Array; place: number } | undefined>;
+  /** Bytes that the store takes, with everything around them. @throws SvcError `storage` */
+  size(): Promise<number>;
   /** @throws SvcError `storage` */
   head(): Promise<Head | undefined>;
   /**
@@ -110,6 +114,18 @@ export function openBlobStore(bus: Bus, name: string): BlobStore {
         await write(metaSubject(digest), describe(digest, digest, data.length));
       }),
     get: (digest) => attempt(async () => (await last(chunkSubject(digest)))?.data),
+    find: (digest) =>
+      attempt(async () => {
+        const found = await last(chunkSubject(digest));
+        return found === undefined ? undefined : { data: found.data, place: found.seq };
+      }),
+    size: () =>
+      attempt(async () => {
+        const answer = await ask(`$JS.API.STREAM.INFO.OBJ_${name}`, "");
+        const { state, error } = answer as { state?: { bytes?: number }; error?: ApiError };
+        if (state?.bytes === undefined) throw new Error(error?.description ?? "an answer without a state");
+        return state.bytes;
+      }),
     head: () =>
       attempt(async () => {
         const found = await last(metaSubject(headName));

@@ -7,12 +7,18 @@ export const targetQueue = "svc-target-resolvers";
 export const jobRequestSubject = "svc.job.request";
 export const targetResolveSubject = "svc.target.resolve";
 export const jobListSubject = "svc.job.list";
+/** Where operators upload a binary for peels: its chunks, then its manifest. */
+export const binaryPutSubject = "svc.binary.put";
+export const binaryCommitSubject = "svc.binary.commit";
 /** What the stream `job-events` captures. */
 export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.job.*.schedule.*"];
 
 export type AdminAction = "approve" | "reject" | "revoke";
 
 export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.${action}`;
+/** What operators ask the master whose reactor runs. */
+export type ReactorAction = "test" | "status" | "rules" | "reset";
+export const reactorSubject = (action: ReactorAction): string => `svc.reactor.${action}`;
 export const dispatchSubject = (jid: string, peel: string): string => `svc.job.${jid}.dispatch.${peel}`;
 export const ackSubject = (jid: string, peel: string): string => `svc.job.${jid}.ack.${peel}`;
 export const returnSubject = (jid: string, peel: string): string => `svc.job.${jid}.return.${peel}`;
@@ -22,6 +28,12 @@ export const stopSubject = (jid: string, peel: string): string => `svc.job.${jid
 export const progressSubject = (jid: string, peel: string): string => `svc.job.${jid}.progress.${peel}`;
 /** Where a peel tells the reactor of an event; the tokens of its tag follow. */
 export const eventSubject = (peel: string, tokens: string): string => `svc.event.${peel}.${tokens}`;
+/** The tokens of an event subject: who it is from, and its tag; `undefined` when it is none. */
+export function parseEventSubject(subject: string): { peel: string; tokens: string[] } | undefined {
+  const [svc, event, peel, ...tokens] = subject.split(".");
+  if (svc !== "svc" || event !== "event" || !peel || tokens.length === 0) return undefined;
+  return { peel, tokens };
+}
 /** Everything peels say about a job, or about every job with `*`. */
 export const jobSubjects = (jid: string): string => `svc.job.${jid}.*.*`;
 /** Where operators ask for the end of a job; `*` is every job. */
@@ -30,7 +42,7 @@ export const cancelSubject = (jid: string): string => `svc.job.${jid}.cancel`;
 export const helloSubject = (peel: string): string => `svc.peel.${peel}.hello`;
 /** Where a peel hears that something of its own changed; what is said there means nothing. */
 export const hintSubject = (peel: string): string => `svc.peel.${peel}.hint`;
-/** Where a peel fetches state files; `*` is every peel. */
+/** Where a peel fetches state files and binaries; `*` is every peel. */
 export const fetchSubject = (peel: string): string => `svc.peel.${peel}.fetch`;
 /** The subject under which a key of a bucket is stored (NATS document ADR-8). */
 export const keySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;

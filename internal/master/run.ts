@@ -32,6 +32,7 @@ import { startScheduleResults } from "../jobs/schedule-results.ts";
 import { commandFor, createSender } from "../jobs/send.ts";
 import { encodePeelsAccount } from "../natsauth/peels-account.ts";
 import { spkiPin } from "../trust/pin.ts";
+import { startBinaries } from "./binaries.ts";
 import { createCertificateSource } from "./certificate.ts";
 import type { EnrollCertificate } from "./certificate-source.ts";
 import { runBusAlone, startEmbeddedBus } from "./embedded-bus.ts";
@@ -250,10 +251,13 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   stack.defer(() => publisher.stop());
   const missed = (peel: string, limit: number) =>
     board.missed(peel, limit).map(({ kind, job }) => commandFor(kind, job, peel, keys.command));
+  const binaries = await startBinaries({ bus, jobs: storage.jobs, board, clock, jitter, log });
+  stack.defer(() => binaries.stop());
   const stateFiles = startStateFiles({
     bus,
     leases: storage.leases,
     members: directory.members,
+    binaries: binaries.cache,
     statesDir: config.states_dir,
     git: {
       remotes: config["gitfs.remotes"],

@@ -11,7 +11,7 @@ import { openMirror } from "../gitfs/mirror.ts";
 import { type GitSync, startGitSync } from "../gitfs/sync.ts";
 import type { Check } from "../health/check.ts";
 import { contend, type Lease, type Tenure } from "../lease/lease.ts";
-import { createBlobCache } from "../states/blob-cache.ts";
+import { type BlobCache, createBlobCache } from "../states/blob-cache.ts";
 import { followCatalog } from "../states/follow-catalog.ts";
 import { publishStates } from "./publish-states.ts";
 
@@ -39,6 +39,8 @@ export interface MasterStateFilesOptions {
   leases: Bucket;
   /** Peels that are told of changes. */
   members(): readonly string[];
+  /** What peels fetch through the same door. */
+  binaries: BlobCache;
   statesDir: string;
   git: { remotes: readonly string[]; intervalMs: number; sshKey: string };
   /** Where copies of repositories are kept. */
@@ -57,7 +59,8 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   const store = openBlobStore(bus, "states");
   const startGit = gitStarter(options);
   const catalog = followCatalog({ store, bus, clock, log });
-  const fetching = serveFetch({ bus, catalog, blobs: createBlobCache(store, cacheBytes), log });
+  const blobs = createBlobCache(store, cacheBytes);
+  const fetching = serveFetch({ bus, catalog, blobs, binaries: options.binaries, log });
   const hints = createHints(options);
   const publishing = new Set<Promise<void>>();
   let git: { sync: GitSync; tenure: Tenure } | undefined;

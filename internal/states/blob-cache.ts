@@ -28,8 +28,7 @@ export function createBlobCache(store: Pick<BlobStore, "get">, capacityBytes: nu
   const read = async (digest: string) => {
     const data = await store.get(digest);
     if (data === undefined) return undefined;
-    if (digestOf(data) !== digest)
-      throw new SvcError("storage", `the stored state file ${digest} is damaged`);
+    if (digestOf(data) !== digest) throw new SvcError("storage", `the stored blob ${digest} is damaged`);
     keep(digest, data);
     return data;
   };

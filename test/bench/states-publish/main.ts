@@ -48,7 +48,8 @@ const asked = await connectTo(bus, "master");
 await provision(master, { replicas: 1, onlyRaise: true }, log);
 const store = openBlobStore(master, "states");
 const catalog = followCatalog({ store, bus: master, clock, log });
-const door = serveFetch({ bus: master, catalog, blobs: createBlobCache(store, 256 * 1024 * 1024), log });
+const blobs = createBlobCache(store, 256 * 1024 * 1024);
+const door = serveFetch({ bus: master, catalog, blobs, binaries: createBlobCache(store, 0), log });
 
 interface Figure {
   ms: number[];

@@ -1,0 +1,82 @@
+import type { StagedUpgrade, UpgradeState } from "./files.ts";
+
+/** What happens to upgrades, seen by the watchdog. */
+export type UpgradeEvent =
+  /** A watchdog begins; what the one before it left is all there is. */
+  | { kind: "started" }
+  /** The peel has staged a binary. */
+  | { kind: "requested"; staged: StagedUpgrade }
+  /** The staged binary cannot be begun with. */
+  | { kind: "refused"; staged: StagedUpgrade; reason: string }
+  /** The binary on trial was ready for long enough. `packaged` is the digest of the packaged executable. */
+  | { kind: "settled"; packaged: string }
+  /** The binary on trial did not do. */
+  | { kind: "failed"; reason: string }
+  /** The packaged executable has this digest now. */
+  | { kind: "packaged"; sha256: string }
+  /** The current binary is not there any more, or not as it was. */
+  | { kind: "unusable" };
+
+/**
+ * What is known after an event. A trial ends in exactly one outcome; what is not decided when a watchdog
+ * begins is rolled back, since nobody knows how far it came.
+ *
+ * @param at milliseconds since the Unix epoch
+ * @returns the state itself when nothing changes
+ */
+export function afterEvent(state: UpgradeState, event: UpgradeEvent, at: number): UpgradeState {
+  switch (event.kind) {
+    case "started":
+      return ended(state, "the watchdog or the host stopped while it was tried out", at);
+    case "failed":
+      return ended(state, event.reason, at);
+    case "requested": {
+      const { staged } = event;
+      if (isKnown(state, staged)) return state;
+      if (at >= staged.deadline) {
+        return refused(state, staged, "the deadline of the job passed before it began", at);
+      }
+      return { ...state, trial: staged };
+    }
+    case "refused":
+      return isKnown(state, event.staged) ? state : refused(state, event.staged, event.reason, at);
+    case "settled": {
+      const { trial, current, ...rest } = state;
+      if (trial === undefined) return state;
+      const { jid, sha256, version, from } = trial;
+      return {
+        ...rest,
+        ...(current === undefined ? {} : { previous: current.sha256 }),
+        current: { sha256, version, packaged: event.packaged },
+        outcome: { jid, success: true, version, from, rolledBack: false, reason: "", at },
+      };
+    }
+    case "packaged":
+      return state.current === undefined || state.current.packaged === event.sha256
+        ? state
+        : withoutCurrent(state);
+    case "unusable":
+      return state.current === undefined ? state : withoutCurrent(state);
+  }
+}
+
+function ended(state: UpgradeState, reason: string, at: number): UpgradeState {
+  const { trial, ...rest } = state;
+  if (trial === undefined) return state;
+  const { jid, version, from } = trial;
+  return { ...rest, outcome: { jid, success: false, version, from, rolledBack: true, reason, at } };
+}
+
+function refused(state: UpgradeState, staged: StagedUpgrade, reason: string, at: number): UpgradeState {
+  const { jid, version, from } = staged;
+  return { ...state, outcome: { jid, success: false, version, from, rolledBack: false, reason, at } };
+}
+
+/** Whether a request is one that was taken up before; it is there twice when a watchdog died in between. */
+function isKnown({ trial, outcome }: UpgradeState, { jid }: StagedUpgrade): boolean {
+  return trial !== undefined || outcome?.jid === jid;
+}
+
+function withoutCurrent({ current: _, ...rest }: UpgradeState): UpgradeState {
+  return rest;
+}
