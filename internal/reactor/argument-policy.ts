@@ -5,10 +5,10 @@ import { placeholdersOf } from "./placeholder.ts";
 
 const chosen = "whoever sends the event chooses what stands there";
 /** Arguments of any function that say as whom, or with which file, something is done. */
-const guardedNames = new Set(["user", "group", "source", "command", "env"]);
+const guardedNames = new Set(["user", "group", "source", "command"]);
 const guardedTypes = new Set(["path", "mode", "duration"]);
 /** A program reads the word behind one of these as code. */
-const codeFlag = /^(?:-[A-Za-z]*[ce]|--(?:eval|exec|command|expression)(?:=.*)?)$/;
+const codeFlag = /^(?:-[A-Za-z]{0,2}[ce]|--(?:eval|exec|command|expression)(?:=.*)?)$/;
 
 /** Programs that run another one, which their arguments name. */
 const wrappers = new Set(
@@ -32,9 +32,10 @@ export function placeholderRefusal(called: ModuleFunction, name: string, value: 
   const onlySource = used.every((path) => path === "source");
   const room = called.name.split(".")[0];
   if (room === "cmd" && name === "command") {
-    return `no placeholder can stand where a shell reads: write argv: [program, "\${data.name}"], which no shell reads`;
+    return `no placeholder can stand where a shell reads: write env: {EVENT_NAME: "\${data.name}"} and "$EVENT_NAME" in the command, or argv, which no shell reads`;
   }
   if (room === "cmd" && name === "argv") return argvRefusal(value);
+  if (room === "cmd" && name === "env") return envRefusal(value);
   if (room === "state") return `no placeholder can stand here: ${chosen}; write the states in the rule`;
   if (room === "pkg") return `no placeholder can stand here: ${chosen}; write the packages in the rule`;
   if (guardedTypes.has(called.args[name]?.type ?? "any") && !onlySource) {
@@ -61,6 +62,16 @@ function argvRefusal(argv: Plain): string | undefined {
     }
   }
   return undefined;
+}
+
+/** Many variables of other names make a program run or load something. */
+function envRefusal(env: Plain): string | undefined {
+  if (env === null || typeof env !== "object") return "no placeholder can stand for all of env: write a map";
+  const other = Object.entries(env).find(
+    ([name, value]) => allPlaceholders(value).length > 0 && !/^EVENT_[A-Z0-9_]+$/.test(name),
+  );
+  if (other === undefined) return undefined;
+  return `no placeholder can stand in ${other[0].slice(0, 60)}: a variable with a value of the event is called EVENT_NAME`;
 }
 
 /**

@@ -2,7 +2,8 @@ import type { Plain } from "../base/msgpack.ts";
 import type { Event } from "./event.ts";
 import { eventPath, valueAt } from "./value.ts";
 
-const opening = "${";
+/** How a placeholder begins. */
+export const opening = "${";
 const form = /\$?\$\{([^{}]*)\}/g;
 
 /** A value that an event does not have, or that does not fit where a placeholder stands. */
