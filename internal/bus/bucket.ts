@@ -32,8 +32,10 @@ export interface Bucket {
   /**
    * Follows the bucket: the latest value of every key, then each change. It goes on across reconnects,
    * and then repeats values that were seen before: compare revisions.
+   *
+   * @param keys only those that match, `*` for keys without a dot; every key when absent
    */
-  watch(onChange: (change: Change) => void): Watch;
+  watch(onChange: (change: Change) => void, keys?: string): Watch;
 }
 
 export interface Watch {
@@ -51,8 +53,9 @@ export interface Watch {
  */
 export async function openBucket(bus: Bus, name: string, recreate?: () => Promise<void>): Promise<Bucket> {
   const kv = await openView(bus, name);
-  const lastRevision = () =>
+  const lastRevision = (keys: string | undefined) =>
     attempt(async () => {
+      if (keys !== undefined) return (await lastMessage(bus, name, keys))?.seq ?? 0;
       const manager = await bus.nats.jetstreamManager({ checkAPI: false });
       return (await manager.streams.info(`KV_${name}`)).state.last_seq;
     });
@@ -110,7 +113,7 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
         iterator.stop();
         return found;
       }),
-    watch: (onChange) => followBucket(bus, name, lastRevision, onChange),
+    watch: (onChange, keys) => followBucket(bus, name, { keys, lastRevision, onChange }),
   };
 }
 
@@ -145,17 +148,8 @@ async function readMessage(
   name: string,
   key: string,
 ): Promise<(Entry & { removed: boolean }) | undefined> {
-  const query = JSON.stringify({ last_by_subj: keySubject(name, checkedKey(key)) });
-  const subject = `$JS.API.STREAM.MSG.GET.KV_${name}`;
-  const { message, error } = (await bus.nats.request(subject, query, { timeout: requestTimeoutMs })).json<{
-    message?: { seq: number; time: string; data?: string; hdrs?: string };
-    error?: ApiError;
-  }>();
-  if (message === undefined) {
-    // Nothing stored, or the bucket is gone: a memory bucket does not outlive the bus.
-    if (error?.code === 404) return undefined;
-    throw new Error(error?.description ?? "a reply without a message");
-  }
+  const message = await lastMessage(bus, name, checkedKey(key));
+  if (message === undefined) return undefined;
   const { seq, time, data = "", hdrs = "" } = message;
   return {
     key,
@@ -164,6 +158,29 @@ async function readMessage(
     storedAt: Date.parse(time),
     removed: hdrs !== "" && Buffer.from(hdrs, "base64").includes("KV-Operation:"),
   };
+}
+
+interface StoredValue {
+  seq: number;
+  time: string;
+  data?: string;
+  hdrs?: string;
+}
+
+/** The newest message of the keys that match, as the leader of the stream has it. */
+async function lastMessage(bus: Bus, name: string, keys: string): Promise<StoredValue | undefined> {
+  const query = JSON.stringify({ last_by_subj: keySubject(name, keys) });
+  const subject = `$JS.API.STREAM.MSG.GET.KV_${name}`;
+  const { message, error } = (await bus.nats.request(subject, query, { timeout: requestTimeoutMs })).json<{
+    message?: StoredValue;
+    error?: ApiError;
+  }>();
+  if (message === undefined) {
+    // Nothing stored, or the bucket is gone: a memory bucket does not outlive the bus.
+    if (error?.code === 404) return undefined;
+    throw new Error(error?.description ?? "a reply without a message");
+  }
+  return message;
 }
 
 /**
@@ -208,9 +225,13 @@ const catchUpMs = 2_000;
 function followBucket(
   bus: Bus,
   name: string,
-  lastRevision: () => Promise<number>,
-  onChange: (change: Change) => void,
+  options: {
+    keys: string | undefined;
+    lastRevision(keys: string | undefined): Promise<number>;
+    onChange(change: Change): void;
+  },
 ): Watch {
+  const { keys, lastRevision, onChange } = options;
   const stopping = new AbortController();
   const ready = Promise.withResolvers<void>();
   const waiting = new Set<{ revision: number; resolve: () => void }>();
@@ -222,7 +243,10 @@ function followBucket(
   };
   const followOnce = async () => {
     const kv = await openView(bus, name);
-    const iterator = await kv.watch({ initializedFn: ready.resolve });
+    const iterator = await kv.watch({
+      ...(keys === undefined ? {} : { key: keys }),
+      initializedFn: ready.resolve,
+    });
     current = iterator;
     if (stopping.signal.aborted) iterator.stop();
     for await (const entry of iterator) {
@@ -249,7 +273,7 @@ function followBucket(
     ready: ready.promise,
     async caughtUp() {
       await ready.promise;
-      const revision = await lastRevision();
+      const revision = await lastRevision(keys);
       if (revision <= seen) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       const waiter = { revision, resolve };

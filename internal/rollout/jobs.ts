@@ -12,7 +12,7 @@ import type { Sight } from "./decide.ts";
 /** What a rollout does with jobs. Everything may be done again, by anybody, at any time. */
 export interface RolloutJobs {
   /** Makes a job, if its id is still free. */
-  make(job: UnmadeJob): Promise<Sight>;
+  make(job: UnmadeJob, requestId?: string): Promise<Sight>;
   /** Finds out whether a job was made; if not, nobody can make it from now on. */
   claim(job: UnmadeJob, by: string): Promise<Sight>;
   cancel(jid: string, by: string): Promise<void>;
@@ -25,13 +25,14 @@ export interface RolloutJobs {
 export function createRolloutJobs(deps: { dispatch: DispatchDeps; cancel: CancelDeps }): RolloutJobs {
   const { dispatch, cancel } = deps;
   return {
-    async make(unmade) {
+    async make(unmade, requestId) {
       const { jid, createdAt, createdBy, targets, timeoutMs, args, metadata } = unmade;
       if (targets.length === 0) return { jid, saw: "nobody" };
       const timeout = formatDuration(timeoutMs);
       const request = { function: unmade.function, args, metadata, targets, timeout };
       try {
-        const { job } = await dispatchJob(dispatch, request, createdBy, { jid, createdAt });
+        const scoped = requestId === undefined ? dispatch : { ...dispatch, requestId };
+        const { job } = await dispatchJob(scoped, request, createdBy, { jid, createdAt });
         return job.forbidden === true
           ? { jid, saw: "forbidden" }
           : { jid, saw: "made", peels: job.targets.length };

@@ -95,9 +95,16 @@ export interface Rollout {
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
   createdBy: string;
+  /** The request it was started by, as the logs name it. */
+  requestId?: string;
   finishedAt?: number;
   /** Why it ended. */
   reason?: string;
+}
+
+/** Whether a rollout has not ended. */
+export function isLive({ status }: Pick<Rollout, "status">): boolean {
+  return status === "running" || status === "paused";
 }
 
 const plainMap = v.custom<Record<string, Plain>>((value) => typeof value === "object" && value !== null);
@@ -146,6 +153,7 @@ const storedRollout = v.object({
   heartbeat_at: instant,
   created_at: instant,
   created_by: v.string(),
+  request_id: v.optional(v.string()),
   finished_at: v.optional(instant),
   reason: v.optional(v.string()),
 });
@@ -154,7 +162,8 @@ const time = (epochMs: number | undefined) => (epochMs === undefined ? undefined
 
 /** Encodes a rollout for the bucket `rollouts`. */
 export function encodeRollout(rollout: Rollout): Uint8Array {
-  const { plan, waves, abort, pause, heartbeatAt, createdAt, createdBy, finishedAt, ...same } = rollout;
+  const { plan, waves, abort, pause, heartbeatAt, createdAt, createdBy, requestId, finishedAt, ...same } =
+    rollout;
   const { waveWaitMs, maxFailures, timeoutMs, deadline, check, bounds } = plan;
   return encode({
     ...same,
@@ -178,6 +187,7 @@ export function encodeRollout(rollout: Rollout): Uint8Array {
     heartbeat_at: rfc3339(heartbeatAt),
     created_at: rfc3339(createdAt),
     created_by: createdBy,
+    request_id: requestId,
     finished_at: time(finishedAt),
   });
 }
@@ -194,7 +204,7 @@ function jobFields({ jid, createdAt, counts }: WaveJob) {
 /** Decodes a value of the bucket `rollouts`. @throws when it is none */
 export function decodeRollout(bytes: Uint8Array): Rollout {
   const stored = v.parse(storedRollout, decode(bytes));
-  const { plan, waves, heartbeat_at, created_at, created_by, finished_at, ...same } = stored;
+  const { plan, waves, heartbeat_at, created_at, created_by, request_id, finished_at, ...same } = stored;
   const { check } = plan;
   return withoutUndefined<Rollout>({
     ...same,
@@ -218,6 +228,7 @@ export function decodeRollout(bytes: Uint8Array): Rollout {
     heartbeatAt: heartbeat_at,
     createdAt: created_at,
     createdBy: created_by,
+    requestId: request_id,
     finishedAt: finished_at,
   });
 }

@@ -22,6 +22,8 @@ export interface StartDeps {
   running(): Promise<readonly Rollout[]>;
   /** The name of this master, which will drive it. */
   self: string;
+  /** The request that is served: it is kept with the rollout and its jobs. */
+  requestId?: string;
   clock: Clock;
   random: Random;
   log: Log;
@@ -97,6 +99,7 @@ export async function startRollout(
     heartbeatAt: now,
     createdAt: now,
     createdBy: operator,
+    ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
   };
   // First the list, which then never changes: a record without one does not exist.
   for (const [key, value] of [

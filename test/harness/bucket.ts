@@ -10,6 +10,7 @@ export interface MemoryBucket extends Bucket {
 export function memoryBucket(): MemoryBucket {
   const stored = new Map<string, Entry>();
   const watchers = new Set<(change: Change) => void>();
+  const matches = (key: string, keys: string | undefined) => keys !== "*" || !key.includes(".");
   let last = 0;
   const write = async (key: string, fits: () => boolean, value?: Uint8Array) => {
     await bucket.beforeWrite(key);
@@ -34,13 +35,16 @@ export function memoryBucket(): MemoryBucket {
     put: async (key, value) => (await write(key, () => true, value)) ?? 0,
     remove: async (key, revision) => (await write(key, isAt(key, revision))) !== undefined,
     entries: async () => [...stored.values()],
-    watch(onChange) {
-      for (const entry of [...stored.values()].sort((a, b) => a.revision - b.revision)) onChange(entry);
-      watchers.add(onChange);
+    watch(onChange, keys) {
+      const watcher = (change: Change) => {
+        if (matches(change.key, keys)) onChange(change);
+      };
+      for (const entry of [...stored.values()].sort((a, b) => a.revision - b.revision)) watcher(entry);
+      watchers.add(watcher);
       return {
         ready: Promise.resolve(),
         caughtUp: () => Promise.resolve(),
-        stop: () => watchers.delete(onChange),
+        stop: () => watchers.delete(watcher),
       };
     },
   };
