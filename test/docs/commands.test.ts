@@ -16,7 +16,9 @@ const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `do
  * sentence.
  */
 function commandsOf(text: string): string[] {
-  const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) => block.split("\n"));
+  const blocks = [...text.matchAll(/```sh(?: host| fails)?\n([\s\S]*?)```/g)].flatMap(([, block = ""]) =>
+    block.split("\n"),
+  );
   const inline = [...text.matchAll(/`(svc(?:-peel|-master)? [a-z][^`]*)`/g)].map(
     ([, command = ""]) => command,
   );
