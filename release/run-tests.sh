@@ -1,28 +1,45 @@
 #!/bin/bash
-# Runs every test and ends with one line, "N passed, N failed", summed from Bun's own summary.
-# The exit code is Bun's; a run that executed no test fails, and a failed run never says "0 failed".
+# Runs every test and ends with one line, "N passed, N failed", summed from Bun's own summaries.
+# The exit code is Bun's; at the end the logs of the run are searched for its secrets, as one more test. A run
+# that executed no test fails, and a failed run never says "0 failed".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 mkdir -p .tools
-log=$(mktemp .tools/test-run.XXXXXX)
-trap 'rm -f "$log"' EXIT
+run=$(mktemp -d "$PWD/.tools/test-run.XXXXXX")
+trap 'rm -rf "$run"' EXIT
+log=$run/output
 
-node_modules/.bin/bun test --timeout 60000 "$@" </dev/null 2>&1 | tee "$log"
-status=${PIPESTATUS[0]}
+# The harness keeps every log and every secret of the run below it (test/harness/run-record.ts).
+export TEST_RUN_DIR=$run
+run_tests() {
+  node_modules/.bin/bun test --timeout 60000 "$@" </dev/null 2>&1 | tee -a "$log"
+  return "${PIPESTATUS[0]}"
+}
 
 # Sums the lines " 12 pass" and " 1 fail" that close a run.
 count() {
   awk -v word="$1" '$2 == word && NF == 2 && $1 ~ /^[0-9]+$/ { n += $1 } END { print n + 0 }' "$log"
 }
+
+run_tests "$@"
+status=$?
+if [ "$status" -eq 0 ] && [ "$(count pass)" -eq 0 ]; then
+  echo "run-tests: no test ran" >&2
+  status=1
+fi
+# The last test: none of the logs holds one of the secrets. Logs that do are kept, without the list of secrets.
+if ! run_tests ./test/e2e/run-secrets.after.ts; then
+  status=1
+  rm -f "$run/secrets"
+  trap - EXIT
+  echo "run-tests: the logs of this run are in $run/logs" >&2
+fi
+
 passed=$(count pass)
 failed=$(count fail)
 
 if [ "$status" -eq 0 ] && [ "$failed" -gt 0 ]; then status=1; fi
-if [ "$status" -eq 0 ] && [ "$passed" -eq 0 ]; then
-  echo "run-tests: no test ran" >&2
-  status=1
-fi
 if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
 echo "$passed passed, $failed failed"
 exit "$status"

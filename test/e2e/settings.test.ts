@@ -27,11 +27,13 @@ import {
   type PeelConnection,
   refusals,
 } from "../harness/peel-connection.ts";
+import { runRecord } from "../harness/run-record.ts";
 import { noStateFiles } from "../harness/state-files.ts";
 
 // Settings from the files of a master to the peel they are for, and to nobody else, over a real bus.
 
 const secret = "s3cret-of-the-database";
+runRecord.register("settings value", secret);
 const marker = "marker-told-in-facts";
 let bus: TestBus;
 let master: TestMaster;

@@ -4,6 +4,7 @@ import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { runCli } from "../../internal/cli/run.ts";
 import type { TestBus } from "./bus.ts";
+import { runRecord } from "./run-record.ts";
 
 /** A command line of `svc` that runs in this process, as the operator of a bus. */
 export interface RunningCli {
@@ -30,11 +31,13 @@ export function startCli(
     secretMode,
   );
   const written = { stdout: "", stderr: "" };
+  const kept = runRecord.openLog("svc");
   const readers = new Set<() => void>();
   const listeners = new Set<() => void>();
   const capture = (name: "stdout" | "stderr") => ({
     ...(options.tty === true ? { isTTY: true, columns: 80 } : {}),
     write(text: string) {
+      kept.write(text);
       written[name] += text;
       for (const look of readers) look();
     },
@@ -51,6 +54,7 @@ export function startCli(
     random: systemRandom,
   }).finally(() => {
     ended = true;
+    kept.close();
     for (const look of readers) look();
   });
   return {

@@ -8,6 +8,7 @@ import type { ServedRoute } from "../../internal/http/listener.ts";
 import { type MasterOptions, runMaster } from "../../internal/master/run.ts";
 import type { TestBus } from "./bus.ts";
 import { type LogRecord, recordingLog } from "./log.ts";
+import { runRecord } from "./run-record.ts";
 
 /** The token every test master accepts, for the operator `tester`. */
 export const testToken = "test-token-0123456789";
@@ -34,6 +35,7 @@ export async function startMaster(
     tokens?: readonly { username: string; token_file: string }[];
   } = {},
 ): Promise<TestMaster> {
+  runRecord.register("token", testToken);
   const tokenFile = join(bus.dir, "token");
   writeFileAtomic(tokenFile, `${testToken}\n`, secretMode);
   const configFile = join(bus.dir, "master.yaml");

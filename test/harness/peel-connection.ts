@@ -7,6 +7,7 @@ import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { freshAddress, type Reply, send } from "./client.ts";
 import { type LogRecord, recordingLog } from "./log.ts";
 import { type TestMaster, testToken } from "./master.ts";
+import { runRecord } from "./run-record.ts";
 
 /** A peel that enrolled through the listener; tests connect as it, without its program. */
 export interface EnrolledPeel {
@@ -79,10 +80,13 @@ export async function enrollPeel(master: Door, peelId: string): Promise<Enrolled
       from: freshAddress(),
     }),
   );
+  const credentials = Buffer.from(String(fetched.creds_data), "base64").toString("utf8");
+  runRecord.keepSecrets(credentials);
+  runRecord.keepSecrets(key.seed);
   return {
     peelId,
     enrollmentId,
-    credentials: Buffer.from(String(fetched.creds_data), "base64").toString("utf8"),
+    credentials,
     commandKeys: fetched.command_keys as string[],
     seed: key.seed,
   };

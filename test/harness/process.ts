@@ -1,5 +1,7 @@
+import { basename } from "node:path";
 import type { Subprocess } from "bun";
 import { systemClock } from "../../internal/base/clock.ts";
+import { type KeptLog, runRecord } from "./run-record.ts";
 
 /** A program started by a test: its output is kept, and shown when something goes wrong. */
 export interface Program extends AsyncDisposable {
@@ -28,18 +30,22 @@ export function startProgram(
     stdout: "pipe",
     stderr: "pipe",
   });
+  const kept = keep(command);
   let text = "";
   const listeners = new Set<() => void>();
   const read = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder();
     for await (const chunk of stream) {
-      text += decoder.decode(chunk, { stream: true });
+      const piece = decoder.decode(chunk, { stream: true });
+      kept.write(piece);
+      text += piece;
       for (const listener of listeners) listener();
     }
   };
   const readers = Promise.all([read(child.stdout), read(child.stderr)]);
   const exited = child.exited.then(async (code) => {
     await readers;
+    kept.close();
     for (const listener of listeners) listener();
     return code;
   });
@@ -99,5 +105,16 @@ export async function runProgram(
     new Response(child.stderr).text(),
     child.exited,
   ]);
+  const kept = keep(command);
+  // What other programs print is their result; it may well be a secret that a test asked for.
+  kept.write(command.some((word) => word.includes("/dist/")) ? stdout + stderr : stderr);
+  kept.close();
   return { code, stdout, stderr };
+}
+
+/** Keeps the arguments of a program, which everybody on a machine can read, and what it will write. */
+function keep(command: readonly string[]): KeptLog {
+  const kept = runRecord.openLog(basename(command[0] ?? ""));
+  kept.write(`${command.join(" ")}\n`);
+  return kept;
 }

@@ -1,0 +1,104 @@
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { createSearch, type Leak, type Secret, secretsBelow, secretsIn, shortestSecret } from "./secrets.ts";
+
+// A run of all tests keeps every log it made and every secret, and looks for the one in the other when it is
+// over. The directory is named by release/run-tests.sh; without one nothing is kept.
+
+/** Keeps what is written to one log. */
+export interface KeptLog {
+  write(text: string): void;
+  close(): void;
+}
+
+/** What one run keeps. */
+export interface RunRecord {
+  /** Opens a log of this name in the name of the test file that runs. */
+  openLog(name: string): KeptLog;
+  /** Keeps a secret that has no form of its own. */
+  register(kind: string, value: string): void;
+  /** Keeps the seeds, JWTs and private keys in a text. */
+  keepSecrets(text: string): void;
+  /** Keeps the secrets in the files below a directory, before it is removed. */
+  harvest(directory: string): void;
+}
+
+const secretsFile = "secrets";
+
+/** @param directory of the run, which is there and only its owner may look into */
+export function openRunRecord(directory: string): RunRecord {
+  const logs = join(directory, "logs");
+  mkdirSync(logs, { recursive: true, mode: 0o700 });
+  const known = new Set<string>();
+  let count = 0;
+  const add = (secrets: readonly Secret[]) => {
+    const fresh = secrets.filter(({ value }) => !known.has(value));
+    for (const { value } of fresh) known.add(value);
+    const lines = fresh.map((secret) => `${JSON.stringify(secret)}\n`).join("");
+    if (lines !== "") appendFileSync(join(directory, secretsFile), lines, { mode: 0o600 });
+  };
+  return {
+    openLog(name) {
+      const path = join(logs, `${basename(Bun.main, ".ts")}.${name}.${process.pid}-${++count}`);
+      let fd: number | undefined = openSync(path, "a", 0o600);
+      return {
+        write(text) {
+          // What comes when nothing more was expected is kept as well.
+          if (fd === undefined) appendFileSync(path, text);
+          else writeSync(fd, text);
+        },
+        close() {
+          if (fd !== undefined) closeSync(fd);
+          fd = undefined;
+        },
+      };
+    },
+    register(kind, value) {
+      if (value.length < shortestSecret) throw new Error(`too short to be searched for: a ${kind}`);
+      add([{ kind, value }]);
+    },
+    keepSecrets: (text) => add(secretsIn(text)),
+    harvest: (from) => add(secretsBelow(from)),
+  };
+}
+
+/** A secret in a log: where, and of which kind. */
+export interface FoundSecret extends Leak {
+  file: string;
+}
+
+/** Looks for every secret of a run in every log of it. */
+export function searchRun(directory: string): { logs: number; secrets: number; found: FoundSecret[] } {
+  const list = join(directory, secretsFile);
+  const secrets = (existsSync(list) ? readFileSync(list, "utf8") : "")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Secret);
+  const search = createSearch(secrets);
+  const logs = join(directory, "logs");
+  const files = existsSync(logs) ? readdirSync(logs).sort() : [];
+  const found = files.flatMap((file) =>
+    search(readFileSync(join(logs, file))).map((leak) => ({ file, ...leak })),
+  );
+  return { logs: files.length, secrets: secrets.length, found };
+}
+
+const nothing: RunRecord = {
+  openLog: () => ({ write() {}, close() {} }),
+  register() {},
+  keepSecrets() {},
+  harvest() {},
+};
+
+const { TEST_RUN_DIR: runDirectory } = process.env;
+/** What this run keeps. */
+export const runRecord: RunRecord = runDirectory === undefined ? nothing : openRunRecord(runDirectory);
