@@ -8,6 +8,7 @@ import { reasonOf, secretMode } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
 import { decode, encode } from "../base/msgpack.ts";
 import { fetchSubject } from "../bus/subjects.ts";
+import { digestOf } from "../upgrade/digest.ts";
 import { type BinaryManifest, chunkBytes, decodeBinaryManifest } from "../upgrade/manifest.ts";
 import type { Connection } from "./connection.ts";
 
@@ -68,7 +69,7 @@ export async function fetchBinary(
         const at = index * chunkBytes;
         const length = Math.min(chunkBytes, manifest.size - at);
         const there = await onDisk(path, () => readPart(file, at, length));
-        if (there.length === length && sha256Of(there) === chunk) continue;
+        if (there.length === length && digestOf(there) === chunk) continue;
         const data = await obtain(scoped, chunk);
         if (data.length !== length) throw malformed(`the chunk ${chunk} has another size`);
         await onDisk(path, () => file.write(data, 0, length, at));
@@ -138,7 +139,7 @@ async function ask(
   const parsed = v.safeParse(answer, value);
   if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed answer");
   const [data] = parsed.output.blobs;
-  if (sha256Of(data) === digest) return data;
+  if (digestOf(data) === digest) return data;
   throw new SvcError("unavailable", `a master sent other bytes than those of ${digest}`);
 }
 
@@ -151,10 +152,6 @@ async function hashOf(file: FileHandle, size: number): Promise<string> {
   const hash = createHash("sha256");
   for (let at = 0; at < size; at += chunkBytes) hash.update(await readPart(file, at, chunkBytes));
   return hash.digest("hex");
-}
-
-function sha256Of(data: Uint8Array): string {
-  return createHash("sha256").update(data).digest("hex");
 }
 
 /** @throws SvcError `storage` naming the file */

@@ -9,6 +9,7 @@ import {
   encodeBinaryCatalog,
   type StoredBinary,
 } from "./catalog.ts";
+import { digestOf } from "./digest.ts";
 import {
   type BinaryManifest,
   chunkBytes,
@@ -241,8 +242,4 @@ async function verify(
 
 function mismatch(what: string): SvcError {
   return new SvcError("bad_request", `malformed manifest of a binary: it has ${what}`);
-}
-
-function digestOf(data: Uint8Array): string {
-  return createHash("sha256").update(data).digest("hex");
 }

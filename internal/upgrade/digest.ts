@@ -7,3 +7,8 @@ export async function digestOfFile(path: string): Promise<string> {
   for await (const piece of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(piece);
   return hash.digest("hex");
 }
+
+/** Hexadecimal SHA-256 of bytes. */
+export function digestOf(data: Uint8Array): string {
+  return createHash("sha256").update(data).digest("hex");
+}
