@@ -15,6 +15,10 @@ export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.j
 
 export type AdminAction = "approve" | "reject" | "revoke";
 
+/** What operators ask of the masters about rollouts. */
+export type RolloutAction = "start" | "list" | "pause" | "resume" | "abort";
+
+export const rolloutSubject = (action: RolloutAction): string => `svc.rollout.${action}`;
 export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.${action}`;
 /** What operators ask the master whose reactor runs. */
 export type ReactorAction = "test" | "status" | "rules" | "reset";

@@ -13,6 +13,15 @@ export interface MasterView {
     expired: number;
   };
   jobsRunning?(): number;
+  /** Rollouts that have not ended. */
+  rollouts?(): {
+    /** How many, by status. */
+    byStatus: Record<string, number>;
+    /** The part of each one's peels whose wave has ended, 0 to 1, by its id. */
+    progress: Record<string, number>;
+    /** How many have no driver, and nobody took them. */
+    undriven: number;
+  };
   /** By the name of the connection. */
   bus?(): Record<string, { connected: boolean; reconnects: number }>;
   /** Whether this master holds a lease, by its name. */
@@ -52,6 +61,12 @@ export interface MasterMetrics {
   scheduleResult(result: "stored" | "repeated" | "refused"): void;
   /** What became of a peel's settings: `written`, `unchanged`, `failed`, … */
   settingsRenewal(result: string): void;
+  /** A wave of a rollout began on this master. */
+  rolloutWave(): void;
+  /** A rollout ended on this master. */
+  rolloutEnded(status: string): void;
+  /** This master took a rollout over. */
+  rolloutTaken(from: "silent" | "given_back"): void;
   /** The embedded bus ended and was started again. */
   busRestarted(): void;
   /** The text of `/metrics`. */
@@ -87,6 +102,23 @@ export function createMasterMetrics(view: MasterView): MasterMetrics {
     () => view.credentials?.().expired,
   );
   gauge("svc_jobs_running", "Jobs that have not ended", () => view.jobsRunning?.());
+  gaugeBy(
+    "svc_rollouts",
+    "Rollouts that have not ended, by status",
+    "status",
+    () => view.rollouts?.().byStatus,
+  );
+  gaugeBy(
+    "svc_rollout_progress_ratio",
+    "Part of the peels of a rollout that has not ended whose wave has ended, 0 to 1",
+    "rollout",
+    () => view.rollouts?.().progress,
+  );
+  gauge(
+    "svc_rollouts_undriven",
+    "Rollouts that have not ended, and that no master drives or takes over",
+    () => view.rollouts?.().undriven,
+  );
   gaugeBy("svc_bus_connected", "1 while the connection to the bus is up", "connection", () =>
     mapValues(view.bus?.(), ({ connected }) => Number(connected)),
   );
@@ -157,6 +189,17 @@ export function createMasterMetrics(view: MasterView): MasterMetrics {
     "Settings of one peel compiled by this master, by result",
     ["result"],
   );
+  const rolloutWaves = counter("svc_rollout_waves_total", "Waves of rollouts that began on this master", []);
+  const rollouts = counter(
+    "svc_rollouts_ended_total",
+    "Rollouts whose end this master wrote, by status",
+    ["status"],
+  );
+  const takeovers = counter(
+    "svc_rollout_takeovers_total",
+    "Rollouts this master took from a driver that was silent, or that gave them back",
+    ["from"],
+  );
   const busRestarts = counter(
     "svc_embedded_bus_restarts_total",
     "Times the embedded bus had to be started again",
@@ -171,6 +214,8 @@ export function createMasterMetrics(view: MasterView): MasterMetrics {
   for (const result of ["ok", "failed"]) renewals.inc({ result }, 0);
   for (const result of ["stored", "repeated", "refused"]) scheduleResults.inc({ result }, 0);
   for (const result of ["written", "unchanged", "failed"]) settings.inc({ result }, 0);
+  for (const status of ["completed", "failed", "aborted"]) rollouts.inc({ status }, 0);
+  for (const from of ["silent", "given_back"]) takeovers.inc({ from }, 0);
   return {
     httpRequest: ({ seconds, ...labels }) => requests.observe(labels, seconds),
     jobDispatched: (seconds) => dispatched.observe(seconds),
@@ -192,6 +237,9 @@ export function createMasterMetrics(view: MasterView): MasterMetrics {
     certificateRenewal: (result) => renewals.inc({ result }),
     scheduleResult: (result) => scheduleResults.inc({ result }),
     settingsRenewal: (result) => settings.inc({ result }),
+    rolloutWave: () => rolloutWaves.inc(),
+    rolloutEnded: (status) => rollouts.inc({ status }),
+    rolloutTaken: (from) => takeovers.inc({ from }),
     busRestarted: () => busRestarts.inc(),
     render: registry.render,
     catalog: registry.catalog,

@@ -5,6 +5,7 @@ export const tags = {
   Enrollment: "How a peel without credentials gets them",
   Enrollments: "How operators decide on enrollments",
   Jobs: "Run functions on peels and see what came of it",
+  Rollouts: "Run a function on one wave of peels after the other, for as long as it goes well",
   Documentation: "This description",
 } as const;
 

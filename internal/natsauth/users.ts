@@ -47,6 +47,7 @@ const admin: Permissions = {
     "svc.job.list",
     "svc.job.*.cancel",
     "svc.target.resolve",
+    "svc.rollout.*",
     "svc.binary.put",
     "svc.binary.commit",
     "svc.reactor.test",
@@ -67,8 +68,9 @@ const admin: Permissions = {
       `$JS.FC.${stream}.>`,
     ]),
   ],
-  // The record of a job that is followed: a change tells that it was cancelled, or has ended; and how far peels are.
-  sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*"],
+  // The record of a job or a rollout that is followed: a change tells that it was cancelled, or has ended; and
+  // how far peels are.
+  sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*", "$KV.rollouts.*"],
 };
 
 const roles = { master, system, admin } as const;

@@ -24,7 +24,9 @@ export interface RolloutKeeper {
   /** Those that have not ended, as of now. */
   running(): Promise<Rollout[]>;
   /** Those that are known now, for those who count. */
-  known(): Iterable<Rollout>;
+  known(): Rollout[];
+  /** How many of them were not taken although their driver was silent for long. */
+  undriven(): number;
   /** Gives what this master drives back, so that another takes it at once. */
   stop(): Promise<void>;
 }
@@ -179,6 +181,13 @@ export function keepRollouts(deps: KeeperDeps): RolloutKeeper {
   return {
     ready,
     known: () => [...known.values()].map(({ rollout }) => rollout),
+    undriven() {
+      const longMs = timing.silenceMs + 2 * timing.heartbeatMs;
+      const now = clock.monotonic();
+      return [...known.values()].filter(
+        ({ rollout, heardAt }) => isLive(rollout) && now - heardAt > longMs,
+      ).length;
+    },
     async running() {
       await watch.caughtUp();
       return [...known.values()].map(({ rollout }) => rollout).filter(isLive);
