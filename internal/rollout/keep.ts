@@ -184,9 +184,8 @@ export function keepRollouts(deps: KeeperDeps): RolloutKeeper {
     undriven() {
       const longMs = timing.silenceMs + 2 * timing.heartbeatMs;
       const now = clock.monotonic();
-      return [...known.values()].filter(
-        ({ rollout, heardAt }) => isLive(rollout) && now - heardAt > longMs,
-      ).length;
+      return [...known.values()].filter(({ rollout, heardAt }) => isLive(rollout) && now - heardAt > longMs)
+        .length;
     },
     async running() {
       await watch.caughtUp();

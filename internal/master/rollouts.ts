@@ -1,0 +1,66 @@
+import { serveRollouts } from "../admin/rollout.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Random } from "../base/id.ts";
+import type { Log } from "../base/log.ts";
+import { openBucket } from "../bus/bucket.ts";
+import type { Bus } from "../bus/connect.ts";
+import type { MasterMetrics, MasterView } from "../health/metrics.ts";
+import { rolloutRoutes } from "../http/rollout-routes.ts";
+import type { Route } from "../http/route.ts";
+import type { CancelDeps } from "../jobs/cancel.ts";
+import type { DispatchDeps } from "../jobs/dispatch.ts";
+import { createRolloutJobs } from "../rollout/jobs.ts";
+import { keepRollouts } from "../rollout/keep.ts";
+import { isLive } from "../rollout/record.ts";
+import type { StartDeps } from "../rollout/start.ts";
+import { rolloutTiming } from "../rollout/timing.ts";
+
+/** Rollouts on a master: those it drives, those it may take over, and the doors to all of them. */
+export interface MasterRollouts {
+  routes: Route[];
+  /** For others that start rollouts of their own. */
+  start: StartDeps;
+  view: NonNullable<MasterView["rollouts"]>;
+  /** Answers operators over the bus. */
+  serve(): void;
+  stop(): Promise<void>;
+}
+
+export async function startRollouts(options: {
+  bus: Bus;
+  dispatch: DispatchDeps;
+  cancel: CancelDeps;
+  hostname: string;
+  metrics: Pick<MasterMetrics, "rolloutWave" | "rolloutEnded" | "rolloutTaken">;
+  clock: Clock;
+  random: Random;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+}): Promise<MasterRollouts> {
+  const { bus, dispatch, cancel, clock, random, log } = options;
+  const rollouts = await openBucket(bus, "rollouts");
+  // Another one with every start, so that nobody mistakes what a process before it was about to do for its own.
+  const self = `${options.hostname}-${Buffer.from(random(6)).toString("hex")}`;
+  const jobs = createRolloutJobs({ dispatch, cancel });
+  const keeper = keepRollouts({ ...options, rollouts, jobs, self, timing: rolloutTiming });
+  await keeper.ready;
+  const start = { rollouts, resolve: dispatch.resolve, running: keeper.running, self, clock, random, log };
+  const command = { rollouts, self, clock, log };
+  return {
+    routes: rolloutRoutes({ start, command, keeper, follow: { bus, rollouts } }),
+    start,
+    view() {
+      const live = keeper.known().filter(isLive);
+      const byStatus = { running: 0, paused: 0 };
+      for (const { status } of live) byStatus[status === "paused" ? "paused" : "running"]++;
+      const progress = live.map(({ id, plan: { bounds }, waves }) => {
+        const ended = waves.filter(({ endedAt }) => endedAt !== undefined).length;
+        return [id, (bounds[ended - 1] ?? 0) / (bounds.at(-1) ?? 1)];
+      });
+      return { byStatus, progress: Object.fromEntries(progress), undriven: keeper.undriven() };
+    },
+    serve: () => serveRollouts({ bus, start, command, keeper, log }),
+    stop: keeper.stop,
+  };
+}
