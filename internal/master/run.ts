@@ -38,6 +38,8 @@ import type { EnrollCertificate } from "./certificate-source.ts";
 import { runBusAlone, startEmbeddedBus } from "./embedded-bus.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { loadMasterKeys } from "./keys.ts";
+import { startMasterReactor } from "./reactor.ts";
+import { startRollouts } from "./rollouts.ts";
 import { type MasterSettings, startSettings } from "./settings.ts";
 import { startStateFiles } from "./state-files.ts";
 import { openStorage } from "./storage.ts";
@@ -231,6 +233,18 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     show: { bus, jobs: storage.jobs, alive: readAlive(storage.peelHeartbeats), clock },
     board,
   };
+  const rollouts = await startRollouts({
+    ...jobs,
+    bus,
+    hostname,
+    metrics,
+    clock,
+    random,
+    jitter,
+    log,
+  });
+  stack.defer(() => rollouts.stop());
+  view.rollouts = rollouts.view;
   const tokens = config["api.tokens"];
   warnOfTokenFiles(tokens, log);
   const commandKeys = [keys.command.publicKey];
@@ -273,7 +287,16 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   });
   stack.defer(() => stateFiles.stop());
   if (stateFiles.check !== undefined) checks.gitfs = stateFiles.check;
-  const leases = [settings.lease, stateFiles.lease];
+  const reactor = startMasterReactor({
+    ...{ config, bus, storage, directory, index, dispatch: jobs.dispatch, command: keys.command },
+    ...{ hostname, metrics, clock, jitter, log },
+  });
+  stack.defer(() => reactor?.stop());
+  if (reactor !== undefined) {
+    checks.reactor = reactor.check;
+    view.reactor = reactor.view;
+  }
+  const leases = [settings.lease, stateFiles.lease, ...(reactor === undefined ? [] : [reactor.lease])];
   view.leases = () => Object.fromEntries(leases.map(({ name, tenure }) => [name, tenure !== undefined]));
   const hello = serveHello({
     bus,
@@ -307,7 +330,9 @@ export async function runMaster(options: MasterOptions): Promise<void> {
       clock,
     }),
     ...bootstrapRoutes(() => document),
-    ...(tokens.length === 0 ? [] : [...enrollmentRoutes({ directory, operations }), ...jobRoutes(jobs)]),
+    ...(tokens.length === 0
+      ? []
+      : [...enrollmentRoutes({ directory, operations }), ...jobRoutes(jobs), ...rollouts.routes]),
   ];
   const listener = await startListener({
     ...config["enroll.addr"],
@@ -332,6 +357,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     listener.listening ? { status: "up" } : { status: "down", message: "the listener has exited" };
   serveAdmin({ bus, operations, ...jobs, log });
   serveTargets({ bus, resolver, log });
+  rollouts.serve();
   checks["target-service"] = targeting.check;
   const heartbeat = startMasterHeartbeat({
     bus,
