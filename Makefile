@@ -87,6 +87,10 @@ packages-test: build ## Install, upgrade and remove the Debian packages in a Deb
 	@$(BUN) release/packages.ts deb own
 	@test/e2e/packages.sh
 
+.PHONY: man
+man: $(PACKAGES) ## Write the manual into dist/man, which man -M reads.
+	@$(BUN) release/man.ts
+
 .PHONY: fmt
 fmt: $(PACKAGES) ## Format the code and apply safe fixes.
 	node_modules/.bin/biome check --write

@@ -10,13 +10,14 @@ import { type Member, writeTar } from "./tar.ts";
  * @param time of every member, in seconds since 1970
  */
 export function writeDeb(contents: Package, time: number): Uint8Array {
-  const files = contents.files.map(({ path, mode, data }): Member => ({ path: `.${path}`, mode, data }));
+  const own = [...contents.files, ...contents.placed.deb];
+  const files = own.map(({ path, mode, data }): Member => ({ path: `.${path}`, mode, data }));
   const scripts = Object.entries(contents.scripts).map(
     ([name, text]): Member => ({ path: `./${name}`, mode: 0o755, data: Buffer.from(text) }),
   );
   const control = [
-    member("./control", controlFile(contents)),
-    member("./md5sums", contents.files.map(({ path, data }) => `${md5(data)}  ${path.slice(1)}\n`).join("")),
+    member("./control", controlFile(contents, own)),
+    member("./md5sums", own.map(({ path, data }) => `${md5(data)}  ${path.slice(1)}\n`).join("")),
     ...scripts,
   ];
   return ar(
@@ -29,16 +30,10 @@ export function writeDeb(contents: Package, time: number): Uint8Array {
   );
 }
 
-function controlFile({
-  name,
-  version,
-  arch,
-  depends,
-  suggests,
-  summary,
-  description,
-  files,
-}: Package): string {
+function controlFile(
+  { name, version, arch, depends, suggests, summary, description }: Package,
+  files: Package["files"],
+): string {
   const size = files.reduce((sum, { data }) => sum + data.length, 0);
   return [
     `Package: ${name}`,

@@ -1,14 +1,25 @@
+import { gzipSync } from "node:zlib";
+import { completionScript } from "../internal/cli/completion/command.ts";
+import { tree } from "../internal/cli/tree.ts";
 import { formatExample } from "../internal/config/example.ts";
 import { masterProgram } from "../internal/config/master.ts";
 import { peelProgram } from "../internal/config/peel.ts";
 import { masterUnit, peelUnit } from "../internal/setup/units.ts";
 import type { Binary } from "./compile.ts";
+import { manualOf } from "./man/pages.ts";
 import { debScripts, rpmScripts, type Service } from "./package-scripts.ts";
 
 /** Names of one machine in the packages of both worlds. */
 export interface Arch {
   deb: "amd64" | "arm64";
   rpm: "x86_64" | "aarch64";
+}
+
+/** A file of a package; its path has a slash first. */
+interface PackageFile {
+  path: string;
+  mode: number;
+  data: Uint8Array;
 }
 
 /** What a package is, apart from the format it is written in. */
@@ -21,8 +32,9 @@ export interface Package {
   description: readonly string[];
   depends: { deb: readonly string[]; rpm: readonly string[] };
   suggests: readonly string[];
-  /** Paths from the root with a slash first. */
-  files: readonly { path: string; mode: number; data: Uint8Array }[];
+  files: readonly PackageFile[];
+  /** Where the two worlds keep a thing at different places. */
+  placed: { deb: readonly PackageFile[]; rpm: readonly PackageFile[] };
   /** Maintainer scripts by the names that Debian gives them. */
   scripts: Readonly<Record<string, string>>;
   /** Scriptlets by the names that RPM gives them. */
@@ -64,22 +76,40 @@ const descriptions: Record<Binary, readonly string[]> = {
 };
 
 /**
- * The package of one binary: the executable, and for a daemon its unit and an example configuration.
+ * The package of one binary: the executable and its manual, for a daemon its unit and an example
+ * configuration, for the command its completion.
  *
  * No file below /etc is in it. A peel that finds a configuration starts, so there must be none before
  * somebody wrote it; and one that was written before the package came must not raise a question.
  *
  * @param executable the binary of that machine
+ * @param time of the manual, in seconds since 1970
  */
-export function describePackage(name: Binary, version: string, arch: Arch, executable: Uint8Array): Package {
+export async function describePackage(
+  name: Binary,
+  version: string,
+  arch: Arch,
+  executable: Uint8Array,
+  time: number,
+): Promise<Package> {
   const binary = { path: `/usr/bin/${name}`, mode: 0o755, data: executable };
   const rest = { name, version, arch, summary: summaries[name], description: descriptions[name] };
+  const manual = await manualFiles(name, version, time);
   if (name === "svc") {
     return {
       ...rest,
       depends: { deb: [libc.deb], rpm: [libc.rpm] },
       suggests: [],
-      files: [binary],
+      files: [
+        binary,
+        text("/usr/share/bash-completion/completions/svc", await completionScript(tree, "bash")),
+        text("/usr/share/fish/vendor_completions.d/svc.fish", await completionScript(tree, "fish")),
+        ...manual,
+      ],
+      placed: {
+        deb: [text("/usr/share/zsh/vendor-completions/_svc", await completionScript(tree, "zsh"))],
+        rpm: [text("/usr/share/zsh/site-functions/_svc", await completionScript(tree, "zsh"))],
+      },
       scripts: {},
       scriptlets: {},
     };
@@ -93,10 +123,21 @@ export function describePackage(name: Binary, version: string, arch: Arch, execu
       binary,
       text(`/usr/lib/systemd/system/${name}.service`, unitOf(service)),
       text(`/usr/share/doc/${name}/examples/${name.slice("svc-".length)}.yaml`, exampleOf(service)),
+      ...manual,
     ],
+    placed: { deb: [], rpm: [] },
     scripts: debScripts(service),
     scriptlets: rpmScripts(service),
   };
+}
+
+async function manualFiles(name: Binary, version: string, time: number): Promise<PackageFile[]> {
+  const date = new Date(time * 1_000).toISOString().slice(0, 10);
+  return (await manualOf[name]({ version, date })).map((page) => ({
+    path: `/usr/share/man/man${page.section}/${page.name}.${page.section}.gz`,
+    mode: 0o644,
+    data: gzipSync(page.text, { level: 9 }),
+  }));
 }
 
 function unitOf({ name, config, dataDir, user }: Service): string {
@@ -108,6 +149,6 @@ function exampleOf({ name, dataDir }: Service): string {
   return formatExample(name === "svc-master" ? masterProgram : peelProgram, dataDir);
 }
 
-function text(path: string, content: string): Package["files"][number] {
+function text(path: string, content: string): PackageFile {
   return { path, mode: 0o644, data: Buffer.from(content) };
 }

@@ -31,7 +31,7 @@ for (const [arch, path] of executables()) {
   for (const name of binaries) {
     const file = path(name);
     if (!existsSync(file)) throw new Error(`${file} is not there; run make release first`);
-    const made = await write(describePackage(name, manifest.version, arch, readFileSync(file)));
+    const made = await write(await describePackage(name, manifest.version, arch, readFileSync(file), time));
     await Bun.write(join(directory, made.name), made.data);
     sums.push(`${createHash("sha256").update(made.data).digest("hex")}  ${made.name}\n`);
     process.stdout.write(`built dist/packages/${format}/${made.name} (${made.data.length} bytes)\n`);

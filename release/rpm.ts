@@ -42,7 +42,7 @@ export function writeRpm(
 ): { name: string; data: Uint8Array } {
   const top = mkdtempSync(join(tmpdir(), "svc-rpm-"));
   try {
-    for (const { path, mode, data } of contents.files) {
+    for (const { path, mode, data } of filesOf(contents)) {
       const file = join(top, "files", path);
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, data);
@@ -67,9 +67,13 @@ export function writeRpm(
   }
 }
 
+function filesOf({ files, placed }: Package): Package["files"] {
+  return [...files, ...placed.rpm];
+}
+
 /** The macros switch off what would depend on the machine, and what would strip the executable's program. */
 function specOf(contents: Package, top: string): string {
-  const { name, version, summary, description, depends, files, scriptlets } = contents;
+  const { name, version, summary, description, depends, scriptlets } = contents;
   return `%global debug_package %{nil}
 %global __os_install_post %{nil}
 %global _build_id_links none
@@ -95,7 +99,9 @@ cp -a ${top}/files/. %{buildroot}/
 
 %files
 %defattr(-, root, root)
-${files.map(({ path }) => path).join("\n")}
+${filesOf(contents)
+  .map(({ path }) => path)
+  .join("\n")}
 ${Object.entries(scriptlets)
   .map(([when, body]) => `\n%${when}\n${body.replaceAll("%", "%%")}`)
   .join("")}`;

@@ -26,18 +26,18 @@ export async function formatUsage({ command, path }: Pick<Found, "command" | "pa
       "Arguments:",
       positionals.map(([name, definition]) => [
         isRest(definition) ? `<${name}...>` : `<${name}>`,
-        describe(definition),
+        describeArg(definition),
       ]),
     ),
     section(
       "Options:",
-      options.map(([name, definition]) => [optionLabel(name, definition), describe(definition)]),
+      options.map(([name, definition]) => [optionLabel(name, definition), describeArg(definition)]),
     ),
     section(
       "Options of every command:",
       Object.entries(globalArgs)
         .filter(([name]) => !options.some(([own]) => own === name))
-        .map(([name, definition]) => [optionLabel(name, definition), describe(definition)]),
+        .map(([name, definition]) => [optionLabel(name, definition), describeArg(definition)]),
     ),
   ];
   return sections.filter((text) => text !== "").join("\n\n");
@@ -49,19 +49,22 @@ function section(title: string, rows: readonly (readonly [label: string, text: s
   return [title, ...rows.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`)].join("\n");
 }
 
-function positionalLabel(name: string, definition: ArgDef): string {
+/** How an argument is written in a command line: `<id>`, `[peel]`. */
+export function positionalLabel(name: string, definition: ArgDef): string {
   if (isRest(definition)) return `[${name}...]`;
   return isRequired(definition) ? `<${name}>` : `[${name}]`;
 }
 
-function optionLabel(name: string, definition: ArgDef): string {
+/** How an option is written: `-h, --help`, `--state <pending|...>`. */
+export function optionLabel(name: string, definition: ArgDef): string {
   const alias = "alias" in definition && typeof definition.alias === "string" ? `-${definition.alias}, ` : "";
   if (definition.type === "boolean") return `${alias}--${name}`;
   const hint = definition.type === "enum" ? definition.options?.join("|") : definition.valueHint;
   return `${alias}--${name} <${hint ?? name}>`;
 }
 
-function describe(definition: ArgDef): string {
+/** What an argument or option means, with its default. */
+export function describeArg(definition: ArgDef): string {
   const { description = "", default: fallback } = definition;
   if (fallback !== undefined) return `${description} (default: ${fallback})`;
   return definition.type !== "positional" && isRequired(definition)

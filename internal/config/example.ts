@@ -1,4 +1,4 @@
-import { flagOf, type OptionTable } from "./option.ts";
+import { flagOf, type OptionTable, sentenceOf } from "./option.ts";
 import { resolve } from "./resolve.ts";
 
 const width = 100;
@@ -28,7 +28,7 @@ export function formatExample(
       ...(declared.notYet ? ["no effect in this version"] : []),
     ];
     const lines = [
-      ...comment(`${declared.doc.replace(/^[a-z](?=[a-z]* )/, (first) => first.toUpperCase())}.`, indent),
+      ...comment(sentenceOf(declared), indent),
       ...comment(`${notes.join("; ")}.`, indent),
       `${indent}#${inner ?? key}: ${declared.type.format(defaults[key])}`,
     ];

@@ -4,7 +4,8 @@ const width = 100;
 
 type Row = readonly [left: string, right: string];
 
-const environment: readonly Row[] = [
+/** The variables that a daemon reads, and what they mean. */
+export const environment: readonly Row[] = [
   ["SVC_DATA_DIR", "directory that takes the place of /data in every default (default /data)"],
   ["BUS_CA_FILE", "CA file that verifies the bus server when bus_ca is empty"],
 ];

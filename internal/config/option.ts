@@ -90,6 +90,13 @@ export function defaultText(declared: Option<unknown>): string {
   return isDerived(declared.default) ? declared.default.text : declared.type.format(declared.default);
 }
 
+/** What a key means, as a sentence. A value of the key that begins it stays as it is written. */
+export function sentenceOf({ doc, type }: Option<unknown>): string {
+  const [first = ""] = doc.split(" ");
+  const isWord = /^[a-z]+$/.test(first) && !type.name.split(", ").includes(first);
+  return `${isWord ? first.slice(0, 1).toUpperCase() : first.slice(0, 1)}${doc.slice(1)}.`;
+}
+
 /**
  * The flag of a key without its dashes: `_` and `.` become `-` (specification, "Master configuration").
  * `undefined` when it has none.

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { masterProgram } from "../../internal/config/master.ts";
@@ -16,8 +16,12 @@ const programs = [
 describe.each(programs)("the example $file", ({ program, file, dataDir }) => {
   const options: OptionTable = program.options;
   const path = `/usr/share/doc/${program.name}/examples/${file}`;
-  const contents = describePackage(program.name, "1.2.3", { deb: "amd64", rpm: "x86_64" }, Buffer.of());
-  const text = String(contents.files.find((one) => one.path === path)?.data);
+  let text = "";
+  beforeAll(async () => {
+    const arch = { deb: "amd64", rpm: "x86_64" } as const;
+    const { files } = await describePackage(program.name, "1.2.3", arch, Buffer.of(), 0);
+    text = String(files.find((one) => one.path === path)?.data);
+  });
   const keyLine = /^( *)#([a-z_]+: )/gm;
 
   function values(content: string | undefined) {

@@ -1,0 +1,142 @@
+import type { ArgsDef, CommandDef } from "citty";
+import { childrenOf, metaOf } from "../../internal/cli/command.ts";
+import { globalArgs } from "../../internal/cli/globals.ts";
+import { describeArg, optionLabel, positionalLabel } from "../../internal/cli/usage.ts";
+import {
+  type Edition,
+  heading,
+  type Page,
+  page,
+  paragraph,
+  seeAlso,
+  subheading,
+  synopsis,
+  tagged,
+} from "./roff.ts";
+
+const exits: readonly (readonly [code: string, meaning: string])[] = [
+  ["0", "It is done."],
+  ["1", "It failed; the last line on standard error says what, and what to do."],
+  ["2", "The command line is wrong."],
+  ["130", "Ctrl-C ended it."],
+];
+
+/** A command that runs, with its name: `svc job list`. */
+interface Runnable {
+  path: string;
+  command: CommandDef;
+}
+
+/** The pages of a tree of commands: one of the program, and one of each command below it. */
+export async function commandPages(
+  root: CommandDef,
+  edition: Edition,
+  more: readonly Page[],
+): Promise<Page[]> {
+  const program = metaOf(root).name;
+  const children = (await childrenOf(root)) ?? [];
+  const place = (child: CommandDef) => ({ name: `${program}-${metaOf(child).name}`, section: 1 as const });
+  const overview = page({ name: program, section: 1, summary: sentence(metaOf(root).description) }, edition, [
+    heading("Synopsis"),
+    synopsis([`${program} <command> [options]`, `${program} <command> --help`]),
+    heading("Description"),
+    paragraph(metaOf(root).description),
+    heading("Commands"),
+    ...children.map((child) =>
+      tagged(`${program} ${metaOf(child).name}`, `${metaOf(child).description} See ${place(child).name}(1).`),
+    ),
+    heading("Options of every command"),
+    ...globalOptions(),
+    heading("Files"),
+    tagged("/etc/svc/master.yaml", "Configuration, when it has a section named master."),
+    tagged("~/.svc/config.yaml", "Configuration, when the first has none."),
+    heading("Environment"),
+    tagged("NO_COLOR", "When it is set and not empty, nothing is written in color."),
+    ...exitStatus(),
+    seeAlso([...children.map(place), ...more]),
+  ]);
+  const pages = children.map(async (child) => {
+    const own = await runnables(child, `${program} ${metaOf(child).name}`);
+    return page({ ...place(child), summary: sentence(metaOf(child).description) }, edition, [
+      heading("Synopsis"),
+      synopsis(own.map(usageOf)),
+      heading("Description"),
+      paragraph(metaOf(child).description),
+      ...((await childrenOf(child)) === undefined ? [] : commandSections(own)),
+      heading("Options"),
+      ...((await childrenOf(child)) === undefined ? argumentsOf(child) : []),
+      paragraph(`The options of every command are in ${program}(1).`),
+      ...exitStatus(),
+      seeAlso([{ name: program, section: 1 }]),
+    ]);
+  });
+  return [overview, ...(await Promise.all(pages))];
+}
+
+/** The command lines of a tree. */
+export async function runnables(place: CommandDef, path: string): Promise<Runnable[]> {
+  const children = await childrenOf(place);
+  if (children === undefined) return [{ path, command: place }];
+  return (
+    await Promise.all(children.map((child) => runnables(child, `${path} ${metaOf(child).name}`)))
+  ).flat();
+}
+
+/** How a command is called: `svc job show <jid> [options]`. */
+export function usageOf({ path, command }: Runnable): string {
+  const positionals = Object.entries((command.args ?? {}) as ArgsDef).filter(
+    ([, { type }]) => type === "positional",
+  );
+  return [
+    path,
+    ...positionals.map(([name, definition]) => positionalLabel(name, definition)),
+    "[options]",
+  ].join(" ");
+}
+
+/** What each command does and takes, below a heading of its own. */
+export function commandSections(commands: readonly Runnable[]): string[] {
+  return [
+    heading("Commands"),
+    ...commands.flatMap(({ path, command }) => [
+      subheading(path),
+      paragraph(metaOf(command).description),
+      ...argumentsOf(command),
+    ]),
+  ];
+}
+
+export function globalOptions(): string[] {
+  return optionsOf(globalArgs);
+}
+
+function argumentsOf(command: CommandDef): string[] {
+  const args = (command.args ?? {}) as ArgsDef;
+  const positionals = Object.entries(args).filter(([, { type }]) => type === "positional");
+  return [
+    ...positionals.map(([name, definition]) =>
+      tagged(positionalLabel(name, definition), described(definition)),
+    ),
+    ...optionsOf(args),
+  ];
+}
+
+function optionsOf(args: ArgsDef): string[] {
+  return Object.entries(args)
+    .filter(([, { type }]) => type !== "positional")
+    .map(([name, definition]) => tagged(optionLabel(name, definition), described(definition)));
+}
+
+function described(definition: ArgsDef[string]): string {
+  return `${describeArg(definition)}.`;
+}
+
+function exitStatus(): string[] {
+  return [heading("Exit status"), ...exits.map(([code, meaning]) => tagged(code, meaning))];
+}
+
+/** A description as the name of a page has it: without the full stop, and only its first half. */
+function sentence(description: string): string {
+  const text = description.replace(/\.$/, "").split(/[.:] /)[0] ?? "";
+  return `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;
+}

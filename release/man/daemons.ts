@@ -1,0 +1,112 @@
+import type { CommandDef } from "citty";
+import { environment } from "../../internal/config/help.ts";
+import {
+  defaultText,
+  flagOf,
+  type Option,
+  type OptionTable,
+  sentenceOf,
+} from "../../internal/config/option.ts";
+import { commandSections, globalOptions, runnables, usageOf } from "./commands.ts";
+import {
+  type Edition,
+  heading,
+  type Page,
+  page,
+  paragraph,
+  seeAlso,
+  subheading,
+  synopsis,
+  tagged,
+} from "./roff.ts";
+
+/** A daemon as its option table describes it. */
+interface Daemon {
+  name: string;
+  summary: string;
+  options: OptionTable;
+  defaultFile: string;
+}
+
+/** The page of a daemon: its flags, and the commands that stand in their place. */
+export async function daemonPage(daemon: Daemon, commands: CommandDef, edition: Edition): Promise<Page> {
+  const { name, summary, options, defaultFile } = daemon;
+  const own = await runnables(commands, name);
+  const withFlag = Object.entries(options).flatMap(([key, declared]) => {
+    const flag = flagOf(key, declared);
+    return flag === undefined ? [] : [{ flag, declared }];
+  });
+  const groups = Map.groupBy(withFlag, ({ declared }) => declared.group);
+  return page({ name, section: 8, summary }, edition, [
+    heading("Synopsis"),
+    synopsis([`${name} [flags]`, ...own.map(usageOf)]),
+    heading("Description"),
+    paragraph(`Without a command ${name} is the daemon.`),
+    paragraph(
+      "A setting is its default, or what the file says, or the flag when one is passed. A list takes values separated by commas, and its flag may be repeated; an empty one clears the list of the file.",
+    ),
+    ...commandSections(own),
+    subheading("Options of every command"),
+    ...globalOptions(),
+    heading("Flags of the daemon"),
+    tagged("--config <path>", `The file to read (default ${defaultFile}); see ${name}.yaml(5).`),
+    tagged("--print-config", "Print every setting with its origin, and exit."),
+    tagged("--version", "Print the version, and exit."),
+    tagged("-h, --help", "Print a help, and exit."),
+    ...[...groups].flatMap(([group, rows]) => [
+      subheading(group),
+      ...rows.map(({ flag, declared }) => tagged(flagLabel(flag, declared), meaningOf(declared))),
+    ]),
+    heading("Environment"),
+    ...environment.map(([variable, meaning]) => tagged(variable, `${meaning}.`)),
+    heading("Files"),
+    tagged(defaultFile, `The configuration; see ${name}.yaml(5).`),
+    heading("Exit status"),
+    tagged("0", "It was told to stop, or printed what it was asked for."),
+    tagged("1", "It failed; the last line on standard error says what, and what to do."),
+    tagged("2", "The command line is wrong."),
+    seeAlso([
+      { name: `${name}.yaml`, section: 5 },
+      { name: "svc", section: 1 },
+    ]),
+  ]);
+}
+
+/** The page of a file of configuration: its keys. */
+export function filePage(
+  file: { name: string; summary: string; reader: { name: string; section: number } },
+  texts: readonly string[],
+  options: OptionTable,
+  edition: Edition,
+): Page {
+  const groups = Map.groupBy(Object.entries(options), ([, declared]) => declared.group);
+  return page({ name: file.name, section: 5, summary: file.summary }, edition, [
+    heading("Description"),
+    ...texts.map(paragraph),
+    paragraph(
+      "The file is YAML. A key with a dot is nested: a.b is the key b of the map a. Keys that are unknown or there twice, and values of the wrong kind, are refused with their line. A duration is written as 500ms, 90s, 5m or 1h30m.",
+    ),
+    heading("Keys"),
+    ...[...groups].flatMap(([group, rows]) => [
+      ...(groups.size === 1 ? [] : [subheading(group)]),
+      ...rows.map(([key, declared]) =>
+        tagged(key, `${meaningOf(declared)} Value: ${declared.type.name}. ${flagText(key, declared)}`.trim()),
+      ),
+    ]),
+    seeAlso([file.reader]),
+  ]);
+}
+
+function flagLabel(flag: string, { type }: Option<unknown>): string {
+  return type.isSwitch ? `--[no-]${flag}` : `--${flag} ${type.placeholder}`;
+}
+
+function flagText(key: string, declared: Option<unknown>): string {
+  const flag = flagOf(key, declared);
+  return flag === undefined ? "" : `Flag: --${flag}.`;
+}
+
+function meaningOf(declared: Option<unknown>): string {
+  const effect = declared.notYet ? " No effect in this version." : "";
+  return `${sentenceOf(declared)} Default: ${defaultText(declared)}.${effect}`;
+}
