@@ -16,7 +16,7 @@ setDefaultTimeout(60_000);
 const root = join(import.meta.dir, "../..");
 
 /** The pages that are walked, in this order; each goes on where the one before ended. */
-const walked = ["docs/quickstart.md", "docs/operating.md"];
+const walked = ["docs/quickstart.md", "docs/rest.md", "docs/operating.md"];
 /** What ends the fleet is the last that is done, whatever page comes between. */
 const ending = "## 9. Stop, and remove";
 
