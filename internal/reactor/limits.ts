@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { createBreakers, type OpenBreaker } from "./breaker.ts";
 import type { DropCause } from "./drop.ts";
 import { type Event, isServiceTag, masterSource } from "./event.ts";
+import { createRecent } from "./recent.ts";
 import type { Action, Rule } from "./rule.ts";
 import { createSourceRates } from "./source-rate.ts";
 import { createThrottles } from "./throttle.ts";
@@ -73,8 +74,8 @@ export function createLimits(config: LimitsConfig): Limits {
   });
   const throttles = createThrottles();
   const rates = createSourceRates(config.sourceRateLimit);
-  /** Verdicts by event, then by rule; the oldest event first. */
-  const verdicts = new Map<string, Map<string, DropCause | undefined>>();
+  /** Verdicts by event, then by rule. */
+  const verdicts = createRecent<Map<string, DropCause | undefined>>(rememberedEvents);
 
   const standing = (event: Event): DropCause | undefined => {
     if (event.origin === "peel" && isServiceTag(event.tag)) return "forged";
@@ -89,7 +90,6 @@ export function createLimits(config: LimitsConfig): Limits {
     if (known !== undefined) return known;
     const fresh = new Map<string, DropCause | undefined>();
     verdicts.set(event.id, fresh);
-    if (verdicts.size > rememberedEvents) verdicts.delete(verdicts.keys().next().value ?? "");
     return fresh;
   };
   const restOf = (rule: Rule) => rule.throttleMs ?? config.defaultThrottleMs;

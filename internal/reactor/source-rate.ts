@@ -1,16 +1,17 @@
+import { createRecent } from "./recent.ts";
+
 const minute = 60_000;
-/** Sources that are counted at a time: more than a fleet has peels, and about 20 MiB. */
-const maxSources = 131_072;
+/** Sources that are counted at least at a time: more than a fleet has peels, and about 15 MiB. */
+const leastSources = 65_536;
 
 /**
- * Counts events per source in minutes that begin with its first event. Beyond the bound the source whose
- * minute began first is forgotten.
+ * Counts events per source in minutes that begin with its first event. Beyond the bound those whose minute
+ * began first are forgotten.
  *
  * @param limit events per minute; 0 is no limit
  */
 export function createSourceRates(limit: number) {
-  /** In the order their minutes began. */
-  const windows = new Map<string, { began: number; count: number }>();
+  const windows = createRecent<{ began: number; count: number }>(leastSources);
 
   return {
     hasRoom(source: string, now: number): boolean {
@@ -21,17 +22,12 @@ export function createSourceRates(limit: number) {
     take(source: string, now: number): boolean {
       if (limit === 0) return true;
       const window = windows.get(source);
-      if (window !== undefined && now - window.began < minute) {
-        if (window.count >= limit) return false;
-        window.count++;
+      if (window === undefined || now - window.began >= minute) {
+        windows.set(source, { began: now, count: 1 });
         return true;
       }
-      windows.delete(source);
-      windows.set(source, { began: now, count: 1 });
-      for (const [oldest, { began }] of windows) {
-        if (windows.size <= maxSources && now - began < minute) break;
-        windows.delete(oldest);
-      }
+      if (window.count >= limit) return false;
+      window.count++;
       return true;
     },
   };

@@ -3,25 +3,34 @@ import type { DropCause } from "./drop.ts";
 /** Sources that rest, over all rules: about 30 MiB. */
 const maxResting = 200_000;
 
-/** When each source may be served again, in the order they fired. */
-type Resting = Map<string, number>;
+/** Sources that began to rest one after the other. */
+interface Generation {
+  /** When each may be served again. */
+  readonly until: Map<string, number>;
+  /** The last of these times. */
+  latest: number;
+}
+
+interface Resting {
+  young: Generation;
+  old: Generation;
+}
 
 /**
  * The rests of rules, per source. A source that rests is never forgotten: when there are too many to
  * remember, no other may fire until some have rested.
+ *
+ * Each rule has two generations, and the older one is dropped as a whole when all in it have rested.
  */
 export function createThrottles() {
   const rules = new Map<string, Resting>();
   let size = 0;
 
-  /** Takes out those that have rested, from the front: nearly always they are in the order they fired. */
-  const prune = (rule: string, resting: Resting, now: number) => {
-    for (const [source, until] of resting) {
-      if (now < until) break;
-      resting.delete(source);
-      size--;
-    }
-    if (resting.size === 0) rules.delete(rule);
+  const age = (resting: Resting, now: number) => {
+    if (now < resting.old.latest) return;
+    size -= resting.old.until.size;
+    resting.old = resting.young;
+    resting.young = emptyGeneration();
   };
 
   return {
@@ -29,32 +38,36 @@ export function createThrottles() {
     check(rule: string, source: string, restMs: number, now: number): DropCause | undefined {
       if (restMs === 0) return undefined;
       const resting = rules.get(rule);
-      const until = resting?.get(source);
-      if (until !== undefined) return now < until ? "throttled" : undefined;
+      const until = resting?.young.until.get(source) ?? resting?.old.until.get(source);
+      if (until !== undefined && now < until) return "throttled";
       if (size < maxResting) return undefined;
-      for (const [name, each] of rules) prune(name, each, now);
+      for (const each of rules.values()) age(each, now);
       return size < maxResting ? undefined : "throttle_full";
     },
     /** Says that a rule fired for a source. */
     note(rule: string, source: string, restMs: number, now: number): void {
       if (restMs === 0) return;
       let resting = rules.get(rule);
-      if (resting !== undefined) prune(rule, resting, now);
-      resting = rules.get(rule);
       if (resting === undefined) {
-        resting = new Map();
+        resting = { young: emptyGeneration(), old: emptyGeneration() };
         rules.set(rule, resting);
       }
-      if (resting.delete(source)) size--;
-      resting.set(source, now + restMs);
-      size++;
+      age(resting, now);
+      const { young } = resting;
+      if (!young.until.has(source)) size++;
+      young.until.set(source, now + restMs);
+      young.latest = Math.max(young.latest, now + restMs);
     },
     retain(names: ReadonlySet<string>): void {
-      for (const [name, resting] of rules) {
+      for (const [name, { young, old }] of rules) {
         if (names.has(name)) continue;
-        size -= resting.size;
+        size -= young.until.size + old.until.size;
         rules.delete(name);
       }
     },
   };
+}
+
+function emptyGeneration(): Generation {
+  return { until: new Map(), latest: Number.NEGATIVE_INFINITY };
 }
