@@ -23,8 +23,8 @@ export function serveOperators(
   subject: string,
   queue: string,
   run: (data: Uint8Array, request: OperatorRequest) => Promise<Uint8Array>,
-): void {
-  bus.serve(subject, queue, async (data, at) => {
+): { stop(): void } {
+  return bus.serve(subject, queue, async (data, at) => {
     const requestId = readRequestId(data) ?? newRequestId();
     const request = { subject: at, requestId, log: log.with({ request_id: requestId }) };
     try {

@@ -26,6 +26,11 @@ export const tree: CommandDef = group({
       commands: async () => (await import("./job/commands.ts")).jobCommands,
     }),
     group({
+      name: "reactor",
+      description: "Look at the rules that react to events, try them, and close their breakers.",
+      commands: async () => (await import("./reactor/commands.ts")).reactorCommands,
+    }),
+    group({
       name: "state",
       description: "Check and render state files, offline.",
       commands: async () => (await import("./state/commands.ts")).stateCommands,

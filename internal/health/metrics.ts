@@ -1,3 +1,4 @@
+import { dropCauses } from "../reactor/drop.ts";
 import { createRegistry, type MetricInfo } from "./registry.ts";
 
 /** What a master shows of itself, asked at each scrape; a part that has not started shows nothing. */
@@ -26,6 +27,15 @@ export interface MasterView {
   bus?(): Record<string, { connected: boolean; reconnects: number }>;
   /** Whether this master holds a lease, by its name. */
   leases?(): Record<string, boolean>;
+  reactor?(): {
+    rules: number;
+    /** Whether the files are not those in force. */
+    failed: boolean;
+    /** While this master reacts. */
+    breakersOpen?: number;
+    /** Events that are not over, by source; while this master reacts. */
+    waiting?: Record<string, number>;
+  };
 }
 
 /** One answered request. */
@@ -67,6 +77,17 @@ export interface MasterMetrics {
   rolloutEnded(status: string): void;
   /** This master took a rollout over. */
   rolloutTaken(from: "silent" | "given_back"): void;
+  /** Events, or fires or actions of rules, were dropped. */
+  reactorDropped(cause: string, count?: number): void;
+  /** A rule fired for an event. */
+  reactorFired(rule: string): void;
+  /** An action was done, failed, or has to be tried again. */
+  reactorAction(action: string, result: "ok" | "failed" | "again"): void;
+  /** An event came again while it was in hand, or over. */
+  reactorRepeated(): void;
+  /** From the moment the bus stored an event until an action for it was done, seconds. */
+  reactorReacted(seconds: number): void;
+  reactorBreakerOpened(): void;
   /** The embedded bus ended and was started again. */
   busRestarted(): void;
   /** The text of `/metrics`. */
@@ -80,6 +101,9 @@ type Counts = Readonly<Record<string, number | undefined>>;
 
 const fast = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const slow = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
+
+/** Rules that have a label value of their own. */
+const mostRuleNames = 2_000;
 
 /**
  * Creates the metrics of a master.
@@ -190,16 +214,59 @@ export function createMasterMetrics(view: MasterView): MasterMetrics {
     ["result"],
   );
   const rolloutWaves = counter("svc_rollout_waves_total", "Waves of rollouts that began on this master", []);
-  const rollouts = counter(
-    "svc_rollouts_ended_total",
-    "Rollouts whose end this master wrote, by status",
-    ["status"],
-  );
+  const rollouts = counter("svc_rollouts_ended_total", "Rollouts whose end this master wrote, by status", [
+    "status",
+  ]);
   const takeovers = counter(
     "svc_rollout_takeovers_total",
     "Rollouts this master took from a driver that was silent, or that gave them back",
     ["from"],
   );
+  const dropped = counter(
+    "svc_reactor_dropped_total",
+    "Events, fires of rules and actions that the reactor dropped, by cause",
+    ["cause"],
+  );
+  const fires = counter("svc_reactor_fires_total", "Events that a rule fired for, by rule", ["rule"]);
+  const actions = counter(
+    "svc_reactor_actions_total",
+    "Actions of rules, by kind and result; one that is tried again counts each time",
+    ["action", "result"],
+  );
+  const repeated = counter(
+    "svc_reactor_repeated_total",
+    "Events that came again while they were in hand, or over",
+    [],
+  );
+  const reacted = histogram(
+    "svc_reactor_reaction_seconds",
+    "Time from the storing of an event on the bus until an action for it was done",
+    [],
+    slow,
+  );
+  const breakersOpened = counter(
+    "svc_reactor_breaker_opened_total",
+    "Times the breaker of a rule opened because it fired too often",
+    [],
+  );
+  gauge("svc_reactor_rules", "Rules of the reactor that are in force", () => view.reactor?.().rules);
+  gauge(
+    "svc_reactor_rules_failed",
+    "1 while the rule files cannot be read as they are, and the last good rules stay in force",
+    () => flag(view.reactor?.().failed),
+  );
+  gauge(
+    "svc_reactor_breakers_open",
+    "Rules whose breaker is open, on the master that reacts",
+    () => view.reactor?.().breakersOpen,
+  );
+  gaugeBy(
+    "svc_reactor_waiting_events",
+    "Events that were not handled yet, by source, on the master that reacts",
+    "source",
+    () => view.reactor?.().waiting,
+  );
+  const ruleNames = new Set<string>();
   const busRestarts = counter(
     "svc_embedded_bus_restarts_total",
     "Times the embedded bus had to be started again",
@@ -214,6 +281,7 @@ export function createMasterMetrics(view: MasterView): MasterMetrics {
   for (const result of ["ok", "failed"]) renewals.inc({ result }, 0);
   for (const result of ["stored", "repeated", "refused"]) scheduleResults.inc({ result }, 0);
   for (const result of ["written", "unchanged", "failed"]) settings.inc({ result }, 0);
+  for (const cause of dropCauses) dropped.inc({ cause }, 0);
   for (const status of ["completed", "failed", "aborted"]) rollouts.inc({ status }, 0);
   for (const from of ["silent", "given_back"]) takeovers.inc({ from }, 0);
   return {
@@ -240,10 +308,24 @@ export function createMasterMetrics(view: MasterView): MasterMetrics {
     rolloutWave: () => rolloutWaves.inc(),
     rolloutEnded: (status) => rollouts.inc({ status }),
     rolloutTaken: (from) => takeovers.inc({ from }),
+    reactorDropped: (cause, count = 1) => dropped.inc({ cause }, count),
+    reactorFired(rule) {
+      // Names come from files that change, and a label value is never forgotten.
+      if (ruleNames.size < mostRuleNames) ruleNames.add(rule);
+      fires.inc({ rule: ruleNames.has(rule) ? rule : "(other)" });
+    },
+    reactorAction: (action, result) => actions.inc({ action, result }),
+    reactorRepeated: () => repeated.inc(),
+    reactorReacted: (seconds) => reacted.observe(seconds),
+    reactorBreakerOpened: () => breakersOpened.inc(),
     busRestarted: () => busRestarts.inc(),
     render: registry.render,
     catalog: registry.catalog,
   };
+}
+
+function flag(value: boolean | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
 }
 
 function seconds(epochMs: number | undefined): number | undefined {

@@ -19,6 +19,7 @@ export interface Storage {
   jobs: Bucket;
   settings: Bucket;
   leases: Bucket;
+  reactor: Bucket;
   peelHeartbeats: Bucket;
   masterHeartbeats: Bucket;
 }
@@ -49,6 +50,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     jobs: await open("jobs"),
     settings: await open("settings"),
     leases: await open("leases"),
+    reactor: await open("reactor"),
     peelHeartbeats: await open("peel-heartbeat"),
     masterHeartbeats: await open("master-heartbeat"),
   };

@@ -16,6 +16,10 @@ export interface FleetIndex extends Fleet {
   caughtUp(wanted: Wanted): Promise<void>;
   /** Calls `run` with the peel of all facts that are stored from now on. @returns the way to stop */
   onFacts(run: (peel: string) => void): () => void;
+  /**
+   * Calls `run` with each heartbeat that is stored from now on, and its revision. @returns the way to stop
+   */
+  onBeat(run: (peel: string, revision: number) => void): () => void;
   stop(): void;
 }
 
@@ -43,6 +47,7 @@ export function createFleetIndex(options: {
   const known = new Map<string, Known>();
   const packer = createFactPacker();
   const factListeners = new Set<(peel: string) => void>();
+  const beatListeners = new Set<(peel: string, revision: number) => void>();
   let members: readonly string[] = [];
   let peels: readonly Known[] = [];
   const knownOf = (key: string): Known => {
@@ -89,6 +94,7 @@ export function createFleetIndex(options: {
     const age = clock.now() - storedAt;
     const since = age >= 0 && age <= aliveMs ? age : 0;
     peel.beatAt = value === undefined ? Number.NEGATIVE_INFINITY : clock.monotonic() - since;
+    if (value !== undefined) for (const run of beatListeners) run(peel.id, revision);
   };
   const facts = options.facts.watch(onFacts);
   const heartbeats = options.heartbeats.watch(onHeartbeat);
@@ -111,6 +117,10 @@ export function createFleetIndex(options: {
     onFacts(run) {
       factListeners.add(run);
       return () => factListeners.delete(run);
+    },
+    onBeat(run) {
+      beatListeners.add(run);
+      return () => beatListeners.delete(run);
     },
     members: options.members,
     peels() {

@@ -25,7 +25,7 @@ export interface Resolver {
 export interface ResolverDeps {
   /** Members of the fleet: what is stored now is known when `caughtUp` has resolved. */
   directory: { members(): readonly string[]; caughtUp(): Promise<void> };
-  index: Omit<FleetIndex, "onFacts">;
+  index: Omit<FleetIndex, "onFacts" | "onBeat">;
   /** Read only while the index does not run. */
   facts: Bucket;
   heartbeats: Bucket;

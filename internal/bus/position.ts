@@ -1,0 +1,49 @@
+import { NatsError } from "nats";
+import { SvcError } from "../base/errors.ts";
+import type { Bus } from "./connect.ts";
+
+/** How far a durable consumer is in its stream. */
+export interface ConsumerPosition {
+  /** Place of the last message that was delivered to anybody; 0 before the first. */
+  delivered: number;
+  /** Messages that were not delivered yet. */
+  waiting: number;
+  /** Messages that were delivered and are not over. */
+  inHand: number;
+}
+
+/**
+ * Asks how far a consumer is.
+ *
+ * @returns `undefined` when there is no such consumer yet
+ * @throws SvcError `storage`
+ */
+export async function consumerPosition(
+  bus: Bus,
+  stream: string,
+  durable: string,
+): Promise<ConsumerPosition | undefined> {
+  try {
+    const manager = await bus.nats.jetstreamManager({ checkAPI: false });
+    const info = await manager.consumers.info(stream, durable);
+    const { delivered, num_pending: waiting, num_ack_pending: inHand } = info;
+    return { delivered: delivered.stream_seq, waiting, inHand };
+  } catch (cause) {
+    if (cause instanceof NatsError && cause.api_error?.code === 404) return undefined;
+    throw new SvcError("storage", `the consumer ${durable} is not available: is the bus up?`, { cause });
+  }
+}
+
+/**
+ * The place of the oldest message that a stream still holds, or of the next one when it holds none.
+ *
+ * @throws SvcError `storage`
+ */
+export async function firstSequence(bus: Bus, stream: string): Promise<number> {
+  try {
+    const manager = await bus.nats.jetstreamManager({ checkAPI: false });
+    return (await manager.streams.info(stream)).state.first_seq;
+  } catch (cause) {
+    throw new SvcError("storage", `the stream ${stream} is not available: is the bus up?`, { cause });
+  }
+}

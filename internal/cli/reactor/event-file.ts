@@ -1,0 +1,27 @@
+import { SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { parseYaml, plainValue } from "../../base/yaml.ts";
+import { readConfigFile } from "../../config/read-file.ts";
+import { maxTagLength } from "../../reactor/event.ts";
+import { entriesOf, failure, fieldsOf, textOf } from "../../reactor/read-node.ts";
+
+const keys = ["tag", "source", "data", "depth", "at"] as const;
+
+/**
+ * Reads an event that a person wrote down, as JSON or YAML: `tag`, and if they matter `source`, `data`,
+ * `depth` and `at`.
+ *
+ * @throws SvcError naming the file, and where in it something is wrong
+ */
+export function readEventFile(path: string): Record<string, Plain> {
+  const text = readConfigFile(path);
+  if (text === undefined) throw new SvcError("bad_request", `cannot read the event ${path}: no such file`);
+  const root = parseYaml(text, path);
+  const fields = fieldsOf(root, { file: path, what: "" }, keys);
+  const tag = fields.get("tag");
+  if (tag === undefined) throw failure({ file: path, what: "" }, root.at, 'tag is missing: tag: "disk/full"');
+  textOf(tag.value, { file: path, what: "tag" }, maxTagLength);
+  const data = fields.get("data");
+  if (data !== undefined) entriesOf(data.value, { file: path, what: "data" });
+  return plainValue(root) as Record<string, Plain>;
+}

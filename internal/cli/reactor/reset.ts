@@ -1,0 +1,24 @@
+import { decodeClosed } from "../../admin/reactor-message.ts";
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { formatTable } from "../print.ts";
+import { askReactor } from "./ask.ts";
+
+export const resetCommand = command({
+  name: "reset",
+  description: "Close the breaker of a rule, or of all, so that they fire again.",
+  args: { rule: { type: "positional", required: false, description: "Name of the rule; all without one" } },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const request = args.rule === undefined ? {} : { rule: args.rule };
+      const closed = await askReactor(bus, "reset", request, decodeClosed);
+      await cli.print({ closed }, () =>
+        formatTable(
+          ["CLOSED"],
+          closed.map((rule) => [rule]),
+          cli,
+        ),
+      );
+      if (closed.length === 0) cli.say("no breaker was open");
+    }),
+});

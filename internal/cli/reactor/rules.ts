@@ -1,0 +1,32 @@
+import { decodeReactorRules } from "../../admin/reactor-message.ts";
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { formatTable } from "../print.ts";
+import { askReactor, sayProblem } from "./ask.ts";
+
+export const rulesCommand = command({
+  name: "rules",
+  description: "List the rules in force, in the order they are tried.",
+  args: {},
+  run: (_, cli) =>
+    withBus(cli, async (bus) => {
+      const answer = await askReactor(bus, "rules", {}, decodeReactorRules);
+      await cli.print(answer.rules, () =>
+        formatTable(
+          ["RULE", "MATCH", "SOURCE", "WHEN", "DO", "BREAKER", "AT"],
+          answer.rules.map((rule) => [
+            rule.name,
+            rule.match.join(" "),
+            rule.source ?? "*",
+            rule.when.join(" and ") || "-",
+            rule.actions.join(", "),
+            rule.breaker_open_until === undefined ? "-" : `open until ${rule.breaker_open_until}`,
+            `${rule.file}:${rule.line}`,
+          ]),
+          cli,
+        ),
+      );
+      if (answer.rules.length === 0) cli.say(`no rules on ${answer.master}`);
+      sayProblem(cli, answer);
+    }),
+});

@@ -1,0 +1,47 @@
+import { decodeReactorStatus, type ReactorStatus } from "../../admin/reactor-message.ts";
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { formatFields, formatTable } from "../print.ts";
+import { askReactor, sayProblem } from "./ask.ts";
+
+export const statusCommand = command({
+  name: "status",
+  description: "Show which master reacts, how far it is, and the breakers that are open.",
+  args: {},
+  run: (_, cli) =>
+    withBus(cli, async (bus) => {
+      const status = await askReactor(bus, "status", {}, decodeReactorStatus);
+      await cli.print(status, () => formatStatus(status, cli));
+      sayProblem(cli, status);
+    }),
+});
+
+function formatStatus(status: ReactorStatus, cli: { color: boolean }): string {
+  const { breakers, sources } = status;
+  return [
+    formatFields([
+      ["master", status.master],
+      ["since", status.since],
+      [
+        "rules",
+        `${status.rules} in ${status.files} ${status.files === 1 ? "file" : "files"} of ${status.directory}`,
+      ],
+      ["digest", status.digest.slice(0, 16)],
+      ["open breakers", breakers.length === 0 ? "none" : `${breakers.length}`],
+    ]),
+    formatTable(
+      ["SOURCE", "RUNNING", "WAITING", "IN HAND"],
+      sources.map((one) => [one.name, one.running ? "yes" : "no", `${one.waiting}`, `${one.in_hand}`]),
+      cli,
+    ),
+    ...(breakers.length === 0
+      ? []
+      : [
+          formatTable(
+            ["BREAKER", "OPENED", "OPEN UNTIL"],
+            breakers.map(({ rule, opened_at, open_until }) => [rule, opened_at, open_until]),
+            cli,
+          ),
+        ]),
+  ].join("\n\n");
+}

@@ -1,0 +1,45 @@
+import { decodeReaction, type Reaction } from "../../admin/reactor-message.ts";
+import { formatYaml } from "../../base/yaml.ts";
+import { command } from "../command.ts";
+import { indent } from "../job/plain-lines.ts";
+import { withBus } from "../operator.ts";
+import { formatTable } from "../print.ts";
+import { askReactor, sayProblem } from "./ask.ts";
+import { readEventFile } from "./event-file.ts";
+
+export const testCommand = command({
+  name: "test",
+  description: "Show what would happen for an event, without anything happening.",
+  args: {
+    event: {
+      type: "string",
+      required: true,
+      valueHint: "file",
+      description: "The event as JSON or YAML: tag, and source, data, depth, at as they matter",
+    },
+  },
+  async run(args, cli) {
+    const event = readEventFile(args.event);
+    await withBus(cli, async (bus) => {
+      const { master, problem, ...reaction } = await askReactor(bus, "test", { event }, decodeReaction);
+      await cli.print(reaction, () => formatReaction(reaction, cli));
+      if (reaction.rules.length === 0) cli.say(`no rules on ${master}`);
+      if (reaction.dropped !== undefined) cli.say(`the event would be dropped: ${reaction.dropped}`);
+      sayProblem(cli, { master, problem });
+    });
+  },
+});
+
+function formatReaction({ rules }: Pick<Reaction, "rules">, cli: { color: boolean }): string {
+  const table = formatTable(
+    ["RULE", "FIRES", "WHY"],
+    rules.map(({ rule, fires, why }) => [rule, fires ? "yes" : "no", why]),
+    cli,
+  );
+  const actions = rules.flatMap(({ rule, actions: told }) =>
+    told.length === 0
+      ? []
+      : [[`${rule} does:`, ...indent(formatYaml(told).trimEnd().split("\n"))].join("\n")],
+  );
+  return [table, ...actions].join("\n\n");
+}
