@@ -4,6 +4,8 @@ import type { Random } from "../base/id.ts";
 import type { IdKind } from "./completion/kinds.ts";
 import type { OutputFormat } from "./print.ts";
 
+export type { CommandDef };
+
 /** A stream that text is written to, such as `process.stdout`. */
 export interface Output {
   write(text: string): unknown;

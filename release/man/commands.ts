@@ -1,7 +1,5 @@
-import type { ArgsDef, CommandDef } from "citty";
-import { childrenOf, metaOf } from "../../internal/cli/command.ts";
-import { globalArgs } from "../../internal/cli/globals.ts";
-import { describeArg, optionLabel, positionalLabel } from "../../internal/cli/usage.ts";
+import { type CommandDef, childrenOf, metaOf } from "../../internal/cli/command.ts";
+import { describeCommand, globalRows } from "../../internal/cli/usage.ts";
 import {
   type Edition,
   heading,
@@ -84,14 +82,7 @@ export async function runnables(place: CommandDef, path: string): Promise<Runnab
 
 /** How a command is called: `svc job show <jid> [options]`. */
 export function usageOf({ path, command }: Runnable): string {
-  const positionals = Object.entries((command.args ?? {}) as ArgsDef).filter(
-    ([, { type }]) => type === "positional",
-  );
-  return [
-    path,
-    ...positionals.map(([name, definition]) => positionalLabel(name, definition)),
-    "[options]",
-  ].join(" ");
+  return [path, ...describeCommand(command).call].join(" ");
 }
 
 /** What each command does and takes, below a heading of its own. */
@@ -107,28 +98,16 @@ export function commandSections(commands: readonly Runnable[]): string[] {
 }
 
 export function globalOptions(): string[] {
-  return optionsOf(globalArgs);
+  return terms(globalRows());
 }
 
 function argumentsOf(command: CommandDef): string[] {
-  const args = (command.args ?? {}) as ArgsDef;
-  const positionals = Object.entries(args).filter(([, { type }]) => type === "positional");
-  return [
-    ...positionals.map(([name, definition]) =>
-      tagged(positionalLabel(name, definition), described(definition)),
-    ),
-    ...optionsOf(args),
-  ];
+  const { positionals, options } = describeCommand(command);
+  return terms([...positionals, ...options]);
 }
 
-function optionsOf(args: ArgsDef): string[] {
-  return Object.entries(args)
-    .filter(([, { type }]) => type !== "positional")
-    .map(([name, definition]) => tagged(optionLabel(name, definition), described(definition)));
-}
-
-function described(definition: ArgsDef[string]): string {
-  return `${describeArg(definition)}.`;
+function terms(rows: readonly (readonly [label: string, text: string])[]): string[] {
+  return rows.map(([label, text]) => tagged(label, `${text}.`));
 }
 
 function exitStatus(): string[] {

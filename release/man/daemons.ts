@@ -1,4 +1,4 @@
-import type { CommandDef } from "citty";
+import type { CommandDef } from "../../internal/cli/command.ts";
 import { environment } from "../../internal/config/help.ts";
 import {
   defaultText,

@@ -4,6 +4,7 @@ import { formatHelp } from "../../internal/config/help.ts";
 import { masterProgram } from "../../internal/config/master.ts";
 import { flagOf } from "../../internal/config/option.ts";
 import { peelProgram } from "../../internal/config/peel.ts";
+import { describePackage } from "../../release/package.ts";
 import { configurationReference } from "./reference.ts";
 
 const page = new URL("../../docs/configuration.md", import.meta.url);
@@ -16,6 +17,20 @@ test("docs/configuration.md is what the option tables say", () => {
     throw new Error(`docs/configuration.md is out of date: write it again with ${update}`);
   }
 });
+
+test.each(["svc-master", "svc-peel"] as const)(
+  "the example of %s in release/config is the one of its package",
+  async (name) => {
+    const arch = { deb: "amd64", rpm: "x86_64" } as const;
+    const { files } = await describePackage(name, "1.2.3", arch, Buffer.of(), 0);
+    const text = String(files.find(({ path }) => path.endsWith(".yaml"))?.data);
+    const copy = new URL(`../../release/config/${name.slice("svc-".length)}.yaml`, import.meta.url);
+    if (process.env.SVC_UPDATE_DOCS === "1") writeFileSync(copy, text);
+    if (readFileSync(copy, "utf8") !== text) {
+      throw new Error(`${copy.pathname} is out of date: write it again with ${update}`);
+    }
+  },
+);
 
 describe.each([masterProgram, peelProgram])("the help of $name", (program) => {
   const text = formatHelp(program);

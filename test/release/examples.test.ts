@@ -1,13 +1,10 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { masterProgram } from "../../internal/config/master.ts";
 import { flagOf, type OptionTable } from "../../internal/config/option.ts";
 import { peelProgram } from "../../internal/config/peel.ts";
 import { loadConfig } from "../../internal/config/resolve.ts";
 import { describePackage } from "../../release/package.ts";
 
-const update = "SVC_UPDATE_DOCS=1 bun test test/release/examples.test.ts";
 const programs = [
   { program: masterProgram, file: "master.yaml", dataDir: "/var/lib/svc" },
   { program: peelProgram, file: "peel.yaml", dataDir: "/var/lib/svc-peel" },
@@ -35,13 +32,6 @@ describe.each(programs)("the example $file", ({ program, file, dataDir }) => {
     if (loaded.kind !== "run") throw new Error(`unexpected ${loaded.kind}`);
     return loaded;
   }
-
-  test("in the repository is the one of the package", () => {
-    const copy = join(import.meta.dir, "../../release/config", file);
-    if (process.env.SVC_UPDATE_DOCS === "1") writeFileSync(copy, text);
-    if (readFileSync(copy, "utf8") !== text)
-      throw new Error(`${file} is out of date: write it with ${update}`);
-  });
 
   test("says nothing as it is, and the defaults of the packages when every key counts", () => {
     expect(values(text)).toEqual({ ...values(undefined), file: program.defaultFile });
