@@ -16,7 +16,7 @@ setDefaultTimeout(60_000);
 const root = join(import.meta.dir, "../..");
 
 /** The pages that are walked, in this order; each goes on where the one before ended. */
-const walked = ["docs/quickstart.md", "docs/rest.md", "docs/operating.md"];
+const walked = ["docs/quickstart.md", "docs/rest.md", "docs/upgrading.md", "docs/operating.md"];
 /** What ends the fleet is the last that is done, whatever page comes between. */
 const ending = "## 9. Stop, and remove";
 
@@ -36,6 +36,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/state-files.md": 1,
   "docs/states.md": 5,
   "docs/targeting.md": 1,
+  "docs/upgrading.md": 1,
 };
 
 const pages = [
