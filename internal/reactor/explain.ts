@@ -70,7 +70,9 @@ function explainRule(rule: Rule, event: Event, limits: Limits): RuleExplanation 
 
 function actionOf(action: Rule["actions"][number], event: Event, limits: Limits): Rendered {
   const cause = limits.permits(action);
-  return cause === undefined ? render(action, event) : { kind: "refused", reason: cause };
+  return cause === undefined
+    ? render(action, event)
+    : { kind: "refused", reason: "reactor.enable_chaining is off" };
 }
 
 function shortened(value: Plain): Plain {

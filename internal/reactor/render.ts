@@ -37,7 +37,9 @@ export function render(action: Action, event: Event): Rendered {
     if (isDeeper(rendered, maxDepth)) {
       return { kind: "refused", reason: "with the values of the event it is nested too deeply" };
     }
-    if (encode(rendered).length <= maxBytes) return rendered;
+    if (encode(rendered).length <= maxBytes) {
+      return rendered.kind === "webhook" ? { ...rendered, body: jsonOf(rendered.body) } : rendered;
+    }
     return {
       kind: "refused",
       reason: `with the values of the event it is larger than ${maxBytes / 1024} KiB`,
@@ -87,6 +89,14 @@ function renderAction(action: Action, event: Event): Rendered {
   }
 }
 
+/** JSON has no bytes: they are base64 there. */
+function jsonOf(value: Plain): Plain {
+  if (value === null || typeof value !== "object") return value;
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (Array.isArray(value)) return value.map(jsonOf);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, jsonOf(item)]));
+}
+
 function jobOf(
   { target, timeout }: { target: RuleTarget; timeout?: string },
   event: Event,
@@ -105,7 +115,7 @@ function peelOf({ source }: Event): string {
 
 function enrollmentOf({ tag, origin, data }: Event): string {
   if (tag !== enrollmentTag || origin !== "service") throw new Unrendered("the event is no enrollment");
-  if (data.trust === "MISMATCH!") {
+  if (data.trust !== "ok" && data.trust !== "-") {
     throw new Unrendered("the trust of the enrollment is a mismatch, which only a person may approve");
   }
   if (typeof data.id !== "string") throw new Unrendered("data.id is not in the event");
