@@ -31,6 +31,11 @@ export const tree: CommandDef = group({
       commands: async () => (await import("./reactor/commands.ts")).reactorCommands,
     }),
     group({
+      name: "rollout",
+      description: "Run a function in waves, and hold or end it.",
+      commands: async () => (await import("./rollout/commands.ts")).rolloutCommands,
+    }),
+    group({
       name: "state",
       description: "Check and render state files, offline.",
       commands: async () => (await import("./state/commands.ts")).stateCommands,

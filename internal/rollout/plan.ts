@@ -5,20 +5,15 @@ const maxWaves = 1_000;
 /** A number of peels, or a part of all. */
 export type Size = { peels: number } | { percent: number };
 
-/**
- * Reads `10`, `"10"`, `"25%"` or `"0"`.
- *
- * @param field named in the error
- * @throws SvcError `bad_request`
- */
-export function parseSize(field: string, value: string | number): Size {
+/** Reads `10`, `"10"`, `"25%"` or `"0"`. @throws SvcError `bad_request` */
+export function parseSize(value: string | number): Size {
   const text = String(value);
   const [, digits, sign] = /^(\d{1,6})(%?)$/.exec(text) ?? [];
   const amount = Number(digits);
   if (digits === undefined || (sign === "%" && amount > 100)) {
     throw new SvcError(
       "bad_request",
-      `${field}: ${JSON.stringify(text.slice(0, 40))} is neither a number of peels, such as 10, nor 0% to 100%`,
+      `${JSON.stringify(text.slice(0, 40))} is neither a number of peels, such as 10, nor 0% to 100%`,
     );
   }
   return sign === "%" ? { percent: amount } : { peels: amount };

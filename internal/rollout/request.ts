@@ -87,10 +87,10 @@ export function readRolloutRequest(request: RolloutRequest): ReadRequest {
     target: expression === undefined ? { peels: peels ?? [] } : { expression },
     ...called,
     metadata,
-    canary: parseSize("canary", request.canary ?? 1),
-    waves: (Array.isArray(waves) ? waves : [waves]).map((one) => parseSize("waves", one)),
+    canary: sizeOf("canary", request.canary ?? 1),
+    waves: (Array.isArray(waves) ? waves : [waves]).map((one) => sizeOf("waves", one)),
     waveWaitMs: durationOf("wave_wait", request.wave_wait, 0, [0, maxTimeoutMs]),
-    maxFailures: parseSize("max_failures", request.max_failures ?? 0),
+    maxFailures: sizeOf("max_failures", request.max_failures ?? 0),
     ...(check === undefined
       ? {}
       : {
@@ -103,6 +103,10 @@ export function readRolloutRequest(request: RolloutRequest): ReadRequest {
     timeoutMs: durationOf("timeout", request.timeout, defaultTimeoutMs, [1, maxTimeoutMs]),
     deadlineMs: durationOf("deadline", request.deadline, defaultDeadlineMs, [second, maxDeadlineMs]),
   };
+}
+
+function sizeOf(field: string, value: string | number): Size {
+  return within(field, () => parseSize(value));
 }
 
 function durationOf(

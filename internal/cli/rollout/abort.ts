@@ -1,0 +1,29 @@
+import { command, Exit } from "../command.ts";
+import { untilInterrupted } from "../job/interrupt.ts";
+import { withBus } from "../operator.ts";
+import { commandRollout, idArg } from "./ask.ts";
+import { watchRollout } from "./follow.ts";
+import { printRollout } from "./format.ts";
+import { openRollouts } from "./storage.ts";
+
+export const abortCommand = command({
+  name: "abort",
+  description: "End a rollout: no other wave begins, and the job of the one that has begun is cancelled.",
+  args: {
+    id: idArg,
+    async: { type: "boolean", description: "Do not wait until the job of its wave has ended" },
+  },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const asked = await commandRollout(bus, "abort", args.id);
+      if (args.async === true) {
+        await cli.print(asked, () => `${asked.id}  ${asked.status}`);
+        return cli.say(`${asked.id} ends; watch it with svc rollout watch ${asked.id}`);
+      }
+      const deps = await openRollouts(bus, cli);
+      const end = await untilInterrupted(cli, (signal) => watchRollout(deps, asked.id, cli, signal));
+      await printRollout(end, cli);
+      // It had ended by itself a moment before.
+      if (end.status !== "aborted") throw new Exit(1);
+    }),
+});

@@ -1,0 +1,68 @@
+import { decodeRolloutListReply } from "../../admin/rollout-message.ts";
+import { SvcError } from "../../base/errors.ts";
+import { rolloutStatuses } from "../../rollout/record.ts";
+import type { RolloutSummary } from "../../rollout/show.ts";
+import { command } from "../command.ts";
+import { readFlag } from "../flag.ts";
+import { withBus } from "../operator.ts";
+import { formatTable } from "../print.ts";
+import { askAboutRollouts } from "./ask.ts";
+
+const mostRollouts = 1_000;
+const widestTarget = 40;
+
+export const listCommand = command({
+  name: "list",
+  description: "List rollouts, newest first.",
+  args: {
+    status: { type: "enum", options: [...rolloutStatuses], description: "Only those with this status" },
+    limit: {
+      type: "string",
+      valueHint: "n",
+      default: "20",
+      description: `At most so many, 1 to ${mostRollouts}`,
+    },
+  },
+  async run(args, cli) {
+    const limit = readFlag("--limit", args.limit, parseLimit);
+    await withBus(cli, async (bus) => {
+      const request = { limit, ...(args.status === undefined ? {} : { status: args.status }) };
+      const { rollouts, next } = await askAboutRollouts(bus, "list", request, decodeRolloutListReply);
+      await cli.print(rollouts, () => formatRollouts(rollouts, cli));
+      if (rollouts.length === 0) cli.say("no rollouts");
+      if (next !== undefined) cli.say(`there are more: --limit takes up to ${mostRollouts}`);
+    });
+  },
+});
+
+/** @throws SvcError `bad_request` */
+function parseLimit(text: string): number {
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= mostRollouts) return limit;
+  throw new SvcError(
+    "bad_request",
+    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${mostRollouts}`,
+  );
+}
+
+function formatRollouts(rollouts: readonly RolloutSummary[], options: { color: boolean }): string {
+  return formatTable(
+    ["ID", "FUNCTION", "TARGET", "PEELS", "STATUS", "WAVE", "FAILED", "BY", "CREATED"],
+    rollouts.map((rollout) => [
+      rollout.id,
+      rollout.function,
+      shortened(rollout.target ?? "(list)"),
+      String(rollout.targets),
+      rollout.status,
+      `${rollout.wave}/${rollout.waves}`,
+      String(rollout.failures),
+      rollout.created_by,
+      rollout.created_at,
+    ]),
+    options,
+  );
+}
+
+function shortened(text: string): string {
+  return text.length <= widestTarget ? text : `${text.slice(0, widestTarget - 3)}...`;
+}

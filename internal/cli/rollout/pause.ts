@@ -1,0 +1,16 @@
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { commandRollout, idArg } from "./ask.ts";
+
+export const pauseCommand = command({
+  name: "pause",
+  description: "Let no other wave begin; the one that has begun comes to its end.",
+  args: { id: idArg },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const rollout = await commandRollout(bus, "pause", args.id);
+      const { id, status } = rollout;
+      await cli.print(rollout, () => `${id}  ${status}`);
+      cli.say(`no other wave of ${id} begins; go on with svc rollout resume ${id}`);
+    }),
+});

@@ -1,0 +1,16 @@
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { commandRollout, idArg } from "./ask.ts";
+
+export const resumeCommand = command({
+  name: "resume",
+  description: "Go on with a paused rollout.",
+  args: { id: idArg },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const rollout = await commandRollout(bus, "resume", args.id);
+      const { id, status } = rollout;
+      await cli.print(rollout, () => `${id}  ${status}`);
+      cli.say(`${id} goes on; watch it with svc rollout watch ${id}`);
+    }),
+});

@@ -1,0 +1,16 @@
+import { openBucket } from "../../bus/bucket.ts";
+import { showRollout } from "../../rollout/show.ts";
+import { command } from "../command.ts";
+import { withBus } from "../operator.ts";
+import { checkedId, idArg } from "./ask.ts";
+import { printRollout } from "./format.ts";
+
+export const showCommand = command({
+  name: "show",
+  description: "Show a rollout as it stands, its waves, and whom each is for.",
+  args: { id: idArg },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      await printRollout(await showRollout(await openBucket(bus, "rollouts"), checkedId(args.id)), cli);
+    }),
+});
