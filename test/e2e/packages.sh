@@ -49,7 +49,7 @@ else
   close_private_apt
   bootstrap=(env "DEBOOTSTRAP_DIR=$work/tools/usr/share/debootstrap" sh "$work/tools/usr/sbin/debootstrap")
 fi
-unshare --mount "${bootstrap[@]}" --variant=minbase --include=systemd,dbus,procps,nats-server "$suite" "$debian" "$mirror" \
+unshare --mount "${bootstrap[@]}" --variant=minbase --include=systemd,dbus,procps,nats-server,man-db,mandoc,bash-completion,zsh,fish "$suite" "$debian" "$mirror" \
   >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "debootstrap failed"; }
 echo "127.0.0.1 localhost svc.example.com" >"$debian/etc/hosts"
 echo svc-test-host >"$debian/etc/hostname"
@@ -110,6 +110,33 @@ inside() {
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
 }
 
+# What each shell offers for the last word of a command line, with what the packages brought.
+config="--config /var/lib/svc/svc.yaml"
+mkdir "$debian/shells"
+cat >"$debian/shells/bash" <<'END'
+source /usr/share/bash-completion/bash_completion
+_completion_loader svc
+COMP_WORDS=(svc "$@" "") COMP_CWORD=$(($# + 1))
+_svc
+printf '%s\n' "${COMPREPLY[@]}"
+END
+cat >"$debian/shells/zsh" <<'END'
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'autoload -U compinit && compinit -u -D; PS1=; echo READY$((1))'
+zpty -r shell seen '*READY1*'
+zpty -w -n shell "svc $* "$'\t'
+# What it inserts, and nothing else, has the shape of an id that was not typed.
+zpty -r shell seen '*(enr-|svc-test-)[A-Za-z0-9-]## *'
+print -r -- "$seen"
+END
+cat >"$debian/shells/fish" <<'END'
+complete -C "svc $argv "
+END
+offers() {
+  echo "cd / && runuser -u svc-master -- env HOME=/tmp TERM=dumb timeout 15 $1 /shells/${1%% *} $config $2"
+}
+
 checks=0
 # One thing that must hold, within 20 seconds: what it is, and the command line that tells.
 holds() {
@@ -155,9 +182,17 @@ sed -n '/^## A master and a peel on one host/,/^## /p' docs/packages.md | sed -n
   grep -v -e '^```' -e '^apt install' -e ' enroll list ' >"$debian/packages/commands"
 does "set up a fleet as docs/packages.md says" 'sh -e /packages/commands'
 holds "the master runs in its sandbox, with its bus" '[ "$(ps -o user= -C svc-master,nats-server | sort -u)" = svc-master ] && [ "$(ps -C nats-server -o pid= | wc -l)" = 1 ] && grep -q "^Seccomp:.2" /proc/$(systemctl show -P MainPID svc-master)/status && grep -q "^CapBnd:.0*$" /proc/$(systemctl show -P MainPID svc-master)/status'
+holds "the pages of the manual are found and shown" 'for page in svc svc-run svc-enroll svc-master svc-peel svc-master.yaml svc-peel.yaml svc.yaml; do man "$page" 2>&1 | grep -q "^SEE ALSO" || { echo "$page"; exit 1; }; done'
+holds "mandoc has nothing to say about them" 'for page in $(dpkg -L svc svc-master svc-peel | grep "/man/.*gz$"); do mandoc -T lint -W warning "$page" || exit 1; done'
 holds "the peel asks to join" "$svc enroll list --config /var/lib/svc/svc.yaml | grep pending"
+for shell in bash "zsh -o extendedglob" fish; do
+  holds "${shell%% *} offers the pending enrollment" "$(offers "$shell" "enroll approve") | grep \"\$($svc enroll list $config | awk '/pending/ { print \$1 }')\""
+done
 does "approve it" "$svc enroll approve --config /var/lib/svc/svc.yaml \$($svc enroll list --config /var/lib/svc/svc.yaml | awk '/pending/ { print \$1 }')"
 holds "it runs a job" "$run test.ping"
+for shell in bash "zsh -o extendedglob" fish; do
+  holds "${shell%% *} offers the peel to run on" "$(offers "$shell" run) | grep svc-test-host"
+done
 holds "a job is root and free of the sandbox" "$run cmd.run 'id -u; touch /etc/svc-test-made' && [ -f /etc/svc-test-made ]"
 
 inside sh -c "$remember" >"$work/keys"
