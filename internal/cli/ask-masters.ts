@@ -6,13 +6,14 @@ import { requestReply } from "../bus/request.ts";
 import { operatorName } from "./operator.ts";
 
 /** How long a master has to answer (specification, "Bus admin operations"). */
-const timeoutMs = 5_000;
+const usualTimeoutMs = 5_000;
 
 /**
  * Asks the masters something as the operator at the keyboard; one of them answers. What a master did not do
  * is said with the id of the request, by which it is found in the logs of the masters.
  *
  * @param read reads the reply, and throws what the master answered
+ * @param timeoutMs for what a master needs longer for
  * @returns `undefined` when no master serves the subject
  * @throws SvcError what `read` throws, `unavailable` when nobody answers in time, `forbidden` without the
  *   permission to ask
@@ -22,6 +23,7 @@ export async function askMasters<T>(
   subject: string,
   request: Readonly<Record<string, Plain | undefined>>,
   read: (reply: Uint8Array) => T,
+  timeoutMs = usualTimeoutMs,
 ): Promise<T | undefined> {
   const requestId = newRequestId();
   const payload = encode({ ...request, operator: operatorName(), request_id: requestId });

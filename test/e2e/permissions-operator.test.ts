@@ -109,15 +109,18 @@ describe("admin.creds are enough for", () => {
     await local.stop();
   });
 
-  test.each(["svc.job.job-1.cancel", "svc.target.resolve", "svc.reactor.test"])(
-    "asking the masters on %s",
-    async (subject) => {
-      const serving = masters.nats.subscribe(subject, { callback: (_, message) => message.respond("done") });
-      await masters.nats.flush();
-      expect((await operator.nats.request(subject, "", { timeout })).data.length).toBeGreaterThan(0);
-      serving.unsubscribe();
-    },
-  );
+  test.each([
+    "svc.job.job-1.cancel",
+    "svc.target.resolve",
+    "svc.reactor.test",
+    "svc.binary.put",
+    "svc.binary.commit",
+  ])("asking the masters on %s", async (subject) => {
+    const serving = masters.nats.subscribe(subject, { callback: (_, message) => message.respond("done") });
+    await masters.nats.flush();
+    expect((await operator.nats.request(subject, "", { timeout })).data.length).toBeGreaterThan(0);
+    serving.unsubscribe();
+  });
 });
 
 describe("admin.creds may not publish", () => {
@@ -132,6 +135,9 @@ describe("admin.creds may not publish", () => {
     "$KV.enroll-challenges.chl-1",
     "$KV.rollouts.r",
     "$O.states.M.x",
+    "$O.binaries.C.x",
+    "$O.binaries.M.x",
+    "svc.binary.other",
     "svc.job.job-1.dispatch.worker-1",
     "svc.job.job-1.stop.worker-1",
     "svc.job.job-1.return.worker-1",

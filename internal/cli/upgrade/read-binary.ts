@@ -1,0 +1,106 @@
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { resolve } from "node:path";
+import { SvcError } from "../../base/errors.ts";
+import { reasonOf } from "../../base/file.ts";
+import { runProcess } from "../../base/process.ts";
+import { digestOf } from "../../upgrade/digest.ts";
+import {
+  type BinaryManifest,
+  chunkBytes,
+  encodeBinaryManifest,
+  maxBinaryBytes,
+} from "../../upgrade/manifest.ts";
+import { headBytes, platformOf } from "../../upgrade/platform.ts";
+import type { Cli } from "../command.ts";
+
+const versionTimeoutMs = 10_000;
+const self = "/proc/self/exe";
+
+/** A binary on this machine that is to be uploaded. */
+export interface BinaryFile extends AsyncDisposable {
+  manifest: BinaryManifest;
+  /** Of the manifest. */
+  digest: string;
+  /** The manifest, encoded. */
+  data: Uint8Array;
+  /** Reads a chunk again. @throws SvcError `conflict` when the file changed meanwhile */
+  chunk(index: number): Promise<Uint8Array>;
+}
+
+/**
+ * Opens a binary of `svc-peel` and finds out what it is. One for this kind of machine is asked for its
+ * version, which runs it; of another only the platform is known.
+ *
+ * @throws SvcError `bad_request` naming the file, which cannot be read or is no `svc-peel`
+ */
+export async function readBinary(path: string, cli: Pick<Cli, "clock">): Promise<BinaryFile> {
+  const file = await orRefuse(path, () => open(path, "r"));
+  try {
+    const { size } = await orRefuse(path, () => file.stat());
+    if (size > maxBinaryBytes) throw refuse(`${path} has more than ${maxBinaryBytes} bytes`);
+    const read = (index: number) => orRefuse(path, () => readChunk(file, index, size));
+    const platform = platformOf((await read(0)).subarray(0, headBytes));
+    if (platform === undefined) throw refuse(`${path} is no executable for Linux on x64 or arm64`);
+    const version = platform === (await platformHere()) ? await versionOf(path, cli) : "";
+    const whole = createHash("sha256");
+    const chunks: string[] = [];
+    for (let index = 0; index * chunkBytes < size; index++) {
+      const data = await read(index);
+      whole.update(data);
+      chunks.push(digestOf(data));
+    }
+    const manifest = { sha256: whole.digest("hex"), size, platform, version, chunks };
+    return {
+      manifest,
+      ...encodeBinaryManifest(manifest),
+      async chunk(index) {
+        const data = await read(index);
+        if (digestOf(data) === chunks[index]) return data;
+        throw new SvcError("conflict", `--binary: ${path} changed while it was uploaded`);
+      },
+      [Symbol.asyncDispose]: () => file.close(),
+    };
+  } catch (thrown) {
+    await file.close();
+    throw thrown;
+  }
+}
+
+async function readChunk(file: FileHandle, index: number, size: number): Promise<Uint8Array> {
+  const at = index * chunkBytes;
+  const length = Math.max(0, Math.min(chunkBytes, size - at));
+  const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, at);
+  return buffer.subarray(0, bytesRead);
+}
+
+async function platformHere(): Promise<string | undefined> {
+  await using file = await open(self, "r");
+  return platformOf(await readChunk(file, 0, headBytes));
+}
+
+async function versionOf(path: string, { clock }: Pick<Cli, "clock">): Promise<string> {
+  const { code, stopped, stdout } = await runProcess({
+    argv: [resolve(path), "--version"],
+    env: {},
+    cwd: "/",
+    timeoutMs: versionTimeoutMs,
+    clock,
+  });
+  const [, version] = /^svc-peel (\S+)\n$/.exec(stdout.text) ?? [];
+  if (stopped === undefined && code === 0 && version !== undefined) return version;
+  const how = stopped === undefined ? `exits with ${code}` : "does not end";
+  throw refuse(`${path} is no svc-peel that works here: ${path} --version ${how} and names no version`);
+}
+
+async function orRefuse<T>(path: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (cause) {
+    throw new SvcError("bad_request", `--binary: cannot read ${path}: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+function refuse(what: string): SvcError {
+  return new SvcError("bad_request", `--binary: ${what}`);
+}
