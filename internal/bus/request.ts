@@ -2,6 +2,9 @@ import { ErrorCode, NatsError } from "nats";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 
+/** What to do about permissions that operators have today and these credentials lack. */
+export const newerCredentials = "take ones made by svc nats-auth credentials of this version";
+
 /**
  * Sends a request and waits for one reply.
  *
@@ -20,7 +23,11 @@ export async function requestReply(
     if (!(cause instanceof NatsError)) throw cause;
     if (cause.code === ErrorCode.NoResponders) return undefined;
     if (cause.isPermissionError()) {
-      throw new SvcError("forbidden", `these credentials may not publish on ${subject}`, { cause });
+      throw new SvcError(
+        "forbidden",
+        `these credentials may not publish on ${subject}: ${newerCredentials}`,
+        { cause },
+      );
     }
     throw new SvcError("unavailable", `no answer on ${subject} within ${timeoutMs / 1000} s`, { cause });
   }

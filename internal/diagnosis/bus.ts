@@ -3,6 +3,7 @@ import type { AssetName } from "../bus/assets.ts";
 import type { Bus } from "../bus/connect.ts";
 import { clockDifference, inspectAssets } from "../bus/inspect.ts";
 import { greetServer, inspectCertificate, placeOf, resolveHost } from "../bus/probe.ts";
+import { newerCredentials } from "../bus/request.ts";
 import { judgeClock, judgeEnd } from "./findings.ts";
 import type { Finding, Step } from "./step.ts";
 
@@ -101,14 +102,14 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
           return {
             level: "fail",
             message: `these credentials may not read ${refused}`,
-            next: "use credentials of the right role, written by this version of svc nats-auth init",
+            next: newerCredentials,
           };
         }
         if (missing === "") return { level: "ok", message: `${names.length} buckets and streams are there` };
         return {
           level: "warn",
           message: `not there yet: ${missing}`,
-          next: "start a master: it makes what is missing",
+          next: "start a master, or restart one: it makes what is missing",
         };
       },
     },

@@ -70,6 +70,8 @@ export function contend(options: LeaseOptions): Lease {
   let timer: Timer | undefined;
   let busy: Promise<void> = Promise.resolve();
   let stopped = false;
+  /** When this tenure began, for people. */
+  let since = "";
   /** Until when this master may act as the holder, on the monotonic clock. */
   let validUntil = 0;
 
@@ -95,7 +97,8 @@ export function contend(options: LeaseOptions): Lease {
   const acquire = async () => {
     if (stopped) return;
     const askedAt = clock.monotonic();
-    const revision = await bucket.create(name, encode({ holder: self }));
+    since = rfc3339(clock.now());
+    const revision = await bucket.create(name, encode({ holder: self, since }));
     if (revision === undefined) return wake(ttlMs + spreadMs * jitter());
     // The place in the stream of the bucket only grows, whatever becomes of the keys.
     const end = new AbortController();
@@ -116,7 +119,12 @@ export function contend(options: LeaseOptions): Lease {
       lose("this process was paused too long");
       return wake(0);
     }
-    const value = encode({ holder: self, token: mine.tenure.token, renewed_at: rfc3339(clock.now()) });
+    const value = encode({
+      holder: self,
+      token: mine.tenure.token,
+      since,
+      renewed_at: rfc3339(clock.now()),
+    });
     const revision = await bucket.update(name, value, mine.revision);
     if (revision === undefined) {
       lose("somebody else holds it");

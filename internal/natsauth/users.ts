@@ -1,6 +1,6 @@
 import type { Random } from "../base/id.ts";
 import { formatCredentials } from "../identity/credentials.ts";
-import { encodeJwt } from "../identity/jwt.ts";
+import { type Claims, encodeJwt } from "../identity/jwt.ts";
 import { type KeyPair, newKeyPair } from "../identity/nkey.ts";
 
 /** Subjects a user may publish and subscribe to. */
@@ -74,6 +74,19 @@ const admin: Permissions = {
 };
 
 const roles = { master, system, admin } as const;
+
+/**
+ * What credentials of an operator lack that this version uses: those made by an earlier one stay as they are.
+ *
+ * @param claims of their JWT
+ * @returns subjects, none when they lack nothing
+ */
+export function lackingGrants({ nats }: Pick<Claims, "nats">): string[] {
+  const { allow } = (nats.pub ?? {}) as { allow?: unknown };
+  // Without a list everything is allowed.
+  if (!Array.isArray(allow) || allow.length === 0 || allow.includes(">")) return [];
+  return admin.pub.filter((subject) => !allow.includes(subject));
+}
 
 /**
  * Makes a bus user and its credentials file, which is a secret.

@@ -1,9 +1,16 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { encode } from "../../internal/base/msgpack.ts";
+import { streamName } from "../../internal/bus/assets.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { StepResult } from "../../internal/diagnosis/step.ts";
+import { formatCredentials, parseCredentials } from "../../internal/identity/credentials.ts";
+import { encodeJwt, readClaims } from "../../internal/identity/jwt.ts";
+import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
+import { contend, type Tenure } from "../../internal/lease/lease.ts";
 import { startWorker } from "../../internal/peel/worker.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
@@ -58,6 +65,28 @@ test("svc status counts a peel with a heartbeat as alive, with its version", asy
   const leases = await openBucket(masters.bus, "leases");
   await leases.put("test-lease", encode({ holder: "somebody", token: 7 }));
   expect((await status()).leases).toContainEqual({ name: "test-lease", holder: "somebody", token: 7 });
+});
+
+test("svc status names who holds a lease, and since when", async () => {
+  await using masters = await disposable();
+  const leases = await openBucket(masters.bus, "leases");
+  const tenure = Promise.withResolvers<Tenure>();
+  const lease = contend({
+    bucket: leases,
+    name: "named",
+    self: "host-1-7",
+    onTenure: tenure.resolve,
+    clock: systemClock,
+    jitter: () => 0,
+    log: observedLog(),
+  });
+  const { token } = await tenure.promise;
+  const held = { name: "named", holder: "host-1-7", token, since: expect.stringMatching(/^20\d\d-.*Z$/) };
+  expect((await status()).leases).toContainEqual(held);
+  expect((await cli(bus, "status")).stdout).toMatch(
+    /LEASE +HOLDER +SINCE\n(.*\n)*named +host-1-7 +20\d\d-\S+Z\n/,
+  );
+  await lease.stop();
 });
 
 async function disposable() {
@@ -120,6 +149,103 @@ test("without a master svc status and svc doctor say so", async () => {
   expect([shown.exit, shown.stdout]).toEqual([0, expect.stringContaining("no master runs")]);
   const examined = await cli(alone, "doctor");
   expect([examined.exit, examined.stdout]).toEqual([1, expect.stringMatching(/FAIL {2}masters/)]);
+});
+
+/** What a step said, and what to do next. */
+const said = (steps: readonly StepResult[], name: string) => {
+  const found = steps.find(({ step }) => step === name);
+  return [found?.level, found?.message, found?.next];
+};
+async function doctorOf(at: TestBus, ...peel: string[]) {
+  const { exit, stdout } = await cli(at, "doctor", ...peel, "--output", "json");
+  return { exit, steps: JSON.parse(stdout) as StepResult[] };
+}
+
+test("on a bus that no master has used, both say what is missing and that a master makes it", async () => {
+  await using empty = await startBus();
+  const { exit, steps } = await doctorOf(empty);
+  expect(exit).toBe(1);
+  expect(said(steps, "storage")).toEqual([
+    "warn",
+    expect.stringContaining("master-heartbeat, enrollments"),
+    "start a master, or restart one: it makes what is missing",
+  ]);
+  expect(said(steps, "clock")[0]).toBe("warn");
+  expect(said(steps, "masters")).toEqual([
+    "fail",
+    "master-heartbeat is not there: start a master, or restart one: it makes what is missing",
+    "run svc-master check on the host of a master",
+  ]);
+  const { notes } = JSON.parse((await cli(empty, "status", "--output", "json")).stdout);
+  expect((await doctorOf(empty, "web-1")).steps.at(-1)?.level).toBe("skip");
+  expect(notes).toContain("leases is not there: start a master, or restart one: it makes what is missing");
+});
+
+test("one bucket that is gone is named, with what to do, and the rest is shown", async () => {
+  await using own = await startBus();
+  await using started = await startMaster(own);
+  await enrollPeel(started, "known-1");
+  const masters = await connectTo(own, "master");
+  const { streams } = await masters.nats.jetstreamManager();
+  await streams.delete(streamName("leases"));
+  await masters.nats.close();
+  const { exit, steps } = await doctorOf(own);
+  expect(exit).toBe(0);
+  expect(said(steps, "storage")).toEqual([
+    "warn",
+    "not there yet: leases",
+    "start a master, or restart one: it makes what is missing",
+  ]);
+  const shown = JSON.parse((await cli(own, "status", "--output", "json")).stdout);
+  expect(shown).toMatchObject({ peels: { states: { issued: 1 } }, leases: [] });
+  expect(shown.notes).toEqual([
+    "leases is not there: start a master, or restart one: it makes what is missing",
+  ]);
+});
+
+describe("credentials that are older than a grant", () => {
+  const next = "take ones made by svc nats-auth credentials of this version";
+  /** The operator of this bus, with credentials that lack these subjects. */
+  const olderBy = (at: TestBus, lacks: (subject: string) => boolean): void => {
+    const file = join(at.authDir, "admin.creds");
+    const { jwt, key } = parseCredentials(readFileSync(file, "utf8"));
+    const { iat: issuedAt, sub: subject, name, nats } = readClaims(jwt);
+    const { allow } = nats.pub as { allow: string[] };
+    const pub = { allow: allow.filter((one) => !lacks(one)) };
+    const account = keyPairFromSeed("account", readFileSync(join(at.authDir, "masters.seed"), "utf8").trim());
+    const older = encodeJwt({ type: "user", name, subject, issuedAt, nats: { ...nats, pub } }, account);
+    writeFileAtomic(file, formatCredentials(older, key.seed), secretMode);
+  };
+
+  test("svc doctor names the subject, svc status and svc run what they could not do, all with the next step", async () => {
+    await using own = await startBus();
+    await using started = await startMaster(own);
+    expect(started.url).not.toBe("");
+    olderBy(own, (subject) => subject === "svc.job.request" || subject.includes("KV_leases"));
+    const { exit, steps } = await doctorOf(own);
+    expect(exit).toBe(1);
+    expect(said(steps, "credentials")).toEqual([
+      "warn",
+      expect.stringMatching(/may not publish on svc\.job\.request and \d+ more$/),
+      next,
+    ]);
+    expect(said(steps, "storage")).toEqual(["fail", "these credentials may not read leases", next]);
+    expect(said(steps, "masters")[0]).toBe("skip");
+    const shown = JSON.parse((await cli(own, "status", "--output", "json")).stdout);
+    expect(shown.notes).toEqual([`leases is not shown: these credentials may not read it; ${next}`]);
+    const ran = await cli(own, "run", "web-1", "test.ping", "--async");
+    expect([ran.exit, ran.stderr]).toEqual([
+      1,
+      `svc: these credentials may not publish on svc.job.request: ${next}\n`,
+    ]);
+
+    const file = join(own.authDir, "admin.creds");
+    rmSync(file);
+    const made = await cli(own, "nats-auth", "credentials", "--dir", own.authDir, "--out", file);
+    expect([made.exit, made.stdout]).toEqual([0, `${file}: credentials of the role admin\n`]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await doctorOf(own)).toMatchObject({ exit: 0 });
+  });
 });
 
 test("with a dead bus svc doctor stops at that step and says what to do", async () => {

@@ -1,7 +1,21 @@
+import { SvcError } from "../../base/errors.ts";
+import type { AssetName } from "../../bus/assets.ts";
+import { type Bucket, openBucket } from "../../bus/bucket.ts";
 import type { BusIdentity } from "../../bus/connect.ts";
+import { inspectAssets } from "../../bus/inspect.ts";
 import type { BusContext } from "../../diagnosis/bus.ts";
 
 /** What the steps of `svc doctor` work with. */
 export interface DoctorContext extends BusContext {
   identity(): BusIdentity;
+}
+
+/** Opens a bucket for a step. @throws SvcError `not_found` that names the next step when there is none */
+export async function bucketOf({ connect }: DoctorContext, name: AssetName): Promise<Bucket> {
+  const bus = await connect();
+  if ((await inspectAssets(bus, [name])).get(name) === "there") return openBucket(bus, name);
+  throw new SvcError(
+    "not_found",
+    `${name} is not there: start a master, or restart one: it makes what is missing`,
+  );
 }

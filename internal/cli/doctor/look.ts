@@ -1,8 +1,12 @@
 import type { Bus } from "../../bus/connect.ts";
 import { connectBus } from "../../bus/connect.ts";
+import { newerCredentials } from "../../bus/request.ts";
 import { busSteps, storageSteps } from "../../diagnosis/bus.ts";
 import { judgeCredentials } from "../../diagnosis/findings.ts";
 import { once, type Step, takeSteps } from "../../diagnosis/step.ts";
+import { parseCredentials } from "../../identity/credentials.ts";
+import { readClaims } from "../../identity/jwt.ts";
+import { lackingGrants } from "../../natsauth/users.ts";
 import { quietLog, showSteps } from "../check.ts";
 import type { Cli } from "../command.ts";
 import { operatorBus } from "../operator.ts";
@@ -24,12 +28,16 @@ const steps: readonly Step<DoctorContext>[] = [
     look({ identity, clock }) {
       const found = identity();
       if ("seed" in found) return { level: "ok", message: "a bare seed, which does not end" };
-      return judgeCredentials(
-        "master.creds_file",
-        found.credentials,
-        clock.now(),
-        "ask whoever keeps the keys of the bus for other credentials",
-      );
+      const judged = judgeCredentials("master.creds_file", found.credentials, clock.now(), newerCredentials);
+      const lacking = lackingGrants(readClaims(parseCredentials(found.credentials).jwt));
+      if (judged.level === "fail" || lacking.length === 0) return judged;
+      const [first = "", ...others] = lacking;
+      const more = others.length === 0 ? "" : ` and ${others.length} more`;
+      return {
+        level: "warn",
+        message: `older than this svc: they may not publish on ${first}${more}`,
+        next: newerCredentials,
+      };
     },
   },
   ...busSteps(["configuration"], ["credentials"]),

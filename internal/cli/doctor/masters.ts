@@ -1,16 +1,17 @@
 import { version } from "../../base/version.ts";
-import { openBucket } from "../../bus/bucket.ts";
 import { judgeEnd } from "../../diagnosis/findings.ts";
 import type { Step } from "../../diagnosis/step.ts";
 import { readMasters } from "../status/heartbeats.ts";
-import type { DoctorContext } from "./context.ts";
+import { bucketOf, type DoctorContext } from "./context.ts";
 
 /** Whether masters run, of one version, with certificates that last. */
 export const masterStep: Step<DoctorContext> = {
   name: "masters",
   needs: ["storage"],
-  async look({ connect, clock }) {
-    const masters = await readMasters(await openBucket(await connect(), "master-heartbeat"));
+  next: "run svc-master check on the host of a master",
+  async look(context) {
+    const { clock } = context;
+    const masters = await readMasters(await bucketOf(context, "master-heartbeat"));
     if (masters.length === 0) {
       return {
         level: "fail",

@@ -1,15 +1,13 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { AssetName } from "../../bus/assets.ts";
-import { openBucket } from "../../bus/bucket.ts";
 import { judgeEnd } from "../../diagnosis/findings.ts";
 import type { Finding, Step } from "../../diagnosis/step.ts";
 import { type Enrollment, type EnrollmentState, trustOf } from "../../enrollment/record.ts";
 import { findByPeel } from "../../enrollment/store.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
 import { decodeJob } from "../../jobs/record.ts";
-import type { DoctorContext } from "./context.ts";
+import { bucketOf, type DoctorContext } from "./context.ts";
 
 /** Peels publish their facts again at least so often. */
 const oldFactsMs = 24 * 3600_000;
@@ -49,8 +47,6 @@ const because = (reason: string | undefined) => (reason === undefined || reason 
 /** Everything about one peel that can be told from here. @param peel its encoded id */
 export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
   const name = displayPeelId(peel);
-  const bucketOf = async ({ connect }: DoctorContext, bucket: AssetName) =>
-    openBucket(await connect(), bucket);
   const recordOf = async (context: DoctorContext) => {
     const found = await findByPeel(await bucketOf(context, "enrollments"), peel);
     if (found?.current !== undefined) return found.current.record;

@@ -9,7 +9,11 @@ const masterBeat = v.object({
   certificate_ends_at: v.optional(v.string()),
 });
 const peelBeat = v.object({ version: v.string(), started_at: v.string() });
-const leaseValue = v.object({ holder: v.string(), token: v.optional(v.number()) });
+const leaseValue = v.object({
+  holder: v.string(),
+  token: v.optional(v.number()),
+  since: v.optional(v.string()),
+});
 
 /** A master that is alive, as it says of itself. */
 export type MasterBeat = v.InferOutput<typeof masterBeat>;
@@ -24,10 +28,24 @@ export const readMasters = (bucket: Bucket): Promise<Stored<MasterBeat>[]> => re
 export const readPeels = (bucket: Bucket): Promise<Stored<v.InferOutput<typeof peelBeat>>[]> =>
   readAll(bucket, peelBeat);
 
+/** A lease that a master holds: who, under which fencing token, and since when (RFC 3339). */
+export interface HeldLease {
+  name: string;
+  holder: string;
+  token: number;
+  /** Absent for a holder of an earlier version. */
+  since?: string;
+}
+
 /** The leases that somebody holds. */
-export async function readLeases(bucket: Bucket): Promise<{ name: string; holder: string; token: number }[]> {
+export async function readLeases(bucket: Bucket): Promise<HeldLease[]> {
   const found = await readAll(bucket, leaseValue);
-  return found.map(({ key, holder, token, revision }) => ({ name: key, holder, token: token ?? revision }));
+  return found.map(({ key, holder, token, since, revision }) => ({
+    name: key,
+    holder,
+    token: token ?? revision,
+    ...(since === undefined ? {} : { since }),
+  }));
 }
 
 /**

@@ -3,12 +3,13 @@ import type { AssetName } from "../../bus/assets.ts";
 import { type Bucket, openBucket } from "../../bus/bucket.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { inspectAssets } from "../../bus/inspect.ts";
+import { newerCredentials } from "../../bus/request.ts";
 import { soonMs } from "../../diagnosis/findings.ts";
 import { type EnrollmentState, type EnrollmentSummary, summarize } from "../../enrollment/record.ts";
 import { readEnrollments } from "../../enrollment/store.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
 import { decodeJob, type Job } from "../../jobs/record.ts";
-import { type MasterBeat, readLeases, readMasters, readPeels } from "./heartbeats.ts";
+import { type HeldLease, type MasterBeat, readLeases, readMasters, readPeels } from "./heartbeats.ts";
 
 const sources = ["enrollments", "peel-heartbeat", "master-heartbeat", "jobs", "leases"] as const;
 
@@ -24,7 +25,7 @@ export interface FleetStatus {
   pending: EnrollmentSummary[];
   jobs: { jid: string; function: string; targets: number; created_at: string; deadline: string }[];
   masters: MasterBeat[];
-  leases: { name: string; holder: string; token: number }[];
+  leases: HeldLease[];
   /** What ends within 30 days, the first to end first. */
   ending: { what: string; ends_at: string }[];
   /** What has to be said of all this. */
@@ -98,8 +99,9 @@ async function readRunning(bucket: Bucket): Promise<Job[]> {
 
 function noteOf(name: AssetName, state: string | undefined): string[] {
   if (state === "there") return [];
-  if (state === "refused") return [`${name} is not shown: these credentials may not read it`];
-  return [`${name} is not there yet: no master has run on this bus`];
+  if (state === "refused")
+    return [`${name} is not shown: these credentials may not read it; ${newerCredentials}`];
+  return [`${name} is not there: start a master, or restart one: it makes what is missing`];
 }
 
 function countBy<Key extends string>(keys: readonly Key[]): Record<Key, number> {

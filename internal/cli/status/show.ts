@@ -48,8 +48,8 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
       masters.map((one) => [one.hostname, one.version, one.started_at]),
     ),
     ...table(
-      ["LEASE", "HOLDER"],
-      leases.map(({ name, holder }) => [name, holder]),
+      ["LEASE", "HOLDER", "SINCE"],
+      leases.map(({ name, holder, since }) => [name, holder, since ?? "-"]),
     ),
     ...table(
       ["PENDING", "PEEL ID", "TRUST", "CREATED"],
