@@ -38,7 +38,7 @@ async function check(line: string): Promise<void> {
   const [program, ...words] = wordsOf(line);
   const found = await findCommand(treeOf(program), [
     ...words,
-    ...(/^svc(?:-peel|-master)? [a-z-]+$/.test(line) ? ["--help"] : []),
+    ...(/^svc(?:-peel|-master)?(?: [a-z-]+)+$/.test(line) ? ["--help"] : []),
   ]);
   if (!found.help) parseValues(found);
 }
