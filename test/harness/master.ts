@@ -33,6 +33,8 @@ export async function startMaster(
     env?: Readonly<Record<string, string>>;
     /** Operators and the files of their tokens, instead of the one that `testToken` is for. */
     tokens?: readonly { username: string; token_file: string }[];
+    /** What else stands in its configuration file. */
+    config?: Readonly<Record<string, unknown>>;
   } = {},
 ): Promise<TestMaster> {
   runRecord.register("token", testToken);
@@ -40,7 +42,7 @@ export async function startMaster(
   writeFileAtomic(tokenFile, `${testToken}\n`, secretMode);
   const configFile = join(bus.dir, "master.yaml");
   const tokens = options.tokens ?? [{ username: "tester", token_file: tokenFile }];
-  writeFileAtomic(configFile, `api: {tokens: ${JSON.stringify(tokens)}}\n`, secretMode);
+  writeFileAtomic(configFile, JSON.stringify({ api: { tokens }, ...options.config }), secretMode);
   const invocation = loadMasterConfig(
     [
       ...["--config", configFile, "--bus-url", bus.url, "--bus-ca", bus.caFile, "--auth-dir", bus.authDir],
