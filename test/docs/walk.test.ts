@@ -30,6 +30,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/enrollment.md": 2,
   "docs/facts.md": 3,
   "docs/jobs.md": 4,
+  "docs/logs.md": 1,
   "docs/packages.md": 2,
   "docs/quickstart.md": 3,
   "docs/settings.md": 1,

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { type Daemon, logRecords, type MasterDaemon, startMasterBinary, svc } from "../harness/fleet.ts";
 import { expectAnswer, fileHolds, startMember } from "../harness/jobs.ts";
+import { runProgram } from "../harness/process.ts";
 
 // One request, followed by its id through the logs of the compiled binaries, as an operator would with grep.
 
@@ -65,6 +67,29 @@ test("a job over REST, in the logs of master and peel, in its record, and on the
   const job = send(master.url, bus.caPem, { path, headers, from: freshAddress() });
   expect(await expectAnswer<object>(job)).toMatchObject({ request_id: "ticket-4711" });
   expect((await svc(bus, "job", "show", jid)).stdout).toMatch(/^Request +ticket-4711$/m);
+});
+
+test("the commands of docs/logs.md find it, in files of either log", async () => {
+  const reply = await post("/api/v1/jobs", "ticket-4712", { target: "web-1", function: "test.ping" });
+  const { jid } = await expectAnswer<{ jid: string }>(Promise.resolve(reply), 202);
+  await doneOn(jid);
+  writeFileSync(join(bus.dir, "master.log"), master.program.output());
+  writeFileSync(join(bus.dir, "peel.log"), peel.program.output());
+  const page = readFileSync(join(import.meta.dir, "../../docs/logs.md"), "utf8");
+  const script = (/```sh host\n([^`]+)```/.exec(page)?.[1] ?? "")
+    .replaceAll("ticket-4711", "ticket-4712")
+    .replaceAll(/job-\w{27}/g, jid);
+  const [first = "", second = ""] = script.trim().split("\n");
+  const found = async (command: string) => {
+    const { stdout } = await runProgram(["sh", "-c", command], { cwd: bus.dir });
+    return stdout
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { msg: string }).msg);
+  };
+  const expected = ["job dispatched", "http.request.complete", "job taken", "job done"];
+  expect(await found(first)).toEqual(expected);
+  expect(await found(second)).toEqual(expected);
 });
 
 test("a job of svc run has an id that svc made", async () => {
