@@ -9,6 +9,9 @@ if (argv[2] === "call" || argv[2] === "check") {
   await runPeelCommand(process, argv.slice(2), (code) => {
     process.exitCode = code;
   });
+} else if (argv[2] === "watchdog") {
+  const { runWatchdogDaemon } = await import("../../internal/watchdog/daemon.ts");
+  process.exit(await runWatchdogDaemon(argv.slice(3), env));
 } else {
   const { runPeelDaemon } = await import("../../internal/peel/daemon.ts");
   process.exit(await runPeelDaemon(argv.slice(2), env));

@@ -12,7 +12,10 @@ export const peelProgram = {
   summary: "runs on a managed host: enrolls it and executes its jobs",
   options: peelOptions,
   defaultFile: "/etc/svc/peel.yaml",
-  commands: [["call", "run a function on this host, without a master; see svc-peel call --help"]],
+  commands: [
+    ["call", "run a function on this host, without a master; see svc-peel call --help"],
+    ["watchdog", "run the peel, with these flags, below a process that starts it again and upgrades it"],
+  ],
 } as const;
 
 /**

@@ -4,6 +4,7 @@ import { createPeelMetrics } from "./peel-metrics.ts";
 test("what a peel shows of itself is as it stands at each scrape", async () => {
   const refused = { expired: 2, malformed: 0 };
   let factsStoredAt: number | undefined;
+  let lastUpgrade: { success: boolean; at: number } | undefined;
   const { render, catalog } = createPeelMetrics({
     refused: () => refused,
     jobs: () => ({ ok: 3, lost: 1 }),
@@ -14,6 +15,8 @@ test("what a peel shows of itself is as it stands at each scrape", async () => {
     connects: () => 6,
     credentialsExpiry: () => 1_800_000_000_500,
     factsStoredAt: () => factsStoredAt,
+    watchdogRestarts: () => 10,
+    lastUpgrade: () => lastUpgrade,
   });
   await render();
   refused.expired = 11;
@@ -33,7 +36,13 @@ test("what a peel shows of itself is as it stands at each scrape", async () => {
     "svc_peel_outbox_bytes 70",
     "svc_peel_credentials_expiry_timestamp_seconds 1800000000.5",
     "svc_peel_facts_stored_timestamp_seconds Nan",
+    "svc_peel_watchdog_restarts_total 10",
+    "svc_peel_upgrade_success Nan",
+    "svc_peel_upgrade_timestamp_seconds Nan",
   ]);
+  lastUpgrade = { success: false, at: 1_700_000_001_000 };
+  expect(await render()).toContain("svc_peel_upgrade_success 0\n");
+  expect(await render()).toContain("svc_peel_upgrade_timestamp_seconds 1700000001\n");
   factsStoredAt = 1_700_000_000_000;
   expect(await render()).toContain("svc_peel_facts_stored_timestamp_seconds 1700000000\n");
   expect(catalog().find(({ name }) => name === "svc_peel_jobs_total")).toEqual({

@@ -17,6 +17,10 @@ export interface PeelView {
   credentialsExpiry(): number | undefined;
   /** When the bus last stored the facts, milliseconds since the Unix epoch. */
   factsStoredAt(): number | undefined;
+  /** How often the watchdog had to start the peel again. */
+  watchdogRestarts(): number;
+  /** How the last upgrade ended, and when, milliseconds since the Unix epoch. */
+  lastUpgrade(): { success: boolean; at: number } | undefined;
 }
 
 /**
@@ -61,6 +65,24 @@ export function createPeelMetrics(view: PeelView): Pick<MetricsRegistry, "render
     "svc_peel_facts_stored_timestamp_seconds",
     "When the bus last stored the facts, seconds since the Unix epoch; NaN before the first time",
     () => seconds(view.factsStoredAt()),
+  );
+  counted(
+    "svc_peel_watchdog_restarts_total",
+    "Times that the watchdog had to start the peel again since it began; 0 without one",
+    view.watchdogRestarts,
+  );
+  gauge(
+    "svc_peel_upgrade_success",
+    "1 when the last upgrade was committed, 0 when not; NaN before any",
+    () => {
+      const last = view.lastUpgrade();
+      return last === undefined ? undefined : Number(last.success);
+    },
+  );
+  gauge(
+    "svc_peel_upgrade_timestamp_seconds",
+    "When the last upgrade was decided, seconds since the Unix epoch; NaN before any",
+    () => seconds(view.lastUpgrade()?.at),
   );
   return { render: registry.render, catalog: registry.catalog };
 }

@@ -3,6 +3,7 @@ import type { Log } from "../base/log.ts";
 import type { Call } from "../jobs/call.ts";
 import type { JobReturn } from "../jobs/record.ts";
 import type { CallProgress } from "../modules/states-service.ts";
+import type { UpgradeService } from "../modules/upgrade-service.ts";
 import { busyReturn, failedReturn } from "./return.ts";
 
 /** Mutating calls that wait or run (specification, "Limits"). */
@@ -23,6 +24,8 @@ export interface Task {
   ready?: Promise<unknown>;
   /** Told how far a call is that takes long. */
   progress?(progress: CallProgress): void;
+  /** What the call may do to the peel itself. */
+  upgrade?: UpgradeService;
 }
 
 /** Runs calls: mutating ones one after another, read-only ones beside them. */
@@ -44,7 +47,7 @@ export interface ExecutorOptions {
   /** Whether a call changes nothing. */
   isReadOnly(call: Call): boolean;
   /** Runs a function; it never rejects, and ends soon after its signal aborts. */
-  execute(call: Call, signal: AbortSignal, progress?: Task["progress"]): Promise<JobReturn>;
+  execute(call: Call, signal: AbortSignal, task: Task): Promise<JobReturn>;
   clock: Clock;
   log: Log;
 }
@@ -154,7 +157,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
           resolve(failedReturn(`${stopped[why()].running}, and did not end`, startedAt, durationMs, why()));
         });
       });
-      void options.execute(task.call, signal, task.progress).then((result) => {
+      void options.execute(task.call, signal, task).then((result) => {
         grace?.cancel();
         // What came to its end all the same did what it was to do.
         if (!signal.aborted || result.success) resolve(result);

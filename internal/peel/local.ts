@@ -5,11 +5,14 @@ import { encode } from "../base/msgpack.ts";
 import { parseJobSubject, returnSubject } from "../bus/subjects.ts";
 import { execute, isReadOnly } from "../jobs/execute.ts";
 import type { CallContext } from "../modules/function.ts";
+import { upgradeFiles } from "../upgrade/files.ts";
 import { createCounts, type PeelCounts } from "./counts.ts";
 import { type Dedup, openDedup } from "./dedup.ts";
 import { createExecutor, type Executor } from "./executor.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
 import { failedReturn } from "./return.ts";
+import type { Upgrades } from "./upgrade.ts";
+import { createUpgradeReturns } from "./upgrade-return.ts";
 
 /** Specification, "Limits". */
 const rememberedJobs = 4096;
@@ -20,6 +23,10 @@ export interface Local {
   readonly dedup: Dedup;
   readonly outbox: Outbox;
   readonly counts: PeelCounts;
+  /** Changes this peel over to another executable; absent where nobody could. */
+  readonly upgrades?: Upgrades;
+  /** Takes over the return of an accepted job that outlives this peel. @returns whether it is one */
+  defer(jid: string): boolean;
   /** Ends what runs; each job that did not end by itself has a return that says so. */
   stop(): Promise<void>;
 }
@@ -34,6 +41,9 @@ export interface LocalOptions {
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
+  upgrades?: Upgrades;
+  /** Whether a watchdog stands above this peel. */
+  isWatched?: boolean;
 }
 
 /** Starts the local phase: calls can run, and what they return waits for a bus. */
@@ -57,11 +67,23 @@ export function startLocal(options: LocalOptions): Local {
     jitter: options.jitter,
     log,
   });
+  const upgradeReturns = createUpgradeReturns({
+    ...options,
+    files: upgradeFiles(dataDir),
+    isWatched: options.isWatched === true,
+    dedup,
+    outbox,
+    counts,
+  });
   reportLost();
   const executor = createExecutor({
     isReadOnly,
-    execute: (call, signal, progress) =>
-      execute(call, { ...options.context(signal), ...(progress === undefined ? {} : { progress }) }),
+    execute: (call, signal, { progress, upgrade }) =>
+      execute(call, {
+        ...options.context(signal),
+        ...(progress === undefined ? {} : { progress }),
+        ...(upgrade === undefined ? {} : { upgrade }),
+      }),
     clock,
     log,
   });
@@ -70,8 +92,11 @@ export function startLocal(options: LocalOptions): Local {
     dedup,
     outbox,
     counts,
+    ...(options.upgrades === undefined ? {} : { upgrades: options.upgrades }),
+    defer: upgradeReturns.take,
     async stop() {
       await executor.stop();
+      upgradeReturns.stop();
       outbox.stop();
       dedup.stop();
     },
@@ -86,6 +111,7 @@ export function startLocal(options: LocalOptions): Local {
         close();
         continue;
       }
+      if (upgradeReturns.take(jid)) continue;
       counts.jobs.lost++;
       log.warn("job lost: the peel restarted while it ran or waited", { jid });
       const result = failedReturn("the peel restarted while the job ran or waited", entry.at, 0, "lost");

@@ -31,6 +31,7 @@ import type { CallContext } from "../modules/function.ts";
 import { checkSchedule } from "../schedule/check.ts";
 import { createTrust } from "../trust/anchor.ts";
 import { TrustError } from "../trust/mismatch.ts";
+import { upgradeFiles } from "../upgrade/files.ts";
 import { type CommandKeys, createCommandKeys } from "./command-keys.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import { credentialsExpiry } from "./credentials-expiry.ts";
@@ -50,6 +51,7 @@ import { openPeelSettings } from "./settings.ts";
 import { startStartupStates } from "./startup-states.ts";
 import { openStateFiles } from "./state-files.ts";
 import { createPeelStates } from "./states.ts";
+import { upgradesOfHost } from "./upgrade-host.ts";
 
 const defaultMasterUrl = "https://svc:8443";
 /** Attempts at the guessed master before a peel without any configuration gives up. */
@@ -113,16 +115,21 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     signal: stop,
   });
   const states = createPeelStates({ ...options, peelId, stateFiles, context });
+  let live: Connection | undefined;
+  const { upgrades, watchdog } = upgradesOfHost({ ...options, peelId, connection: () => live });
   const local = startLocal({
     ...options,
     peelId,
     context,
+    upgrades,
+    isWatched: watchdog !== undefined,
   });
   stack.defer(() => local.stop());
   const sendEvent = createSendEvent({ ...options, outbox: local.outbox, peelId });
-  let live: Connection | undefined;
   const metrics = createPeelMetrics({
     ...viewOf(local),
+    watchdogRestarts: () => watchdog?.restarts ?? 0,
+    lastUpgrade: () => upgradeFiles(options.dataDir).state().outcome,
     connected: () => live?.connected === true,
     credentialsExpiry: () => credentialsExpiry(files.credentials),
   });
@@ -223,7 +230,11 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   await untilAborted(signal);
 }
 
-function viewOf({ executor, outbox, counts }: Local): Omit<PeelView, "connected" | "credentialsExpiry"> {
+function viewOf({
+  executor,
+  outbox,
+  counts,
+}: Local): Omit<PeelView, "connected" | "credentialsExpiry" | "watchdogRestarts" | "lastUpgrade"> {
   return {
     refused: () => counts.refused,
     jobs: () => counts.jobs,

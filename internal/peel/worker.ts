@@ -42,7 +42,7 @@ export interface Worker {
  */
 export function startWorker(options: WorkerOptions): Worker {
   const { connection, peelId, clock, log } = options;
-  const { dedup, executor, outbox, counts } = options.local;
+  const { dedup, executor, outbox, counts, upgrades } = options.local;
   const answered = new Set<string>();
 
   const open = (bytes: Uint8Array, on?: { kind: CommandKind; jid: string }): Command | undefined => {
@@ -107,8 +107,18 @@ export function startWorker(options: WorkerOptions): Worker {
     });
     const ready = acknowledged.stored.then((isStored) => isStored || new Promise(() => {}));
     const progress = reportProgress({ connection, jid, peelId, clock });
-    const result = await executor.run({ id: jid, call, deadline, ready, progress: progress.update });
+    const upgrade = upgrades?.({ jid, deadline });
+    const result = await executor.run({
+      id: jid,
+      call,
+      deadline,
+      ready,
+      progress: progress.update,
+      ...(upgrade === undefined ? {} : { upgrade }),
+    });
     progress.stop();
+    // What was stopped may be an upgrade that goes on without this peel.
+    if (result.outcome !== undefined && options.local.defer(jid)) return;
     const kept = report(command, result, true);
     // A return that is in memory alone may be lost: then the next start has to say that it was.
     if (!kept.onDisk) await kept.stored;

@@ -17,6 +17,8 @@ export const catalogs: Readonly<Record<"master" | "peel", readonly MetricInfo[]>
     connects: () => 0,
     credentialsExpiry: () => undefined,
     factsStoredAt: () => undefined,
+    watchdogRestarts: () => 0,
+    lastUpgrade: () => undefined,
   }).catalog(),
 };
 

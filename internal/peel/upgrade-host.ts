@@ -1,0 +1,48 @@
+import { cleanEnvironment } from "../base/environment.ts";
+import { SvcError } from "../base/errors.ts";
+import { runProcess } from "../base/process.ts";
+import { upgradeFiles } from "../upgrade/files.ts";
+import { type WatchdogAbove, watchdogAbove } from "../upgrade/parent.ts";
+import type { Connection } from "./connection.ts";
+import { type FetchBinaryOptions, fetchBinary } from "./fetch-binary.ts";
+import { createUpgrades, type Upgrades } from "./upgrade.ts";
+
+const versionTimeoutMs = 10_000;
+
+export interface UpgradeHostOptions extends Omit<FetchBinaryOptions, "connection" | "signal"> {
+  dataDir: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** The way to the masters, once there is one. */
+  connection(): Pick<Connection, "connected" | "request"> | undefined;
+}
+
+/** Upgrades of the running executable, from the masters of this peel, by the watchdog above it. */
+export function upgradesOfHost(options: UpgradeHostOptions): {
+  upgrades: Upgrades;
+  watchdog: WatchdogAbove | undefined;
+} {
+  const { dataDir, env, clock } = options;
+  const watchdog = watchdogAbove(env, process.ppid);
+  const upgrades = createUpgrades({
+    ...options,
+    files: upgradeFiles(dataDir),
+    isWatched: watchdog !== undefined,
+    // The name may be another file's by now.
+    executable: "/proc/self/exe",
+    fetch(manifest, path, signal) {
+      const connection = options.connection();
+      if (connection === undefined) throw new SvcError("unavailable", "the bus is away");
+      return fetchBinary({ ...options, connection, signal }, manifest, path);
+    },
+    async ask(path, signal) {
+      const argv = [path, "--version"];
+      const env = cleanEnvironment(undefined);
+      const run = runProcess({ argv, env, cwd: "/", timeoutMs: versionTimeoutMs, signal, clock });
+      const { stdout } = await run;
+      const said = /^svc-peel ([\w.+~-]{1,64})\n$/.exec(stdout.text)?.[1];
+      if (said !== undefined) return said;
+      throw new SvcError("bad_request", "the binary is no svc-peel that runs on this host");
+    },
+  });
+  return { upgrades, watchdog };
+}
