@@ -10,6 +10,7 @@ import {
   decodeRollout,
   decodeTargets,
   encodeRollout,
+  isLive,
   peelsOfWave,
   type Rollout,
   targetsKey,
@@ -136,8 +137,9 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
       try {
         changed = Promise.withResolvers();
         const known = await load();
-        if (known === undefined || !isMine(known.rollout)) {
-          return log.info("rollout belongs to another master", { driver: known?.rollout.driver });
+        if (known === undefined || !isLive(known.rollout)) return;
+        if (!isMine(known.rollout)) {
+          return log.info("rollout belongs to another master", { driver: known.rollout.driver });
         }
         const { rollout, revision } = known;
         const action = decide(rollout, sight, clock.now(), newIntent);

@@ -1,0 +1,306 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { type Action, decide, jobOfStep, type Sight } from "./decide.ts";
+import { cutWaves } from "./plan.ts";
+import {
+  decodeRollout,
+  encodeRollout,
+  isLive,
+  peelsOfWave,
+  type Rollout,
+  type WaveCounts,
+} from "./record.ts";
+
+// A world with one stored rollout, a table of jobs, and drivers that die, freeze and go on with what they
+// knew. Whatever happens in whatever order, the rules of rollouts hold.
+
+interface World {
+  stored: Rollout;
+  revision: number;
+  now: number;
+  /** By jid: the peels it was made with, or that nobody can make it. */
+  jobs: Map<string, string[] | "forbidden">;
+  ended: Map<string, WaveCounts>;
+  /** The waves in the order in which their jobs were made. */
+  begun: { jid: string; wave: number; failures: number; status: string; abort: boolean; at: number }[];
+}
+
+/** A driver as it was at some time: it knows a revision, and what it saw and intended. */
+interface Driver {
+  token: number;
+  sight: Sight | undefined;
+  fresh: string | undefined;
+  /** What it has decided and not done yet, and what it knew then. */
+  about?: { action: Action; from: Rollout; revision: number } | undefined;
+}
+
+const targets = Array.from({ length: 12 }, (_, i) => `peel-${String(i).padStart(2, "0")}`);
+
+function newWorld(options: {
+  canary: number;
+  wave: number;
+  maxFailures: number;
+  check: boolean;
+  waitMs: number;
+}) {
+  const stored: Rollout = {
+    id: "rol-000000000000000000000000000",
+    function: "test.ping",
+    args: {},
+    metadata: {},
+    plan: {
+      bounds: cutWaves(targets.length, { peels: options.canary }, [{ peels: options.wave }]),
+      waveWaitMs: options.waitMs,
+      maxFailures: options.maxFailures,
+      ...(options.check ? { check: { function: "test.ping", args: {}, timeoutMs: 1_000 } } : {}),
+      timeoutMs: 1_000,
+      deadline: 100_000,
+    },
+    status: "running",
+    step: "ready",
+    waves: [],
+    failures: 0,
+    forbidden: [],
+    driver: "d",
+    token: 1,
+    heartbeatAt: 0,
+    createdAt: 0,
+    createdBy: "test",
+  };
+  const world: World = { stored, revision: 1, now: 1, jobs: new Map(), ended: new Map(), begun: [] };
+  return world;
+}
+
+let lastJid = 0;
+const newIntent = (now: number) => () => ({ jid: `job-${++lastJid}`, createdAt: now });
+
+/** The driver looks and decides; what it decided it does with the next call. */
+function look(world: World, driver: Driver): void {
+  const { stored, revision, now } = world;
+  if (stored.token !== driver.token || !isLive(stored)) return;
+  driver.about = { action: decide(stored, driver.sight, now, newIntent(now)), from: stored, revision };
+}
+
+/** The driver does what it decided, at whatever time that is. */
+function act(world: World, driver: Driver): void {
+  const { about } = driver;
+  driver.about = undefined;
+  if (about === undefined) return;
+  const { action, from } = about;
+  if (action.do === "write") {
+    if (world.revision !== about.revision) return;
+    world.stored = decodeRollout(encodeRollout(action.rollout));
+    world.revision++;
+    driver.sight = undefined;
+    const { step } = action.rollout;
+    driver.fresh = step === "dispatching" || step === "asking" ? jobOfStep(action.rollout)?.jid : undefined;
+  } else if (action.do === "make") {
+    const { jid } = action.intent;
+    const isFresh = driver.fresh === jid && !action.unwanted;
+    driver.fresh = undefined;
+    if (!world.jobs.has(jid)) {
+      const peels =
+        action.part === "wave" ? peelsOfWave(from.plan, targets, from.waves.length - 1) : ["whoever"];
+      world.jobs.set(jid, isFresh ? peels : "forbidden");
+      if (isFresh && action.part === "wave") {
+        const { failures, status, abort } = from;
+        world.begun.push({
+          jid,
+          wave: from.waves.length,
+          failures,
+          status,
+          abort: abort !== undefined,
+          at: from.waves.at(-1)?.begunAt ?? 0,
+        });
+      }
+    }
+    const made = world.jobs.get(jid);
+    driver.sight =
+      made === "forbidden" ? { jid, saw: "forbidden" } : { jid, saw: "made", peels: made?.length ?? 0 };
+  } else if (action.do === "follow") {
+    const counts = world.ended.get(action.jid);
+    if (counts !== undefined) driver.sight = { jid: action.jid, saw: "ended", counts };
+  }
+}
+
+const outcome = fc.constantFrom("ok", "ok", "ok", "failed", "offline", "timeout");
+const move = fc.oneof(
+  { weight: 300, arbitrary: fc.record({ do: fc.constant("turn" as const), driver: fc.nat(2) }) },
+  {
+    weight: 120,
+    arbitrary: fc.record({ do: fc.constantFrom("look" as const, "act" as const), driver: fc.nat(2) }),
+  },
+  {
+    weight: 120,
+    arbitrary: fc.record({ do: fc.constant("end" as const), outcomes: fc.array(outcome, { maxLength: 6 }) }),
+  },
+  { weight: 12, arbitrary: fc.record({ do: fc.constant("take" as const), driver: fc.nat(2) }) },
+  {
+    weight: 12,
+    arbitrary: fc.record({ do: fc.constantFrom("pause" as const, "resume" as const, "crash" as const) }),
+  },
+  { weight: 10, arbitrary: fc.record({ do: fc.constant("pass" as const), ms: fc.nat(20_000) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("abort" as const) }) },
+);
+type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
+
+const plans = fc.record({
+  canary: fc.nat(3),
+  wave: fc.integer({ min: 1, max: 6 }),
+  maxFailures: fc.nat(4),
+  check: fc.boolean(),
+  waitMs: fc.constantFrom(0, 5_000),
+});
+
+function write(world: World, change: Partial<Rollout>): void {
+  if (!isLive(world.stored)) return;
+  world.stored = { ...world.stored, ...change };
+  world.revision++;
+}
+
+function play(world: World, moves: readonly Move[], after: (world: World) => void): void {
+  const drivers: Driver[] = [1, 0, 0].map((token) => ({ token, sight: undefined, fresh: undefined }));
+  for (const one of moves) {
+    switch (one.do) {
+      case "turn":
+      case "look":
+      case "act": {
+        const driver = drivers[one.driver] as Driver;
+        if (one.do !== "act") look(world, driver);
+        if (one.do !== "look") act(world, driver);
+        break;
+      }
+      case "take": {
+        const token = world.stored.token + 1;
+        write(world, { token });
+        // Whoever had it before keeps what it was about to do.
+        if (isLive(world.stored)) {
+          const { about } = drivers[one.driver] as Driver;
+          drivers[one.driver] = { token, sight: undefined, fresh: undefined, about };
+        }
+        break;
+      }
+      case "crash":
+        for (const driver of drivers) {
+          driver.fresh = undefined;
+          driver.sight = undefined;
+          driver.about = undefined;
+        }
+        break;
+      case "end": {
+        const job = jobOfStep(world.stored);
+        const peels = job === undefined ? undefined : world.jobs.get(job.jid);
+        if (job === undefined || peels === undefined || peels === "forbidden" || world.ended.has(job.jid))
+          break;
+        const counts: WaveCounts = {};
+        for (const [i] of peels.entries()) {
+          const how = one.outcomes[i] ?? "ok";
+          counts[how] = (counts[how] ?? 0) + 1;
+        }
+        world.ended.set(job.jid, counts);
+        break;
+      }
+      case "pass":
+        world.now += one.ms;
+        break;
+      case "pause":
+        if (world.stored.status === "running" && world.stored.abort === undefined) {
+          write(world, { status: "paused", pause: { by: "test", at: world.now } });
+        }
+        break;
+      case "resume":
+        if (world.stored.status === "paused") write(world, { status: "running" });
+        break;
+      case "abort":
+        write(world, { abort: { by: "test", at: world.now } });
+        break;
+    }
+    after(world);
+  }
+}
+
+test("whoever dies, freezes or goes on late: no peel is in two jobs, and no wave is skipped", () => {
+  fc.assert(
+    fc.property(plans, fc.array(move, { maxLength: 150 }), (plan, moves) => {
+      const world = newWorld(plan);
+      play(world, moves, () => {});
+      const made = world.begun.flatMap(({ jid }) => {
+        const peels = world.jobs.get(jid);
+        return peels === "forbidden" || peels === undefined ? [] : peels;
+      });
+      expect(new Set(made).size).toBe(made.length);
+      expect(made).toEqual(targets.slice(0, made.length));
+      expect(world.begun.map(({ wave }) => wave)).toEqual(world.begun.map((_, i) => i + 1));
+    }),
+    { numRuns: 1_500 },
+  );
+});
+
+test("no wave is begun while the gate says no, after an abort, while it is paused, or after the deadline", () => {
+  fc.assert(
+    fc.property(plans, fc.array(move, { maxLength: 150 }), (plan, moves) => {
+      const world = newWorld(plan);
+      let before = world.stored;
+      play(world, moves, ({ stored }) => {
+        if (stored.waves.length > before.waves.length) {
+          const failed = before.waves
+            .flatMap(({ job, check }) => [job.counts ?? {}, check?.counts ?? {}])
+            .flatMap((counts) => Object.entries(counts))
+            .reduce((sum, [how, n]) => (how === "ok" ? sum : sum + n), 0);
+          expect(failed).toBeLessThanOrEqual(plan.maxFailures);
+          expect(before.failures).toBe(failed);
+          expect([before.status, before.abort]).toEqual(["running", undefined]);
+          expect(stored.waves.at(-1)?.begunAt).toBeLessThan(stored.plan.deadline);
+        }
+        before = stored;
+      });
+    }),
+    { numRuns: 1_500 },
+  );
+});
+
+test("a rollout that ended stays as it ended, and is completed only when every wave was well", () => {
+  fc.assert(
+    fc.property(plans, fc.array(move, { maxLength: 200 }), (plan, moves) => {
+      const world = newWorld(plan);
+      let ended: Rollout | undefined;
+      play(world, moves, ({ stored }) => {
+        if (ended !== undefined) expect(stored).toEqual(ended);
+        if (!isLive(stored)) ended = stored;
+      });
+      if (ended?.status !== "completed") return;
+      expect(ended.waves).toHaveLength(ended.plan.bounds.length);
+      expect(ended.failures).toBeLessThanOrEqual(plan.maxFailures);
+      for (const { job, check } of ended.waves) {
+        expect(job.counts).toBeDefined();
+        const isChecked = plan.check && (job.counts?.ok ?? 0) > 0;
+        expect(check?.counts !== undefined).toBe(isChecked);
+      }
+    }),
+    { numRuns: 1_500 },
+  );
+});
+
+test("a driver that is left alone brings every rollout to its end", () => {
+  fc.assert(
+    fc.property(plans, fc.array(move, { maxLength: 60 }), (plan, moves) => {
+      const world = newWorld(plan);
+      play(world, moves, () => {});
+      const token = world.stored.token + 1;
+      write(world, { token, ...(world.stored.status === "paused" ? { status: "running" } : {}) });
+      const driver: Driver = { token, sight: undefined, fresh: undefined };
+      for (let turn = 0; turn < 400 && isLive(world.stored); turn++) {
+        look(world, driver);
+        act(world, driver);
+        const job = jobOfStep(world.stored);
+        const made = job === undefined ? undefined : world.jobs.get(job.jid);
+        if (job !== undefined && made !== undefined && made !== "forbidden" && !world.ended.has(job.jid)) {
+          world.ended.set(job.jid, { ok: made.length });
+        }
+        world.now += 1_000;
+      }
+      expect(isLive(world.stored)).toBe(false);
+    }),
+    { numRuns: 500 },
+  );
+});
