@@ -6,7 +6,10 @@ export interface Event {
   readonly id: string;
   /** Segments joined with `/`, as `disk/full`; no segment is empty. */
   readonly tag: string;
-  /** The peel that it comes from or that it is about, as an encoded id, or `masterSource`. */
+  /**
+   * The peel that it comes from or that it is about, as an encoded id, or `masterSource`. The bus or the
+   * service vouches for it, but for an enrollment it is what the applicant calls itself.
+   */
   readonly source: string;
   /**
    * Whose word it is: a peel's, which may say anything but names itself truly, or the service's own. What

@@ -103,6 +103,16 @@ describe("an event is admitted", () => {
     expect([admit(), admit(), admit()]).toEqual([undefined, undefined, "source_rate"]);
   });
 
+  test("apart from those who apply under its name, who use up nothing of what it has", () => {
+    const { limits } = limitsOf({ sourceRateLimit: 1, defaultThrottleMs: minute });
+    const applied = () => eventOf({ tag: "svc/enrollment/created", origin: "service" });
+    const first = applied();
+    expect([limits.admit(first), limits.fire(ruleOf(), first)]).toEqual([undefined, undefined]);
+    expect(limits.admit(applied())).toBe("source_rate");
+    const own = eventOf();
+    expect([limits.admit(own), limits.fire(ruleOf(), own)]).toEqual([undefined, undefined]);
+  });
+
   test("whatever the rate, when nobody of the fleet is its source or it came before", () => {
     const { limits } = limitsOf({ sourceRateLimit: 1 });
     for (let i = 0; i < 10; i++) expect(limits.admit(eventOf({ source: "_master" }))).toBeUndefined();
@@ -295,7 +305,7 @@ test("what is remembered of a million sources is bounded, and no rest is forgott
   expect(limits.fire(rule, eventOf({ source: "peel-0" }))).toBe("throttled");
   clock.advance(10 * minute);
   expect(limits.fire(rule, eventOf({ source: "peel-999999" }))).toBeUndefined();
-});
+}, 60_000);
 
 test("a decision says what fires, what is held and what is dropped, and asking counts nothing", () => {
   const { limits } = limitsOf({ sourceRateLimit: 2 });

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { createBreakers, type OpenBreaker } from "./breaker.ts";
 import type { DropCause } from "./drop.ts";
-import { type Event, isServiceTag, masterSource } from "./event.ts";
+import { type Event, enrollmentTag, isServiceTag, masterSource } from "./event.ts";
 import { createRecent } from "./recent.ts";
 import type { Action, Rule } from "./rule.ts";
 import { createSourceRates } from "./source-rate.ts";
@@ -94,28 +94,28 @@ export function createLimits(config: LimitsConfig): Limits {
   };
   const restOf = (rule: Rule) => rule.throttleMs ?? config.defaultThrottleMs;
   const check = (rule: Rule, event: Event, now: number): DropCause | undefined =>
-    throttles.check(rule.name, event.source, restOf(rule), now) ?? breakers.check(rule.name, now);
+    throttles.check(rule.name, countedAs(event), restOf(rule), now) ?? breakers.check(rule.name, now);
 
   return {
     admit(event, redelivered = false) {
       const cause = standing(event);
       if (cause !== undefined || redelivered || !isRated(event)) return cause;
-      return rates.take(event.source, clock.monotonic()) ? undefined : "source_rate";
+      return rates.take(countedAs(event), clock.monotonic()) ? undefined : "source_rate";
     },
     fire(rule, event) {
       const known = remembered(event);
       if (known.has(rule.name)) return known.get(rule.name);
       const now = clock.monotonic();
-      let cause = throttles.check(rule.name, event.source, restOf(rule), now);
+      let cause = throttles.check(rule.name, countedAs(event), restOf(rule), now);
       if (cause === undefined && !breakers.take(rule.name, now)) cause = "breaker_open";
-      if (cause === undefined) throttles.note(rule.name, event.source, restOf(rule), now);
+      if (cause === undefined) throttles.note(rule.name, countedAs(event), restOf(rule), now);
       known.set(rule.name, cause);
       return cause;
     },
     peek(event) {
       const cause = standing(event);
       if (cause !== undefined || !isRated(event)) return cause;
-      return rates.hasRoom(event.source, clock.monotonic()) ? undefined : "source_rate";
+      return rates.hasRoom(countedAs(event), clock.monotonic()) ? undefined : "source_rate";
     },
     peekFire: (rule, event) => check(rule, event, clock.monotonic()),
     permits: (action) => (action.kind === "emit" && !config.enableChaining ? "chaining_disabled" : undefined),
@@ -128,4 +128,9 @@ export function createLimits(config: LimitsConfig): Limits {
       throttles.retain(names);
     },
   };
+}
+
+/** Who an event counts for. Whoever applies may use the name of a member, and must not use up its share. */
+function countedAs({ tag, source }: Event): string {
+  return tag === enrollmentTag ? `applicant ${source}` : source;
 }

@@ -263,6 +263,8 @@ describe("an action", () => {
     for (const source of ["_master", "*", "web1 or *", "G@os:x", ""]) {
       expect(render(action, eventOf({ source })).kind).toBe("refused");
     }
+    const applied = eventOf({ tag: "svc/enrollment/created", origin: "service" });
+    expect(render(action, applied).kind).toBe("refused");
   });
 
   test("is for whom the rule says and calls what the rule says, whatever the event holds", () => {

@@ -108,7 +108,12 @@ function jobOf(
   return { kind: "job", request };
 }
 
-function peelOf({ source }: Event): string {
+function peelOf({ source, tag }: Event): string {
+  if (tag === enrollmentTag) {
+    throw new Unrendered(
+      "the source of an enrollment is what the applicant calls itself, which may be a member",
+    );
+  }
   if (isPeelId(source)) return source;
   throw new Unrendered("source is no peel, so that there is nobody to target");
 }

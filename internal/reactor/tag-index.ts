@@ -12,6 +12,16 @@ interface Node {
   rest: Node | undefined;
   readonly isRest: boolean;
   readonly ends: number[];
+  /** The step of a walk that came here last. */
+  reachedIn: number;
+}
+
+interface Tree {
+  readonly root: Node;
+  /** The step in which each pattern list was found last. */
+  readonly foundIn: Float64Array;
+  /** Counts the segments of all walks: marks tell what was reached in this one for less than sets cost. */
+  step: number;
 }
 
 export interface TagIndex {
@@ -31,11 +41,12 @@ export function createTagIndex(lists: readonly (readonly string[])[]): TagIndex 
       if (ends.at(-1) !== number) ends.push(number);
     }
   }
-  return { find: (tag) => find(root, tag) };
+  const tree = { root, foundIn: new Float64Array(lists.length), step: 0 };
+  return { find: (tag) => find(tree, tag) };
 }
 
 function emptyNode(isRest: boolean): Node {
-  return { literal: new Map(), globs: [], any: undefined, rest: undefined, isRest, ends: [] };
+  return { literal: new Map(), globs: [], any: undefined, rest: undefined, isRest, ends: [], reachedIn: 0 };
 }
 
 function nodeBehind(node: Node, segment: string): Node {
@@ -64,32 +75,43 @@ function nodeBehind(node: Node, segment: string): Node {
 }
 
 /** Walks all patterns at once, segment by segment. No node is looked at twice for a segment. */
-function find(root: Node, tag: string): readonly number[] {
-  let reached = new Set<Node>();
-  reach(reached, root);
-  for (let from = 0; from <= tag.length && reached.size > 0; ) {
+function find(tree: Tree, tag: string): readonly number[] {
+  const { foundIn } = tree;
+  let reached: Node[] = [];
+  tree.step++;
+  reach(reached, tree.root, tree.step);
+  for (let from = 0; from <= tag.length && reached.length > 0; ) {
     const slash = tag.indexOf("/", from);
     const end = slash < 0 ? tag.length : slash;
     const segment = tag.slice(from, end);
-    const next = new Set<Node>();
+    const next: Node[] = [];
+    const step = ++tree.step;
     for (const node of reached) {
-      if (node.isRest) next.add(node);
+      if (node.isRest) reach(next, node, step);
       const literal = node.literal.get(segment);
-      if (literal !== undefined) reach(next, literal);
-      if (node.any !== undefined) reach(next, node.any);
+      if (literal !== undefined) reach(next, literal, step);
+      if (node.any !== undefined) reach(next, node.any, step);
       for (const { pattern, node: behind } of node.globs) {
-        if (matchGlob(pattern, segment)) reach(next, behind);
+        if (matchGlob(pattern, segment)) reach(next, behind, step);
       }
     }
     reached = next;
     from = end + 1;
   }
-  const found = new Set<number>();
-  for (const { ends } of reached) for (const number of ends) found.add(number);
-  return found.size < 2 ? [...found] : [...found].sort((a, b) => a - b);
+  const found: number[] = [];
+  for (const { ends } of reached) {
+    for (const number of ends) {
+      if (foundIn[number] === tree.step) continue;
+      foundIn[number] = tree.step;
+      found.push(number);
+    }
+  }
+  return found.sort((a, b) => a - b);
 }
 
-function reach(nodes: Set<Node>, node: Node): void {
-  nodes.add(node);
-  if (node.rest !== undefined) nodes.add(node.rest);
+function reach(nodes: Node[], node: Node, step: number): void {
+  if (node.reachedIn === step) return;
+  node.reachedIn = step;
+  nodes.push(node);
+  if (node.rest !== undefined) reach(nodes, node.rest, step);
 }
