@@ -5,6 +5,7 @@ import { doctorCommand } from "./doctor/command.ts";
 import { initCommand } from "./init.ts";
 import { runCommand } from "./job/run.ts";
 import { statusCommand } from "./status/command.ts";
+import { upgradeCommand } from "./upgrade/command.ts";
 
 /** Every command of `svc`. A group's commands are loaded when it is named, so that each starts quickly. */
 export const tree: CommandDef = group({
@@ -35,6 +36,7 @@ export const tree: CommandDef = group({
       description: "Run a function in waves, and hold or end it.",
       commands: async () => (await import("./rollout/commands.ts")).rolloutCommands,
     }),
+    upgradeCommand,
     group({
       name: "state",
       description: "Check and render state files, offline.",

@@ -137,7 +137,7 @@ describe("admin.creds may not publish", () => {
     "$O.states.M.x",
     "$O.binaries.C.x",
     "$O.binaries.M.x",
-    "svc.binary.other",
+    "svc.binary",
     "svc.job.job-1.dispatch.worker-1",
     "svc.job.job-1.stop.worker-1",
     "svc.job.job-1.return.worker-1",

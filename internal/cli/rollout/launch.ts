@@ -1,0 +1,110 @@
+import { decodeStartReply } from "../../admin/rollout-message.ts";
+import { parseDuration } from "../../base/duration.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { parseSize } from "../../rollout/plan.ts";
+import type { RolloutView } from "../../rollout/show.ts";
+import type { Cli } from "../command.ts";
+import { readFlag, readListFlag } from "../flag.ts";
+import { readCall } from "../job/call.ts";
+import { peelCount } from "../job/counts.ts";
+import { untilInterrupted } from "../job/interrupt.ts";
+import { askAboutRollouts } from "./ask.ts";
+import { watchRollout } from "./follow.ts";
+import { formatWaves } from "./format.ts";
+import { openRollouts } from "./storage.ts";
+
+/** Whether a rollout is only planned, or started and left alone, or followed to its end. */
+export type LaunchMode = "dry-run" | "async" | "follow";
+
+/** What stands on the command line of whoever starts a rollout: `planArgs`, and the timeout. */
+export interface PlanWords {
+  canary: string;
+  waves: string;
+  "wave-wait": string;
+  "max-failures": string;
+  check?: string | undefined;
+  timeout: string;
+  deadline: string;
+  async?: boolean | undefined;
+  "dry-run"?: boolean | undefined;
+}
+
+/** @throws SvcError `usage` */
+export function readMode(words: Pick<PlanWords, "async" | "dry-run">): LaunchMode {
+  const isDry = words["dry-run"] === true;
+  if (isDry && words.async === true) throw new SvcError("usage", "give --async or --dry-run, not both");
+  return isDry ? "dry-run" : words.async === true ? "async" : "follow";
+}
+
+/**
+ * The plan as the masters take it. They read it again; here it is only told early what is wrong with it.
+ *
+ * @throws SvcError `usage` naming the option
+ */
+export function readPlan(words: PlanWords): Record<string, Plain> {
+  const { check } = words;
+  return {
+    canary: readSize("--canary", words.canary),
+    waves: readListFlag("--waves", words.waves, checkedSize),
+    wave_wait: readDuration("--wave-wait", words["wave-wait"]),
+    max_failures: readSize("--max-failures", words["max-failures"]),
+    timeout: readDuration("--timeout", words.timeout),
+    deadline: readDuration("--deadline", words.deadline),
+    ...(check === undefined ? {} : { check: readCheck(check) }),
+  };
+}
+
+/**
+ * Plans or starts a rollout, says what it is, and follows it if that is asked for.
+ *
+ * @returns how it ended; `undefined` when it was not followed, and all is said and printed
+ * @throws SvcError what a master answered, `unavailable` when none did
+ * @throws Exit 130 after Ctrl-C
+ */
+export async function launchRollout(
+  bus: Bus,
+  request: Readonly<Record<string, Plain>>,
+  mode: LaunchMode,
+  cli: Cli,
+): Promise<RolloutView | undefined> {
+  const asked = mode === "dry-run" ? { ...request, dry_run: true } : request;
+  const { id, waves, max_failures } = await askAboutRollouts(bus, "start", asked, decodeStartReply);
+  const peels = waves.reduce((sum, wave) => sum + wave.peels.length, 0);
+  const size = `${peelCount(peels)} in ${waves.length} waves, at most ${max_failures} may fail`;
+  if (id === undefined) {
+    await cli.print({ waves, max_failures }, () => formatWaves(waves, cli));
+    cli.say(`${size}; nothing was started`);
+    return undefined;
+  }
+  if (mode === "async") {
+    await cli.print({ id, waves, max_failures }, () => id);
+    cli.say(`${size}; watch with svc rollout watch ${id}`);
+    return undefined;
+  }
+  cli.say(`${id}: ${size}`);
+  cli.say(formatWaves(waves, { color: false }));
+  const deps = await openRollouts(bus, cli);
+  return untilInterrupted(cli, (signal) => watchRollout(deps, id, cli, signal));
+}
+
+/** `service.status name=nginx` as a call, checked before anything is sent. */
+function readCheck(text: string): { function: string; args: Record<string, Plain> } {
+  const [name = "", ...words] = text.trim().split(/\s+/);
+  return readFlag("--check", text, () => readCall(name, { words, literal: [] }));
+}
+
+function readSize(flag: string, text: string): string {
+  return readFlag(flag, text, checkedSize);
+}
+
+function checkedSize(text: string): string {
+  parseSize(text);
+  return text;
+}
+
+function readDuration(flag: string, text: string): string {
+  readFlag(flag, text, parseDuration);
+  return text;
+}

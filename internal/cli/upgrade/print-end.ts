@@ -1,0 +1,87 @@
+import type { Plain } from "../../base/msgpack.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { displayPeelId } from "../../identity/peel-id.ts";
+import type { Outcome } from "../../jobs/outcome.ts";
+import { type SeenReturn, showJob } from "../../jobs/show.ts";
+import type { RolloutView } from "../../rollout/show.ts";
+import { type Cli, Exit } from "../command.ts";
+import { peelCount } from "../job/counts.ts";
+import { openJobs } from "../job/storage.ts";
+import { formatTable, visible } from "../print.ts";
+import { formatWaves } from "../rollout/format.ts";
+
+/** What became of one peel. */
+interface UpgradedPeel {
+  peel_id: string;
+  outcome: Outcome;
+  /** What it runs now, and what it ran before, as far as it said. */
+  version?: string;
+  previous?: string;
+  rolled_back?: boolean;
+  /** Why it did not change over. */
+  reason?: string;
+}
+
+/**
+ * Prints how an upgrade ended: its waves, and below them every peel of those that began, with the version
+ * it runs.
+ *
+ * @throws Exit 1 when the rollout was not completed
+ */
+export async function printUpgradeEnd(bus: Bus, view: RolloutView, cli: Cli): Promise<void> {
+  const peels = await readPeels(bus, view, cli);
+  const ended = [...peels.filter(isWell), ...peels.filter((peel) => !isWell(peel))];
+  await cli.print(
+    { ...view, peels: ended },
+    () => `${formatWaves(view.waves, cli)}\n\n${formatPeels(ended, cli)}`,
+  );
+  const why = view.reason === undefined ? view.status : `${view.status}: ${view.reason}`;
+  cli.say(`${view.id} ${why}; ${peelCount(view.failures)} of ${view.targets} failed`);
+  if (view.status !== "completed") throw new Exit(1);
+}
+
+const isWell = ({ outcome }: UpgradedPeel) => outcome === "ok";
+
+async function readPeels(bus: Bus, view: RolloutView, cli: Cli): Promise<UpgradedPeel[]> {
+  const jobs = await openJobs(bus, cli);
+  const found: UpgradedPeel[] = [];
+  for (const { jid } of view.waves) {
+    if (jid === undefined) continue;
+    const { targets, outcomes, returns } = await showJob(jobs, jid);
+    for (const peel of targets) found.push(readPeel(peel, outcomes[peel] ?? "pending", returns[peel]));
+  }
+  return found;
+}
+
+function readPeel(peel: string, outcome: Outcome, returned: SeenReturn | undefined): UpgradedPeel {
+  const value = returned?.return;
+  const isMap = value !== null && typeof value === "object" && !Array.isArray(value);
+  const told = isMap && !(value instanceof Uint8Array) ? value : {};
+  const reason = textOf(told.reason) ?? returned?.error;
+  const isRolledBack = told.rolled_back === true;
+  const [wanted, before] = [textOf(told.version), textOf(told.previous)];
+  const version = outcome === "ok" ? wanted : before;
+  return {
+    peel_id: displayPeelId(peel),
+    outcome,
+    ...(version === undefined ? {} : { version }),
+    ...(before === undefined ? {} : { previous: before }),
+    ...(isRolledBack ? { rolled_back: true } : {}),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function textOf(value: Plain | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function formatPeels(peels: readonly UpgradedPeel[], options: { color: boolean }): string {
+  const rows = peels.map(({ peel_id, outcome, version = "-", previous = "-", rolled_back, reason = "" }) => [
+    peel_id,
+    rolled_back ? "rolled back" : outcome,
+    version,
+    previous,
+    visible(reason.split("\n", 1)[0] ?? ""),
+  ]);
+  return formatTable(["PEEL ID", "OUTCOME", "RUNS", "BEFORE", "REASON"], rows, options);
+}
