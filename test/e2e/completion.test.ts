@@ -81,6 +81,14 @@ test("bash offers jobs, and to stop only those that run", async () => {
   expect(await offered("--config", config, "job", "show", "")).toContain(jid);
 });
 
+test("bash offers rollouts", async () => {
+  await enrollPeel(master, "late-1_example_com");
+  const started = await svc(bus, "rollout", "start", "late-1.example.com", "test.ping", "--async");
+  const id = /rol-\w+/.exec(`${started.stdout}${started.stderr}`)?.[0] ?? "none";
+  expect([started.code, id]).toEqual([0, expect.stringMatching(/^rol-/)]);
+  expect(await offered("--config", config, "rollout", "abort", "")).toEqual([id]);
+});
+
 test("an id that a shell could act on is not offered", async () => {
   const connection = await connectTo(bus, "master");
   const enrollments = await openBucket(connection, "enrollments");

@@ -1,4 +1,5 @@
 import { decodeListReply } from "../../admin/job-message.ts";
+import { decodeRolloutListReply } from "../../admin/rollout-message.ts";
 import { sleep } from "../../base/clock.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { jobListSubject } from "../../bus/subjects.ts";
@@ -11,13 +12,15 @@ import { openEnrollments } from "../enroll/ask.ts";
 import { askAboutJobs } from "../job/ask.ts";
 import { withBus } from "../operator.ts";
 import { visible } from "../print.ts";
+import { askAboutRollouts } from "../rollout/ask.ts";
 import { type IdKind, idKinds } from "./kinds.ts";
 
 /** A person waits at the prompt. */
 const patienceMs = 2_000;
 /** No more than what a pipe holds, and than anybody reads. */
 const mostIds = 500;
-const mostJobs = 100;
+/** How many jobs or rollouts are asked for. */
+const newest = 100;
 
 /** An id that may be next, and what it is for. */
 interface Offer {
@@ -74,6 +77,7 @@ const readers: Record<IdKind, (bus: Bus) => Promise<Offer[]>> = {
   "revocable-enrollments": (bus) => readIds(bus, ({ state }) => "revoke" in transitions[state]),
   jobs: (bus) => readJobs(bus, {}),
   "running-jobs": (bus) => readJobs(bus, { status: "running" }),
+  rollouts: readRollouts,
 };
 
 async function readPeels(bus: Bus, choose: (record: Enrollment) => boolean): Promise<Offer[]> {
@@ -93,8 +97,17 @@ async function chosen(bus: Bus, choose: (record: Enrollment) => boolean): Promis
   return (await readEnrollments(await openEnrollments(bus))).filter(choose).reverse();
 }
 
+async function readRollouts(bus: Bus): Promise<Offer[]> {
+  const request = { limit: newest };
+  const { rollouts } = await askAboutRollouts(bus, "list", request, decodeRolloutListReply);
+  return rollouts.map((rollout) => ({
+    id: rollout.id,
+    text: `${rollout.function} on ${rollout.target ?? `${rollout.targets} peels`}, ${rollout.status}`,
+  }));
+}
+
 async function readJobs(bus: Bus, only: { status?: "running" }): Promise<Offer[]> {
-  const request = { limit: mostJobs, ...only };
+  const request = { limit: newest, ...only };
   const { jobs } = await askAboutJobs(bus, jobListSubject, request, decodeListReply);
   return jobs.map((job) => ({
     id: job.jid,

@@ -9,6 +9,7 @@ export const idKinds = [
   "revocable-enrollments",
   "jobs",
   "running-jobs",
+  "rollouts",
 ] as const;
 export type IdKind = (typeof idKinds)[number];
 

@@ -7,7 +7,12 @@ import { type RolloutAction, rolloutSubject } from "../../bus/subjects.ts";
 import type { RolloutSummary } from "../../rollout/show.ts";
 import { askMasters } from "../ask-masters.ts";
 
-export const idArg = { type: "positional", required: true, description: "Rollout id, rol-…" } as const;
+export const idArg = {
+  type: "positional",
+  required: true,
+  description: "Rollout id, rol-…",
+  ids: "rollouts",
+} as const;
 
 /**
  * Asks the masters something about rollouts; one of them answers.
