@@ -1,0 +1,25 @@
+import { systemClock } from "../../internal/base/clock.ts";
+import { createLog } from "../../internal/base/log.ts";
+import { runWatchdog, type WatchdogOptions } from "../../internal/watchdog/run.ts";
+
+// A watchdog as a process of its own, with limits a test can live with: the first argument is JSON.
+const given = JSON.parse(process.argv[2] ?? "{}") as Pick<
+  WatchdogOptions,
+  "program" | "args" | "dataDir" | "health" | "limits"
+>;
+const stopping = new AbortController();
+process.on("SIGTERM", () => stopping.abort());
+const log = createLog({
+  level: "debug",
+  format: "json",
+  clock: systemClock,
+  write: (line) => process.stderr.write(line),
+});
+await runWatchdog({
+  ...given,
+  env: process.env,
+  clock: systemClock,
+  jitter: () => 0,
+  log,
+  signal: stopping.signal,
+});
