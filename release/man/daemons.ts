@@ -107,6 +107,5 @@ function flagText(key: string, declared: Option<unknown>): string {
 }
 
 function meaningOf(declared: Option<unknown>): string {
-  const effect = declared.notYet ? " No effect in this version." : "";
-  return `${sentenceOf(declared)} Default: ${defaultText(declared)}.${effect}`;
+  return `${sentenceOf(declared)} Default: ${defaultText(declared)}.`;
 }
