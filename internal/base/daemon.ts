@@ -8,7 +8,7 @@ export type Invocation<Values> =
   | { kind: "help"; text: string }
   | { kind: "version" }
   | { kind: "print"; text: string }
-  | { kind: "run"; values: Values; warnings: readonly string[]; file?: string };
+  | { kind: "run"; values: Values; file?: string };
 
 export interface DaemonOptions<Values> {
   /** Name of the program, for messages. */
@@ -49,7 +49,7 @@ export async function runDaemon<Values extends { log_level: LogLevel; log_format
 
 async function runUntilSignal<Values extends { log_level: LogLevel; log_format: LogFormat }>(
   options: DaemonOptions<Values>,
-  { values, warnings, file }: Extract<Invocation<Values>, { kind: "run" }>,
+  { values, file }: Extract<Invocation<Values>, { kind: "run" }>,
 ): Promise<number> {
   const output = writeTogether((text) => process.stderr.write(text));
   process.on("exit", output.flush);
@@ -68,7 +68,6 @@ async function runUntilSignal<Values extends { log_level: LogLevel; log_format: 
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
   log.info("starting", { program: options.name, version, config: file });
-  for (const warning of warnings) log.warn(warning);
   try {
     await options.run(values, { log, signal: stopping.signal });
   } catch (thrown) {

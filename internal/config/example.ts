@@ -22,11 +22,7 @@ export function formatExample(
     const place = inner === undefined ? "" : section;
     const indent = place === "" ? "" : "  ";
     const flag = flagOf(key, declared);
-    const notes = [
-      `Value: ${declared.type.name}`,
-      flag === undefined ? "no flag" : `flag --${flag}`,
-      ...(declared.notYet ? ["no effect in this version"] : []),
-    ];
+    const notes = [`Value: ${declared.type.name}`, flag === undefined ? "no flag" : `flag --${flag}`];
     const lines = [
       ...comment(sentenceOf(declared), indent),
       ...comment(`${notes.join("; ")}.`, indent),

@@ -52,10 +52,7 @@ export function formatHelp(program: {
 function flagRow(flag: string, declared: Option<unknown>): Row {
   const { isSwitch, placeholder } = declared.type;
   const shown = defaultText(declared);
-  const notes = [
-    ...(['""', "[]", "{}"].includes(shown) ? [] : [`default ${shown}`]),
-    ...(declared.notYet ? ["no effect in this version"] : []),
-  ];
+  const notes = [...(['""', "[]", "{}"].includes(shown) ? [] : [`default ${shown}`])];
   return [
     isSwitch ? `--[no-]${flag}` : `--${flag} ${placeholder}`,
     `${declared.doc}${notes.length === 0 ? "" : ` (${notes.join("; ")})`}`,

@@ -182,7 +182,7 @@ describe("refusals of flags exit 2 and name the flag", () => {
 
 describe("values", () => {
   test("a master without a file has the defaults of the specification", () => {
-    const { values, warnings, file } = master([]);
+    const { values, file } = master([]);
     expect(values).toMatchObject({
       bus_url: "tls://bus:4222",
       auth_dir: "/data/auth",
@@ -195,7 +195,6 @@ describe("values", () => {
       "reactor.enabled": true,
       "reactor.max_event_age": 3_600_000,
     });
-    expect(warnings).toEqual([]);
     expect(file).toBeUndefined();
   });
 
@@ -255,13 +254,6 @@ describe("values", () => {
     expect(values["api.tokens"]).toEqual([{ username: "a", token_file: "/t" }]);
     expect(Object.keys(values)).not.toContain("master.urls");
     expect(file).toBe(f);
-  });
-
-  test("keys of features to come warn, and only when they are set", () => {
-    expect(master(["--no-reactor"], "reactor: {workers: 2}\nlog_level: info").warnings).toEqual([
-      "reactor.enabled is accepted but has no effect in this version",
-      "reactor.workers is accepted but has no effect in this version",
-    ]);
   });
 });
 

@@ -45,8 +45,6 @@ export interface Option<T> {
   readonly flag?: string | null;
   /** The environment variable that counts where the value is empty. */
   readonly variable?: string;
-  /** The feature is still to come: the key is read and checked, and setting it yields a warning. */
-  readonly notYet?: true;
 }
 
 /** All keys of one program, in the order they are shown. */
@@ -65,7 +63,6 @@ export function option<T>(declared: {
   doc: string;
   flag?: string | null;
   variable?: string;
-  notYet?: true;
 }): Option<T> {
   return declared;
 }

@@ -40,8 +40,6 @@ export type Loaded<V> =
   | {
       kind: "run";
       values: V;
-      /** Sentences to log at start. */
-      warnings: string[];
       /** The file that was read. */
       file?: string;
     };
@@ -86,10 +84,7 @@ export function loadConfig<Table extends OptionTable>(input: LoadInput<Table>): 
   if (flags.wants === "print") {
     return { kind: "print", text: formatConfig(input.name, input.options, values, originOf) };
   }
-  const warnings = Object.entries(input.options).flatMap(([key, { notYet }]) =>
-    notYet && given.has(key) ? [`${key} is accepted but has no effect in this version`] : [],
-  );
-  return { kind: "run", values, warnings, ...(content === undefined ? {} : { file }) };
+  return { kind: "run", values, ...(content === undefined ? {} : { file }) };
 }
 
 /**

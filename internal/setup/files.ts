@@ -1,16 +1,14 @@
 import { formatYaml } from "../base/yaml.ts";
 import { formatAddress } from "../config/address.ts";
-import { masterOptions } from "../config/master-options.ts";
-import type { OptionTable } from "../config/option.ts";
 import type { Plan } from "./plan.ts";
 
 /** Where operators put what they write, by the key that names it to the master. */
-export function contentDirectories({ dir }: Plan): Record<string, string> {
-  const directories = { states_dir: "states", settings_dir: "settings", "reactor.dir": "reactor" };
-  const table: OptionTable = masterOptions;
-  // A key that has no effect in this version would be warned of at every start.
-  const usable = Object.entries(directories).filter(([key]) => table[key]?.notYet !== true);
-  return Object.fromEntries(usable.map(([key, name]) => [key, `${dir}/${name}`]));
+export function contentDirectories({ dir }: Plan) {
+  return {
+    states_dir: `${dir}/states`,
+    settings_dir: `${dir}/settings`,
+    "reactor.dir": `${dir}/reactor`,
+  };
 }
 
 /** The configuration of the master, which runs its bus itself. */

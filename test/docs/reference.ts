@@ -37,13 +37,12 @@ function keyTable(table: OptionTable): string {
   const head = ["Key", ...(hasFlags ? ["Flag"] : []), "Value", "Default", "Description"];
   const rows = Object.entries(table).map(([key, declared]) => {
     const flag = flagOf(key, declared);
-    const description = `${declared.doc}${declared.notYet ? " (no effect in this version)" : ""}`;
     return [
       `\`${key}\``,
       ...(hasFlags ? [flag === undefined ? "none" : `\`--${flag}\``] : []),
       cell(declared.type.name),
       `\`${defaultText(declared).replaceAll("|", "\\|")}\``,
-      cell(description),
+      cell(declared.doc),
     ];
   });
   return [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");

@@ -41,7 +41,7 @@ async function readiness(healthUrl = master.healthUrl): Promise<{ code: number }
 }
 
 /** The names of the specification; `settings` is this product's own. */
-const names = ["bus", "ca", "enroll-server", "sched-consumer", "settings", "target-service"];
+const names = ["bus", "ca", "enroll-server", "reactor", "sched-consumer", "settings", "target-service"];
 
 test("a master that serves has every check, and all are up", async () => {
   await readinessBecomes(master.healthUrl, 200);
