@@ -94,7 +94,8 @@ function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: Wo
     update: (key, value, revision) =>
       through(async () => {
         const stored = await bucket.update(key, value, revision);
-        const isThere = stored !== undefined && decodeRollout(value).step === freezeAt;
+        const isThere =
+          stored !== undefined && key.startsWith("rol-") && decodeRollout(value).step === freezeAt;
         if (isThere && !melted) ice = Promise.withResolvers();
         return stored;
       }),
@@ -405,7 +406,9 @@ test("rollouts are listed newest first and page by page; too many at once are re
   const a = master("a", bucket, world);
   const ids: string[] = [];
   for (let i = 0; i < 50; i++) {
-    ids.unshift((await a.start()).rollout.id);
+    ids.unshift(
+      (await a.start({ metadata: { i }, function: "test.echo", args: { text: `${i}` } })).rollout.id,
+    );
     a.clock.advance(1_000);
   }
   await settle();
@@ -416,6 +419,18 @@ test("rollouts are listed newest first and page by page; too many at once are re
   expect(next.map(({ id }) => id)).toEqual(ids.slice(3, 5));
   expect(await a.keeper.list({ limit: 2, status: "failed" })).toEqual([]);
   await expect(a.keeper.list({ limit: 1, after: "rol-x" })).rejects.toThrow("cursor must come from");
+});
+
+test("what was started twice runs once, and again when it has ended", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  const a = master("a", bucket, world);
+  const b = master("b", bucket, world);
+  const both = await Promise.allSettled([a.start(), b.start(), b.start()]);
+  expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
+  await expect(a.start()).rejects.toThrow("does the same on the same peels: see svc rollout show rol-");
+  await pass(20_000, a, b);
+  expectOnce(world, await loadRollout(bucket, (await a.keeper.list({ limit: 9 }))[0]?.id ?? ""));
+  await a.start();
 });
 
 test("of those that have ended the newest are kept, and a list goes with its record", async () => {
@@ -431,7 +446,8 @@ test("of those that have ended the newest are kept, and a list goes with its rec
     .filter(({ key }) => !key.includes("."))
     .map(({ value, revision }) => ({ rollout: decodeRollout(value), revision }));
   await pruneRollouts(bucket, known, 2);
-  expect(bucket.keys).toEqual(
+  expect(bucket.keys.filter((key) => key.startsWith("place."))).toHaveLength(1);
+  expect(bucket.keys.filter((key) => key.startsWith("rol-"))).toEqual(
     ids
       .slice(2)
       .flatMap((id) => [id, `${id}.targets`])

@@ -1,5 +1,6 @@
 import type { Bucket } from "../bus/bucket.ts";
-import { isLive, type Rollout, targetsKey } from "./record.ts";
+import { leavePlace } from "./once.ts";
+import { decodeTargets, isLive, type Rollout, targetsKey } from "./record.ts";
 
 /** How many rollouts that have ended are kept. */
 const maxFinished = 1_000;
@@ -21,7 +22,10 @@ export async function pruneRollouts(
   for (const { rollout, revision } of finished.slice(keep)) {
     // The list first: a record is what leads to it.
     const list = await rollouts.get(targetsKey(rollout.id));
-    if (list !== undefined) await rollouts.remove(list.key, list.revision);
+    if (list !== undefined) {
+      await leavePlace(rollouts, rollout, decodeTargets(list.value));
+      await rollouts.remove(list.key, list.revision);
+    }
     await rollouts.remove(rollout.id, revision);
   }
 }

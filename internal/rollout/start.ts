@@ -4,6 +4,7 @@ import { newId, type Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket } from "../bus/bucket.ts";
 import type { Target } from "../targeting/resolve.ts";
+import { takePlace } from "./once.ts";
 import { cutWaves, peelsOf } from "./plan.ts";
 import { encodeRollout, encodeTargets, type Rollout, type RolloutPlan, targetsKey } from "./record.ts";
 import { type RolloutRequest, readRolloutRequest } from "./request.ts";
@@ -68,7 +69,7 @@ export async function planRollout(
  *
  * @returns the rollout as it is stored, and its frozen list
  * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `conflict` when
- *   too many run, or one that does the same on some of these peels; `storage` when it could not be stored
+ *   too many run, or one that does the same on the same peels; `storage` when it could not be stored
  */
 export async function startRollout(
   deps: StartDeps,
@@ -101,6 +102,7 @@ export async function startRollout(
     createdBy: operator,
     ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
   };
+  await takePlace(rollouts, rollout, targets);
   // First the list, which then never changes: a record without one does not exist.
   for (const [key, value] of [
     [targetsKey(rollout.id), encodeTargets(targets)],
