@@ -178,14 +178,6 @@ describe("an action", () => {
     });
   });
 
-  test("sends bytes to a webhook as base64", () => {
-    const rendered = render(
-      actionOf('webhook: {url: "https://h/"}'),
-      withData({ a: [Uint8Array.of(255, 1)] }),
-    );
-    expect(rendered).toMatchObject({ body: { data: { a: ["/wE="] } } });
-  });
-
   test("approves the enrollment that an event of the service tells of, and none with a mismatch", () => {
     const approve = actionOf("approve: {}", "svc/enrollment/created");
     const created = (data: Record<string, Plain>, more: Partial<Event> = {}) =>

@@ -37,9 +37,7 @@ export function render(action: Action, event: Event): Rendered {
     if (isDeeper(rendered, maxDepth)) {
       return { kind: "refused", reason: "with the values of the event it is nested too deeply" };
     }
-    if (encode(rendered).length <= maxBytes) {
-      return rendered.kind === "webhook" ? { ...rendered, body: jsonOf(rendered.body) } : rendered;
-    }
+    if (encode(rendered).length <= maxBytes) return rendered;
     return {
       kind: "refused",
       reason: `with the values of the event it is larger than ${maxBytes / 1024} KiB`,
@@ -87,14 +85,6 @@ function renderAction(action: Action, event: Event): Rendered {
       };
     }
   }
-}
-
-/** JSON has no bytes: they are base64 there. */
-function jsonOf(value: Plain): Plain {
-  if (value === null || typeof value !== "object") return value;
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
-  if (Array.isArray(value)) return value.map(jsonOf);
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, jsonOf(item)]));
 }
 
 function jobOf(
