@@ -12,6 +12,7 @@ import type { LogFields } from "../base/log.ts";
 import { createTrust } from "../trust/anchor.ts";
 import { TrustError } from "../trust/mismatch.ts";
 import { createMasterClient } from "./master-client.ts";
+import { refusal } from "./refusal.ts";
 
 let fleet: TestAuthority;
 let stranger: Impostor;
@@ -100,6 +101,19 @@ test.each([400, 401, 403, 404, 409, 413])("a %i is an answer and never rotates",
     expect(await client.request("GET", "/x")).toEqual({ status, body: { error: "no" } });
   }
   expect([counts(), pauses]).toEqual([[3, 0, 0], []]);
+});
+
+test("a refusal names the request as the master's log does, if that is fit to be shown", async () => {
+  const answerWith = (id: string) =>
+    Response.json({ error: "no" }, { status: 409, headers: { "X-Request-ID": id } });
+  const { client } = clientOf(urls().slice(0, 1));
+  const said = async (id: string) => {
+    answers = [() => answerWith(id)];
+    return refusal("refused", await client.request("GET", "/x")).message;
+  };
+  expect(await said("r-1")).toBe("refused: no (status 409, request r-1)");
+  expect(await said("a b")).toBe("refused: no (status 409)");
+  expect(await said("0".repeat(129))).toBe("refused: no (status 409)");
 });
 
 test("a 429 waits longer each time, at least what it was told, and does not rotate", async () => {

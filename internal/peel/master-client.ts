@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../base/clock.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
+import { requestIdOf } from "../base/request-id.ts";
 import type { Anchor, Trust } from "../trust/anchor.ts";
 import { exchange, openExchange, startPatience } from "../trust/exchange.ts";
 import { TrustError } from "../trust/mismatch.ts";
@@ -18,6 +19,8 @@ const maxAnswerBytes = 1024 * 1024;
 export interface Answer {
   status: number;
   body: Record<string, unknown>;
+  /** Names the request in the master's log. */
+  requestId?: string;
 }
 
 export interface AskOptions {
@@ -97,12 +100,16 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
       const attempts = asked.attempts ?? options.attempts;
       for (let failures = 1; ; failures++) {
         let reason: string;
+        let requestId: string | undefined;
         let waitMs = pauseAfter(failures);
         const url = current();
         try {
           const answer = await trust.use(url, (anchor) => attempt(`${url}${path}`, method, asked, anchor));
           const { status } = answer;
-          if (status < 500 && status !== 429) return { status, body: answer.body };
+          requestId = requestIdOf(answer.headers.get("x-request-id"));
+          if (status < 500 && status !== 429) {
+            return { status, body: answer.body, ...(requestId === undefined ? {} : { requestId }) };
+          }
           reason = `status ${status}`;
           // A master that asks for patience is alive: only a broken one is left for the next.
           if (status === 429) waitMs = Math.max(waitMs * 2, retryAfterMs(answer.headers, options.jitter()));
@@ -119,6 +126,7 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
         log.warn("master did not answer", {
           url,
           reason,
+          request_id: requestId,
           next_url: current(),
           retry_in_ms: Math.round(waitMs),
         });
