@@ -18,6 +18,7 @@ export function checkCommand(program: string, check: Check): CommandDef {
     name: "check",
     description: "Test the configuration without starting the daemon.",
     args: {
+      config: { type: "string", valueHint: "file", description: `Configuration file of ${program}` },
       flags: {
         type: "positional",
         rest: true,

@@ -13,6 +13,7 @@ export const masterProgram = {
   summary: "serves enrollment, the REST API and the bus services of a fleet",
   options: masterOptions,
   defaultFile: "/etc/svc/master.yaml",
+  commands: [["check", "test the configuration without starting the daemon; see svc-master check --help"]],
 } as const;
 
 /**

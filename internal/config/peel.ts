@@ -14,6 +14,7 @@ export const peelProgram = {
   defaultFile: "/etc/svc/peel.yaml",
   commands: [
     ["call", "run a function on this host, without a master; see svc-peel call --help"],
+    ["check", "test the configuration without starting the daemon; see svc-peel check --help"],
     ["watchdog", "run the peel, with these flags, below a process that starts it again and upgrades it"],
   ],
 } as const;

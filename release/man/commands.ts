@@ -97,8 +97,9 @@ export function commandSections(commands: readonly Runnable[]): string[] {
   ];
 }
 
-export function globalOptions(): string[] {
-  return terms(globalRows());
+/** @param except an option that the commands have themselves */
+export function globalOptions(except?: string): string[] {
+  return terms(globalRows().filter(([label]) => label.split(" ")[0] !== except));
 }
 
 function argumentsOf(command: CommandDef): string[] {

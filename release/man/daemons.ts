@@ -26,12 +26,17 @@ interface Daemon {
   summary: string;
   options: OptionTable;
   defaultFile: string;
+  /** What may stand in the place of the flags. Some of it takes the flags of the daemon themselves. */
+  commands: readonly (readonly [name: string, meaning: string])[];
 }
 
 /** The page of a daemon: its flags, and the commands that stand in their place. */
 export async function daemonPage(daemon: Daemon, commands: CommandDef, edition: Edition): Promise<Page> {
   const { name, summary, options, defaultFile } = daemon;
   const own = await runnables(commands, name);
+  const others = daemon.commands
+    .map(([word, meaning]) => ({ path: `${name} ${word}`, meaning }))
+    .filter(({ path }) => !own.some((one) => one.path === path));
   const withFlag = Object.entries(options).flatMap(([key, declared]) => {
     const flag = flagOf(key, declared);
     return flag === undefined ? [] : [{ flag, declared }];
@@ -39,15 +44,16 @@ export async function daemonPage(daemon: Daemon, commands: CommandDef, edition: 
   const groups = Map.groupBy(withFlag, ({ declared }) => declared.group);
   return page({ name, section: 8, summary }, edition, [
     heading("Synopsis"),
-    synopsis([`${name} [flags]`, ...own.map(usageOf)]),
+    synopsis([`${name} [flags]`, ...others.map(({ path }) => `${path} [flags]`), ...own.map(usageOf)]),
     heading("Description"),
     paragraph(`Without a command ${name} is the daemon.`),
     paragraph(
       "A setting is its default, or what the file says, or the flag when one is passed. A list takes values separated by commas, and its flag may be repeated; an empty one clears the list of the file.",
     ),
     ...commandSections(own),
-    subheading("Options of every command"),
-    ...globalOptions(),
+    ...others.flatMap(({ path, meaning }) => [subheading(path), paragraph(`${capital(meaning)}.`)]),
+    subheading(`Options of ${own.map(({ path }) => path).join(" and ")}`),
+    ...globalOptions("--config"),
     heading("Flags of the daemon"),
     tagged("--config <path>", `The file to read (default ${defaultFile}); see ${name}.yaml(5).`),
     tagged("--print-config", "Print every setting with its origin, and exit."),
@@ -95,6 +101,10 @@ export function filePage(
     ]),
     seeAlso([file.reader]),
   ]);
+}
+
+function capital(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 function flagLabel(flag: string, { type }: Option<unknown>): string {

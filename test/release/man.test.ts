@@ -64,7 +64,10 @@ describe.each([masterProgram, peelProgram])("$name", (program) => {
         expect(daemon).toContain(term(`${declared.type.isSwitch ? "--[no-]" : "--"}${flag}`));
       expect(file).toContain(`.B "${key}"\n`);
     }
-    expect(daemon).toContain(`.SS "${term(program.name)} check"`.replace("\\-", "-"));
+    for (const [word] of program.commands) {
+      expect(daemon).toContain(`.SS "${program.name} ${word}"\n`);
+      expect(daemon).toContain(`.B "${term(`${program.name} ${word}`)} `);
+    }
   });
 });
 
