@@ -10,6 +10,7 @@ export const upgradeCommand = command({
       type: "positional",
       required: true,
       description: "Which peels: a glob on the peel id, such as 'web-*', or a compound expression",
+      ids: "members",
     },
     binary: {
       type: "string",
