@@ -80,8 +80,18 @@ const roles = { master, system, admin } as const;
 export function lackingGrants({ nats }: Pick<Claims, "nats">): string[] {
   const { allow } = (nats.pub ?? {}) as { allow?: unknown };
   // Without a list everything is allowed.
-  if (!Array.isArray(allow) || allow.length === 0 || allow.includes(">")) return [];
-  return admin.pub.filter((subject) => !allow.includes(subject));
+  if (!Array.isArray(allow) || allow.length === 0) return [];
+  return admin.pub.filter((subject) => !allow.some((pattern) => covers(String(pattern), subject)));
+}
+
+/** Whether all that a subject means, with wildcards of its own, is within a pattern. */
+function covers(pattern: string, subject: string): boolean {
+  const [tokens, others] = [pattern.split("."), subject.split(".")];
+  const rest = tokens.indexOf(">");
+  if (rest < 0 ? tokens.length !== others.length : others.length <= rest) return false;
+  return tokens
+    .slice(0, rest < 0 ? undefined : rest)
+    .every((token, i) => token === others[i] || (token === "*" && others[i] !== ">"));
 }
 
 /**
