@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { systemRandom } from "../../base/id.ts";
+import { parseCredentials } from "../../identity/credentials.ts";
+import { readClaims } from "../../identity/jwt.ts";
+import { keyPairFromSeed } from "../../identity/nkey.ts";
+import { runCli } from "../run.ts";
+
+const files = temporaryDirectory("credentials");
+const at = (name: string) => join(files.path, name);
+
+async function svc(...argv: string[]) {
+  const said = { stdout: "", stderr: "" };
+  const write = (name: "stdout" | "stderr") => ({
+    write(text: string) {
+      said[name] += text;
+    },
+  });
+  const exit = await runCli({
+    argv: ["nats-auth", ...argv],
+    env: {},
+    hostname: "host",
+    stdout: write("stdout"),
+    stderr: write("stderr"),
+    clock: manualClock(1_800_000_000_000),
+    random: systemRandom,
+  });
+  return { exit, ...said };
+}
+beforeAll(async () => {
+  expect((await svc("init", "--dir", at("auth"))).exit).toBe(0);
+});
+afterAll(() => files[Symbol.dispose]());
+
+const make = (out: string, ...more: string[]) =>
+  svc("credentials", "--dir", at("auth"), "--out", at(out), ...more);
+
+test.each(["admin", "master"])(
+  "further credentials of the role %s are signed by the masters' account",
+  async (role) => {
+    const made = await make(`${role}-2.creds`, "--role", role);
+    expect([made.exit, made.stdout]).toEqual([
+      0,
+      `${at(`${role}-2.creds`)}: credentials of the role ${role}\n`,
+    ]);
+    expect(statSync(at(`${role}-2.creds`)).mode & 0o777).toBe(0o600);
+    const text = readFileSync(at(`${role}-2.creds`), "utf8");
+    const { jwt, key } = parseCredentials(text);
+    const account = keyPairFromSeed("account", readFileSync(at("auth/masters.seed"), "utf8").trim());
+    const first = readClaims(parseCredentials(readFileSync(at(`auth/${role}.creds`), "utf8")).jwt);
+    expect(readClaims(jwt)).toMatchObject({
+      iss: account.publicKey,
+      sub: key.publicKey,
+      name: role,
+      nats: first.nats,
+    });
+    expect(key.publicKey).not.toBe(first.sub);
+    expect(made.stdout + made.stderr).not.toContain(key.seed);
+  },
+);
+
+test("a file that is there is not overwritten", async () => {
+  writeFileSync(at("kept.creds"), "kept");
+  expect(await make("kept.creds")).toMatchObject({
+    exit: 1,
+    stderr: expect.stringContaining("not overwritten"),
+  });
+  expect(readFileSync(at("kept.creds"), "utf8")).toBe("kept");
+});
+
+test("a seed that is not there, or of another kind, is named and not repeated", async () => {
+  const elsewhere = await svc("credentials", "--dir", at("nowhere"), "--out", at("x.creds"));
+  expect([elsewhere.exit, elsewhere.stderr]).toEqual([
+    1,
+    expect.stringContaining(at("nowhere/masters.seed")),
+  ]);
+  const seed = readFileSync(at("auth/operator.seed"), "utf8");
+  writeFileSync(at("masters.seed"), seed, { mode: 0o600 });
+  const wrong = await svc("credentials", "--dir", files.path, "--out", at("x.creds"));
+  expect([wrong.exit, wrong.stderr]).toEqual([1, `svc: ${at("masters.seed")} is no seed of an account\n`]);
+});
