@@ -183,7 +183,6 @@ describe("admin.creds may not subscribe to", () => {
     "$KV.settings.>",
     "$KV.secrets.>",
     "$KV.secrets._cluster_info",
-    "$KV.rollouts.>",
     "svc.rollout.*",
     "svc.peel.>",
     "svc.admin.>",
