@@ -14,7 +14,7 @@ function plain(text: string): string {
   return text
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
     .replace(/(?<![\d.])\d+\.\d+\.\d+(?![\d.])/g, "VERSION")
-    .replace(/\b\d+(?:\.\d+)?(?: ms|s) ago\b/g, "AGE ago")
+    .replace(/\b\d\S* ago\b/g, "AGE ago")
     .replace(/\bin \d+ days\b/g, "in DAYS")
     .replace(/\b[\d.]+ (?:ms|s|KiB|MiB|KB|MB|bytes)(?=\W|$)/g, "AMOUNT")
     .replace(/[ \t]+/g, " ")
