@@ -4,9 +4,26 @@ import type { ModuleFunction } from "../modules/function.ts";
 import { placeholdersOf } from "./placeholder.ts";
 
 const chosen = "whoever sends the event chooses what stands there";
-/** Arguments of any function that say as whom, or with which file, something is done. */
-const guardedNames = new Set(["user", "group", "source", "command"]);
-const guardedTypes = new Set(["path", "mode", "duration"]);
+/** Arguments that only say something, by function: what event data may be. */
+export const saying: Readonly<Record<string, readonly string[]>> = {
+  "cmd.run": ["argv", "env", "stdin"],
+  "cmd.retcode": ["argv", "env", "stdin"],
+  "event.send": ["data"],
+  "facts.set": ["value"],
+  "file.append": ["text"],
+  "file.write": ["content"],
+  "service.available": ["name"],
+  "service.enabled": ["name"],
+  "service.reload": ["name"],
+  "service.restart": ["name"],
+  "service.start": ["name"],
+  "service.status": ["name"],
+  "service.stop": ["name"],
+  "status.procs": ["match"],
+  "test.echo": ["text"],
+  "test.fail": ["message"],
+  "user.info": ["name"],
+};
 /** A program reads the word behind one of these as code. */
 const codeFlag = /^(?:-[A-Za-z]{0,2}[ce]|--(?:eval|exec|command|expression)(?:=.*)?)$/;
 
@@ -21,28 +38,26 @@ const interpreters =
 
 /**
  * Why no placeholder may stand in an argument of a job, or `undefined`. Event data may be what is said, not
- * what is done: no program, path, user, package or state is taken from it. A path may name the source, which
- * the bus vouches for and which has letters, digits, `-` and `_` alone.
+ * what is done: no program, path, user, package, state or binary is taken from it, nor anything of a function
+ * that nobody has thought about here. A path may name the source, which the bus vouches for and which has
+ * letters, digits, `-` and `_` alone.
  *
  * @param value as the rule has it
  */
 export function placeholderRefusal(called: ModuleFunction, name: string, value: Plain): string | undefined {
   const used = allPlaceholders(value);
   if (used.length === 0) return undefined;
-  const onlySource = used.every((path) => path === "source");
-  const room = called.name.split(".")[0];
-  if (room === "cmd" && name === "command") {
+  if (called.name.startsWith("cmd.") && name === "command") {
     return `no placeholder can stand where a shell reads: write env: {EVENT_NAME: "\${data.name}"} and "$EVENT_NAME" in the command, or argv, which no shell reads`;
   }
-  if (room === "cmd" && name === "argv") return argvRefusal(value);
-  if (room === "cmd" && name === "env") return envRefusal(value);
-  if (room === "state") return `no placeholder can stand here: ${chosen}; write the states in the rule`;
-  if (room === "pkg") return `no placeholder can stand here: ${chosen}; write the packages in the rule`;
-  if (guardedTypes.has(called.args[name]?.type ?? "any") && !onlySource) {
-    return `only \${source} can stand here: ${chosen}; write the ${called.args[name]?.type} in the rule`;
+  if (saying[called.name]?.includes(name)) {
+    if (name === "argv") return argvRefusal(value);
+    return name === "env" ? envRefusal(value) : undefined;
   }
-  if (guardedNames.has(name)) return `no placeholder can stand here: ${chosen}; write the value in the rule`;
-  return undefined;
+  const type = called.args[name]?.type;
+  if (type === "path" && used.every((path) => path === "source")) return undefined;
+  const most = type === "path" ? `only \${source} can stand here` : "no placeholder can stand here";
+  return `${most}: ${chosen}; write the ${name} in the rule`;
 }
 
 function argvRefusal(argv: Plain): string | undefined {

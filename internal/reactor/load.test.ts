@@ -5,6 +5,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { temporaryDirectory } from "../../test/harness/temporary.ts";
 import { SvcError } from "../base/errors.ts";
+import { allFunctions, functionNamed } from "../modules/registry.ts";
+import { placeholderRefusal, saying } from "./argument-policy.ts";
 import { loadRules } from "./load.ts";
 import { readRules } from "./read-rule.ts";
 
@@ -166,27 +168,41 @@ describe("event data chooses nothing but what is said", () => {
     ],
     ['function: cmd.run, args: {argv: [ls], cwd: "/${data.a}"}', "only ${source} can stand here"],
     ['function: cmd.run, args: {argv: [ls], user: "${data.a}"}', "no placeholder can stand here"],
-    ['function: cmd.run, args: {argv: [ls], umask: "${data.a}"}', "only ${source} can stand here"],
-    ['function: cmd.run, args: {argv: [ls], timeout: "${data.a}"}', "only ${source} can stand here"],
+    ['function: cmd.run, args: {argv: [ls], umask: "${data.a}"}', "no placeholder can stand here"],
+    ['function: cmd.run, args: {argv: [ls], timeout: "${data.a}"}', "no placeholder can stand here"],
     [
       'function: cmd.run, args: {argv: [ls], env: {LD_PRELOAD: "${data.a}"}}',
       "no placeholder can stand in LD_PRELOAD",
     ],
     ['function: cmd.run, args: {argv: [ls], env: {"${data.a}": x}}', "no placeholder can stand in a key"],
     ['function: cmd.run, args: {argv: [ls], env: "${data.a}"}', "no placeholder can stand for all of env"],
-    ['function: pkg.install, args: {names: ["${data.a}"]}', "write the packages in the rule"],
-    ['function: state.sls, args: {mods: ["${data.a}"]}', "write the states in the rule"],
+    ['function: pkg.install, args: {names: ["${data.a}"]}', "write the names in the rule"],
+    ['function: state.sls, args: {mods: ["${data.a}"]}', "write the mods in the rule"],
     [
       'function: state.single, args: {fun: cmd.run, name: x, args: {a: "${data.a}"}}',
-      "write the states in the rule",
+      "write the args in the rule",
     ],
     ['function: file.write, args: {path: "/x/${data.a}", content: y}', "write the path in the rule"],
     ['function: file.write, args: {path: "/x/${tag}", content: y}', "write the path in the rule"],
     ['function: "cmd.${data.a}"', "no placeholder can stand here"],
     ['function: test.ping, timeout: "${data.a}"', "not a duration"],
+    ['function: upgrade.apply, args: {manifest: "${data.a}"}', "write the manifest in the rule"],
+    ['function: service.mask, args: {name: "${source}"}', "write the name in the rule"],
     ['function: service.restart, args: {"na${source}": x}', "no placeholder can stand in a key"],
   ])("%s", (fields, reason) => {
     expect(job(fields)).toContain(reason);
+  });
+
+  test("and of no argument that was not thought about", () => {
+    for (const [name, said] of Object.entries(saying)) {
+      expect(said.filter((arg) => functionNamed(name).args[arg] === undefined)).toEqual([]);
+    }
+    for (const called of allFunctions) {
+      for (const arg of Object.keys(called.args)) {
+        if (saying[called.name]?.includes(arg)) continue;
+        expect(placeholderRefusal(called, arg, "${data.a}")).toBeString();
+      }
+    }
   });
 
   test.each([

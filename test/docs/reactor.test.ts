@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plain } from "../../internal/base/msgpack.ts";
 import { parseYaml, plainValue } from "../../internal/base/yaml.ts";
+import { saying } from "../../internal/reactor/argument-policy.ts";
 import { dropCauses } from "../../internal/reactor/drop.ts";
 import { explain } from "../../internal/reactor/explain.ts";
 import { createLimits } from "../../internal/reactor/limits.ts";
@@ -90,6 +91,17 @@ test("the events of the service have the other rules do what they say", () => {
       ],
     },
   ]);
+});
+
+test("the page has every argument that takes event data", () => {
+  const rows = /\| Function \|[\s\S]*?\n\n/.exec(page)?.[0].split("\n").slice(2) ?? [];
+  const words = (cell = "") => [...cell.matchAll(/`([\w.]+)`/g)].map(([, word]) => word);
+  const found = rows.flatMap((row) => {
+    const [, names, args] = row.split("|");
+    return words(names).flatMap((name) => words(args).map((arg) => `${name} ${arg}`));
+  });
+  const expected = Object.entries(saying).flatMap(([name, args]) => args.map((arg) => `${name} ${arg}`));
+  expect(found.sort()).toEqual(expected.sort());
 });
 
 test("the page has every cause of a drop and every comparison", () => {
