@@ -26,7 +26,7 @@ export const usualLimits: Limits = {
   pollMs: 1_000,
   healthEveryMs: 10_000,
   answerMs: 5_000,
-  healthTries: 6,
+  healthTries: 4,
   firstPauseMs: 1_000,
   longestPauseMs: 60_000,
   wellAfterMs: 5 * 60_000,
