@@ -8,8 +8,10 @@ import { type FetchBinaryOptions, fetchBinary } from "./fetch-binary.ts";
 import { createUpgrades, type Upgrades } from "./upgrade.ts";
 
 const versionTimeoutMs = 10_000;
+/** What runs here: its name may be another file's by now. */
+const executable = "/proc/self/exe";
 
-export interface UpgradeHostOptions extends Omit<FetchBinaryOptions, "connection" | "signal"> {
+export interface UpgradeHostOptions extends Omit<FetchBinaryOptions, "connection" | "signal" | "seed"> {
   dataDir: string;
   env: Readonly<Record<string, string | undefined>>;
   /** The way to the masters, once there is one. */
@@ -27,12 +29,11 @@ export function upgradesOfHost(options: UpgradeHostOptions): {
     ...options,
     files: upgradeFiles(dataDir),
     isWatched: watchdog !== undefined,
-    // The name may be another file's by now.
-    executable: "/proc/self/exe",
+    executable,
     fetch(manifest, path, signal) {
       const connection = options.connection();
       if (connection === undefined) throw new SvcError("unavailable", "the bus is away");
-      return fetchBinary({ ...options, connection, signal }, manifest, path);
+      return fetchBinary({ ...options, connection, signal, seed: executable }, manifest, path);
     },
     async ask(path, signal) {
       const argv = [path, "--version"];

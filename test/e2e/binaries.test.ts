@@ -212,6 +212,21 @@ describe("a peel that fetches", () => {
     expect(asked).toHaveLength(1 + 1 + 3);
   });
 
+  test("takes what its own executable has, if it is the same", async () => {
+    const { bytes, file } = binaryOf(8);
+    await uploadBinary(operator, file, ignore);
+    const [path, seed] = [join(dir.path, "svc-peel"), join(dir.path, "running")];
+    const running = Buffer.concat([bytes.subarray(0, 5 * chunkBytes), Buffer.alloc(77, "another end")]);
+    running.fill(0, 2 * chunkBytes, 2 * chunkBytes + 5);
+    writeFileSync(seed, running);
+    const { connection, asked } = watched();
+    await fetchWith(connection, file.digest, path, { seed });
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+    expect(asked).toHaveLength(1 + 1 + 3);
+    await fetchWith(connection, file.digest, join(dir.path, "other"), { seed: join(dir.path, "none") });
+    expect(asked).toHaveLength(1 + 1 + 3 + 9);
+  });
+
   test.each([
     ["other bytes", encode({ blobs: [Buffer.from("something else")] })],
     ["nothing that can be read", encode({ blobs: [] })],

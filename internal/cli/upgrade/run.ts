@@ -51,11 +51,13 @@ export async function runUpgrade(words: UpgradeWords, cli: Cli): Promise<void> {
 
 async function upload(bus: Bus, binary: BinaryFile, { stderr, clock, say }: Cli): Promise<void> {
   let first: number | undefined;
+  let chunks = 0;
   let painted = Number.NEGATIVE_INFINITY;
   const isTty = stderr.isTTY === true;
   try {
     await uploadBinary(bus, binary, (stored, all) => {
       first ??= all - stored;
+      chunks = all;
       const now = clock.monotonic();
       if (!isTty || now - painted < paintEveryMs) return;
       painted = now;
@@ -64,11 +66,7 @@ async function upload(bus: Bus, binary: BinaryFile, { stderr, clock, say }: Cli)
   } finally {
     if (isTty) stderr.write("\r\u001b[K");
   }
-  say(
-    first === 0
-      ? "the masters have it already"
-      : `uploaded ${first} of ${binary.manifest.chunks.length} chunks`,
-  );
+  say(first === 0 ? "the masters have it already" : `uploaded ${first} of ${chunks} chunks`);
 }
 
 function mebibytes(bytes: number): string {
