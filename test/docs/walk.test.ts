@@ -44,6 +44,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/packages.md": 2,
   "docs/quickstart.md": 3,
   "docs/reactor.md": 2,
+  "docs/rollouts.md": 2,
   "docs/state-files.md": 1,
   "docs/states.md": 5,
   "docs/upgrading.md": 1,
