@@ -86,6 +86,8 @@ test("svc status names who holds a lease, and since when", async () => {
   expect((await cli(bus, "status")).stdout).toMatch(
     /LEASE +HOLDER +SINCE\n(.*\n)*named +host-1-7 +20\d\d-\S+Z\n/,
   );
+  const { steps } = await doctorOf(bus);
+  expect(said(steps, "leases")[1]).toMatch(/(^|, )named host-1-7 since 20\d\d-\S+Z(,|$)/);
   await lease.stop();
 });
 
@@ -190,7 +192,12 @@ test("one bucket that is gone is named, with what to do, and the rest is shown",
   await streams.delete(streamName("leases"));
   await masters.nats.close();
   const { exit, steps } = await doctorOf(own);
-  expect(exit).toBe(0);
+  expect(exit).toBe(1);
+  expect(said(steps, "leases")).toEqual([
+    "fail",
+    "leases is not there: start a master, or restart one: it makes what is missing",
+    "look for lease in the logs of the masters",
+  ]);
   expect(said(steps, "storage")).toEqual([
     "warn",
     "not there yet: leases",

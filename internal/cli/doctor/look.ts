@@ -11,7 +11,7 @@ import { quietLog, showSteps } from "../check.ts";
 import type { Cli } from "../command.ts";
 import { operatorBus } from "../operator.ts";
 import type { DoctorContext } from "./context.ts";
-import { masterStep } from "./masters.ts";
+import { leaseStep, masterStep } from "./masters.ts";
 import { peelSteps } from "./peel.ts";
 
 /** The way from this machine to the masters, in the order in which it would break. */
@@ -51,6 +51,7 @@ const steps: readonly Step<DoctorContext>[] = [
     "leases",
   ]),
   masterStep,
+  leaseStep,
 ];
 
 /**

@@ -1,7 +1,7 @@
 import { version } from "../../base/version.ts";
 import { judgeEnd } from "../../diagnosis/findings.ts";
 import type { Step } from "../../diagnosis/step.ts";
-import { readMasters } from "../status/heartbeats.ts";
+import { readLeases, readMasters } from "../status/heartbeats.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";
 
 /** Whether masters run, of one version, with certificates that last. */
@@ -36,5 +36,21 @@ export const masterStep: Step<DoctorContext> = {
       if (ends.level === "fail") return ends;
     }
     return { level: "ok", message: `${named} alive` };
+  },
+};
+
+/** Who does what only one master does at a time, and since when. */
+export const leaseStep: Step<DoctorContext> = {
+  name: "leases",
+  needs: ["masters"],
+  next: "look for lease in the logs of the masters",
+  async look(context) {
+    const held = await readLeases(await bucketOf(context, "leases"));
+    if (held.length === 0)
+      return { level: "ok", message: "nobody holds one; a master takes each within 16 s" };
+    const named = held.map(
+      ({ name, holder, since }) => `${name} ${holder}${since === undefined ? "" : ` since ${since}`}`,
+    );
+    return { level: "ok", message: named.sort().join(", ") };
   },
 };
