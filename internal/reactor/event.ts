@@ -28,7 +28,7 @@ export interface Event {
 export const masterSource = "_master";
 
 /** The first segment of tags that only the service itself may use. */
-export const serviceSegment = "svc";
+const serviceSegment = "svc";
 
 /** The tag of an enrollment that waits for a decision. */
 export const enrollmentTag = "svc/enrollment/created";

@@ -167,6 +167,15 @@ describe("a rule fires", () => {
     expect(limits.snapshot()).toEqual([]);
   });
 
+  test("but counts an event anew that another one lends its id", () => {
+    const { limits, clock } = limitsOf({ defaultThrottleMs: minute });
+    const first = eventOf();
+    expect(limits.fire(ruleOf(), first)).toBeUndefined();
+    expect(limits.fire(ruleOf(), { ...first, at: first.at + 1 })).toBe("throttled");
+    clock.advance(1);
+    expect(limits.fire(ruleOf(), first)).toBeUndefined();
+  });
+
   test("no more often than the storm rate in any minute, whatever happens when", () => {
     const steps = fc.array(
       fc.record({
@@ -305,6 +314,23 @@ test("what is remembered of a million sources is bounded, and no rest is forgott
   expect(limits.fire(rule, eventOf({ source: "peel-0" }))).toBe("throttled");
   clock.advance(10 * minute);
   expect(limits.fire(rule, eventOf({ source: "peel-999999" }))).toBeUndefined();
+}, 60_000);
+
+test("what is remembered of many events that many rules match is bounded", () => {
+  const { limits } = limitsOf();
+  const rules = Array.from({ length: 1_000 }, (_, at) => ruleOf(`r${at}`));
+  const run = (events: number) => {
+    for (let i = 0; i < events; i++) {
+      const event = eventOf();
+      for (const rule of rules) limits.fire(rule, event);
+    }
+  };
+  run(300);
+  Bun.gc(true);
+  const { heapUsed } = process.memoryUsage();
+  run(1_000);
+  Bun.gc(true);
+  expect(process.memoryUsage().heapUsed - heapUsed).toBeLessThan(16 * 1024 * 1024);
 }, 60_000);
 
 test("a decision says what fires, what is held and what is dropped, and asking counts nothing", () => {

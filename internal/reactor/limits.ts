@@ -7,8 +7,8 @@ import type { Action, Rule } from "./rule.ts";
 import { createSourceRates } from "./source-rate.ts";
 import { createThrottles } from "./throttle.ts";
 
-/** Events whose verdicts are remembered: more than are delivered and unacknowledged at any time. */
-const rememberedEvents = 8_192;
+/** Verdicts that are remembered at least: those about more events than are in hand at any time. */
+const leastVerdicts = 65_536;
 
 export interface LimitsConfig {
   /** Events further down a chain are dropped. */
@@ -75,7 +75,7 @@ export function createLimits(config: LimitsConfig): Limits {
   const throttles = createThrottles();
   const rates = createSourceRates(config.sourceRateLimit);
   /** Verdicts by event, then by rule. */
-  const verdicts = createRecent<Map<string, DropCause | undefined>>(rememberedEvents);
+  const verdicts = createRecent<Map<string, DropCause | undefined>>(leastVerdicts);
 
   const standing = (event: Event): DropCause | undefined => {
     if (event.origin === "peel" && isServiceTag(event.tag)) return "forged";
@@ -85,11 +85,13 @@ export function createLimits(config: LimitsConfig): Limits {
   };
   // One name stands for everybody who is no member; the breakers bound what comes of their events.
   const isRated = (event: Event) => event.source !== masterSource;
-  const remembered = (event: Event) => {
-    const known = verdicts.get(event.id);
+  const remembered = ({ id, at }: Event) => {
+    // A peel may give many events one id; when the bus stored each it cannot choose.
+    const key = `${at} ${id}`;
+    const known = verdicts.get(key);
     if (known !== undefined) return known;
     const fresh = new Map<string, DropCause | undefined>();
-    verdicts.set(event.id, fresh);
+    verdicts.set(key, fresh);
     return fresh;
   };
   const restOf = (rule: Rule) => rule.throttleMs ?? config.defaultThrottleMs;
@@ -110,6 +112,7 @@ export function createLimits(config: LimitsConfig): Limits {
       if (cause === undefined && !breakers.take(rule.name, now)) cause = "breaker_open";
       if (cause === undefined) throttles.note(rule.name, countedAs(event), restOf(rule), now);
       known.set(rule.name, cause);
+      verdicts.grow();
       return cause;
     },
     peek(event) {

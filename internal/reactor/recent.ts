@@ -2,6 +2,8 @@
 export interface Recent<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
+  /** Says that a value has become larger by what one entry takes. */
+  grow(): void;
 }
 
 /**
@@ -11,14 +13,20 @@ export interface Recent<V> {
 export function createRecent<V>(least: number): Recent<V> {
   let young = new Map<string, V>();
   let old = new Map<string, V>();
+  let size = 0;
   return {
     get: (key) => young.get(key) ?? old.get(key),
     set(key, value) {
-      if (young.size >= least && !young.has(key)) {
+      if (size >= least) {
         old = young;
         young = new Map();
+        size = 0;
       }
+      if (!young.has(key)) size++;
       young.set(key, value);
+    },
+    grow() {
+      size++;
     },
   };
 }
