@@ -69,21 +69,22 @@ WantedBy=multi-user.target
 }
 
 /**
- * The unit of a peel. What a job does to the host it does as root: a sandbox around the peel would be one
- * around every job.
+ * The unit of a peel, below its watchdog. What a job does to the host it does as root: a sandbox around the
+ * peel would be one around every job.
  */
 export function peelUnit({ program, config, dataDir, author }: UnitOptions): string {
   return `# Written by ${author}. Jobs change the host, so the peel is root and in no sandbox.
 ${section("svc peel", config)}
 [Service]
 Type=exec
-ExecStart=${word(program)} --config ${argument(config)}
+ExecStart=${word(program)} watchdog --config ${argument(config)}
 ${environment(dataDir)}
 Restart=always
 RestartSec=5
-# A job that ended with the peel is reported as lost: nothing of it goes on unseen. What is to outlive
-# the peel is started as a service of its own, by systemctl or systemd-run.
-KillMode=control-group
+# The watchdog ends the peel in order; a second signal would end it at once. A job that ended with the
+# peel is reported as lost: nothing of it goes on unseen. What is to outlive the peel is started as a
+# service of its own, by systemctl or systemd-run.
+KillMode=mixed
 TimeoutStopSec=60
 LimitNOFILE=65536
 # A memory image would hold the keys.
