@@ -42,7 +42,8 @@ export async function consumerPosition(
 export async function firstSequence(bus: Bus, stream: string): Promise<number> {
   try {
     const manager = await bus.nats.jetstreamManager({ checkAPI: false });
-    return (await manager.streams.info(stream)).state.first_seq;
+    // A stream that never held anything says 0.
+    return Math.max(1, (await manager.streams.info(stream)).state.first_seq);
   } catch (cause) {
     throw new SvcError("storage", `the stream ${stream} is not available: is the bus up?`, { cause });
   }

@@ -15,9 +15,9 @@ import { type Reading, readEnrollment, readEvent, readReturn, readScheduled } fr
 const second = 1_000;
 /**
  * How long the bus waits for a word about an event. One that is still in hand then comes again and is known;
- * one whose master died comes again to the next.
+ * one whose master died comes again to the next. The bus may first hand it to one that is paused.
  */
-const backoffMs = [30 * second, 30 * second, 60 * second, 300 * second] as const;
+const backoffMs = [10, 10, 30, 60, 300].map((s) => s * second) as [number, ...number[]];
 /** Of each source at a time; a return may have a mebibyte. */
 const atOnce = 32;
 

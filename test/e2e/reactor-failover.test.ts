@@ -1,0 +1,125 @@
+import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { connectTo, startBus } from "../harness/bus.ts";
+import { connectManualPeel } from "../harness/manual-peel.ts";
+import { startMaster } from "../harness/master.ts";
+import { enrollPeel } from "../harness/peel-connection.ts";
+import {
+  figures,
+  figuresBecome,
+  followJobs,
+  reactionOf,
+  rulesDirectory,
+  sendEvent,
+  total,
+} from "../harness/reactor.ts";
+import { type MasterProcess, startMasterProcess } from "../harness/reactor-process.ts";
+
+// The master that reacts is taken away with events in hand: by death, and by a pause in which its lease ends
+// and after which it goes on. Both take as long as a lease, so they happen at the same time, each on a bus of
+// its own.
+
+setDefaultTimeout(90_000);
+
+const events = 40;
+const workers = 4;
+const done = 'svc_reactor_actions_total{action="job",result="ok"}';
+
+/** What became of the events. */
+interface Outcome {
+  /** Numbers that the events carried, by job, in any order. */
+  numbers: number[];
+  jobs: number;
+  /** Jobs that the first holder began after it went on. */
+  late: number;
+}
+
+let killed: Promise<Outcome>;
+let paused: Promise<Outcome>;
+
+beforeAll(() => {
+  killed = scenario("SIGKILL");
+  paused = scenario("SIGSTOP");
+  killed.catch(() => {});
+  paused.catch(() => {});
+});
+
+/** Resolves with the master that holds the lease. */
+async function holderOf(masters: readonly MasterProcess[]): Promise<MasterProcess> {
+  const acquired = ({ program }: MasterProcess) =>
+    program.waitFor(/"lease acquired".*"lease":"reactor"|"lease":"reactor".*"lease acquired"/);
+  return Promise.race(masters.map((master) => acquired(master).then(() => master)));
+}
+
+async function scenario(signal: "SIGKILL" | "SIGSTOP"): Promise<Outcome> {
+  const inHand = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  let calls = 0;
+  const hook = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch() {
+      calls++;
+      if (calls === workers) inHand.resolve();
+      if (calls <= workers) await released.promise;
+      return new Response();
+    },
+  });
+  using directory = rulesDirectory(`
+rules:
+  - name: mend
+    match: broken/now
+    do:
+      - webhook: { url: "http://127.0.0.1:${hook.port}/" }
+      - job: { target: "\${source}", function: test.echo, args: { text: "\${data.n}" } }
+`);
+  await using bus = await startBus();
+  await using door = await startMaster(bus, { config: { reactor: { enabled: false } } });
+  const enrolled = await enrollPeel(door, "web1");
+  await using peel = await connectManualPeel(bus, enrolled);
+  const config = directory.config({ workers, storm_rate: 0, source_rate_limit: 0 });
+  await using one = await startMasterProcess(bus, config);
+  await using two = await startMasterProcess(bus, config);
+  const first = await holderOf([one, two]);
+  const second = first === one ? two : one;
+  const fleet = await connectTo(bus, "master");
+  const jobs = await followJobs(fleet);
+  for (let n = 0; n < events; n++) await sendEvent(peel.connection, "web1", "broken/now", { n: String(n) });
+  await inHand.promise;
+  first.program.kill(signal);
+  await jobs.until((all) => all.size >= events);
+  // The second began them all, also those that the first had in hand.
+  await figuresBecome([second], (sample) => sample.get(done) === events);
+  let late = 0;
+  if (signal === "SIGSTOP") {
+    first.program.kill("SIGCONT");
+    released.resolve();
+    await first.program.waitFor('"lease lost"');
+    // It finds its tenure over: what it had in hand is not done again.
+    late = (await figures(first)).get(done) ?? 0;
+  }
+  released.resolve();
+  // Whatever would come twice has come when the second has nothing left.
+  const outcome = {
+    numbers: [...jobs.jobs.values()].map(({ args }) => Number(args.text)).sort((a, b) => a - b),
+    jobs: [...jobs.jobs.values()].filter((job) => reactionOf(job)?.rule === "mend").length,
+    late,
+  };
+  jobs.stop();
+  await fleet.nats.close();
+  await hook.stop(true);
+  return outcome;
+}
+
+const all = Array.from({ length: events }, (_, n) => n);
+
+test("a master that dies with events in hand: each has its job, once", async () => {
+  const { numbers, jobs } = await killed;
+  expect(numbers).toEqual(all);
+  expect(jobs).toBe(events);
+});
+
+test("a master that was paused past its lease begins nothing when it goes on: each event has its job, once", async () => {
+  const { numbers, jobs, late } = await paused;
+  expect(numbers).toEqual(all);
+  expect([jobs, late]).toEqual([events, 0]);
+});

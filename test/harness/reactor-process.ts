@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import type { TestBus } from "./bus.ts";
+import { type Program, startProgram } from "./process.ts";
+
+/** A master in a process of its own, from the sources: it can be killed, and stopped and continued. */
+export interface MasterProcess extends AsyncDisposable {
+  readonly program: Program;
+  readonly healthUrl: string;
+  /** Resident memory now, bytes. */
+  memory(): Promise<number>;
+}
+
+let count = 0;
+
+/** Starts a master process; it serves when this resolves. @param config what else its configuration says */
+export async function startMasterProcess(
+  bus: TestBus,
+  config: Readonly<Record<string, unknown>>,
+): Promise<MasterProcess> {
+  const dir = join(bus.dir, `master-process-${++count}`);
+  makeDirectory(dir, 0o700);
+  const file = join(dir, "master.yaml");
+  const fleet = { bus_url: bus.url, bus_ca: bus.caFile, auth_dir: bus.authDir };
+  const own = { health_addr: "127.0.0.1:0", enroll: { addr: "127.0.0.1:0" }, log_format: "json" };
+  writeFileAtomic(file, JSON.stringify({ ...fleet, ...own, ...config }), secretMode);
+  const main = join(import.meta.dir, "../../cmd/svc-master/main.ts");
+  const program = startProgram([process.execPath, main, "--config", file], {
+    cwd: dir,
+    env: { SVC_DATA_DIR: dir },
+  });
+  try {
+    await program.waitFor("master ready");
+  } catch (thrown) {
+    await program[Symbol.asyncDispose]();
+    throw thrown;
+  }
+  return {
+    program,
+    healthUrl: `http://127.0.0.1:${/"health_port":(\d+)/.exec(program.output())?.[1]}`,
+    async memory() {
+      const status = await Bun.file(`/proc/${program.pid}/status`).text();
+      return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+    },
+    async [Symbol.asyncDispose]() {
+      // A stopped process takes no other signal.
+      program.kill("SIGCONT");
+      await program[Symbol.asyncDispose]();
+    },
+  };
+}
