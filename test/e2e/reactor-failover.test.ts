@@ -10,7 +10,6 @@ import {
   reactionOf,
   rulesDirectory,
   sendEvent,
-  total,
 } from "../harness/reactor.ts";
 import { type MasterProcess, startMasterProcess } from "../harness/reactor-process.ts";
 
