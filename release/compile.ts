@@ -1,5 +1,5 @@
-import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 /** The binaries of the product; each is built from `cmd/<name>/main.ts`. */
@@ -28,14 +28,15 @@ export interface Platform {
  * @throws Error with the compiler's messages
  */
 export async function compileBinary(binary: Binary, outfile: string, platform: Platform): Promise<void> {
-  const temporary = join(dirname(outfile), `.${basename(outfile)}.${process.pid}`);
   mkdirSync(dirname(outfile), { recursive: true });
-  const assets = mkdtempSync(join(tmpdir(), "svc-assets-"));
+  // The name of the file stands in it: only that of the directory may be another each time.
+  const unfinished = mkdtempSync(join(dirname(outfile), `.${basename(outfile)}.`));
+  const temporary = join(unfinished, basename(outfile));
   try {
     const result = await Bun.build({
       entrypoints: [
         join(root, "cmd", binary, "main.ts"),
-        ...(platform.natsServer === undefined ? [] : [asset(platform.natsServer, assets)]),
+        ...(platform.natsServer === undefined ? [] : [asset(platform.natsServer)]),
       ],
       target: "bun",
       format: "esm",
@@ -50,15 +51,29 @@ export async function compileBinary(binary: Binary, outfile: string, platform: P
       },
     });
     if (!result.success) throw new Error(`cannot compile ${binary}:\n${result.logs.join("\n")}`);
+    renameSync(temporary, outfile);
   } finally {
-    rmSync(assets, { recursive: true, force: true });
+    rmSync(unfinished, { recursive: true, force: true });
   }
-  renameSync(temporary, outfile);
 }
 
-/** A copy under the name by which the executable finds it; a file without an ending is taken as it is. */
-function asset(path: string, directory: string): string {
-  const copy = join(directory, "nats-server");
-  copyFileSync(path, copy);
+/**
+ * A copy under the name by which the executable finds it; a file without an ending is taken as it is. Its
+ * path stands in the executable, so that it follows from the file alone.
+ */
+function asset(path: string): string {
+  const data = readFileSync(path);
+  const copy = join(
+    root,
+    ".tools",
+    "carried",
+    createHash("sha256").update(data).digest("hex"),
+    "nats-server",
+  );
+  if (existsSync(copy)) return copy;
+  mkdirSync(dirname(copy), { recursive: true });
+  const unfinished = `${copy}.${process.pid}`;
+  writeFileSync(unfinished, data);
+  renameSync(unfinished, copy);
   return copy;
 }
