@@ -225,6 +225,22 @@ test("what is started twice is refused; a dry run starts nothing; nonsense is a 
   expect((await end(id)).status).toBe("completed");
 });
 
+test("a bus that is killed and comes back delays a rollout, and changes nothing else", async () => {
+  const before = peels.map((one) => one.count("dispatch"));
+  const id = await start();
+  const { jid } = await peel(0).next("dispatch");
+  const back = peels.map(
+    ({ connection }) => new Promise<void>((resolve) => void connection.bus.onReconnect(resolve)),
+  );
+  await bus.restart("SIGKILL");
+  await Promise.all(back);
+  await peel(0).answer(jid);
+  await serve(1);
+  await serve(2);
+  expect(await end(id)).toMatchObject({ status: "completed", forbidden: [] });
+  expect(peels.map((one, i) => one.count("dispatch") - (before[i] ?? 0))).toEqual([1, 1, 1]);
+});
+
 test("a master that stops gives its rollouts back, and the other goes on in the middle of a wave", async () => {
   const before = peels.map((one) => one.count("dispatch"));
   const id = await start();

@@ -72,7 +72,8 @@ export async function launchRollout(
   const asked = mode === "dry-run" ? { ...request, dry_run: true } : request;
   const { id, waves, max_failures } = await askAboutRollouts(bus, "start", asked, decodeStartReply);
   const peels = waves.reduce((sum, wave) => sum + wave.peels.length, 0);
-  const size = `${peelCount(peels)} in ${waves.length} waves, at most ${max_failures} may fail`;
+  const inWaves = waves.length === 1 ? "in one wave" : `in ${waves.length} waves`;
+  const size = `${peelCount(peels)} ${inWaves}, at most ${max_failures} may fail`;
   if (id === undefined) {
     await cli.print({ waves, max_failures }, () => formatWaves(waves, cli));
     cli.say(`${size}; nothing was started`);
