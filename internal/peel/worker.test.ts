@@ -10,6 +10,7 @@ import { newKeyPair } from "../identity/nkey.ts";
 import { encodeCall, encodeStop } from "../jobs/call.ts";
 import { type CommandKind, signCommand } from "../jobs/command.ts";
 import type { JobReturn } from "../jobs/record.ts";
+import { upgradeFiles } from "../upgrade/files.ts";
 import type { Connection } from "./connection.ts";
 import { createExecutor } from "./executor.ts";
 import { type Local, startLocal } from "./local.ts";
@@ -62,6 +63,7 @@ function peel() {
       clock,
       jitter: () => 0,
       log,
+      isWatched: true,
     });
     const executor = createExecutor({
       isReadOnly: (call) => call.function.startsWith("read"),
@@ -185,6 +187,24 @@ test("a job is stopped at its deadline", async () => {
   clock.advance(60_000);
   await settle();
   expect(returnOf("a")).toMatchObject({ success: false, retcode: 15, outcome: "timeout" });
+});
+
+test("a job that was stopped has no return while it is an upgrade under way, and the return of that in the end", async () => {
+  const { dispatch, stop, returnOf, dataDir, inAMinute, crash, clock, life } = peel();
+  const upgrade = upgradeFiles(dataDir);
+  await dispatch("a");
+  const staged = { jid: "a", sha256: "a".repeat(64), version: "2", from: "1", readyWithinMs: 1 };
+  upgrade.writeRequest({ ...staged, deadline: inAMinute() });
+  await stop("a");
+  await settle();
+  expect([returnOf("a"), life.local.dedup.unfinished().length]).toEqual([undefined, 1]);
+  await crash();
+  const { jid, version, from } = staged;
+  const outcome = { jid, version, from, success: true, rolledBack: false, reason: "", at: clock.now() };
+  upgrade.writeState({ outcome });
+  clock.advance(1_000);
+  await settle();
+  expect(returnOf("a")).toMatchObject({ success: true, return: { version: "2", previous: "1" } });
 });
 
 describe("after a restart", () => {
