@@ -19,11 +19,15 @@ const root = join(import.meta.dir, "../..");
 const walked = [
   "docs/quickstart.md",
   "docs/states-tutorial.md",
+  "docs/states.md",
   "docs/targeting.md",
   "docs/settings.md",
   "docs/facts.md",
   "docs/jobs.md",
   "docs/rest.md",
+  "docs/enrollment.md",
+  "docs/ca.md",
+  "docs/bus.md",
   "docs/upgrading.md",
   "docs/operating.md",
 ];
@@ -33,8 +37,7 @@ const ending = "## 9. Stop, and remove";
 /** How many blocks of commands a page has that do not run here, marked `sh host`: those for other hosts, as root. */
 const elsewhere: Readonly<Record<string, number>> = {
   "README.md": 2,
-  "docs/bus.md": 3,
-  "docs/ca.md": 2,
+  "docs/bus.md": 2,
   "docs/clusters.md": 5,
   "docs/development.md": 1,
   "docs/enrollment.md": 2,
@@ -46,8 +49,9 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/reactor.md": 2,
   "docs/rollouts.md": 2,
   "docs/state-files.md": 1,
-  "docs/states.md": 5,
-  "docs/upgrading.md": 1,
+  "docs/states.md": 3,
+  "docs/upgrade.md": 1,
+  "docs/upgrading.md": 2,
 };
 
 const pages = [
