@@ -1,7 +1,7 @@
 import { followJob, type Progress as JobProgress } from "../../jobs/follow.ts";
 import { jobOfStep } from "../../rollout/decide.ts";
 import { followRollout } from "../../rollout/follow.ts";
-import type { Rollout, Wave } from "../../rollout/record.ts";
+import type { Rollout, WaveCounts } from "../../rollout/record.ts";
 import { loadTargets, type RolloutView, viewOfRollout } from "../../rollout/show.ts";
 import { type Cli, Exit } from "../command.ts";
 import { countWords, peelCount } from "../job/counts.ts";
@@ -22,7 +22,8 @@ export async function watchRollout(
   cli: Cli,
   signal: AbortSignal,
 ): Promise<RolloutView> {
-  let said: string | undefined;
+  const said = new Set<string>();
+  let held: string | undefined;
   let following: { jid: string; stop: AbortController } | undefined;
   const follow = (jid: string | undefined) => {
     if (following?.jid === jid) return;
@@ -31,12 +32,19 @@ export async function watchRollout(
     if (following !== undefined) showProgress(deps, following.jid, cli, following.stop.signal);
   };
   const onChange = (rollout: Rollout) => {
-    const line = lineOf(rollout);
-    const isAtJob = rollout.step === "waiting" || rollout.step === "checking";
-    if (line !== said) follow(undefined);
-    if (line !== undefined && line !== said) cli.say(line);
-    said = line ?? said;
-    follow(isAtJob && rollout.finishedAt === undefined ? jobOfStep(rollout)?.jid : undefined);
+    const { step, finishedAt } = rollout;
+    const asked = heldOf(rollout);
+    // Several steps may have passed since the last look, and each is told.
+    const news = linesOf(rollout).filter((line) => !said.has(line));
+    if (asked !== undefined && asked !== held) news.push(asked);
+    held = asked;
+    if (news.length > 0) follow(undefined);
+    for (const line of news) {
+      said.add(line);
+      cli.say(line);
+    }
+    const isAtJob = finishedAt === undefined && (step === "waiting" || step === "checking");
+    follow(isAtJob ? jobOfStep(rollout)?.jid : undefined);
   };
   try {
     const end = await followRollout(deps, id, onChange, signal);
@@ -64,34 +72,30 @@ function showProgress(deps: RolloutDeps, jid: string, cli: Cli, signal: AbortSig
     .finally(() => progress.end());
 }
 
-/** What is worth a line of its own; `undefined` for what is only on the way. */
-function lineOf(rollout: Rollout): string | undefined {
-  const { step, waves, plan, status, abort, pause, finishedAt } = rollout;
-  if (finishedAt !== undefined) return undefined;
-  const wave = waves.at(-1);
-  const name = `wave ${waves.length}/${plan.bounds.length}`;
-  const held = pause === undefined ? "" : `; paused by ${pause.by}`;
-  if (abort !== undefined) return `${rollout.id} is being aborted by ${abort.by}`;
-  if (wave === undefined) return status === "paused" ? `before the first wave${held}` : undefined;
-  switch (step) {
-    case "waiting":
-      return `${name}: ${wave.job.jid} on ${peelCount(sizeOf(rollout) - wave.gone)}${held}`;
-    case "checking":
-      return `${name}: check ${wave.check?.jid}${held}`;
-    case "soaking":
-      return `${name}: ${resultOf(wave)}${held}`;
-    case "ready":
-      return held === "" ? undefined : `${name}: ${resultOf(wave)}${held}`;
-    default:
-      return undefined;
-  }
+/** All there is to tell of the waves of a rollout so far, in order, each in a line. */
+function linesOf({ step, waves, plan: { bounds } }: Rollout): string[] {
+  return waves.flatMap(({ job, check, gone }, i) => {
+    const name = `wave ${i + 1}/${bounds.length}`;
+    const peels = (bounds[i] ?? 0) - (bounds[i - 1] ?? 0) - gone;
+    const isOver = i + 1 < waves.length;
+    const isMade = isOver || step !== "dispatching";
+    const isAsked = check !== undefined && (isOver || step !== "asking");
+    return [
+      ...(isMade ? [`${name}: ${job.jid} on ${peelCount(peels)}`] : []),
+      ...(job.counts === undefined ? [] : [`${name}: ${wordsOf(job.counts)}`]),
+      ...(isAsked ? [`${name}: check ${check.jid}`] : []),
+      ...(check?.counts === undefined ? [] : [`${name}: check ${wordsOf(check.counts)}`]),
+    ];
+  });
 }
 
-function sizeOf({ plan: { bounds }, waves }: Rollout): number {
-  return (bounds[waves.length - 1] ?? 0) - (bounds[waves.length - 2] ?? 0);
-}
-
-function resultOf({ job, check }: Wave): string {
-  const counts = check?.counts ?? job.counts ?? {};
+function wordsOf(counts: WaveCounts): string {
   return countWords(counts).join(", ") || "nobody left";
+}
+
+/** What an operator asked of it, and has not come about or been taken back. */
+function heldOf({ id, abort, pause, finishedAt }: Rollout): string | undefined {
+  if (finishedAt !== undefined) return undefined;
+  if (abort !== undefined) return `${id} is being aborted by ${abort.by}`;
+  return pause === undefined ? undefined : `${id} is paused by ${pause.by}: no other wave begins`;
 }
