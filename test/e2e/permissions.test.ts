@@ -238,6 +238,8 @@ describe("a peel may not publish", () => {
     "svc.admin.enroll.approve",
     "svc.admin.enroll.revoke",
     "svc.job.request",
+    "svc.rollout.start",
+    "svc.rollout.abort",
     "svc.job.job-1.cancel",
     "svc.job.job-1.dispatch.peel-a",
     "svc.job.job-1.dispatch.peel-b",
