@@ -108,7 +108,10 @@ export function createBoard(deps: BoardDeps): Board {
     });
   };
   const settleLater = (jid: string, inMs: number, complete?: Tally) => {
-    if (stopped || settling.has(jid)) return;
+    const before = settling.get(jid);
+    // When every target has ended there is nothing left to wait for.
+    if (stopped || (before !== undefined && complete === undefined)) return;
+    before?.cancel();
     settling.set(
       jid,
       clock.after(inMs, () => settle(jid, complete)),
