@@ -41,6 +41,8 @@ export async function followJob(
   const { bus, clock } = deps;
   const { signal } = options;
   const ended = Promise.withResolvers<void>();
+  // The signal may come before anybody waits for it.
+  ended.promise.catch(() => {});
   const early: JobEvent[] = [];
   let take = (event: JobEvent) => void early.push(event);
   let recordChanged = () => {};
@@ -107,7 +109,6 @@ export async function followJob(
     return await showStored(deps, known);
   } finally {
     done.abort();
-    ended.promise.catch(() => {});
     signal?.removeEventListener("abort", abort);
     events.unsubscribe();
     record.unsubscribe();

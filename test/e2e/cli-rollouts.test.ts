@@ -63,6 +63,15 @@ test("start shows the frozen waves, tells of each step, and ends with the table 
   expect(JSON.parse(listed.stdout)).toMatchObject([{ id, status: "completed", wave: 2, waves: 2 }]);
 });
 
+test("on a terminal the progress of the job comes and goes with its wave", async () => {
+  const argv = ["rollout", "start", "web-*", "test.ping", "--waves", "1", "--check", "test.ping"];
+  const running = startCli(bus, argv, { tty: true });
+  await running.wrote(/0\/1 {2}1 waiting/);
+  for (const peel of [a, a, b, b]) await answer(peel);
+  expect(await running.exit).toBe(0);
+  expect(running.stderr).toMatch(/wave 2\/2: check 1 ok\n.* completed; 0 peels of 2 failed\n$/);
+});
+
 test("a dry run shows who would be in which wave; a gate that closes exits with 1 and says why", async () => {
   const dry = await svc("start", "web-*", "test.ping", "--canary", "0", "--waves", "100%", "--dry-run");
   expect([dry.exit, dry.stderr]).toEqual([
