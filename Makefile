@@ -65,6 +65,7 @@ bench: build tools ## Measure each promise beside its floor (docs/bench.md); BEN
 	@$(BUN) test/bench/ca/main.ts
 	@$(BUN) test/bench/targeting/main.ts
 	@$(BUN) test/bench/reactor/main.ts
+	@$(BUN) test/bench/reactor/dispatch.ts
 	@$(BUN) test/bench/settings/main.ts
 	@$(BUN) test/bench/states-publish/main.ts
 	@$(BUN) test/bench/jobs/main.ts
