@@ -13,7 +13,7 @@ import { createRolloutJobs } from "../rollout/jobs.ts";
 import { keepRollouts } from "../rollout/keep.ts";
 import { isLive } from "../rollout/record.ts";
 import type { StartDeps } from "../rollout/start.ts";
-import { rolloutTiming } from "../rollout/timing.ts";
+import type { RolloutTiming } from "../rollout/timing.ts";
 
 /** Rollouts on a master: those it drives, those it may take over, and the doors to all of them. */
 export interface MasterRollouts {
@@ -31,6 +31,7 @@ export async function startRollouts(options: {
   dispatch: DispatchDeps;
   cancel: CancelDeps;
   hostname: string;
+  timing: RolloutTiming;
   metrics: Pick<MasterMetrics, "rolloutWave" | "rolloutEnded" | "rolloutTaken">;
   clock: Clock;
   random: Random;
@@ -43,7 +44,7 @@ export async function startRollouts(options: {
   // Another one with every start, so that nobody mistakes what a process before it was about to do for its own.
   const self = `${options.hostname}-${Buffer.from(random(6)).toString("hex")}`;
   const jobs = createRolloutJobs({ dispatch, cancel });
-  const keeper = keepRollouts({ ...options, rollouts, jobs, self, timing: rolloutTiming });
+  const keeper = keepRollouts({ ...options, rollouts, jobs, self });
   await keeper.ready;
   const start = { rollouts, resolve: dispatch.resolve, running: keeper.running, self, clock, random, log };
   const command = { rollouts, self, clock, log };

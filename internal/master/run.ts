@@ -31,6 +31,7 @@ import { createBoard } from "../jobs/board.ts";
 import { startScheduleResults } from "../jobs/schedule-results.ts";
 import { commandFor, createSender } from "../jobs/send.ts";
 import { encodePeelsAccount } from "../natsauth/peels-account.ts";
+import { type RolloutTiming, rolloutTiming } from "../rollout/timing.ts";
 import { spkiPin } from "../trust/pin.ts";
 import { startBinaries } from "./binaries.ts";
 import { createCertificateSource } from "./certificate.ts";
@@ -55,6 +56,8 @@ export interface MasterOptions {
   jitter: () => number;
   log: Log;
   signal: AbortSignal;
+  /** Other limits than those of the specification, for those who cannot wait for them. */
+  rolloutTiming?: RolloutTiming;
   /** Called when the master serves, with the ports it really has and the routes behind the first. */
   onReady?(serving: { enroll: number; health: number; routes: readonly ServedRoute[] }): void;
 }
@@ -237,6 +240,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     ...jobs,
     bus,
     hostname,
+    timing: options.rolloutTiming ?? rolloutTiming,
     metrics,
     clock,
     random,
