@@ -10,7 +10,6 @@ import {
   decodeRollout,
   decodeTargets,
   encodeRollout,
-  isLive,
   peelsOfWave,
   type Rollout,
   targetsKey,
@@ -137,10 +136,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
       try {
         changed = Promise.withResolvers();
         const known = await load();
-        if (known === undefined || !isLive(known.rollout)) return;
-        if (!isMine(known.rollout)) {
-          return log.info("rollout belongs to another master", { driver: known.rollout.driver });
-        }
+        if (known === undefined || !isMine(known.rollout)) return;
         const { rollout, revision } = known;
         const action = decide(rollout, sight, clock.now(), newIntent);
         if (action.do === "leave" || signal.aborted) return;

@@ -66,9 +66,10 @@ export function keepRollouts(deps: KeeperDeps): RolloutKeeper {
     void running?.stop();
     drives.set(id, driveRollout(deps, id, token));
   };
+  /** Not waited for: what is under way finds out by itself that it is too late. */
   const leave = (id: string) => {
-    drives.get(id)?.wake();
-    drives.delete(id);
+    void drives.get(id)?.stop();
+    return drives.delete(id);
   };
   /** Takes a rollout, if its driver has said nothing since. */
   const take = async (id: string, heard: Rollout) => {
@@ -140,7 +141,9 @@ export function keepRollouts(deps: KeeperDeps): RolloutKeeper {
       if (loaded) prune();
     } else if (rollout.driver === self) drive(rollout);
     else {
-      leave(rollout.id);
+      if (leave(rollout.id)) {
+        log.info("rollout belongs to another master", { rollout: rollout.id, driver: rollout.driver });
+      }
       takeLater(entry);
     }
   };
