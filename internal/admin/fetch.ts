@@ -22,7 +22,7 @@ interface Bounds {
 }
 const stateFileBounds: Bounds = { atOnce: 32, ofOne: 8, ofAll: 8192 };
 /** Every answer is large: who would wait long is sent away, and comes again. */
-const binaryBounds: Bounds = { atOnce: 16, ofOne: 4, ofAll: 256 };
+const binaryBounds: Bounds = { atOnce: 16, ofOne: 4, ofAll: 1024 };
 
 const digests = v.pipe(
   v.array(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),

@@ -325,19 +325,22 @@ describe("what no binary names", () => {
     const binary = binaryOf("a");
     for (const chunk of binary.chunks) await binaries.put(digestOf(chunk), chunk);
     await binaries.collect();
+    let isDue = false;
     const slow = open({
       store: {
         ...store,
         async list() {
           const listed = await store.list();
-          await binaries.commit(binary.data, "alice");
+          if (isDue) await binaries.commit(binary.data, "alice");
           return listed;
         },
       },
     });
     await slow.collect();
     clock.advance(hour);
+    isDue = true;
     expect(await slow.collect()).toBe(0);
     expect(await isWhole(binary)).toBe(true);
+    expect(await names()).toEqual([binary.digest]);
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
@@ -25,6 +25,8 @@ import {
 import { temporaryDirectory } from "../harness/temporary.ts";
 
 // A binary on its way from an operator through the masters to a peel, over the real doors.
+
+setDefaultTimeout(20_000);
 
 let bus: TestBus;
 let masters: TestMaster[];
