@@ -139,6 +139,7 @@ test("every event and every fire that is dropped is counted under its cause", as
   for (let n = 0; n < 5; n++) await reactor.handle(event(`e${n}`), 1);
   await reactor.handle(event("deep", { depth: 4 }), 1);
   await reactor.handle(event("forged", { tag: "svc/x" }), 1);
+  await reactor.handle(event("forged", { tag: "svc/x" }), 2);
   await reactor.handle(event("often"), mostDeliveries + 1);
   expect(counts).toEqual({
     "fires a": 2,
@@ -147,6 +148,7 @@ test("every event and every fire that is dropped is counted under its cause", as
     chain_depth: 1,
     forged: 1,
     given_up: 1,
+    repeated: 1,
   });
 });
 
