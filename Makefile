@@ -52,7 +52,7 @@ test: build check tools chromium ## Build, check, and run every test.
 
 .PHONY: host
 host: build tools ## Run the states of a whole system in private copies of this machine; needs root.
-	@release/run-tests.sh ./test/e2e/private-root.host.ts ./test/e2e/system-states.host.ts ./test/e2e/service-states.host.ts
+	@release/run-tests.sh ./test/e2e/private-root.host.ts ./test/e2e/system-states.host.ts ./test/e2e/service-states.host.ts ./test/e2e/watchdog.host.ts
 
 .PHONY: demo
 demo: build tools ## Run a small fleet on this machine and show the enrollment flow.
@@ -70,6 +70,7 @@ bench: build tools ## Measure each promise beside its floor (docs/bench.md); BEN
 	@$(BUN) test/bench/states-publish/main.ts
 	@$(BUN) test/bench/jobs/main.ts
 	@$(BUN) test/bench/states/main.ts
+	@$(BUN) test/bench/upgrade/main.ts
 
 .PHONY: release
 release: $(PACKAGES) ## Build every binary for every platform; masters carry NATS_SERVER=/path if given.

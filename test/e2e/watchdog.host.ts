@@ -1,0 +1,63 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { peelUnit } from "../../internal/setup/units.ts";
+import { binaries } from "../harness/fleet.ts";
+import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
+import { output } from "../harness/state-trips.ts";
+
+// systemd takes a while on a busy machine.
+setDefaultTimeout(120_000);
+
+/** Waits inside until a command succeeds; otherwise what the service said is what failed. */
+async function until(root: PrivateRoot, command: string): Promise<void> {
+  const wait = `for i in $(seq 200); do if ${command}; then exit 0; fi; sleep 0.1; done`;
+  const script = `${wait}; systemctl status svc-peel; journalctl -u svc-peel -n 40 --no-pager -o cat; exit 1`;
+  const { code, stdout, stderr } = await root.run(["/bin/sh", "-c", script]);
+  if (code !== 0) throw new Error(`${command}:\n${stdout}${stderr}`);
+}
+
+test("as a service the watchdog starts a killed peel again, ends what it left, and stops it in order", async () => {
+  await using root = await openPrivateRoot({ systemd: true });
+  const unit = peelUnit({
+    author: "a test",
+    program: binaries.peel,
+    config: "/etc/svc/peel.yaml",
+    dataDir: "/var/lib/svc-peel",
+  });
+  const put = async (path: string, text: string) => {
+    expect(await root.run(["tee", path], { stdin: text })).toMatchObject({ code: 0 });
+  };
+  await output(root, "mkdir -p /etc/svc /var/lib/svc-peel");
+  await put("/etc/systemd/system/svc-peel.service", unit);
+  await put(
+    "/etc/svc/peel.yaml",
+    `id: web-1
+master_url: https://127.0.0.1:1
+schedule:
+  leave:
+    module: cmd.run
+    args: { command: "sleep 1234 >/dev/null 2>&1 &" }
+    interval: 1h
+    run_on_start: true
+`,
+  );
+  await output(root, "systemctl daemon-reload; systemctl start svc-peel");
+  await until(root, "pgrep -f '^sleep 1234'");
+  const before = await output(root, "pgrep -f '^sleep 1234'; pgrep -P $(systemctl show -P MainPID svc-peel)");
+  const [left = "", peel = ""] = before.trim().split("\n");
+  expect(await output(root, `grep -c svc-peel.service /proc/${left}/cgroup`)).toBe("1");
+
+  await output(root, `kill -9 ${peel}`);
+  await until(root, `[ ! -e /proc/${left} ]`);
+  await until(root, "pgrep -f '^sleep 1234'");
+  expect(await output(root, "journalctl -u svc-peel --no-pager -o cat")).toContain(
+    "ended what the peel left running",
+  );
+
+  await output(root, "systemctl stop svc-peel");
+  const said = await output(root, "journalctl -u svc-peel --no-pager -o cat");
+  // The second signal would end the peel at once, before it could say this.
+  expect(said.match(/"msg":"stopped"/g)).toHaveLength(2);
+  expect(
+    await output(root, "systemctl show -P Result svc-peel; pgrep -x svc-peel; pgrep -f '^sleep 1234'; true"),
+  ).toBe("success");
+});
