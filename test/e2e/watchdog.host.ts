@@ -38,6 +38,11 @@ schedule:
     args: { command: "sleep 1234 >/dev/null 2>&1 &" }
     interval: 1h
     run_on_start: true
+  stay:
+    module: cmd.run
+    args: { command: "trap '' TERM; sleep 4321; sleep 4321" }
+    interval: 1h
+    run_on_start: true
 `,
   );
   await output(root, "systemctl daemon-reload; systemctl start svc-peel");
@@ -53,11 +58,15 @@ schedule:
     "ended what the peel left running",
   );
 
+  await until(root, "pgrep -f '^sleep 4321'");
   await output(root, "systemctl stop svc-peel");
   const said = await output(root, "journalctl -u svc-peel --no-pager -o cat");
-  // The second signal would end the peel at once, before it could say this.
+  // A second signal would end the peel at once, while it still waits for the job that does not want to end.
   expect(said.match(/"msg":"stopped"/g)).toHaveLength(2);
   expect(
-    await output(root, "systemctl show -P Result svc-peel; pgrep -x svc-peel; pgrep -f '^sleep 1234'; true"),
+    await output(
+      root,
+      "systemctl show -P Result svc-peel; pgrep -x svc-peel; pgrep -f '^sleep (1234|4321)'; true",
+    ),
   ).toBe("success");
 });
