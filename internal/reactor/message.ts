@@ -4,14 +4,14 @@ import { decode, encode, type Plain } from "../base/msgpack.ts";
 
 type Data = Readonly<Record<string, Plain>>;
 
-const data = v.custom<Data>(
+const map = v.custom<Data>(
   (value) =>
     typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
 );
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
-const peelEvent = v.object({ data: v.optional(data, {}), id: v.optional(id) });
+const peelEvent = v.object({ data: v.optional(map, {}), id: v.optional(id) });
 const serviceEvent = v.object({
-  data,
+  data: map,
   source: v.string(),
   depth: v.pipe(v.number(), v.integer(), v.minValue(0)),
 });
@@ -51,7 +51,9 @@ export function decodeServiceEvent(bytes: Uint8Array): ServiceEvent {
 }
 
 function read<Schema extends v.GenericSchema>(schema: Schema, bytes: Uint8Array): v.InferOutput<Schema> {
-  const parsed = v.safeParse(schema, decode(bytes));
+  const value = decode(bytes);
+  // A list would pass for a map that has none of the fields.
+  const parsed = v.safeParse(schema, v.is(map, value) ? value : undefined);
   if (parsed.success) return parsed.output;
   throw new SvcError(
     "bad_request",

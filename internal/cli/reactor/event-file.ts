@@ -1,6 +1,7 @@
+import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { parseYaml, plainValue } from "../../base/yaml.ts";
+import { parseYaml, plainValue, type YamlNode } from "../../base/yaml.ts";
 import { readConfigFile } from "../../config/read-file.ts";
 import { maxTagLength } from "../../reactor/event.ts";
 import { entriesOf, failure, fieldsOf, textOf } from "../../reactor/read-node.ts";
@@ -23,5 +24,21 @@ export function readEventFile(path: string): Record<string, Plain> {
   textOf(tag.value, { file: path, what: "tag" }, maxTagLength);
   const data = fields.get("data");
   if (data !== undefined) entriesOf(data.value, { file: path, what: "data" });
+  const depth = fields.get("depth");
+  if (depth !== undefined && !isDepth(depth.value)) {
+    throw failure({ file: path, what: "depth" }, depth.value.at, "expected a whole number from 0 on");
+  }
+  const at = fields.get("at");
+  if (at !== undefined && !isInstant(at.value)) {
+    throw failure({ file: path, what: "at" }, at.value.at, 'expected a time: "2026-01-31T12:00:00Z"');
+  }
   return plainValue(root) as Record<string, Plain>;
+}
+
+function isDepth(node: YamlNode): boolean {
+  return node.kind === "scalar" && Number.isInteger(node.value) && Number(node.value) >= 0;
+}
+
+function isInstant(node: YamlNode): boolean {
+  return node.kind === "scalar" && v.is(v.pipe(v.string(), v.isoTimestamp()), node.value);
 }
