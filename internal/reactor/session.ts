@@ -71,8 +71,8 @@ export async function startSession(
     },
   });
   limits.restore(await store.load());
+  // Breakers of rules that are not there are kept until they close: their file may only be broken now.
   let matcher = createMatcher(options.rules().rules);
-  limits.retain(matcher.rules);
   const assertTenure = () => {
     if (!options.isHolder(tenure)) throw new SvcError("conflict", "another master runs the reactor by now");
   };
