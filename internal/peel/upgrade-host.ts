@@ -24,11 +24,11 @@ export function upgradesOfHost(options: UpgradeHostOptions): {
   watchdog: WatchdogAbove | undefined;
 } {
   const { dataDir, env, clock } = options;
-  const watchdog = watchdogAbove(env, process.ppid);
+  const watchdog = () => watchdogAbove(env, process.ppid);
   const upgrades = createUpgrades({
     ...options,
     files: upgradeFiles(dataDir),
-    isWatched: watchdog !== undefined,
+    isWatched: () => watchdog() !== undefined,
     executable,
     fetch(manifest, path, signal) {
       const connection = options.connection();
@@ -45,5 +45,5 @@ export function upgradesOfHost(options: UpgradeHostOptions): {
       throw new SvcError("bad_request", "the binary is no svc-peel that runs on this host");
     },
   });
-  return { upgrades, watchdog };
+  return { upgrades, watchdog: watchdog() };
 }

@@ -62,7 +62,7 @@ function upgrades(
 ) {
   return createUpgrades({
     files,
-    isWatched: true,
+    isWatched: () => true,
     executable: join(temporary.path, "own"),
     async fetch(_, path): Promise<BinaryManifest> {
       writeFileSync(path, data);
@@ -148,7 +148,7 @@ test("what runs already is no upgrade", async () => {
 });
 
 test("without a watchdog it is refused, with what to do", async () => {
-  await expect(apply(upgrades({ isWatched: false }))).rejects.toThrow("start it by svc-peel watchdog");
+  await expect(apply(upgrades({ isWatched: () => false }))).rejects.toThrow("start it by svc-peel watchdog");
 });
 
 test("a second upgrade is refused while one waits, and while one is tried out", async () => {

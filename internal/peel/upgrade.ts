@@ -22,8 +22,8 @@ const partName = /^[0-9a-f]{64}(?:\.part)?$/;
 
 export interface UpgradeOptions {
   files: UpgradeFiles;
-  /** Whether a watchdog stands above this peel. */
-  isWatched: boolean;
+  /** Whether a watchdog stands above this peel now: it may have been killed since. */
+  isWatched(): boolean;
   /** The executable that runs. */
   executable: string;
   /** Fetches a binary into a file; what is there of it already is kept. */
@@ -85,7 +85,7 @@ export function createUpgrades(options: UpgradeOptions): Upgrades {
 
   return ({ jid, deadline }) => ({
     async apply(request, signal) {
-      if (!options.isWatched) {
+      if (!options.isWatched()) {
         throw new SvcError(
           "unavailable",
           "no watchdog stands above this peel: start it by svc-peel watchdog, as the unit of the package does",
