@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { encode } from "../../internal/base/msgpack.ts";
+import { append, lastOn } from "../../internal/bus/append.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
+import { eventSubject } from "../../internal/bus/subjects.ts";
 import { decodeRecord } from "../../internal/enrollment/record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
@@ -218,6 +221,30 @@ test("a broken rule file leaves the rules as they were, and readiness tells wher
   for (const master of masters) await reactorBecomes(master, "up");
   const rules = JSON.parse((await cli(bus, "reactor", "rules", "--output", "json")).stdout);
   expect(rules.map(({ name }: { name: string }) => name)).toContain("whole");
+});
+
+test("a message that is stored twice under one id is there once, and one behind another than it knows is not", async () => {
+  const subject = eventSubject("_master", "once.only");
+  const data = encode({ data: {}, source: "web1", depth: 0 });
+  const last = async () => (await lastOn(fleet, "events", subject))?.sequence ?? 0;
+  expect(await append(fleet, subject, data, { id: "once", after: 0 })).toBe(true);
+  const sequence = await last();
+  expect(await append(fleet, subject, data, { id: "once" })).toBe(true);
+  expect(await append(fleet, subject, data, { after: 0 })).toBe(false);
+  expect(await last()).toBe(sequence);
+  expect(await append(fleet, subject, data, { after: sequence })).toBe(true);
+  expect(await last()).toBeGreaterThan(sequence);
+});
+
+test("when the bus was away, the reactor goes on with what is said then", async () => {
+  const reconnected = Promise.withResolvers<void>();
+  web.connection.bus.onReconnect(() => reconnected.resolve());
+  await bus.restart("SIGKILL");
+  await reconnected.promise;
+  const before = firedBy("clean-disk").length;
+  await sendEvent(web.connection, "web1", "disk/full", { percent: 99, mount: "/after" });
+  expect((await web.next("dispatch")).jid).toStartWith("job-");
+  await jobs.until(() => firedBy("clean-disk").length === before + 1);
 });
 
 test("a breaker opens, is shown, survives a change of the holder, and is closed by an operator", async () => {
