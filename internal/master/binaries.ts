@@ -1,13 +1,13 @@
+import * as v from "valibot";
 import { serveBinaries } from "../admin/binary.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
+import { decode } from "../base/msgpack.ts";
 import { openBlobStore } from "../bus/blob-store.ts";
 import { type Bucket, openBucket } from "../bus/bucket.ts";
 import type { Bus } from "../bus/connect.ts";
 import type { Board } from "../jobs/board.ts";
-import { decodeJob } from "../jobs/record.ts";
-import { decodeRollout } from "../rollout/record.ts";
 import { type BlobCache, createBlobCache } from "../states/blob-cache.ts";
 import { openBinaries } from "../upgrade/binaries.ts";
 
@@ -17,6 +17,12 @@ const collectMs = 10 * 60_000;
 /** Running jobs that are looked at for what they need. */
 const maxJobs = 50_000;
 const upgradeFunction = "upgrade.apply";
+/** What jobs and rollouts have in common, also those of another version. */
+const upgradeCall = v.object({
+  function: v.literal(upgradeFunction),
+  args: v.object({ manifest: v.string() }),
+  finished_at: v.optional(v.string()),
+});
 
 /** Binaries for peels on a master: taken from operators, kept as long as they are needed. */
 export interface MasterBinaries {
@@ -70,19 +76,16 @@ async function namedBinaries(
   rollouts: Bucket,
 ): Promise<Set<string>> {
   const named = new Set<string>();
-  const add = (call: { function: string; args: Readonly<Record<string, unknown>> }) => {
-    if (call.function === upgradeFunction) named.add(String(call.args.manifest));
+  const add = (record: Uint8Array) => {
+    const parsed = v.safeParse(upgradeCall, decode(record));
+    if (parsed.success && parsed.output.finished_at === undefined) named.add(parsed.output.args.manifest);
   };
-  for (const { key, value } of await rollouts.entries()) {
-    // Beside each record stands the list of its peels.
-    if (key.includes(".")) continue;
-    const rollout = decodeRollout(value);
-    if (rollout.finishedAt === undefined) add(rollout);
-  }
+  // The lists of peels that stand among the rollouts are no calls.
+  for (const { value } of await rollouts.entries()) add(value);
   for (const { jid, ...summary } of await board.list({ limit: maxJobs, status: "running" })) {
     if (summary.function !== upgradeFunction) continue;
     const entry = await jobs.get(jid);
-    if (entry !== undefined) add(decodeJob(entry.value));
+    if (entry !== undefined) add(entry.value);
   }
   return named;
 }
