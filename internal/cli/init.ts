@@ -81,6 +81,7 @@ export const initCommand = command({
           ["  peel/", "data of a peel on this host, and the CA it knows the bus by"],
           ["  states/", "for state files: how hosts are to be"],
           ["  settings/", "for settings files: what states and hosts are told"],
+          ["  reactor/", "for rules: what is to happen on events"],
           ["  systemd/", "units for master and peel"],
           ["CA pin", made.pin],
         ]),

@@ -33,7 +33,7 @@ export const eventFunctions: readonly ModuleFunction[] = [
 ];
 
 /** Why a peel may not send this tag; `undefined` when it may. */
-function tagProblem(tag: string): string | undefined {
+export function tagProblem(tag: string): string | undefined {
   if (tag.length > maxTag) return `tag: at most ${maxTag} characters`;
   if (!tagForm.test(tag)) {
     return `tag: ${JSON.stringify(tag.slice(0, 80))} is none: segments of letters, digits, _ and -, with / between them`;

@@ -61,7 +61,8 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
   const say = (peel: string, presence: Presence, revision: number) => {
     queue.push(async () => {
       try {
-        if (await tellOnce(bus, peel, presence, revision)) log.info(`peel ${presence}`, { peel_id: peel });
+        if (await tellOnce(bus, peel, presence, revision))
+          log.info(presence === "lost" ? "peel lost" : "peel regained", { peel_id: peel });
       } catch (thrown) {
         if (stopped) return;
         log.warn("the reactor was not told of a peel yet", {

@@ -63,7 +63,7 @@ export async function startSession(
     clock,
     onOpen(open) {
       metrics.reactorBreakerOpened();
-      log.error("the breaker of a rule opens: it fired too often", {
+      log.error("reactor breaker opened", {
         rule: open.rule,
         open_until: rfc3339(open.openUntil),
       });

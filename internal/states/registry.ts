@@ -10,6 +10,7 @@ const modules: Readonly<Record<string, Load>> = {
   archive: async () => (await import("./functions/archive.ts")).archiveStates,
   cmd: async () => (await import("./functions/cmd.ts")).cmdStates,
   cron: async () => (await import("./functions/cron.ts")).cronStates,
+  event: async () => (await import("./functions/event.ts")).eventStates,
   file: async () => (await import("./functions/file/index.ts")).fileStates,
   git: async () => (await import("./functions/git.ts")).gitStates,
   group: async () => (await import("./functions/group.ts")).groupStates,
