@@ -1,0 +1,286 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { Bus } from "../../internal/bus/connect.ts";
+import { isLive, type Rollout } from "../../internal/rollout/record.ts";
+import type { RolloutTiming } from "../../internal/rollout/timing.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
+import { enrollPeel } from "../harness/peel-connection.ts";
+import { followJobs } from "../harness/reactor.ts";
+import { type CountingPeels, countExecutions, followRollouts } from "../harness/rollout-fleet.ts";
+import { type RolloutMaster, startRolloutMaster } from "../harness/rollout-master.ts";
+import type { Trap } from "../harness/rollout-master-main.ts";
+
+// The driver of a rollout dies, or is frozen until another has taken the rollout and then goes on: in each
+// step, right after that was stored and before anything of it was done. Masters are processes of their own;
+// the peels are simulated, and write down each job they run.
+
+setDefaultTimeout(60_000);
+
+const timing: RolloutTiming = { heartbeatMs: 200, silenceMs: 1_500, spreadMs: 50, retryMs: 100 };
+const names = ["peel-a", "peel-b", "peel-c", "peel-d"];
+/** Of the second wave; the first has peel-a, and the last peel-d. */
+const ofSecond = (name: string) => [`peel-b ${name}`, `peel-c ${name}`];
+const lastWave = "peel-d test.echo";
+
+/** A bus with peels of its own, and two masters that serve, or more. */
+interface Lane {
+  bus: TestBus;
+  operator: Bus;
+  peels: ManualPeel[];
+  work: CountingPeels;
+  rollouts: Awaited<ReturnType<typeof followRollouts>>;
+  jobs: Awaited<ReturnType<typeof followJobs>>;
+  /** The one that is asked first is the next driver. */
+  masters: RolloutMaster[];
+}
+
+async function startLane(): Promise<Lane> {
+  const bus = await startBus();
+  const masters = [await startRolloutMaster(bus, timing), await startRolloutMaster(bus, timing)];
+  const peels: ManualPeel[] = [];
+  for (const name of names) {
+    peels.push(await connectManualPeel(bus, await enrollPeel(masters[0] as RolloutMaster, name)));
+  }
+  const operator = await connectTo(bus, "master");
+  return {
+    bus,
+    operator,
+    peels,
+    masters,
+    work: countExecutions(peels),
+    rollouts: await followRollouts(operator),
+    jobs: await followJobs(operator),
+  };
+}
+
+async function stopLane(lane: Lane): Promise<void> {
+  for (const peel of lane.peels) await peel[Symbol.asyncDispose]();
+  for (const master of lane.masters) await master[Symbol.asyncDispose]();
+  lane.rollouts.stop();
+  lane.jobs.stop();
+  await lane.operator.nats.close();
+  await lane.bus[Symbol.asyncDispose]();
+}
+
+/** Where the driver is hit: at the first record of its log that looks like this. */
+const step = (name: string) => ({ msg: "rollout step", step: name, wave: 2 });
+const moments = {
+  "before the first wave": { msg: "rollout started" },
+  dispatching: step("dispatching"),
+  "dispatching, the job just made": { msg: "job dispatched", function: "test.echo", targets: 2 },
+  waiting: step("waiting"),
+  soaking: step("soaking"),
+  asking: step("asking"),
+  "asking, the check just made": { msg: "job dispatched", function: "test.ping", targets: 2 },
+  checking: step("checking"),
+  ready: step("ready"),
+} satisfies Record<string, Trap["record"]>;
+type Moment = keyof typeof moments;
+const isMoment = (name: string): name is Moment => name in moments;
+const all = Object.keys(moments).filter(isMoment);
+
+/** What is held so that the driver falls while it is under way, and nothing ends before another has taken over. */
+function heldAt(moment: Moment): string[] {
+  if (moment === "ready") return [];
+  return all.indexOf(moment) <= all.indexOf("waiting") ? ofSecond("test.echo") : ofSecond("test.ping");
+}
+
+let count = 0;
+
+/** The kernel tells nobody that a process was stopped but its parent's runtime, which keeps it to itself. */
+async function untilStopped(pid: number): Promise<void> {
+  while (!/^State:\s+T/m.test(await Bun.file(`/proc/${pid}/status`).text()));
+}
+
+/** A rollout whose driver falls at this moment. One peel may fail, and the first one always does. */
+async function fall(lane: Lane, moment: Moment, signal: "SIGKILL" | "SIGSTOP", ...failing: string[]) {
+  const [driver, second] = lane.masters as [RolloutMaster, RolloutMaster];
+  const text = `${++count}`;
+  lane.work.fail("peel-a test.echo", ...failing);
+  const held = heldAt(moment);
+  lane.work.hold(lastWave, ...held);
+  // A job that was made and not sent is sent again to those who are there.
+  for (const peel of lane.peels) await peel.beat();
+  driver.trap({ record: moments[moment], signal });
+  const started = driver.rollouts("POST", "", {
+    target: "peel-*",
+    function: "test.echo",
+    args: { text },
+    waves: ["2", "1"],
+    max_failures: 1,
+    check: { function: "test.ping" },
+  });
+  // A master that dies with the start in hand answers nothing.
+  started.catch(() => {});
+  const { id } = await lane.rollouts.until(({ args }) => args.text === text);
+  if (signal === "SIGKILL") await driver.program.exited;
+  else await untilStopped(driver.program.pid);
+  /** The other one drives next, and there are two again. */
+  const replace = async () => {
+    lane.masters = [second, signal === "SIGKILL" ? await startRolloutMaster(lane.bus, timing) : driver];
+  };
+  return { id, driver, second, replace, letGo: () => lane.work.letGo(...held) };
+}
+
+/** What a rollout did, by what its peels ran and what is stored. */
+function accountOf(lane: Lane, { id, forbidden, waves }: Rollout) {
+  const jobs = [...lane.jobs.jobs.values()].filter(({ metadata }) => metadata.rollout === id);
+  const jids = new Set(jobs.map(({ jid }) => jid));
+  const ran = lane.work.ran.filter(({ jid }) => jids.has(jid));
+  const waveOf = (jid: string) => Number.parseInt(String(lane.jobs.jobs.get(jid)?.metadata.wave), 10);
+  const told = waves.flatMap(({ job, check }) => (check === undefined ? [job.jid] : [job.jid, check.jid]));
+  return {
+    ran: ran.map((one) => `${one.peel} ${one.function}`).sort(),
+    waves: ran.map(({ jid }) => waveOf(jid)),
+    /** Begun while another job of the rollout ran. */
+    tooEarly: ran.filter(({ jid, beside }) => beside.some((other) => other !== jid && jids.has(other))),
+    made: jobs
+      .filter((job) => job.forbidden !== true)
+      .map(({ jid }) => jid)
+      .sort(),
+    told: told.sort(),
+    unmade: jobs
+      .filter((job) => job.forbidden === true)
+      .map(({ jid }) => jid)
+      .sort(),
+    forbidden: [...forbidden].sort(),
+  };
+}
+
+const wholeWave = (...peels: string[]) => peels.flatMap((peel) => [`${peel} test.echo`, `${peel} test.ping`]);
+const firstWave = "peel-a test.echo";
+/** What ran must still be the same when every master has stopped. */
+const accounts: { lane: Lane; rollout: Rollout; account: ReturnType<typeof accountOf> }[] = [];
+
+function expectRan(lane: Lane, rollout: Rollout, ran: readonly string[]): void {
+  const account = accountOf(lane, rollout);
+  accounts.push({ lane, rollout, account });
+  expect(account.ran).toEqual([...ran].sort());
+  expect(account.waves).toEqual([...account.waves].sort((a, b) => a - b));
+  expect(account.tooEarly).toEqual([]);
+  expect(account.made).toEqual(account.told);
+  expect(account.unmade).toEqual(account.forbidden);
+}
+
+const isTaken = (id: string) => (rollout: Rollout) => rollout.id === id && rollout.token > 1;
+const hasEnded = (id: string) => (rollout: Rollout) => rollout.id === id && !isLive(rollout);
+/** The job of these moments was to be made, and nobody could know whether it was. */
+const isUnsure = (moment: Moment) => moment === "dispatching" || moment === "asking";
+
+/** Lets a frozen master go on, and waits until it has found out that the rollout is another's. */
+async function thaw({ program }: RolloutMaster, id: string): Promise<void> {
+  program.kill("SIGCONT");
+  await program.waitFor(new RegExp(`"rollout belongs to another master".*"rollout":"${id}"`));
+}
+
+async function survive(lane: Lane, moment: Moment, signal: "SIGKILL" | "SIGSTOP") {
+  const { id, driver, replace, letGo } = await fall(lane, moment, signal);
+  await replace();
+  await lane.rollouts.until(isTaken(id));
+  letGo();
+  const before = lane.work.ran.length;
+  await lane.work.until((ran) => ran.slice(before - 1).some(({ peel }) => peel === "peel-d"));
+  if (signal === "SIGSTOP") await thaw(driver, id);
+  lane.work.letGo(lastWave);
+  const rollout = await lane.rollouts.until(hasEnded(id));
+  expect(rollout).toMatchObject({ status: "completed", failures: 1 });
+  expect(rollout.waves.map(({ job }) => job.counts)).toEqual([{ failed: 1 }, { ok: 2 }, { ok: 1 }]);
+  expect(rollout.forbidden.length).toBe(isUnsure(moment) ? 1 : 0);
+  expectRan(lane, rollout, [firstWave, ...wholeWave("peel-b", "peel-c", "peel-d")]);
+}
+
+async function closeGate(lane: Lane, moment: "waiting" | "checking", signal: "SIGKILL" | "SIGSTOP") {
+  const failing = moment === "waiting" ? "test.echo" : "test.ping";
+  const { id, driver, replace, letGo } = await fall(lane, moment, signal, `peel-b ${failing}`);
+  await replace();
+  await lane.rollouts.until(isTaken(id));
+  if (signal === "SIGSTOP") await thaw(driver, id);
+  letGo();
+  const rollout = await lane.rollouts.until(hasEnded(id));
+  expect(rollout).toMatchObject({ status: "failed", failures: 2 });
+  expect(rollout.reason).toBe("2 failed by wave 2 of 3, at most 1 may");
+  const ran = moment === "waiting" ? ofSecond("test.echo") : wholeWave("peel-b", "peel-c");
+  expectRan(lane, rollout, [firstWave, ...ran]);
+}
+
+/** What has run of a rollout that was aborted at this moment. */
+function ranBy(moment: Moment): string[] {
+  if (moment === "before the first wave") return [];
+  if (moment === "dispatching" || moment === "dispatching, the job just made") return [firstWave];
+  const isAsked = moment === "checking" || moment === "ready";
+  return [firstWave, ...(isAsked ? wholeWave("peel-b", "peel-c") : ofSecond("test.echo"))];
+}
+
+async function abort(lane: Lane, moment: Moment, signal: "SIGKILL" | "SIGSTOP") {
+  const { id, driver, second, replace } = await fall(lane, moment, signal);
+  expect(await second.rollouts("POST", `/${id}/abort`)).toMatchObject({ status: 200 });
+  const rollout = await lane.rollouts.until(hasEnded(id));
+  expect(rollout).toMatchObject({ status: "aborted", reason: "aborted by tester" });
+  expect(rollout.forbidden.length).toBe(isUnsure(moment) ? 1 : 0);
+  expectRan(lane, rollout, ranBy(moment));
+  if (signal === "SIGSTOP") driver.program.kill("SIGCONT");
+  await replace();
+}
+
+type Scenario = (lane: Lane) => Promise<void>;
+
+/** Scenarios of a lane, one after the other. */
+function inTurn(lane: Promise<Lane>): (scenario: Scenario) => Promise<void> {
+  let before: Promise<unknown> = lane;
+  return (scenario) => {
+    const own = before.then(
+      () => lane.then(scenario),
+      () => lane.then(scenario),
+    );
+    own.catch(() => {});
+    before = own;
+    return own;
+  };
+}
+
+const signals = {
+  SIGKILL: "the driver is killed",
+  SIGSTOP: "the driver is frozen, and goes on when another has taken over",
+} as const;
+const planned = { SIGKILL: new Map<string, Scenario>(), SIGSTOP: new Map<string, Scenario>() };
+const outcomes = new Map<Scenario, Promise<void>>();
+const lanes: Promise<Lane>[] = [];
+
+// Most of the time is silence, in which a driver is given up: both lanes are silent at the same time.
+beforeAll(() => {
+  for (const scenarios of Object.values(planned)) {
+    const lane = startLane();
+    lanes.push(lane);
+    const begin = inTurn(lane);
+    for (const scenario of scenarios.values()) outcomes.set(scenario, begin(scenario));
+  }
+});
+afterAll(async () => {
+  for (const lane of lanes) await stopLane(await lane);
+});
+
+for (const signal of ["SIGKILL", "SIGSTOP"] as const) {
+  describe(signals[signal], () => {
+    const plan = (title: string, scenario: Scenario) => {
+      planned[signal].set(title, scenario);
+      test(title, () => outcomes.get(scenario));
+    };
+    for (const moment of all) {
+      plan(`${moment}: every peel runs once, wave after wave`, (lane) => survive(lane, moment, signal));
+    }
+    for (const moment of ["waiting", "checking"] as const) {
+      plan(`${moment}: a failure meanwhile closes the gate`, (lane) => closeGate(lane, moment, signal));
+    }
+    for (const moment of all) {
+      plan(`${moment}: an abort ends it at once, and nothing begins any more`, (lane) =>
+        abort(lane, moment, signal),
+      );
+    }
+    plan("in the end, with every master stopped, nothing has changed", async (lane) => {
+      for (const master of lane.masters) await master[Symbol.asyncDispose]();
+      const own = accounts.filter((one) => one.lane === lane);
+      expect(own).toHaveLength(2 * all.length + 2);
+      for (const { rollout, account } of own) expect(accountOf(lane, rollout)).toEqual(account);
+    });
+  });
+}

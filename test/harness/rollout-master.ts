@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import type { RolloutTiming } from "../../internal/rollout/timing.ts";
+import type { TestBus } from "./bus.ts";
+import { freshAddress, type Reply, send } from "./client.ts";
+import { testToken } from "./master.ts";
+import { type Program, startProgram } from "./process.ts";
+import type { RolloutMasterArgs, Trap } from "./rollout-master-main.ts";
+
+/** A master in a process of its own, with other limits for rollouts, and traps it falls into. */
+export interface RolloutMaster extends AsyncDisposable {
+  readonly program: Program;
+  /** `https://localhost:<port>` */
+  readonly url: string;
+  readonly ca: string;
+  /** Sends the master a signal, by itself, right after it wrote this record. */
+  trap(trap: Trap): void;
+  /** A request below `/api/v1/rollouts`. */
+  rollouts(method: string, path: string, body?: unknown): Promise<Reply>;
+}
+
+let count = 0;
+
+/** Starts a master on a bus; it serves when this resolves. */
+export async function startRolloutMaster(bus: TestBus, timing: RolloutTiming): Promise<RolloutMaster> {
+  const dir = join(bus.dir, `rollout-master-${++count}`);
+  makeDirectory(dir, 0o700);
+  const at = (name: string) => join(dir, name);
+  writeFileAtomic(at("token"), `${testToken}\n`, secretMode);
+  const fleet = { bus_url: bus.url, bus_ca: bus.caFile, auth_dir: bus.authDir };
+  const own = { health_addr: "127.0.0.1:0", enroll: { addr: "127.0.0.1:0" } };
+  const api = { tokens: [{ username: "tester", token_file: at("token") }] };
+  writeFileAtomic(at("master.yaml"), JSON.stringify({ ...fleet, ...own, api }), secretMode);
+  const args: RolloutMasterArgs = { config: at("master.yaml"), trap: at("trap.json"), timing };
+  const main = join(import.meta.dir, "rollout-master-main.ts");
+  const program = startProgram([process.execPath, main, JSON.stringify(args)], {
+    cwd: dir,
+    env: { SVC_DATA_DIR: dir },
+  });
+  try {
+    await program.waitFor("test master serves");
+  } catch (thrown) {
+    await program[Symbol.asyncDispose]();
+    throw thrown;
+  }
+  const url = `https://localhost:${/"enroll":(\d+)/.exec(program.output())?.[1]}`;
+  return {
+    program,
+    url,
+    ca: bus.caPem,
+    trap: (trap) => writeFileAtomic(args.trap, JSON.stringify(trap), secretMode),
+    rollouts: (method, path, body) =>
+      send(url, bus.caPem, {
+        method,
+        path: `/api/v1/rollouts${path}`,
+        headers: { authorization: `Bearer ${testToken}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        from: freshAddress(),
+      }),
+    async [Symbol.asyncDispose]() {
+      // A stopped process takes no other signal.
+      program.kill("SIGCONT");
+      await program[Symbol.asyncDispose]();
+    },
+  };
+}
