@@ -72,8 +72,10 @@ export function startReactor(options: ReactorOptions): RunningReactor {
       if (tenure.signal.aborted) resolve();
       else tenure.signal.addEventListener("abort", () => resolve(), { once: true });
     });
-    current = undefined;
-    waiting = undefined;
+    if (current?.session === session) {
+      current = undefined;
+      waiting = undefined;
+    }
     measuring.cancel();
     doors.stop();
     await session.stop();

@@ -247,6 +247,27 @@ test("when the bus was away, the reactor goes on with what is said then", async 
   await jobs.until(() => firedBy("clean-disk").length === before + 1);
 });
 
+test("events that expired before anybody read them are counted, and the rest is reacted to", async () => {
+  await using other = await startBus();
+  const config = directory.config();
+  const first = await startMaster(other, { config });
+  const connection = await connectTo(other, "master");
+  await holderBecomes(connection);
+  // Nobody is called so: the rule fires, and its job finds no peel.
+  const send = () => sendEvent(connection, "web9", "disk/full", { percent: 95, mount: "/" });
+  const failed = 'svc_reactor_actions_total{action="job",result="failed"}';
+  await send();
+  await figuresBecome([first], (sample) => sample.get(failed) === 1);
+  await first[Symbol.asyncDispose]();
+  for (let sent = 0; sent < 5; sent++) await send();
+  // The first and three of the five.
+  await (await connection.nats.jetstreamManager()).streams.purge("events", { seq: 5 });
+  await using second = await startMaster(other, { config });
+  const sample = await figuresBecome([second], (seen) => seen.get(failed) === 2);
+  expect(sample.get('svc_reactor_dropped_total{cause="expired"}')).toBe(3);
+  await connection.nats.close();
+});
+
 test("a breaker opens, is shown, survives a change of the holder, and is closed by an operator", async () => {
   const rate = 60;
   // The limit of one source is above the rate of the breaker.
