@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../test/harness/clock.ts";
 import { recordingLog } from "../../test/harness/log.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Bus } from "../bus/connect.ts";
 import { decodeServiceEvent } from "./message.ts";
 import { followPresence, tellOnce } from "./presence.ts";
@@ -63,7 +64,9 @@ function memoryStream() {
 }
 
 function setup(stream = memoryStream()) {
-  const clock = manualClock();
+  const manual = manualClock();
+  let pausedMs = 0;
+  const clock: Clock = { ...manual, monotonic: () => manual.monotonic() + pausedMs };
   const members = new Set(["web1", "web2"]);
   const beats = new Map<string, number>();
   const listeners = new Set<(peel: string, revision: number) => void>();
@@ -85,16 +88,19 @@ function setup(stream = memoryStream()) {
   });
   return {
     ...stream,
-    clock,
     members,
     presence,
+    /** The process stands still for so long: no timer runs, and nothing is read. */
+    pause(ms: number) {
+      pausedMs += ms;
+    },
     beat(peel: string, revision: number) {
       beats.set(peel, clock.monotonic());
       for (const run of listeners) run(peel, revision);
     },
     async pass(ms: number) {
       for (let passed = 0; passed < ms; passed += 5_000) {
-        clock.advance(Math.min(5_000, ms - passed));
+        manual.advance(Math.min(5_000, ms - passed));
         await settle();
       }
     },
@@ -173,6 +179,19 @@ test("a bus that was away is no silence of peels", async () => {
   await pass(5_000);
   expect(told()).toEqual([]);
   await pass(35_000);
+  expect(told()).toEqual(["lost web1 at 8"]);
+});
+
+test("a master that was paused reads what came meanwhile before it judges", async () => {
+  const { beat, pass, told, pause } = setup();
+  await pass(30_000);
+  beat("web1", 7);
+  pause(60_000);
+  await pass(5_000);
+  beat("web1", 8);
+  await pass(25_000);
+  expect(told()).toEqual([]);
+  await pass(10_000);
   expect(told()).toEqual(["lost web1 at 8"]);
 });
 
