@@ -26,6 +26,8 @@ beforeAll(async () => {
   bus = await startBus();
   master = await startMasterProcess(bus, directory.config());
   fleet = await connectTo(bus, "master");
+  // Only a master that reacts knows of breakers.
+  await figuresBecome([master], (sample) => sample.get("svc_reactor_breakers_open") === 0);
 });
 afterAll(async () => {
   await fleet?.nats.close();
