@@ -33,7 +33,7 @@ const cancelled = { success: false, retcode: 1, outcome: "cancelled", error: "ca
 export function countExecutions(peels: readonly ManualPeel[]): CountingPeels {
   const ran: Execution[] = [];
   const running: string[] = [];
-  const waiting = waiters();
+  const waiting = waiters(patienceMs);
   const held = new Map<string, PromiseWithResolvers<void>>();
   const stops = new Map<string, PromiseWithResolvers<void>>();
   let failing = new Set<string>();
@@ -99,14 +99,17 @@ export function countExecutions(peels: readonly ManualPeel[]): CountingPeels {
   };
 }
 
-/** Follows the bucket of rollouts from its beginning. */
-export async function followRollouts(bus: Bus): Promise<{
+/** Follows the bucket of rollouts from its beginning. @param patience how long a wait may take, milliseconds */
+export async function followRollouts(
+  bus: Bus,
+  patience = patienceMs,
+): Promise<{
   /** Resolves with a rollout as soon as one is as wanted. */
   until(isWanted: (rollout: Rollout) => boolean): Promise<Rollout>;
   stop(): void;
 }> {
   const rollouts = new Map<string, Rollout>();
-  const waiting = waiters();
+  const waiting = waiters(patience);
   const bucket = await openBucket(bus, "rollouts");
   const watch = bucket.watch(({ key, value }) => {
     if (value === undefined) return;
@@ -128,7 +131,7 @@ export async function followRollouts(bus: Bus): Promise<{
 }
 
 /** Those who wait until something they look at is as they want it. */
-function waiters() {
+function waiters(patience: number) {
   const looking = new Set<() => void>();
   return {
     look() {
@@ -144,8 +147,8 @@ function waiters() {
         const look = () => {
           if (isSo()) finish(resolve);
         };
-        const timer = systemClock.after(patienceMs, () =>
-          finish(() => reject(new Error(`after ${patienceMs / 1000} s it was still not so: ${isSo}`))),
+        const timer = systemClock.after(patience, () =>
+          finish(() => reject(new Error(`after ${patience / 1000} s it was still not so: ${isSo}`))),
         );
         looking.add(look);
         look();

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, unlinkSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
-import { systemClock } from "../../internal/base/clock.ts";
+import { type Clock, systemClock } from "../../internal/base/clock.ts";
 import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import { createLog } from "../../internal/base/log.ts";
 import { loadMasterConfig } from "../../internal/config/load.ts";
@@ -8,8 +8,9 @@ import { runMaster } from "../../internal/master/run.ts";
 import type { RolloutTiming } from "../../internal/rollout/timing.ts";
 
 // A master as a process of its own, with limits a test can live with, that falls into a trap: right after it
-// has written the log record the trap names it sends itself the signal of the trap, before it does anything
-// else. That is how a test hits the moment between two steps, however short it is.
+// has written the log record the trap names, or when it looks at the clock the given number of times after that,
+// it sends itself the signal of the trap, before it does anything else. That is how a test hits the moment
+// between two steps, however short it is.
 
 /** Where a master process finds its configuration and its trap; its only argument, as JSON. */
 export interface RolloutMasterArgs {
@@ -22,19 +23,37 @@ export interface RolloutMasterArgs {
 export interface Trap {
   /** The record: all of these fields as they are here. */
   record: Record<string, unknown>;
+  /** At which look at the clock after it; at once when absent. What the clock said is of before the signal. */
+  look?: number;
   signal: NodeJS.Signals;
 }
 
 const { config, trap, timing } = JSON.parse(process.argv[2] ?? "{}") as RolloutMasterArgs;
 
+let armed: { look: number; signal: NodeJS.Signals } | undefined;
+
 function fallIntoTrap(line: string): void {
   if (!existsSync(trap)) return;
-  const { record, signal } = JSON.parse(readFileSync(trap, "utf8")) as Trap;
+  const { record, signal, look = 0 } = JSON.parse(readFileSync(trap, "utf8")) as Trap;
   const written = JSON.parse(line) as Record<string, unknown>;
   if (!Object.entries(record).every(([field, value]) => written[field] === value)) return;
   unlinkSync(trap);
-  process.kill(process.pid, signal);
+  if (look === 0) process.kill(process.pid, signal);
+  else armed = { look, signal };
 }
+
+const clock: Clock = {
+  ...systemClock,
+  now() {
+    const now = systemClock.now();
+    if (armed !== undefined && --armed.look === 0) {
+      const { signal } = armed;
+      armed = undefined;
+      process.kill(process.pid, signal);
+    }
+    return now;
+  },
+};
 
 const invocation = loadMasterConfig(["--config", config], {});
 if (invocation.kind !== "run") throw new Error("the configuration of the test's master does not run");
@@ -53,7 +72,7 @@ await runMaster({
   config: invocation.values,
   env: {},
   hostname: hostname(),
-  clock: systemClock,
+  clock,
   random: systemRandom,
   jitter: systemJitter,
   log,
