@@ -305,7 +305,15 @@ export function createBoard(deps: BoardDeps): Board {
       }
       return found;
     },
-    own: (jid) => void owned.add(jid),
+    own(jid) {
+      owned.add(jid);
+      // Left to another master so far.
+      const entry = running.get(jid);
+      if (entry === undefined || entry.tally.open > 0) return;
+      settling.get(jid)?.cancel();
+      settling.delete(jid);
+      settleLater(jid, 0, entry.tally);
+    },
     running: () => running.size,
     stop() {
       stopped = true;
