@@ -69,6 +69,7 @@ bench: build tools ## Measure each promise beside its floor (docs/bench.md); BEN
 	@$(BUN) test/bench/settings/main.ts
 	@$(BUN) test/bench/states-publish/main.ts
 	@$(BUN) test/bench/jobs/main.ts
+	@$(BUN) test/bench/rollout/main.ts
 	@$(BUN) test/bench/states/main.ts
 	@$(BUN) test/bench/upgrade/main.ts
 
