@@ -141,7 +141,10 @@ test("without a master it can still be seen, and a command says that none is the
   await master?.[Symbol.asyncDispose]();
   master = undefined;
   const shown = await svc("show", id);
-  expect([shown.exit, shown.stdout]).toEqual([0, expect.stringMatching(/driver +none/)]);
+  expect([shown.exit, shown.stdout]).toEqual([
+    0,
+    expect.stringMatching(/driver +none\ntoken +1\nheartbeat +2/),
+  ]);
   expect(shown.stdout).toContain(jid);
   const paused = await svc("pause", id);
   expect([paused.exit, paused.stderr]).toEqual([1, expect.stringContaining("no master is answering")]);

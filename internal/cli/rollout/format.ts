@@ -78,6 +78,7 @@ function fieldsOf(view: RolloutView): [string, string][] {
     ...optional("check", check === undefined ? undefined : check.function),
     ["deadline", view.deadline],
     ...optional("driver", isLive ? (view.driver ?? "none") : undefined),
+    ...optional("token", isLive ? `${view.token}` : undefined),
     ...optional("heartbeat", isLive ? view.heartbeat_at : undefined),
     ["created", `${view.created_at} by ${view.created_by}`],
     ...optional("finished", view.finished_at),
