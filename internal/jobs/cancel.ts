@@ -1,16 +1,19 @@
 import { SvcError } from "../base/errors.ts";
 import { isId } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
+import type { Vouch } from "../identity/vouch.ts";
 import { readEvents } from "./events.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import type { SendCommand } from "./send.ts";
 import type { SettleDeps } from "./settle.ts";
 import { createTally, standingOf, type Tally } from "./tally.ts";
+import { vouchForCancel } from "./vouch.ts";
 
 const attempts = 8;
 
 export interface CancelDeps extends SettleDeps {
   send: SendCommand;
+  vouch: Vouch;
   /** The request that is served: it is kept with the job and goes to the peels. */
   requestId?: string;
   log: Log;
@@ -35,7 +38,7 @@ export async function cancelJob(deps: CancelDeps, jid: string, operator: string)
       if (status !== "running" || job.schedule !== undefined) {
         throw new SvcError("conflict", `the job has ended (${status}): nothing is left to cancel`);
       }
-      const cancelled: Job = { ...job, cancelledAt: now, cancelledBy: operator };
+      const cancelled = vouchForCancel(deps.vouch, { ...job, cancelledAt: now, cancelledBy: operator });
       if (deps.requestId !== undefined) cancelled.cancelRequestId = deps.requestId;
       if ((await deps.jobs.update(jid, encodeJob(cancelled), entry.revision)) === undefined) continue;
       deps.log.info("job cancelled", { jid, operator });

@@ -6,10 +6,12 @@ import { newId, type Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
 import type { Plain } from "../base/msgpack.ts";
 import type { Bucket } from "../bus/bucket.ts";
+import type { Vouch } from "../identity/vouch.ts";
 import { checkCall } from "../modules/registry.ts";
 import type { Target } from "../targeting/resolve.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import type { SendCommand } from "./send.ts";
+import { vouchForJob } from "./vouch.ts";
 
 const defaultTimeoutMs = 60_000;
 const maxTimeoutMs = 24 * 60 * 60 * 1000;
@@ -25,6 +27,7 @@ export interface DispatchDeps {
   resolve(target: Target): Promise<string[]>;
   alive(peel: string): boolean;
   send: SendCommand;
+  vouch: Vouch;
   /** Says that this master looks after the end of the job first. */
   own(jid: string): void;
   metrics: { jobDispatched(seconds: number): void };
@@ -97,7 +100,7 @@ export async function dispatchJob(
     throw new SvcError("not_found", "no peel matches the target: see svc enroll list --state all");
   }
   const createdAt = identity?.createdAt ?? deps.clock.now();
-  const job: Job = {
+  const job = vouchForJob(deps.vouch, {
     jid: identity?.jid ?? newId("job", createdAt, deps.random),
     function: request.function,
     args,
@@ -109,7 +112,7 @@ export async function dispatchJob(
     createdBy: operator,
     ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
     deadline: createdAt + timeoutMs,
-  };
+  });
   if ((await deps.jobs.create(job.jid, encodeJob(job))) === undefined) {
     const winner = await existingJob(deps, job.jid);
     if (winner === undefined) throw new SvcError("conflict", `the job ${job.jid} was there and is gone`);

@@ -28,6 +28,9 @@ export interface Job {
   forbidden?: true;
   /** The entry of the peel's schedule that ran it; then nobody dispatched it, and its end is known. */
   schedule?: string;
+  /** Tells that a master made it, and that a master cancelled it: see vouch.ts. */
+  voucher?: Uint8Array;
+  cancelVoucher?: Uint8Array;
   /** Written by a master when every target has ended, so that lists need not read the returns. */
   settled?: Settled;
 }
@@ -65,6 +68,8 @@ const storedJob = v.object({
   cancel_request_id: v.optional(v.string()),
   forbidden: v.optional(v.literal(true)),
   schedule: v.optional(v.string()),
+  voucher: v.optional(v.instance(Uint8Array)),
+  cancel_voucher: v.optional(v.instance(Uint8Array)),
   settled: v.optional(
     v.object({
       status: v.picklist(["completed", "failed", "cancelled"]),
@@ -94,6 +99,8 @@ export function encodeJob(job: Job): Uint8Array {
     cancel_request_id: job.cancelRequestId,
     forbidden: job.forbidden,
     schedule: job.schedule,
+    voucher: job.voucher,
+    cancel_voucher: job.cancelVoucher,
     settled: job.settled === undefined ? undefined : settledFields(job.settled),
   });
 }
@@ -106,7 +113,7 @@ function settledFields({ finishedAt, ...rest }: Settled) {
 export function decodeJob(bytes: Uint8Array): Job {
   const stored = v.parse(storedJob, decode(bytes));
   const { timeout_ms, created_at, created_by, request_id, settled, ...others } = stored;
-  const { cancelled_at, cancelled_by, cancel_request_id, ...same } = others;
+  const { cancelled_at, cancelled_by, cancel_request_id, voucher, cancel_voucher, ...same } = others;
   return withoutUndefined({
     ...same,
     timeoutMs: timeout_ms,
@@ -116,6 +123,9 @@ export function decodeJob(bytes: Uint8Array): Job {
     cancelledAt: cancelled_at,
     cancelledBy: cancelled_by,
     cancelRequestId: cancel_request_id,
+    // Copies: parts of the message would keep all of it in memory.
+    voucher: voucher === undefined ? undefined : Uint8Array.from(voucher),
+    cancelVoucher: cancel_voucher === undefined ? undefined : Uint8Array.from(cancel_voucher),
     settled: settled === undefined ? undefined : settledOf(settled),
   }) as Job;
 }

@@ -1,39 +1,64 @@
+import type { Log } from "../base/log.ts";
 import type { Bus } from "../bus/connect.ts";
 import { dispatchSubject, stopSubject } from "../bus/subjects.ts";
 import type { KeyPair } from "../identity/nkey.ts";
+import type { Vouch } from "../identity/vouch.ts";
 import { encodeCall, encodeStop } from "./call.ts";
 import { type CommandKind, signCommand } from "./command.ts";
 import type { Job } from "./record.ts";
+import { isGenuine } from "./vouch.ts";
 
 /** Sends peels a signed command about a job; nobody waits for them here. */
 export type SendCommand = (kind: CommandKind, job: Job, peels: Iterable<string>) => void;
+
+/** The one place where commands are signed. */
+export interface Commands {
+  /** Sends them over the bus; each is void after its job's deadline. */
+  send: SendCommand;
+  /** The command for one of the job's targets; `undefined` when no master made that job. */
+  sign(kind: CommandKind, job: Job, peel: string): Uint8Array | undefined;
+}
 
 const subjects: Record<CommandKind, (jid: string, peel: string) => string> = {
   dispatch: dispatchSubject,
   stop: stopSubject,
 };
 
-/** Signs the command of a job for one peel. */
-export function commandFor(kind: CommandKind, job: Job, peel: string, key: KeyPair): Uint8Array {
-  return sign(kind, job, peel, commandBody(kind, job), key);
-}
-
 /**
- * Sends commands over this bus; each is void after its job's deadline.
- *
- * @param key signs them
+ * Signs commands about jobs that masters made, and about no others: a job is read from the bus, which
+ * carries commands and cannot make them.
  */
-export function createSender(bus: Pick<Bus, "publish">, key: KeyPair): SendCommand {
-  return (kind, job, peels) => {
-    const body = commandBody(kind, job);
-    for (const peel of peels) bus.publish(subjects[kind](job.jid, peel), sign(kind, job, peel, body, key));
+export function createCommands(deps: {
+  bus: Pick<Bus, "publish">;
+  key: KeyPair;
+  vouch: Vouch;
+  log: Log;
+}): Commands {
+  const { bus, key, vouch, log } = deps;
+  /** By the record as it was read: a whole fleet may ask for the same one. */
+  const judged: Record<CommandKind, WeakMap<Job, boolean>> = { dispatch: new WeakMap(), stop: new WeakMap() };
+  const mayBeSigned = (kind: CommandKind, job: Job): boolean => {
+    const known = judged[kind].get(job);
+    if (known !== undefined) return known;
+    const genuine = isGenuine(vouch, kind, job);
+    judged[kind].set(job, genuine);
+    if (!genuine)
+      log.error("a stored job is not as a master made it: nothing is sent", { jid: job.jid, kind });
+    return genuine;
+  };
+  const sign = (kind: CommandKind, { jid, deadline }: Job, peel: string, body: Uint8Array) =>
+    signCommand({ kind, jid, peel, deadline, body }, key);
+  return {
+    send(kind, job, peels) {
+      if (!mayBeSigned(kind, job)) return;
+      const body = bodyOf(kind, job);
+      for (const peel of peels) bus.publish(subjects[kind](job.jid, peel), sign(kind, job, peel, body));
+    },
+    sign: (kind, job, peel) =>
+      mayBeSigned(kind, job) ? sign(kind, job, peel, bodyOf(kind, job)) : undefined,
   };
 }
 
-function commandBody(kind: CommandKind, job: Job): Uint8Array {
+function bodyOf(kind: CommandKind, job: Job): Uint8Array {
   return kind === "dispatch" ? encodeCall(job, job.requestId) : encodeStop(job.cancelRequestId);
-}
-
-function sign(kind: CommandKind, { jid, deadline }: Job, peel: string, body: Uint8Array, key: KeyPair) {
-  return signCommand({ kind, jid, peel, deadline, body }, key);
 }

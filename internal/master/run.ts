@@ -26,10 +26,11 @@ import { enrollmentRoutes } from "../http/enrollment-routes.ts";
 import { jobRoutes } from "../http/job-routes.ts";
 import { type ServedRoute, startListener } from "../http/listener.ts";
 import { warnOfTokenFiles } from "../http/tokens.ts";
+import { createVouch } from "../identity/vouch.ts";
 import { readAlive } from "../jobs/alive.ts";
 import { createBoard } from "../jobs/board.ts";
 import { startScheduleResults } from "../jobs/schedule-results.ts";
-import { commandFor, createSender } from "../jobs/send.ts";
+import { createCommands } from "../jobs/send.ts";
 import { encodePeelsAccount } from "../natsauth/peels-account.ts";
 import { type RolloutTiming, rolloutTiming } from "../rollout/timing.ts";
 import { spkiPin } from "../trust/pin.ts";
@@ -212,7 +213,9 @@ export async function runMaster(options: MasterOptions): Promise<void> {
 
   const operations = { enrollments, clock, revocations, enforcer, disconnections, metrics, log };
   const { resolver, alive } = targeting;
-  const send = createSender(bus, keys.command);
+  const vouch = createVouch(keys.command);
+  const commands = createCommands({ bus, key: keys.command, vouch, log });
+  const { send } = commands;
   const { index } = targeting;
   view.peelsAlive = () => (index.running ? directory.members().filter(index.alive).length : undefined);
   const settle = { bus, jobs: storage.jobs, alive, metrics, clock };
@@ -226,13 +229,14 @@ export async function runMaster(options: MasterOptions): Promise<void> {
       resolve: resolver.resolve,
       alive,
       send,
+      vouch,
       own: board.own,
       metrics,
       clock,
       random,
       log,
     },
-    cancel: { ...settle, send, log },
+    cancel: { ...settle, send, vouch, log },
     show: { bus, jobs: storage.jobs, alive: readAlive(storage.peelHeartbeats), clock },
     board,
   };
@@ -268,7 +272,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const publisher = startPublisher({ secrets: storage.secrets, document, pinOf: spkiPin, clock, log });
   stack.defer(() => publisher.stop());
   const missed = (peel: string, limit: number) =>
-    board.missed(peel, limit).map(({ kind, job }) => commandFor(kind, job, peel, keys.command));
+    board.missed(peel, limit).flatMap(({ kind, job }) => commands.sign(kind, job, peel) ?? []);
   const binaries = await startBinaries({ bus, jobs: storage.jobs, board, clock, jitter, log });
   stack.defer(() => binaries.stop());
   const stateFiles = startStateFiles({

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { systemClock } from "../../internal/base/clock.ts";
+import { newId, systemRandom } from "../../internal/base/id.ts";
+import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
+import type { Bus } from "../../internal/bus/connect.ts";
+import { decodeJob, encodeJob, type Job } from "../../internal/jobs/record.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { freshAddress, send } from "../harness/client.ts";
+import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
+import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
+import { enrollPeel } from "../harness/peel-connection.ts";
+
+// Who writes into the buckets of the bus, or changes what is stored on its disks, without a command key: a
+// master must not make a command of that. A job that a master made goes after each forged one, and what the
+// peel gets first tells.
+
+setDefaultTimeout(30_000);
+
+let bus: TestBus;
+let master: TestMaster;
+let peel: ManualPeel;
+let intruder: Bus;
+let jobs: Bucket;
+
+beforeAll(async () => {
+  bus = await startBus();
+  master = await startMaster(bus);
+  peel = await connectManualPeel(bus, await enrollPeel(master, "peel-a"));
+  intruder = await connectTo(bus, "master");
+  jobs = await openBucket(intruder, "jobs");
+});
+afterAll(async () => {
+  await intruder?.nats.close();
+  await peel?.[Symbol.asyncDispose]();
+  await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+async function post(path: string, body: unknown) {
+  const reply = await send(master.url, master.ca, {
+    method: "POST",
+    path,
+    headers: { authorization: `Bearer ${testToken}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+    from: freshAddress(),
+  });
+  return reply.json as { jid: string; id: string };
+}
+
+const dispatch = (name = "test.ping") => post("/api/v1/jobs", { targets: ["peel-a"], function: name });
+
+async function stored(jid: string): Promise<{ job: Job; revision: number }> {
+  const entry = await jobs.get(jid);
+  if (entry === undefined) throw new Error("the job is not there");
+  return { job: decodeJob(entry.value), revision: entry.revision };
+}
+
+function forged(more: Partial<Job> = {}): Job {
+  const createdAt = systemClock.now();
+  return {
+    jid: newId("job", createdAt, systemRandom),
+    function: "cmd.run",
+    args: { command: ["touch", "/tmp/svc-test-owned"] },
+    targets: ["peel-a"],
+    metadata: {},
+    timeoutMs: 60_000,
+    createdAt,
+    createdBy: "nobody",
+    deadline: createdAt + 60_000,
+    ...more,
+  };
+}
+test("a job that no master made is not handed to a peel that asks what it missed", async () => {
+  const job = forged();
+  await jobs.create(job.jid, encodeJob(job));
+  const { jid } = await dispatch();
+  // Sent later than the forged one was stored, so the master has seen that.
+  expect((await peel.next("dispatch")).jid).toBe(jid);
+  expect((await peel.hello()).map((command) => command.jid)).toEqual([jid]);
+  await peel.acknowledge(jid);
+  await peel.answer(jid);
+});
+
+test("a job that was changed on the bus is sent to nobody any more", async () => {
+  for (const change of [
+    { function: "cmd.run", args: { command: ["id"] } },
+    { targets: ["peel-a", "peel-b"] },
+    { deadline: systemClock.now() + 3600_000 },
+    { args: { text: "other" } },
+  ]) {
+    const { jid } = await dispatch();
+    await peel.next("dispatch");
+    const { job, revision } = await stored(jid);
+    await jobs.update(jid, encodeJob({ ...job, ...change }), revision);
+    const next = await dispatch();
+    await peel.next("dispatch");
+    expect((await peel.hello()).map((command) => command.jid)).toEqual([next.jid]);
+    for (const each of [jid, next.jid]) {
+      await peel.acknowledge(each);
+      await peel.answer(each);
+    }
+  }
+});
+
+test("nobody but a master stops a job that runs", async () => {
+  const { jid } = await dispatch();
+  await peel.next("dispatch");
+  await peel.acknowledge(jid);
+  const { job, revision } = await stored(jid);
+  await jobs.update(jid, encodeJob({ ...job, cancelledAt: systemClock.now(), cancelledBy: "x" }), revision);
+  const next = await dispatch();
+  await peel.next("dispatch");
+  expect((await peel.hello()).map(({ kind, jid: of }) => `${kind} ${of}`)).toEqual([`dispatch ${next.jid}`]);
+});
