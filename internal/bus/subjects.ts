@@ -38,8 +38,6 @@ export function parseEventSubject(subject: string): { peel: string; tokens: stri
   if (svc !== "svc" || event !== "event" || !peel || tokens.length === 0) return undefined;
   return { peel, tokens };
 }
-/** Everything peels say about a job, or about every job with `*`. */
-export const jobSubjects = (jid: string): string => `svc.job.${jid}.*.*`;
 /** Where operators ask for the end of a job; `*` is every job. */
 export const cancelSubject = (jid: string): string => `svc.job.${jid}.cancel`;
 /** Where a peel asks after every connect what is new; `*` is every peel. */

@@ -1,11 +1,11 @@
 import { sleep } from "../base/clock.ts";
-import { jobSubjects, keySubject, progressSubject } from "../bus/subjects.ts";
+import { ackSubject, keySubject, progressSubject, returnSubject, scheduleSubject } from "../bus/subjects.ts";
 import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
 import { type PeelProgress, readProgress } from "./progress.ts";
 import { decodeJob } from "./record.ts";
 import { type JobView, type KnownJob, loadJob, type ShowDeps, viewOf } from "./show.ts";
-import { standingOf } from "./tally.ts";
+import { countOutcomes } from "./tally.ts";
 
 /** How long after the deadline a return that was on its way is still waited for. */
 const graceMs = 1_000;
@@ -47,12 +47,15 @@ export async function followJob(
   let take = (event: JobEvent) => void early.push(event);
   let recordChanged = () => {};
   // Subscribed first and read after: what comes between the two is seen twice, never missed.
-  const events = bus.nats.subscribe(jobSubjects(jid), {
-    callback(error, { subject, data }) {
-      const event = error === null ? readEvent({ subject, data, storedAt: clock.now() }) : undefined;
-      if (event !== undefined) take(event);
-    },
-  });
+  // Only what peels say: one wildcard for all of a job would bring its commands here as well.
+  const events = [ackSubject, returnSubject, scheduleSubject].map((subjectOf) =>
+    bus.nats.subscribe(subjectOf(jid, "*"), {
+      callback(error, { subject, data }) {
+        const event = error === null ? readEvent({ subject, data, storedAt: clock.now() }) : undefined;
+        if (event !== undefined) take(event);
+      },
+    }),
+  );
   // A hint that a master wrote the record: cancelled, or ended.
   const record = bus.nats.subscribe(keySubject("jobs", jid), {
     callback(error, message) {
@@ -73,10 +76,11 @@ export async function followJob(
     signal?.throwIfAborted();
     await bus.nats.flush();
     const known: KnownJob = await loadJob(deps, jid);
+    const count = countOutcomes(known);
     let last: Progress = { targets: known.job.targets.length, counts: {} };
     const report = (event?: JobEvent) => {
       // Who is alive is asked for once, in the end.
-      const { counts, status } = standingOf(known.job, known.tally, () => true, clock.now());
+      const { counts, status } = count.update(clock.now(), event?.peel);
       last = { ...last, counts };
       onProgress({ ...last, ...(event === undefined ? {} : { event }) });
       if (status !== "running") ended.resolve();
@@ -110,7 +114,7 @@ export async function followJob(
   } finally {
     done.abort();
     signal?.removeEventListener("abort", abort);
-    events.unsubscribe();
+    for (const subscription of events) subscription.unsubscribe();
     record.unsubscribe();
     running.unsubscribe();
   }

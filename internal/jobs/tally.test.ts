@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type { JobEvent } from "./events.ts";
 import { endings, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
 import type { Job, JobReturn } from "./record.ts";
-import { createTally, settledOf, standingOf } from "./tally.ts";
+import { countOutcomes, createTally, settledOf, standingOf } from "./tally.ts";
 
 const createdAt = 1_000_000;
 const deadline = createdAt + 60_000;
@@ -150,6 +150,29 @@ test("counts always add up to the targets, and a job runs exactly while somebody
         expect(standing.status === "running").toBe((standing.counts.pending ?? 0) > 0);
         expect(standing.finishedAt === undefined).toBe(standing.status === "running");
         if (createdAt + ms >= deadline) expect(standing.status).not.toBe("running");
+      },
+    ),
+  );
+});
+
+test("counting event by event gives what counting all of them does, across the deadline and a cancellation", () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyEvent, { maxLength: 30 }),
+      fc.nat(20_000),
+      fc.option(fc.nat(30), { nil: undefined }),
+      (events, pauseMs, cancelAt) => {
+        const known = { job: job(peels), tally: createTally(job(peels)) };
+        const count = countOutcomes(known);
+        let now = createdAt;
+        for (const [at, one] of events.entries()) {
+          now += pauseMs;
+          const wasCancelled = at === cancelAt;
+          if (wasCancelled) known.job = { ...known.job, cancelledAt: now };
+          if (!known.tally.note(one) && !wasCancelled) continue;
+          const { counts, status } = standingOf(known.job, known.tally, () => true, now);
+          expect(count.update(now, wasCancelled ? undefined : one.peel)).toEqual({ counts, status });
+        }
       },
     ),
   );

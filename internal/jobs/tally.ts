@@ -95,6 +95,51 @@ export function standingOf(job: Job, tally: Tally, alive: (peel: string) => bool
   return { outcomes, counts, status, offline, finishedAt: Math.max(tally.lastReturnAt, waitedFor) };
 }
 
+/** Where a job stands, kept up event by event: what one changes costs the same whatever the number of targets. */
+export interface RunningCount {
+  /**
+   * @param peel the one of which something new is known; without it everything is counted anew, as when the
+   *   record of the job changed
+   */
+  update(now: number, peel?: string): Pick<Standing, "counts" | "status">;
+}
+
+/** Counts who pends, ended and how; who never took a job counts as `timeout` once its deadline has passed. */
+export function countOutcomes(known: { readonly job: Job; readonly tally: Tally }): RunningCount {
+  const outcomes = new Map<string, Outcome>();
+  let counts: Partial<Record<Outcome, number>> = {};
+  /** The deadline turns many at once. */
+  let isOver: boolean | undefined;
+  return {
+    update(now, peel) {
+      const { job, tally } = known;
+      const wasOver = isOver;
+      isOver = now >= job.deadline;
+      if (peel === undefined || wasOver !== isOver) {
+        outcomes.clear();
+        counts = {};
+      }
+      for (const target of outcomes.size > 0 && peel !== undefined ? [peel] : job.targets) {
+        const before = outcomes.get(target);
+        const { acknowledged, ending } = tally.known(target);
+        const outcome = outcomeOf(
+          { acknowledged, alive: true, ...(ending === undefined ? {} : { return: ending }) },
+          job,
+          now,
+        );
+        if (outcome === before) continue;
+        outcomes.set(target, outcome);
+        counts[outcome] = (counts[outcome] ?? 0) + 1;
+        if (before === undefined) continue;
+        const left = (counts[before] ?? 0) - 1;
+        if (left > 0) counts[before] = left;
+        else delete counts[before];
+      }
+      return { counts: { ...counts }, status: statusOf(Object.keys(counts) as Outcome[], job) };
+    },
+  };
+}
+
 /** What of a standing is stored when the job has ended; `undefined` while it runs. */
 export function settledOf({ status, counts, finishedAt, offline }: Standing): Settled | undefined {
   if (status === "running" || finishedAt === undefined) return undefined;
