@@ -13,6 +13,7 @@ import { findOpenSecrets, findUnreadable, findUnwritable } from "../diagnosis/fi
 import { judgeCredentials, judgeEnd } from "../diagnosis/findings.ts";
 import { once, type Step, type StepResult, takeSteps } from "../diagnosis/step.ts";
 import { warnOfTokenFiles } from "../http/tokens.ts";
+import { loadRules } from "../reactor/load.ts";
 import { isEmbedded } from "./certificate.ts";
 import { createFileCertificate } from "./certificate-files.ts";
 import { loadMasterKeys } from "./keys.ts";
@@ -91,6 +92,21 @@ const steps: readonly Step<Context>[] = [
     needs: ["configuration"],
     look({ config }) {
       return findUnreadable([config().states_dir, config().settings_dir]);
+    },
+  },
+  {
+    name: "reactor rules",
+    needs: ["configuration"],
+    next: "correct the file; masters that run keep the last good rules until then",
+    look({ config }) {
+      if (!config()["reactor.enabled"]) return { level: "ok", message: "none, as the reactor is off" };
+      const directory = config()["reactor.dir"];
+      const { rules, files } = loadRules(directory);
+      const inFiles = files.length === 1 ? "1 file" : `${files.length} files`;
+      return {
+        level: "ok",
+        message: `${rules.length === 1 ? "1 rule" : `${rules.length} rules`} in ${inFiles} of ${directory}`,
+      };
     },
   },
   {

@@ -70,6 +70,24 @@ test("a master is told of a CA that does not verify the bus, and of a bus that i
   expect(levels(foreign)).toMatchObject({ "bus TLS": "ok", "bus credentials": "fail", storage: "skip" });
 });
 
+test("a master is told of a rule that is wrong, with its place, unless it does not react", async () => {
+  using dir = temporaryDirectory("check-rules");
+  const file = join(dir.path, "a.yaml");
+  writeFileSync(file, "rules: [{name: a, match: a/b, do: [emit: {tag: b}]}]");
+  const rulesOf = async (...flags: string[]) =>
+    found(await checkedMaster("--reactor-dir", dir.path, ...flags), "reactor rules");
+  expect(await rulesOf()).toMatchObject({
+    level: "ok",
+    message: expect.stringContaining("1 rule in 1 file"),
+  });
+  writeFileSync(file, "rules: [{nam: a}]");
+  expect(await rulesOf()).toMatchObject({
+    level: "fail",
+    message: expect.stringContaining(`${file}:1:10: `),
+  });
+  expect(await rulesOf("--no-reactor")).toMatchObject({ level: "ok" });
+});
+
 test("a master is told of secrets that others can reach, and how to close them", async () => {
   const seed = join(bus.authDir, "command.seed");
   chmodSync(seed, 0o644);
