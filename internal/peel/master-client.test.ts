@@ -42,12 +42,17 @@ function impatientClock() {
   const clock = manualClock();
   const pauses: number[] = [];
   const log = recordingLog();
-  const skip = (fields: LogFields) => {
+  const skip = (event: string, fields: LogFields) => {
+    log.warn(event, fields);
     const ms = Number(fields.retry_in_ms ?? 0);
     pauses.push(ms);
     queueMicrotask(() => clock.advance(ms));
   };
-  return { clock, pauses, log: { ...log, warn: (_: string, fields: LogFields = {}) => skip(fields) } };
+  return {
+    clock,
+    pauses,
+    log: { ...log, warn: (event: string, fields: LogFields = {}) => skip(event, fields) },
+  };
 }
 
 function clientOf(
@@ -65,7 +70,7 @@ function clientOf(
     jitter: () => options.jitter ?? 0.999_999,
     ...(options.attempts === undefined ? {} : { attempts: options.attempts }),
   });
-  return { client, pauses, clock, abort };
+  return { client, pauses, clock, abort, log };
 }
 const urls = () => servers.map(({ url }) => url);
 const counts = () => servers.map(({ requests }) => requests.length);
@@ -120,9 +125,10 @@ test("a 429 waits longer each time, at least what it was told, and does not rota
   let limited = 6;
   const refuse = () => Response.json({}, { status: 429, headers: { "Retry-After": "10" } });
   answers = [() => (limited-- > 0 ? refuse() : ok())];
-  const { client, pauses } = clientOf(urls(), { jitter: 0 });
+  const { client, pauses, log } = clientOf(urls(), { jitter: 0 });
   expect(await client.request("GET", "/x")).toMatchObject({ status: 200 });
   expect(counts()).toEqual([7, 0, 0]);
+  expect(new Set(log.records.map(({ event }) => event))).toEqual(new Set(["master asks to come later"]));
   expect(pauses).toEqual([10_000, 10_000, 10_000, 10_000, 16_000, 32_000]);
 });
 

@@ -102,6 +102,7 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
         let reason: string;
         let requestId: string | undefined;
         let waitMs = pauseAfter(failures);
+        let isBusy = false;
         const url = current();
         try {
           const answer = await trust.use(url, (anchor) => attempt(`${url}${path}`, method, asked, anchor));
@@ -110,9 +111,10 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
           if (status < 500 && status !== 429) {
             return { status, body: answer.body, ...(requestId === undefined ? {} : { requestId }) };
           }
-          reason = `status ${status}`;
+          isBusy = status === 429;
+          reason = isBusy ? "status 429: too many requests from this address" : `status ${status}`;
           // A master that asks for patience is alive: only a broken one is left for the next.
-          if (status === 429) waitMs = Math.max(waitMs * 2, retryAfterMs(answer.headers, options.jitter()));
+          if (isBusy) waitMs = Math.max(waitMs * 2, retryAfterMs(answer.headers, options.jitter()));
           else at++;
         } catch (thrown) {
           signal.throwIfAborted();
@@ -123,7 +125,7 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
         if (failures === attempts) {
           throw new SvcError("unavailable", `no master answered at ${urls.join(", ")}: ${reason}`);
         }
-        log.warn("master did not answer", {
+        log.warn(isBusy ? "master asks to come later" : "master did not answer", {
           url,
           reason,
           request_id: requestId,
