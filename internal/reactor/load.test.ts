@@ -110,7 +110,10 @@ test.each<[string, string]>([
     rule("do: [approve: {}]"),
     "f:1:36: rule r: do: approve is only for rules with match: svc/enrollment/created",
   ],
-  [rule("throttle: 5, do: [approve: {}]"), "f:1:41: rule r: throttle: expected a string, found a number"],
+  [
+    rule("throttle: 5, do: [approve: {}]"),
+    'f:1:41: rule r: throttle: "5" is not a duration: write a number and a unit (ms, s, m, h), such as 90s or 1h30m',
+  ],
   [rule("throttle: 900h, do: [approve: {}]"), "f:1:41: rule r: throttle: expected 0 to 720h"],
   [
     rule("source: 'a b', do: [approve: {}]"),

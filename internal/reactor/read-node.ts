@@ -89,7 +89,8 @@ export function booleanOf(node: YamlNode, place: Place): boolean {
 
 /** Milliseconds. */
 export function durationOf(node: YamlNode, place: Place, leastMs: number, mostMs: number): number {
-  const text = node.kind === "scalar" && node.digits === "0" ? "0" : textOf(node, place, 40);
+  const isNumber = node.kind === "scalar" && typeof node.value === "number";
+  const text = isNumber ? (node.digits ?? String(node.value)) : textOf(node, place, 40);
   const ms = placed(place, node.at, () => parseDuration(text));
   if (ms >= leastMs && ms <= mostMs) return ms;
   throw failure(place, node.at, `expected ${formatDuration(leastMs)} to ${formatDuration(mostMs)}`);
