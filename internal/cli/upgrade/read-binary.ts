@@ -89,8 +89,9 @@ async function versionOf(path: string, { clock }: Pick<Cli, "clock">): Promise<s
   });
   const [, version] = /^svc-peel (\S+)\n$/.exec(stdout.text) ?? [];
   if (stopped === undefined && code === 0 && version !== undefined) return version;
-  const how = stopped === undefined ? `exits with ${code}` : "does not end";
-  throw refuse(`${path} is no svc-peel that works here: ${path} --version ${how} and names no version`);
+  const how =
+    stopped === undefined ? `exits with ${code}, and does not name itself svc-peel` : "does not end";
+  throw refuse(`${path} is no svc-peel that works here: ${path} --version ${how}`);
 }
 
 async function orRefuse<T>(path: string, run: () => Promise<T>): Promise<T> {
