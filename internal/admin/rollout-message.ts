@@ -56,7 +56,7 @@ export function decodeStartReply(bytes: Uint8Array): StartedRollout {
 export function decodeRolloutCommand(request: unknown): string {
   const parsed = v.safeParse(commandRequest, request);
   if (parsed.success) return parsed.output.id;
-  throw new SvcError("not_found", "no rollout with this id");
+  throw new SvcError("not_found", "no rollout with this id: see svc rollout list");
 }
 
 export function encodeRolloutReply(rollout: RolloutSummary): Uint8Array {
