@@ -44,9 +44,11 @@ export async function startRollouts(options: {
   // Another one with every start, so that nobody mistakes what a process before it was about to do for its own.
   const self = `${options.hostname}-${Buffer.from(random(6)).toString("hex")}`;
   const jobs = createRolloutJobs({ dispatch, cancel });
-  const keeper = keepRollouts({ ...options, rollouts, jobs, self });
+  const { vouch } = dispatch;
+  const keeper = keepRollouts({ ...options, rollouts, jobs, vouch, self });
   await keeper.ready;
-  const start = { rollouts, resolve: dispatch.resolve, running: keeper.running, self, clock, random, log };
+  const { resolve } = dispatch;
+  const start = { rollouts, resolve, running: keeper.running, vouch, self, clock, random, log };
   const command = { rollouts, self, clock, log };
   return {
     routes: rolloutRoutes({ start, command, keeper, follow: { bus, rollouts } }),

@@ -3,6 +3,7 @@ import { describeError } from "../base/errors.ts";
 import { newId, type Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket } from "../bus/bucket.ts";
+import type { Vouch } from "../identity/vouch.ts";
 import type { UnmadeJob } from "../jobs/forbid.ts";
 import { type Action, decide, jobOfStep, type Sight } from "./decide.ts";
 import type { RolloutJobs } from "./jobs.ts";
@@ -15,6 +16,7 @@ import {
   targetsKey,
 } from "./record.ts";
 import type { RolloutTiming } from "./timing.ts";
+import { digestOfTargets, isGenuineRollout } from "./vouch.ts";
 
 /** An intent older than this was not stored a moment ago: this process was paused, and others may have moved on. */
 const freshMs = 5_000;
@@ -24,6 +26,7 @@ const longestRestMs = 24 * 3600_000;
 export interface DriveDeps {
   rollouts: Bucket;
   jobs: RolloutJobs;
+  vouch: Vouch;
   /** The name of this master. */
   self: string;
   timing: RolloutTiming;
@@ -36,6 +39,12 @@ export interface DriveDeps {
     rolloutEnded(status: string): void;
   };
   log: Log;
+}
+
+/** A rollout as it is stored, with its frozen list. */
+interface Driven {
+  rollout: Rollout;
+  peels: readonly string[];
 }
 
 /** One rollout while this master drives it. */
@@ -61,29 +70,44 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
   const { signal } = stopping;
   let changed = Promise.withResolvers<void>();
   const wake = () => changed.resolve();
-  let targets: string[] | undefined;
+  let frozen: { peels: string[]; digest: Uint8Array } | undefined;
   let following: { jid: string; sight: Promise<Sight>; stop: AbortController } | undefined;
   /** The job whose intent this drive has stored, and not yet tried to make. */
   let fresh: string | undefined;
   let cancelled: string | undefined;
 
   const isMine = (rollout: Rollout) => rollout.driver === self && rollout.token === token;
+  const loadTargets = async () => {
+    const entry = await rollouts.get(targetsKey(id));
+    const peels = entry === undefined ? [] : decodeTargets(entry.value);
+    return { peels, digest: digestOfTargets(peels) };
+  };
+  /** @returns `undefined` when there is nothing to be driven: it is gone, another's, or not a master's */
   const load = async () => {
     const entry = await rollouts.get(id);
-    return entry === undefined
-      ? undefined
-      : { rollout: decodeRollout(entry.value), revision: entry.revision };
+    const rollout = entry === undefined ? undefined : decodeRollout(entry.value);
+    if (entry === undefined || rollout === undefined || !isMine(rollout)) return undefined;
+    frozen ??= await loadTargets();
+    if (isGenuineRollout(deps.vouch, rollout, frozen.digest)) {
+      return { rollout, peels: frozen.peels, revision: entry.revision };
+    }
+    log.error("a stored rollout is not as a master made it: nothing of it begins");
+    return undefined;
   };
   const newIntent = () => ({ jid: newId("job", clock.now(), deps.random), createdAt: clock.now() });
 
-  const unmadeJob = async (rollout: Rollout, action: Action & { do: "make" }): Promise<UnmadeJob> => {
+  const unmadeJob = async (
+    { rollout, peels: targets }: Driven,
+    action: Action & { do: "make" },
+  ): Promise<UnmadeJob> => {
     const { plan, waves } = rollout;
     const common = { ...action.intent, createdBy: rollout.createdBy };
     const number = `${waves.length}/${plan.bounds.length}`;
     const metadata = { ...rollout.metadata, rollout: id, wave: number };
     if (action.part === "check" && plan.check !== undefined) {
       const { function: name, args, timeoutMs } = plan.check;
-      const peels = await jobs.wentWell(waves.at(-1)?.job.jid ?? "");
+      const well = new Set(await jobs.wentWell(waves.at(-1)?.job.jid ?? ""));
+      const peels = peelsOfWave(plan, targets, waves.length - 1).filter((peel) => well.has(peel));
       return {
         ...common,
         function: name,
@@ -93,25 +117,23 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
         metadata: { ...metadata, check: true },
       };
     }
-    const entry = targets === undefined ? await rollouts.get(targetsKey(id)) : undefined;
-    if (entry !== undefined) targets = decodeTargets(entry.value);
-    const peels = peelsOfWave(plan, targets ?? [], waves.length - 1);
+    const peels = peelsOfWave(plan, targets, waves.length - 1);
     const { function: name, args } = rollout;
     return { ...common, function: name, args, timeoutMs: plan.timeoutMs, targets: peels, metadata };
   };
-  const make = async (rollout: Rollout, action: Action & { do: "make" }): Promise<Sight> => {
+  const make = async (driven: Driven, action: Action & { do: "make" }): Promise<Sight> => {
     const { intent, unwanted } = action;
     const isFresh = fresh === intent.jid && clock.now() - intent.createdAt < freshMs;
     fresh = undefined;
-    const job = await unmadeJob(rollout, action);
+    const job = await unmadeJob(driven, action);
     if (unwanted || !isFresh) return jobs.claim(job, self);
-    const sight = await jobs.make(job, rollout.requestId);
+    const sight = await jobs.make(job, driven.rollout.requestId);
     if (sight.saw === "made" && action.part === "wave") deps.metrics.rolloutWave();
     return sight;
   };
   const follow = async (rollout: Rollout, { jid, cancel }: Action & { do: "follow" }) => {
     if (cancel && cancelled !== jid) {
-      await jobs.cancel(jid, rollout.abort?.by ?? self);
+      await jobs.cancel(jid, { rollout: id, by: rollout.abort?.by ?? self });
       cancelled = jid;
     }
     if (following?.jid !== jid) {
@@ -136,7 +158,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
       try {
         changed = Promise.withResolvers();
         const known = await load();
-        if (known === undefined || !isMine(known.rollout)) return;
+        if (known === undefined) return;
         const { rollout, revision } = known;
         const action = decide(rollout, sight, clock.now(), newIntent);
         if (action.do === "leave" || signal.aborted) return;
@@ -150,7 +172,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
           continue;
         }
         if (action.do === "rest") await rest(action.until);
-        else if (action.do === "make") sight = await make(rollout, action);
+        else if (action.do === "make") sight = await make(known, action);
         else sight = (await follow(rollout, action)) ?? undefined;
       } catch (thrown) {
         if (signal.aborted) return;
@@ -169,7 +191,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
   };
   const beat = async () => {
     const known = await load();
-    if (known === undefined || !isMine(known.rollout)) return wake();
+    if (known === undefined) return wake();
     const next = { ...known.rollout, heartbeatAt: clock.now() };
     // Refused when something else was written, which tells the same.
     await rollouts.update(id, encodeRollout(next), known.revision);

@@ -15,7 +15,8 @@ export interface RolloutJobs {
   make(job: UnmadeJob, requestId?: string): Promise<Sight>;
   /** Finds out whether a job was made; if not, nobody can make it from now on. */
   claim(job: UnmadeJob, by: string): Promise<Sight>;
-  cancel(jid: string, by: string): Promise<void>;
+  /** Cancels a job that this rollout made, and no other. */
+  cancel(jid: string, of: { rollout: string; by: string }): Promise<void>;
   /** Resolves when a job has ended. @throws the signal's reason */
   ended(jid: string, signal: AbortSignal): Promise<Sight>;
   /** The targets of a job that ended well, encoded ids. */
@@ -50,7 +51,9 @@ export function createRolloutJobs(deps: { dispatch: DispatchDeps; cancel: Cancel
         ? { jid, saw: "forbidden" }
         : { jid, saw: "made", peels: job.targets.length };
     },
-    async cancel(jid, by) {
+    async cancel(jid, { rollout, by }) {
+      const entry = await cancel.jobs.get(jid);
+      if (entry === undefined || decodeJob(entry.value).metadata.rollout !== rollout) return;
       try {
         await cancelJob(cancel, jid, by);
       } catch (thrown) {

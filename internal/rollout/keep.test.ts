@@ -4,6 +4,8 @@ import { manualClock } from "../../test/harness/clock.ts";
 import { recordingLog } from "../../test/harness/log.ts";
 import { systemRandom } from "../base/id.ts";
 import type { Bucket } from "../bus/bucket.ts";
+import { newKeyPair } from "../identity/nkey.ts";
+import { createVouch } from "../identity/vouch.ts";
 import type { UnmadeJob } from "../jobs/forbid.ts";
 import { abortRollout, pauseRollout, resumeRollout } from "./command.ts";
 import type { Sight } from "./decide.ts";
@@ -24,6 +26,7 @@ async function settle() {
   for (let turn = 0; turn < 400; turn++) await Promise.resolve();
 }
 
+const vouch = createVouch(newKeyPair("user", systemRandom));
 const peels = ["a", "b", "c", "d", "e"].map((name) => `peel-${name}`);
 
 /** The jobs of a fleet, and what became of them. */
@@ -113,6 +116,7 @@ function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: Wo
     bus: { onReconnect: () => () => {} },
     rollouts,
     jobs: port,
+    vouch,
     self,
     timing: rolloutTiming,
     clock,
@@ -133,6 +137,7 @@ function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: Wo
           rollouts,
           resolve: async () => peels,
           running: keeper.running,
+          vouch,
           self,
           clock,
           random: systemRandom,

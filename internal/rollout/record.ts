@@ -97,6 +97,8 @@ export interface Rollout {
   createdBy: string;
   /** The request it was started by, as the logs name it. */
   requestId?: string;
+  /** Tells that a master took the request for it: see vouch.ts. */
+  voucher?: Uint8Array;
   finishedAt?: number;
   /** Why it ended. */
   reason?: string;
@@ -154,6 +156,7 @@ const storedRollout = v.object({
   created_at: instant,
   created_by: v.string(),
   request_id: v.optional(v.string()),
+  voucher: v.optional(v.instance(Uint8Array)),
   finished_at: v.optional(instant),
   reason: v.optional(v.string()),
 });
@@ -204,7 +207,8 @@ function jobFields({ jid, createdAt, counts }: WaveJob) {
 /** Decodes a value of the bucket `rollouts`. @throws when it is none */
 export function decodeRollout(bytes: Uint8Array): Rollout {
   const stored = v.parse(storedRollout, decode(bytes));
-  const { plan, waves, heartbeat_at, created_at, created_by, request_id, finished_at, ...same } = stored;
+  const { plan, waves, heartbeat_at, created_at, created_by, request_id, finished_at, voucher, ...same } =
+    stored;
   const { check } = plan;
   return withoutUndefined<Rollout>({
     ...same,
@@ -229,6 +233,8 @@ export function decodeRollout(bytes: Uint8Array): Rollout {
     createdAt: created_at,
     createdBy: created_by,
     requestId: request_id,
+    // A copy: a part of the message would keep all of it in memory.
+    voucher: voucher === undefined ? undefined : Uint8Array.from(voucher),
     finishedAt: finished_at,
   });
 }

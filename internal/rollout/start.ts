@@ -3,11 +3,13 @@ import { SvcError } from "../base/errors.ts";
 import { newId, type Random } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
 import type { Bucket } from "../bus/bucket.ts";
+import type { Vouch } from "../identity/vouch.ts";
 import type { Target } from "../targeting/resolve.ts";
 import { takePlace } from "./once.ts";
 import { cutWaves, peelsOf } from "./plan.ts";
 import { encodeRollout, encodeTargets, type Rollout, type RolloutPlan, targetsKey } from "./record.ts";
 import { type RolloutRequest, readRolloutRequest } from "./request.ts";
+import { digestOfTargets, voucherOf } from "./vouch.ts";
 
 const maxRunning = 50;
 
@@ -21,6 +23,7 @@ export interface StartDeps {
   resolve(target: Target): Promise<string[]>;
   /** Rollouts that have not ended, as of now. */
   running(): Promise<readonly Rollout[]>;
+  vouch: Vouch;
   /** The name of this master, which will drive it. */
   self: string;
   /** The request that is served: it is kept with the rollout and its jobs. */
@@ -83,7 +86,7 @@ export async function startRollout(
     throw new SvcError("conflict", `${running.length} rollouts run already; wait for one, or abort one`);
   }
   const now = clock.now();
-  const rollout: Rollout = {
+  const asked: Rollout = {
     id: newId("rol", now, random),
     function: request.function,
     args: request.args ?? {},
@@ -102,6 +105,7 @@ export async function startRollout(
     createdBy: operator,
     ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
   };
+  const rollout = { ...asked, voucher: voucherOf(deps.vouch, asked, digestOfTargets(targets)) };
   await takePlace(rollouts, rollout, targets);
   // First the list, which then never changes: a record without one does not exist.
   for (const [key, value] of [
