@@ -7,6 +7,8 @@ import { markIn } from "../upgrade/parent.ts";
 export interface Marked {
   pid: number;
   parent: number;
+  /** The real user id: a program with more rights than who started it keeps that one. */
+  user: number;
   /** Process id of the watchdog that started it. */
   watchdog: number;
   dataDir: string;
@@ -19,10 +21,11 @@ const parentField = 1;
  * Peels that an earlier watchdog of the same directory left behind when it was killed.
  *
  * @param dataDir `SVC_DATA_DIR`
+ * @param user who a watchdog runs as: anybody may mark processes of their own
  * @throws SvcError `conflict` when such a watchdog still runs
  */
-export function orphansOf(dataDir: string, found: readonly Marked[]): number[] {
-  const own = found.filter((entry) => entry.dataDir === dataDir);
+export function orphansOf(dataDir: string, user: number, found: readonly Marked[]): number[] {
+  const own = found.filter((entry) => entry.dataDir === dataDir && entry.user === user);
   const watched = own.find(({ parent, watchdog }) => parent === watchdog);
   if (watched !== undefined) {
     throw new SvcError(
@@ -41,8 +44,18 @@ export function findMarked(): Marked[] {
     const fields = statOf(name);
     const [state, parent] = [fields[0], fields[parentField]];
     if (mark === undefined || parent === undefined || state === "Z" || state === "X") return [];
-    return [{ pid: Number(name), parent: Number(parent), watchdog: mark.pid, dataDir: mark.dataDir }];
+    const common = { pid: Number(name), parent: Number(parent), user: realUserOf(name) };
+    return [{ ...common, watchdog: mark.pid, dataDir: mark.dataDir }];
   });
+}
+
+/** The first number of `Uid:` in the status of a process (proc(5)). */
+function realUserOf(pid: string): number {
+  try {
+    return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? -1);
+  } catch {
+    return -1;
+  }
 }
 
 function environOf(pid: string): string {

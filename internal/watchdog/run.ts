@@ -272,7 +272,7 @@ function isNoProgram(thrown: unknown): boolean {
 async function endOrphans(dataDir: string, clock: Clock, log: Log): Promise<void> {
   const giveUpAt = clock.monotonic() + orphanPatienceMs;
   for (let first = true; ; first = false) {
-    const orphans = orphansOf(dataDir, findMarked());
+    const orphans = orphansOf(dataDir, process.getuid?.() ?? -1, findMarked());
     if (orphans.length === 0 || clock.monotonic() >= giveUpAt) return;
     for (const pid of orphans) {
       if (first) log.warn("ending a peel that an earlier watchdog left behind", { pid });

@@ -13,7 +13,7 @@ const staged = {
 const { signal } = new AbortController();
 
 /** A trial of a peel whose readiness the test sets. */
-function scene() {
+function scene(isOwnPort?: () => boolean) {
   const clock = manualClock();
   const peel = { ready: false };
   const server = Bun.serve({
@@ -27,7 +27,12 @@ function scene() {
   });
   const limits = { answerMs: 5_000, settleMs: 15_000, trialStarts: 3 };
   const health = { host: "127.0.0.1", port: server.port ?? 0 };
-  const trial = createTrial(staged, { health, limits, clock });
+  const trial = createTrial(staged, {
+    health,
+    limits,
+    clock,
+    ...(isOwnPort === undefined ? {} : { isOwnPort }),
+  });
   return { clock, peel, trial, [Symbol.asyncDispose]: () => server.stop(true) };
 }
 
@@ -77,4 +82,14 @@ test("a binary may end twice and no third time", async () => {
   expect(at.trial.isOver).toBe(false);
   at.trial.ended("code 2");
   expect(at.trial.failure).toBe("it ended 3 times, at last with code 2");
+});
+
+test("who is ready on the port of a peel that does not listen decides nothing for it", async () => {
+  await using at = scene(() => false);
+  at.peel.ready = true;
+  for (const ms of [0, 15_000, 45_000]) {
+    at.clock.advance(ms);
+    await at.trial.look(signal);
+  }
+  expect(at.trial.failure).toMatch(/another user's program listens on port \d+$/);
 });

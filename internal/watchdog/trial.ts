@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import type { StagedUpgrade } from "../upgrade/files.ts";
 import type { Limits } from "./limits.ts";
+import { isOwnPort } from "./listener.ts";
 import { probe, unreadiness } from "./probe.ts";
 
 /** A binary that is tried out: it has to become ready in time, and to stay so. */
@@ -22,15 +23,21 @@ export interface TrialOptions {
   health: { host: string; port: number };
   limits: Pick<Limits, "answerMs" | "settleMs" | "trialStarts">;
   clock: Clock;
+  /** Whether a program of this user listens on a port; as the system says, unless it is given. */
+  isOwnPort?(port: number): boolean;
 }
 
 /** Begins a trial; its time runs from now on. */
-export function createTrial(staged: StagedUpgrade, { health, limits, clock }: TrialOptions): Trial {
+export function createTrial(staged: StagedUpgrade, options: TrialOptions): Trial {
+  const { health, limits, clock } = options;
+  const isOwn = options.isOwnPort ?? isOwnPort;
   const { readyWithinMs } = staged;
   const lateAt = clock.monotonic() + readyWithinMs;
   let failure: string | undefined;
   let isSettled = false;
   let readySince: number | undefined;
+  /** This process was, whatever it is now: one that ends answers nobody for a moment. */
+  let wasReady = false;
   let ends = 0;
   return {
     staged,
@@ -45,9 +52,12 @@ export function createTrial(staged: StagedUpgrade, { health, limits, clock }: Tr
       const answer = await probe({ host, port, path: "/readyz", timeoutMs: limits.answerMs, clock, signal });
       if (signal.aborted) return;
       const now = clock.monotonic();
-      const missing = unreadiness(answer);
+      // Whoever is asked may not be the peel: its port is free to anybody while it does not listen.
+      const foreign = answer !== undefined && !isOwn(port);
+      const missing = foreign ? `another user's program listens on port ${port}` : unreadiness(answer);
       if (missing === undefined) {
         readySince ??= now;
+        wasReady = true;
         isSettled = now - readySince >= limits.settleMs;
         return;
       }
@@ -57,11 +67,12 @@ export function createTrial(staged: StagedUpgrade, { health, limits, clock }: Tr
       }
     },
     ended(end = "an error at its start") {
-      const wasReady = readySince !== undefined;
+      const when = wasReady ? " after it was ready" : "";
       readySince = undefined;
+      wasReady = false;
       if (failure !== undefined || ++ends < limits.trialStarts) return;
       const times = ends === 1 ? "once" : `${ends} times`;
-      failure = `it ended ${times}${wasReady ? " after it was ready" : ""}, at last with ${end}`;
+      failure = `it ended ${times}${when}, at last with ${end}`;
     },
     fail(reason) {
       failure ??= reason;
