@@ -3,10 +3,11 @@ import { isId } from "../base/id.ts";
 import { encodePeelId } from "../identity/peel-id.ts";
 import type { Board } from "../jobs/board.ts";
 import { type CancelDeps, cancelJob } from "../jobs/cancel.ts";
-import { checkJobRequest, type DispatchDeps, dispatchJob } from "../jobs/dispatch.ts";
+import { checkJobRequest, type DispatchDeps, dispatchJob, jobRequestSchema } from "../jobs/dispatch.ts";
 import { followJob, type Progress } from "../jobs/follow.ts";
 import { type JobStatus, jobStatuses } from "../jobs/outcome.ts";
 import { loadJob, type ShowDeps, showJob } from "../jobs/show.ts";
+import { onlyKnown } from "./body.ts";
 import { jobDocs } from "./job-docs.ts";
 import { pageOf, pageResponse } from "./page.ts";
 import { json, type Route } from "./route.ts";
@@ -35,7 +36,11 @@ export function jobRoutes(deps: JobRouteDeps): Route[] {
       doc: jobDocs.create,
       async handle({ body, username, requestId, note, log }) {
         const scoped = { ...deps.dispatch, requestId, log };
-        const { job } = await dispatchJob(scoped, checkJobRequest(body), username);
+        const { job } = await dispatchJob(
+          scoped,
+          checkJobRequest(onlyKnown(body, Object.keys(jobRequestSchema.entries))),
+          username,
+        );
         note({ jid: job.jid });
         return json(202, { jid: job.jid, targets: job.targets, status: "running" });
       },

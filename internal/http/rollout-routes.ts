@@ -4,9 +4,10 @@ import { abortRollout, type CommandDeps, pauseRollout, resumeRollout } from "../
 import { type FollowDeps, followRollout } from "../rollout/follow.ts";
 import type { RolloutKeeper } from "../rollout/keep.ts";
 import { type Rollout, type RolloutStatus, rolloutStatuses } from "../rollout/record.ts";
-import { checkRolloutRequest } from "../rollout/request.ts";
+import { checkRolloutRequest, rolloutRequestSchema } from "../rollout/request.ts";
 import { loadRollout, loadTargets, plannedWaves, showRollout, viewOfRollout } from "../rollout/show.ts";
 import { planRollout, type StartDeps, startRollout } from "../rollout/start.ts";
+import { onlyKnown } from "./body.ts";
 import { pageOf, pageResponse } from "./page.ts";
 import { rolloutDocs } from "./rollout-docs.ts";
 import { type Call, json, type Route } from "./route.ts";
@@ -93,7 +94,10 @@ export function rolloutRoutes(deps: RolloutRouteDeps): Route[] {
 }
 
 async function start(deps: StartDeps, { body, username, requestId, note, log }: Call): Promise<Response> {
-  const request = checkRolloutRequest(body);
+  const { entries } = rolloutRequestSchema;
+  const request = checkRolloutRequest(onlyKnown(body, Object.keys(entries)));
+  // The checked request has lost what is unknown.
+  onlyKnown(Reflect.get(Object(body), "check"), Object.keys(entries.check.wrapped.entries), "check.");
   if (request.dry_run === true) {
     const { targets, plan } = await planRollout(deps, request);
     return json(200, { waves: plannedWaves(plan, targets), max_failures: plan.maxFailures });

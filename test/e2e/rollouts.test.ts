@@ -217,6 +217,10 @@ test("what is started twice is refused; a dry run starts nothing; nonsense is a 
   expect(dry.json.id).toBeUndefined();
   expect((await rest(first(), "POST", "", { ...body, canary: "200%" })).json.error).toContain("canary:");
   expect((await rest(first(), "POST", "", { ...body, target: "none-*" })).status).toBe(404);
+  const misspelt = await rest(first(), "POST", "", { ...body, dry_rum: true });
+  expect(misspelt).toMatchObject({ status: 400, json: { error: expect.stringContaining("dry_run?") } });
+  const check = { function: "test.ping", timout: "1s" };
+  expect((await rest(first(), "POST", "", { ...body, check })).json.error).toContain('"check.timout"');
   for (const path of ["/rol-1", `/rol-${"0".repeat(27)}`, `/rol-${"0".repeat(27)}/stream`]) {
     expect((await rest(first(), "GET", path)).status).toBe(404);
   }
