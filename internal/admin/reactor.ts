@@ -47,7 +47,7 @@ export function serveReactor(doors: ReactorDoors): { stop(): void } {
         breakers: session.breakers().map(describeBreaker),
         sources: Object.entries(await session.sources.positions()).map(([name, position]) => ({
           name,
-          running: !session.sources.stopped().some((stopped) => stopped === name),
+          running: !session.sources.stopped(0).some((stopped) => stopped === name),
           waiting: position.waiting,
           in_hand: position.inHand,
         })),

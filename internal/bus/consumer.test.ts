@@ -4,7 +4,7 @@ import { manualClock } from "../../test/harness/clock.ts";
 import type { LogRecord } from "../../test/harness/log.ts";
 import { observedLog } from "../../test/harness/peel-connection.ts";
 import type { Bus } from "./connect.ts";
-import { type Consumer, consume } from "./consumer.ts";
+import { type Consumer, consume, removeConsumer } from "./consumer.ts";
 
 let server: TestBus;
 let bus: Bus;
@@ -136,6 +136,36 @@ test("a consumer that an earlier version made takes what has changed", async () 
   }
   const { config } = await manager.consumers.info(options.stream, options.durable);
   expect([config.max_deliver, config.backoff]).toEqual([9, [2e9, 3e9]]);
+});
+
+test("a consumer with a moment begins there, goes on where it was, and begins anew when it was removed", async () => {
+  const { manager, options, put } = await newStream();
+  const { seen, take, until } = collector();
+  const storedAt = async (seq: number) => {
+    const { time } = await manager.streams.getMessage(options.stream, { seq });
+    return time.getTime();
+  };
+  await put("before");
+  const before = await storedAt(1);
+  let last = 1;
+  do await put("after");
+  while ((await storedAt(++last)) < before + 5);
+  let since = before + 3;
+  const run = async (name: string) => {
+    const consumer = consume(bus, { ...options, since: () => since }, take);
+    await until(() => seen.includes(name));
+    await consumer.stop();
+  };
+  await run("after");
+  await put("meanwhile");
+  since = before + 1_000_000;
+  await run("meanwhile");
+  expect(seen).not.toContain("before");
+  expect(seen.filter((name) => name === "meanwhile")).toHaveLength(1);
+  await removeConsumer(bus, options.stream, options.durable);
+  await removeConsumer(bus, options.stream, options.durable);
+  since = before - 1;
+  await run("before");
 });
 
 describe("a consumer goes on", () => {

@@ -1,6 +1,16 @@
-import { AckPolicy, type ConsumerMessages, DeliverPolicy, type JsMsg, nanos, ReplayPolicy } from "nats";
-import { sleep } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
+import {
+  AckPolicy,
+  type ConsumerConfig,
+  type ConsumerMessages,
+  DeliverPolicy,
+  type JetStreamManager,
+  type JsMsg,
+  NatsError,
+  nanos,
+  ReplayPolicy,
+} from "nats";
+import { rfc3339, sleep } from "../base/clock.ts";
+import { describeError, SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 import type { StoredMessage } from "./stream.ts";
 
@@ -37,6 +47,11 @@ export interface ConsumerOptions {
   maxDeliveries: number;
   /** How many messages a master handles at a time. */
   atOnce: number;
+  /**
+   * From when on messages count if the consumer is not there yet, milliseconds since the Unix epoch; asked
+   * each time one is made. Without it all that the stream holds counts.
+   */
+  since?(): number;
 }
 
 /** A message as it comes to a consumer. */
@@ -68,7 +83,10 @@ export function consume(
 
   const runOnce = async () => {
     const manager = await bus.nats.jetstreamManager({ checkAPI: false });
-    await manager.consumers.add(options.stream, consumerConfig(options));
+    await manager.consumers.add(options.stream, {
+      ...consumerConfig(options),
+      ...(await beginningOf(manager, options)),
+    });
     const consumer = await bus.nats.jetstream().consumers.get(options.stream, durable);
     if (stopping.signal.aborted) return;
     messages = await consumer.consume({
@@ -149,6 +167,40 @@ async function handleMessage(
   } catch {
     // The connection is closed: the message comes again by itself.
   }
+}
+
+/**
+ * Removes a consumer that nobody uses, and with it the place where it was. One that is not there is fine.
+ *
+ * @throws SvcError `storage`
+ */
+export async function removeConsumer(bus: Bus, stream: string, durable: string): Promise<void> {
+  try {
+    const manager = await bus.nats.jetstreamManager({ checkAPI: false });
+    await manager.consumers.delete(stream, durable);
+  } catch (cause) {
+    if (isNotFound(cause)) return;
+    throw new SvcError("storage", `the consumer ${durable} is not available: is the bus up?`, { cause });
+  }
+}
+
+/** Where a consumer begins. One that is there began already, and the server refuses to be told otherwise. */
+async function beginningOf(
+  manager: JetStreamManager,
+  { stream, durable, since }: ConsumerOptions,
+): Promise<Partial<ConsumerConfig>> {
+  if (since === undefined) return {};
+  try {
+    const { deliver_policy, opt_start_time } = (await manager.consumers.info(stream, durable)).config;
+    return { deliver_policy, ...(opt_start_time === undefined ? {} : { opt_start_time }) };
+  } catch (thrown) {
+    if (!isNotFound(thrown)) throw thrown;
+    return { deliver_policy: DeliverPolicy.StartTime, opt_start_time: rfc3339(since()) };
+  }
+}
+
+function isNotFound(thrown: unknown): boolean {
+  return thrown instanceof NatsError && thrown.api_error?.code === 404;
 }
 
 function consumerConfig(options: ConsumerOptions) {

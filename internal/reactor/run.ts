@@ -2,6 +2,7 @@ import { describeError } from "../base/errors.ts";
 import type { Bucket } from "../bus/bucket.ts";
 import { contend, type Lease, type LeaseHolder, type Tenure } from "../lease/lease.ts";
 import type { RuleSet } from "./load.ts";
+import { type NeededSources, neededSources } from "./needed-sources.ts";
 import { type ReactorSession, type SessionOptions, startSession } from "./session.ts";
 import type { SourceName } from "./sources.ts";
 import { watchRules } from "./watch.ts";
@@ -41,24 +42,30 @@ export interface RunningReactor {
 /** Runs the reactor whenever this master holds the lease, and stands by otherwise. */
 export function startReactor(options: ReactorOptions): RunningReactor {
   const { clock, log } = options;
-  let current: { session: ReactorSession; tenure: Tenure; since: number } | undefined;
+  let current: { session: ReactorSession; tenure: Tenure } | undefined;
   let waiting: Partial<Record<SourceName, number>> | undefined;
   /** The tenure in which this master could not react. */
   let failed: Tenure | undefined;
   const running = new Set<Promise<void>>();
+  let needed: NeededSources = new Map();
   const watching = watchRules(options.dir, {
     clock,
     log,
-    onChange: (rules) => current?.session.useRules(rules),
+    onChange(rules) {
+      needed = neededSources(rules.rules, needed, clock.now());
+      current?.session.useRules(rules, needed);
+    },
   });
+  needed = neededSources(watching.current.rules, needed, clock.now());
   const isHolder = (tenure: Tenure) => lease.tenure === tenure;
 
   const react = async (tenure: Tenure) => {
     const session = await startSession({ ...options, rules: () => watching.current, isHolder }, tenure);
     const doors = options.onSession(session);
-    current = { session, tenure, since: clock.monotonic() };
-    session.useRules(watching.current);
+    current = { session, tenure };
+    session.useRules(watching.current, needed);
     const measure = async () => {
+      await session.sources.makeRoom();
       const positions = await session.sources.positions();
       if (current?.session !== session) return;
       waiting = Object.fromEntries(
@@ -119,8 +126,8 @@ export function startReactor(options: ReactorOptions): RunningReactor {
       if (tenure !== undefined && failed === tenure)
         return { status: "down", message: "it ended: see the log" };
       if (tenure !== undefined && current?.tenure === tenure) {
-        const stopped = current.session.sources.stopped();
-        if (stopped.length > 0 && clock.monotonic() - current.since > startMs) {
+        const stopped = current.session.sources.stopped(startMs);
+        if (stopped.length > 0) {
           return { status: "down", message: `not read: ${stopped.join(", ")}` };
         }
         const open = current.session.breakers().map(({ rule }) => rule);

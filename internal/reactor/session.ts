@@ -13,6 +13,7 @@ import type { JobOf } from "./job-lookup.ts";
 import { createLimits, type LimitsConfig } from "./limits.ts";
 import type { RuleSet } from "./load.ts";
 import { createMatcher } from "./match.ts";
+import type { NeededSources } from "./needed-sources.ts";
 import { type PerformDeps, perform } from "./perform.ts";
 import { createPool } from "./pool.ts";
 import { createReactor, type ReactMetrics } from "./react.ts";
@@ -46,7 +47,7 @@ export interface ReactorSession {
    * @throws SvcError `not_found` when there is no such rule
    */
   reset(rule?: string): Promise<string[]>;
-  useRules(rules: RuleSet): void;
+  useRules(rules: RuleSet, needed: NeededSources): void;
   /** Resolves when what was begun has ended. */
   stop(): Promise<void>;
 }
@@ -92,6 +93,7 @@ export async function startSession(
     jobOf: options.jobOf,
     handle: reactor.handle,
     onDropped: metrics.reactorDropped,
+    assertTenure,
     log,
   });
   return {
@@ -114,9 +116,10 @@ export async function startSession(
       await store.settled();
       return opened;
     },
-    useRules({ rules }) {
+    useRules({ rules }, needed) {
       matcher = createMatcher(rules);
       limits.retain(rules);
+      sources.use(needed);
     },
     async stop() {
       await sources.stop();

@@ -1,14 +1,15 @@
 import { describeError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import { streamName } from "../bus/assets.ts";
+import { assets, streamName } from "../bus/assets.ts";
 import type { Bus } from "../bus/connect.ts";
-import { type Consumer, consume, type DeliveredMessage } from "../bus/consumer.ts";
-import { type ConsumerPosition, consumerPosition, firstSequence } from "../bus/position.ts";
+import { type Consumer, consume, type DeliveredMessage, removeConsumer } from "../bus/consumer.ts";
+import { type ConsumerPosition, consumerPosition, firstSequence, removeHandled } from "../bus/position.ts";
 import { eventSubject, keySubject, returnSubject, scheduleSubject } from "../bus/subjects.ts";
 import type { DropCause } from "./drop.ts";
 import type { Event } from "./event.ts";
 import { createGaps } from "./gaps.ts";
 import type { JobOf } from "./job-lookup.ts";
+import { type NeededSources, type OptionalSource, optionalSources } from "./needed-sources.ts";
 import { mostDeliveries } from "./react.ts";
 import { type Reading, readEnrollment, readEvent, readReturn, readScheduled } from "./read-event.ts";
 
@@ -51,23 +52,48 @@ export interface SourcesOptions {
   /** Handles an event; rejects when it has to come again. */
   handle(event: Event, deliveries: number): Promise<void>;
   onDropped(cause: DropCause, count: number): void;
+  /** @throws when another master reacts by now */
+  assertTenure(): void;
   log: Log;
 }
 
-/** The four consumers that all masters share, and of which the holder of the lease alone asks for more. */
+/**
+ * The consumers that all masters share, and of which the holder of the lease alone asks for more: that of
+ * an optional source is there while rules need it.
+ */
 export interface Sources {
-  /** Those that do not run. */
-  stopped(): SourceName[];
+  /** Those that should have run for so long, and do not. */
+  stopped(forMs: number): SourceName[];
+  /** Begins to read what rules need from now on, and takes the consumers away that none needs. */
+  use(needed: NeededSources): void;
   /** How far each is. @throws SvcError `storage` */
   positions(): Promise<Partial<Record<SourceName, ConsumerPosition>>>;
+  /**
+   * Makes room for events of others when one peel says very many: what was handled goes.
+   *
+   * @throws SvcError `storage`
+   */
+  makeRoom(): Promise<void>;
   /** Stops asking; resolves when what was begun has ended. */
   stop(): Promise<void>;
 }
 
-/** Starts the consumers. */
+/** A source that is read. */
+interface Running {
+  consumer: Consumer;
+  /** By `Clock.monotonic`. */
+  startedAt: number;
+}
+
+/** Starts the consumers of what is always read. */
 export async function startSources(options: SourcesOptions): Promise<Sources> {
   const { bus, jobOf, log } = options;
   const gaps = await followGaps(options);
+  const running = new Map<SourceName, Running>();
+  let needed: NeededSources = new Map();
+  let stopped = false;
+  /** One change after the other: rules may come and go faster than consumers. */
+  let changing: Promise<unknown> = Promise.resolve();
 
   const take = async (name: SourceName, message: DeliveredMessage) => {
     const reading = await sources[name].read(message, jobOf);
@@ -77,34 +103,101 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
     const { subject } = message;
     log.debug("event dropped", { subject, cause: reading.dropped, reason: reading.reason });
   };
-  const consumers: Record<SourceName, Consumer> = Object.fromEntries(
-    sourceNames.map((name) => {
-      const { stream, filter } = sources[name];
-      const consumer = consume(
-        bus,
+  /** @param since for an optional source: from when on its events count when it was not read before */
+  const start = (name: SourceName, since?: number) => {
+    const { stream, filter } = sources[name];
+    const progress = createProgress(since ?? 0);
+    const consumer = consume(
+      bus,
+      {
+        ...{ stream, durable: durableOf(name), filter, backoffMs, atOnce },
         // Who gives an event up counts it, and that is not the server.
-        { stream, durable: durableOf(name), filter, backoffMs, maxDeliveries: 10 * mostDeliveries, atOnce },
-        (message) => {
-          if (name === "events") gaps(message);
-          return take(name, message);
-        },
-      );
-      return [name, consumer];
-    }),
-  ) as Record<SourceName, Consumer>;
+        maxDeliveries: 10 * mostDeliveries,
+        ...(since === undefined ? {} : { since: progress.since }),
+      },
+      async (message) => {
+        if (name === "events") gaps(message);
+        const done = progress.begin(message);
+        await take(name, message);
+        done();
+      },
+    );
+    running.set(name, { consumer, startedAt: bus.clock.monotonic() });
+  };
+  const adjust = async (name: OptionalSource) => {
+    const since = needed.get(name);
+    if (stopped) return;
+    if (since !== undefined) {
+      if (!running.has(name)) start(name, since);
+      return;
+    }
+    await running.get(name)?.consumer.stop();
+    running.delete(name);
+    options.assertTenure();
+    await removeConsumer(bus, sources[name].stream, durableOf(name));
+  };
+
+  for (const name of sourceNames) if (!optionalSources.some((optional) => optional === name)) start(name);
   return {
-    stopped: () => sourceNames.filter((name) => !consumers[name].running),
+    stopped: (forMs) =>
+      [...running].flatMap(([name, { consumer, startedAt }]) =>
+        consumer.running || bus.clock.monotonic() - startedAt < forMs ? [] : [name],
+      ),
+    use(news) {
+      needed = news;
+      for (const name of optionalSources) {
+        changing = changing
+          .then(() => adjust(name))
+          .catch((thrown) =>
+            // It is read by nobody then, which costs nothing; the next change or master tries again.
+            log.warn("a source that no rule needs is still there", {
+              source: name,
+              reason: describeError(thrown),
+            }),
+          );
+      }
+    },
     async positions() {
       const found = await Promise.all(
-        sourceNames.map(async (name) => {
+        [...running.keys()].map(async (name) => {
           const position = await consumerPosition(bus, sources[name].stream, durableOf(name));
           return position === undefined ? [] : [[name, position] as const];
         }),
       );
       return Object.fromEntries(found.flat());
     },
+    async makeRoom() {
+      const { stream } = sources.events;
+      options.assertTenure();
+      const events = await removeHandled(bus, stream, durableOf("events"), assets.events.maxBytes / 2);
+      if (events > 0) log.warn("very many events: those that were handled are removed", { events });
+    },
     async stop() {
-      await Promise.all(Object.values(consumers).map((consumer) => consumer.stop()));
+      stopped = true;
+      await Promise.all([...running.values()].map(({ consumer }) => consumer.stop()));
+      await changing;
+    },
+  };
+}
+
+/**
+ * How far the reading of a source is, by the times its messages were stored. Should its consumer be taken
+ * away by a master that does not know yet that it does not react any more, the next one begins there.
+ */
+function createProgress(since: number): {
+  since(): number;
+  /** @returns called when the message is over */
+  begin(message: DeliveredMessage): () => void;
+} {
+  const open = new Map<number, number>();
+  /** What waited for a master before this one may be older than `since`. */
+  let last: number | undefined;
+  return {
+    since: () => Math.min(last ?? since, ...open.values()),
+    begin({ sequence, storedAt }) {
+      open.set(sequence, storedAt);
+      last = Math.max(last ?? storedAt, storedAt);
+      return () => open.delete(sequence);
     },
   };
 }

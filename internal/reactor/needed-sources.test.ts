@@ -1,0 +1,72 @@
+import { expect, test } from "bun:test";
+import * as fc from "fast-check";
+import { neededSources } from "./needed-sources.ts";
+import { createTagIndex } from "./tag-index.ts";
+
+const none = new Map();
+const neededBy = (...match: string[]) => [...neededSources([{ match }], none, 1).keys()];
+
+test.each<[string, string[]]>([
+  ["**", ["returns", "schedules"]],
+  ["svc/**", ["returns", "schedules"]],
+  ["s*/**", ["returns", "schedules"]],
+  ["**/web1", ["returns", "schedules"]],
+  ["*/*/*/*", ["schedules"]],
+  ["*/*/*/*/*", ["returns"]],
+  ["svc/job/**", ["returns"]],
+  ["svc/job/*/return/web*", ["returns"]],
+  ["svc/job/**/**/web1", ["returns"]],
+  ["svc/job/*/return/*/**", ["returns"]],
+  ["svc/schedule/*/*", ["schedules"]],
+  ["svc/schedule/backup/web?", ["schedules"]],
+  ["svc/job/*/ack/*", []],
+  ["svc/job/*/return", []],
+  ["svc/job/*/return/*/*", []],
+  ["svc/schedule/*", []],
+  ["svc/peel/*/lost", []],
+  ["svc/enrollment/created", []],
+  ["disk/**", []],
+  ["*", []],
+])("a rule for %s needs %j", (pattern, expected) => {
+  expect(neededBy(pattern)).toEqual(expected as ReturnType<typeof neededBy>);
+});
+
+test("a source is needed as long as one glob of one rule can match it", () => {
+  const rules = [{ match: ["disk/full"] }, { match: ["load/high", "svc/schedule/**"] }];
+  expect([...neededSources(rules, none, 1).keys()]).toEqual(["schedules"]);
+  expect([...neededSources([], none, 1).keys()]).toEqual([]);
+});
+
+test("a source that goes on being needed keeps its moment, and one that is needed again has a new one", () => {
+  const returns = { match: ["svc/job/**"] };
+  const first = neededSources([returns], none, 100);
+  const second = neededSources([{ match: ["svc/**"] }], first, 200);
+  expect([...second]).toEqual([
+    ["returns", 100],
+    ["schedules", 200],
+  ]);
+  const without = neededSources([{ match: ["disk/full"] }], second, 300);
+  expect([...neededSources([returns], without, 400)]).toEqual([["returns", 400]]);
+});
+
+const segment = fc.constantFrom("svc", "job", "return", "schedule", "web1", "*", "**", "s?c", "r*", "[jw]ob");
+const name = fc.stringMatching(/^[a-z0-9-]{1,8}$/);
+
+test("what a source has is never matched by rules that are said not to need it", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(segment, { minLength: 1, maxLength: 7 }), { minLength: 1, maxLength: 3 }),
+      name,
+      name,
+      (patterns, one, other) => {
+        const match = patterns.map((pattern) => pattern.join("/"));
+        const needed = neededBy(...match);
+        const index = createTagIndex([match]);
+        const isMatched = (tag: string) => index.find(tag).length > 0;
+        if (isMatched(`svc/job/${one}/return/${other}`)) expect(needed).toContain("returns");
+        if (isMatched(`svc/schedule/${one}/${other}`)) expect(needed).toContain("schedules");
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});
