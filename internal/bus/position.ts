@@ -48,3 +48,29 @@ export async function firstSequence(bus: Bus, stream: string): Promise<number> {
     throw new SvcError("storage", `the stream ${stream} is not available: is the bus up?`, { cause });
   }
 }
+
+/**
+ * Removes what a consumer is over with from the front of a stream that has become large: one that refuses
+ * when it is full would otherwise be full of messages that nobody needs any more.
+ *
+ * @param overBytes how large it may be
+ * @returns how many messages were removed
+ * @throws SvcError `storage`
+ */
+export async function removeHandled(
+  bus: Bus,
+  stream: string,
+  durable: string,
+  overBytes: number,
+): Promise<number> {
+  try {
+    const manager = await bus.nats.jetstreamManager({ checkAPI: false });
+    if ((await manager.streams.info(stream)).state.bytes <= overBytes) return 0;
+    const { ack_floor: over } = await manager.consumers.info(stream, durable);
+    if (over.stream_seq === 0) return 0;
+    return (await manager.streams.purge(stream, { seq: over.stream_seq + 1 })).purged;
+  } catch (cause) {
+    if (cause instanceof NatsError && cause.api_error?.code === 404) return 0;
+    throw new SvcError("storage", `the stream ${stream} could not be tidied: is the bus up?`, { cause });
+  }
+}
