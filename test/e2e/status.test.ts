@@ -39,10 +39,10 @@ async function doctor(...args: string[]) {
 
 test("svc status shows peels, enrollments, masters, leases and what ends soon", async () => {
   const { enrollmentId } = await submitPeel(master, "waiting");
-  await enrollPeel(master, "silent-1");
+  await enrollPeel(master, "silent_example");
   const shown = await status();
   expect(shown).toMatchObject({
-    peels: { states: { pending: 1, issued: 1 }, alive: 0, silent: ["silent-1"], versions: {} },
+    peels: { states: { pending: 1, issued: 1 }, alive: 0, silent: ["silent_example"], versions: {} },
     pending: [{ id: enrollmentId, peel_id: "waiting" }],
     jobs: [],
     masters: [{ hostname: "localhost", certificate_ends_at: expect.any(String) }],
@@ -52,8 +52,27 @@ test("svc status shows peels, enrollments, masters, leases and what ends soon", 
   const table = await cli(bus, "status");
   expect([table.exit, table.stdout]).toEqual([
     0,
-    expect.stringMatching(/masters {2,}1 alive[\s\S]*silent-1/),
+    expect.stringMatching(/masters {2,}1 alive[\s\S]*silent\.example/),
   ]);
+});
+
+test("svc status shows rollouts that have not ended", async () => {
+  const { peelId } = await enrollPeel(master, "in-waves");
+  const ids: string[] = [];
+  for (const text of ["one", "other"]) {
+    const started = await cli(bus, "rollout", "start", peelId, "test.echo", text, "--async");
+    expect(started).toMatchObject({ exit: 0 });
+    ids.push(started.stdout.trim());
+  }
+  const [running = "", paused = ""] = ids;
+  expect(await cli(bus, "rollout", "pause", paused)).toMatchObject({ exit: 0 });
+  expect((await status()).rollouts).toMatchObject([
+    { id: running, function: "test.echo", targets: 1, status: "running", wave: 1, waves: 1 },
+    { id: paused, status: "paused" },
+  ]);
+  const table = await cli(bus, "status");
+  expect(table.stdout).toMatch(new RegExp(`1 running, 1 paused[\\s\\S]*${paused}.* paused `));
+  for (const id of ids) await cli(bus, "rollout", "abort", id);
 });
 
 test("svc status counts a peel with a heartbeat as alive, with its version", async () => {

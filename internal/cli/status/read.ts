@@ -9,9 +9,11 @@ import { type EnrollmentState, type EnrollmentSummary, summarize } from "../../e
 import { readEnrollments } from "../../enrollment/store.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
 import { decodeJob, type Job } from "../../jobs/record.ts";
+import { decodeRollout, isLive, type Rollout } from "../../rollout/record.ts";
+import { type RolloutSummary, summaryOf } from "../../rollout/show.ts";
 import { type HeldLease, type MasterBeat, readLeases, readMasters, readPeels } from "./heartbeats.ts";
 
-const sources = ["enrollments", "peel-heartbeat", "master-heartbeat", "jobs", "leases"] as const;
+const sources = ["enrollments", "peel-heartbeat", "master-heartbeat", "jobs", "rollouts", "leases"] as const;
 
 /** A fleet at a glance. */
 export interface FleetStatus {
@@ -19,11 +21,14 @@ export interface FleetStatus {
     states: Partial<Record<EnrollmentState, number>>;
     /** Members of the fleet with a heartbeat, and those without. */
     alive: number;
+    /** Encoded ids. */
     silent: string[];
     versions: Record<string, number>;
   };
   pending: EnrollmentSummary[];
   jobs: { jid: string; function: string; targets: number; created_at: string; deadline: string }[];
+  /** Those that have not ended, the oldest first. */
+  rollouts: RolloutSummary[];
   masters: MasterBeat[];
   leases: HeldLease[];
   /** What ends within 30 days, the first to end first. */
@@ -42,11 +47,12 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
   const notes = sources.flatMap((name) => noteOf(name, states.get(name)));
   const read = async <T>(name: (typeof sources)[number], by: (bucket: Bucket) => Promise<T[]>) =>
     states.get(name) === "there" ? by(await openBucket(bus, name)) : [];
-  const [records, beats, masters, jobs, leases] = await Promise.all([
+  const [records, beats, masters, jobs, rollouts, leases] = await Promise.all([
     read("enrollments", readEnrollments),
     read("peel-heartbeat", readPeels),
     read("master-heartbeat", readMasters),
     read("jobs", readRunning),
+    read("rollouts", readLive),
     read("leases", readLeases),
   ]);
   if (masters.length === 0) notes.push("no master runs: nothing is enrolled, dispatched or enforced");
@@ -70,7 +76,7 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
       alive: members.filter(({ peelId }) => alive.has(peelId)).length,
       silent: members
         .filter(({ peelId }) => !alive.has(peelId))
-        .map(({ peelId }) => displayPeelId(peelId))
+        .map(({ peelId }) => peelId)
         .sort(),
       versions: countBy(members.flatMap(({ peelId }) => alive.get(peelId) ?? [])),
     },
@@ -82,6 +88,7 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
       created_at: rfc3339(createdAt),
       deadline: rfc3339(deadline),
     })),
+    rollouts: rollouts.map(summaryOf),
     masters: masters.map(({ key: _, storedAt: __, revision: ___, ...beat }) => beat),
     leases,
     ending: ends
@@ -95,6 +102,21 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
 async function readRunning(bucket: Bucket): Promise<Job[]> {
   const jobs = (await bucket.entries()).map(({ value }) => decodeJob(value));
   return jobs.filter(({ settled, schedule }) => settled === undefined && schedule === undefined);
+}
+
+/** Without the lists of peels, which are large and have keys of their own. */
+async function readLive(bucket: Bucket): Promise<Rollout[]> {
+  const found = new Map<string, Uint8Array | undefined>();
+  const watch = bucket.watch(({ key, value }) => void found.set(key, value), "*");
+  try {
+    await watch.ready;
+  } finally {
+    watch.stop();
+  }
+  const rollouts = [...found.values()].flatMap((value) =>
+    value === undefined ? [] : [decodeRollout(value)],
+  );
+  return rollouts.filter(isLive).sort((one, other) => one.createdAt - other.createdAt);
 }
 
 function noteOf(name: AssetName, state: string | undefined): string[] {

@@ -23,11 +23,12 @@ export async function showStatus(cli: Cli): Promise<void> {
 
 /** The status for people: totals, then a table for each kind there is something of. */
 function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
-  const { peels, pending, jobs, masters, leases, ending, notes } = status;
+  const { peels, pending, jobs, rollouts, masters, leases, ending, notes } = status;
   const states = enrollmentStates.flatMap((state) =>
     peels.states[state] === undefined ? [] : [`${peels.states[state]} ${state}`],
   );
   const versions = Object.entries(peels.versions).map(([version, count]) => `${count} of ${version}`);
+  const paused = rollouts.filter(({ status: one }) => one === "paused").length;
   const table = (header: string[], rows: string[][]) => {
     const over = rows.length > mostNamed ? [`... and ${rows.length - mostNamed} more`] : [];
     return rows.length === 0
@@ -41,6 +42,7 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
       ...(versions.length === 0 ? [] : [["versions", versions.join(", ")] as const]),
       ["pending", `${pending.length}`],
       ["running jobs", `${jobs.length}`],
+      ["rollouts", `${rollouts.length - paused} running, ${paused} paused`],
       ["masters", `${masters.length} alive`],
     ]),
     ...table(
@@ -60,8 +62,15 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
       jobs.map((job) => [job.jid, job.function, `${job.targets}`, job.deadline]),
     ),
     ...table(
+      ["ROLLOUT", "FUNCTION", "PEELS", "STATUS", "WAVE", "FAILED"],
+      rollouts.map((one) => [
+        ...[one.id, one.function, `${one.targets}`, one.status],
+        ...[`${one.wave}/${one.waves}`, `${one.failures}`],
+      ]),
+    ),
+    ...table(
       ["SILENT"],
-      peels.silent.map((peel) => [peel]),
+      peels.silent.map((peel) => [displayPeelId(peel)]),
     ),
     ...table(
       ["ENDS WITHIN 30 DAYS", "AT"],

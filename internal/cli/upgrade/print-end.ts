@@ -12,6 +12,7 @@ import { formatWaves } from "../rollout/format.ts";
 
 /** What became of one peel. */
 interface UpgradedPeel {
+  /** Encoded, as in every result that programs read. */
   peel_id: string;
   outcome: Outcome;
   /** What it runs now, and what it ran before, as far as it said. */
@@ -62,7 +63,7 @@ function readPeel(peel: string, outcome: Outcome, returned: SeenReturn | undefin
   const [wanted, before] = [textOf(told.version), textOf(told.previous)];
   const version = outcome === "ok" ? wanted : before;
   return {
-    peel_id: displayPeelId(peel),
+    peel_id: peel,
     outcome,
     ...(version === undefined ? {} : { version }),
     ...(before === undefined ? {} : { previous: before }),
@@ -77,7 +78,7 @@ function textOf(value: Plain | undefined): string | undefined {
 
 function formatPeels(peels: readonly UpgradedPeel[], options: { color: boolean }): string {
   const rows = peels.map(({ peel_id, outcome, version = "-", previous = "-", rolled_back, reason = "" }) => [
-    peel_id,
+    displayPeelId(peel_id),
     rolled_back ? "rolled back" : outcome,
     version,
     previous,
