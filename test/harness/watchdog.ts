@@ -16,7 +16,7 @@ export type Behavior =
   | "hang"
   /** Is well, and never ready. */
   | "unready"
-  /** Is ready, and ends soon after it has said so. */
+  /** Is ready, and ends when it is asked again. */
   | "ready-then-crash"
   /** No system can run it. */
   | "no-program";
@@ -34,13 +34,14 @@ const serve = (ready: string, then = "") => `
   });`;
 const isReady = `Response.json({ status: "ok", checks: {} })`;
 const isDown = `Response.json({ status: "down", checks: { bus: { status: "down", message: "not connected" } } }, { status: 503 })`;
-const ends = `if (pathname === "/readyz") setTimeout(() => process.exit(3), 5);`;
+/** Who asks again has read the answer of before. */
+const ends = `if (pathname === "/readyz" && globalThis.asked++ > 0) process.exit(3);`;
 const programs: Record<Behavior, string> = {
   good: serve(isReady),
   crash: "process.exit(7);",
   hang: `process.on("SIGTERM", () => {}); setInterval(() => {}, 1000);`,
   unready: serve(isDown),
-  "ready-then-crash": serve(isReady, ends),
+  "ready-then-crash": `globalThis.asked = 0;${serve(isReady, ends)}`,
   "no-program": "",
 };
 
