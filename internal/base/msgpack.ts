@@ -12,7 +12,7 @@ export type Plain = null | boolean | number | string | Uint8Array | Plain[] | { 
 
 /** Encodes plain data as MessagePack; `undefined` fields are left out. */
 export function encode(value: unknown): Uint8Array {
-  return packr.pack(dropUndefined(value));
+  return packr.pack(isWhole(value) ? value : dropUndefined(value));
 }
 
 /**
@@ -70,6 +70,15 @@ function assertPlain(value: unknown, depth: number): asserts value is Plain {
     return;
   }
   throw new SvcError("bad_request", "MessagePack value of an unsupported type");
+}
+
+/** Whether there is nothing to drop inside: most of what is encoded is like that, and needs no copy. */
+function isWhole(value: unknown): boolean {
+  if (value === null || typeof value !== "object" || value instanceof Uint8Array) return true;
+  if (Array.isArray(value)) return value.every(isWhole);
+  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
+  for (const item of Object.values(value)) if (item === undefined || !isWhole(item)) return false;
+  return true;
 }
 
 function dropUndefined(value: unknown): unknown {

@@ -56,13 +56,18 @@ export class CommandRefused extends SvcError {
 }
 
 /** Signs a command with a command key and encodes it for the bus. */
-export function signCommand(command: Command, key: KeyPair): Uint8Array {
-  return encode({
-    ...command,
-    deadline: rfc3339(command.deadline),
-    key: key.publicKey,
-    signature: key.sign(signedBytes(command)),
-  });
+export function signCommand({ peel, ...order }: Command, key: KeyPair): Uint8Array {
+  return commandSigner(order, key)(peel);
+}
+
+/** Signs the same order to many peels: what they have in common is worked out once. */
+export function commandSigner(order: Omit<Command, "peel">, key: KeyPair): (peel: string) => Uint8Array {
+  const deadline = rfc3339(order.deadline);
+  const digest = digestOf(order.body);
+  return (peel) => {
+    const signature = key.sign(signedBytes({ ...order, peel, deadline }, digest));
+    return encode({ ...order, peel, deadline, key: key.publicKey, signature });
+  };
 }
 
 /**
@@ -81,7 +86,8 @@ export function openCommand(
   const { key, signature, ...rest } = decodeEnvelope(bytes);
   const command: Command = { ...rest, deadline: Date.parse(rest.deadline) };
   if (!trust.keys.includes(key)) throw new CommandRefused("unknown_key", "signed by an unknown command key");
-  if (!verifySignature("user", key, signedBytes(command), signature)) {
+  const signed = signedBytes({ ...command, deadline: rfc3339(command.deadline) }, digestOf(command.body));
+  if (!verifySignature("user", key, signed, signature)) {
     throw new CommandRefused("bad_signature", "the signature is wrong");
   }
   const { kind, jid } = expected.on ?? command;
@@ -104,8 +110,15 @@ function decodeEnvelope(bytes: Uint8Array): v.InferOutput<typeof envelope> {
   throw new CommandRefused("malformed", "malformed command");
 }
 
-function signedBytes({ kind, jid, peel, deadline, body }: Command): Uint8Array {
-  const digest = createHash("sha256").update(body).digest();
-  const head = ["svc/command/v1", kind, jid, peel, rfc3339(deadline), ""].join("\0");
+/** @param deadline RFC 3339 */
+function signedBytes(
+  { kind, jid, peel, deadline }: Pick<Command, "kind" | "jid" | "peel"> & { deadline: string },
+  digest: Uint8Array,
+): Uint8Array {
+  const head = ["svc/command/v1", kind, jid, peel, deadline, ""].join("\0");
   return Buffer.concat([Buffer.from(head, "utf8"), digest]);
+}
+
+function digestOf(body: Uint8Array): Uint8Array {
+  return createHash("sha256").update(body).digest();
 }

@@ -4,7 +4,7 @@ import { dispatchSubject, stopSubject } from "../bus/subjects.ts";
 import type { KeyPair } from "../identity/nkey.ts";
 import type { Vouch } from "../identity/vouch.ts";
 import { encodeCall, encodeStop } from "./call.ts";
-import { type CommandKind, signCommand } from "./command.ts";
+import { type CommandKind, commandSigner } from "./command.ts";
 import type { Job } from "./record.ts";
 import { isGenuine } from "./vouch.ts";
 
@@ -46,16 +46,15 @@ export function createCommands(deps: {
       log.error("a stored job is not as a master made it: nothing is sent", { jid: job.jid, kind });
     return genuine;
   };
-  const sign = (kind: CommandKind, { jid, deadline }: Job, peel: string, body: Uint8Array) =>
-    signCommand({ kind, jid, peel, deadline, body }, key);
+  const signerFor = (kind: CommandKind, job: Job) =>
+    commandSigner({ kind, jid: job.jid, deadline: job.deadline, body: bodyOf(kind, job) }, key);
   return {
     send(kind, job, peels) {
       if (!mayBeSigned(kind, job)) return;
-      const body = bodyOf(kind, job);
-      for (const peel of peels) bus.publish(subjects[kind](job.jid, peel), sign(kind, job, peel, body));
+      const sign = signerFor(kind, job);
+      for (const peel of peels) bus.publish(subjects[kind](job.jid, peel), sign(peel));
     },
-    sign: (kind, job, peel) =>
-      mayBeSigned(kind, job) ? sign(kind, job, peel, bodyOf(kind, job)) : undefined,
+    sign: (kind, job, peel) => (mayBeSigned(kind, job) ? signerFor(kind, job)(peel) : undefined),
   };
 }
 
