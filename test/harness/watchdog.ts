@@ -137,7 +137,7 @@ export async function watchdogScene(packaged: Behavior = "good"): Promise<Watchd
       await watchdog.waitFor(/^peel \S+ \d+ runs$/m);
       return watchdog;
     },
-    stage(behavior, { jid = "job-1", readyWithinMs = 3_000, deadline = farDeadline } = {}) {
+    stage(behavior, { jid = "job-1", readyWithinMs = 30_000, deadline = farDeadline } = {}) {
       const sha256 = place(behavior);
       files.writeRequest({ jid, sha256, version: "2.0.0", from: "1.0.0", readyWithinMs, deadline });
       return sha256;
