@@ -33,6 +33,11 @@ test("readyz is 503 only when a check is down; degraded stays 200", async () => 
   delete checks.ca;
 });
 
+test("the port of one daemon is not shared by another of the same user", () => {
+  const second = { host: "127.0.0.1", port: server.port, component: "peel", checks, clock } as const;
+  expect(() => startHealthServer(second)).toThrow(/health_addr .*another program has this address already/);
+});
+
 test("a check that does not answer is down after 2 s, and holds up no other", async () => {
   const called = Promise.withResolvers<void>();
   checks.slow = () => {

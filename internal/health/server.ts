@@ -55,6 +55,9 @@ function listen(
       maxRequestBodySize: 1024,
       // Otherwise a failure would be shown with its stack.
       development: false,
+      // Bun turns this on outside development: two daemons would answer on one port, by turns, and a watchdog
+      // would take the word of another's peel.
+      reusePort: false,
       // The URL holds what the Host header says, which need not be a host.
       fetch: ({ url }) => answer(url.replace(/^http:\/\/[^/]*/, "").replace(/\?.*$/, "")),
     });
