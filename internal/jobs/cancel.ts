@@ -7,7 +7,7 @@ import { decodeJob, encodeJob, type Job } from "./record.ts";
 import type { SendCommand } from "./send.ts";
 import type { SettleDeps } from "./settle.ts";
 import { createTally, standingOf, type Tally } from "./tally.ts";
-import { vouchForCancel } from "./vouch.ts";
+import { isGenuine, vouchForCancel } from "./vouch.ts";
 
 const attempts = 8;
 
@@ -34,7 +34,8 @@ export async function cancelJob(deps: CancelDeps, jid: string, operator: string)
     const tally = createTally(job);
     await readEvents(deps.bus, job, (event) => tally.note(event));
     const { status } = standingOf(job, tally, deps.alive, now);
-    if (job.cancelledAt === undefined) {
+    // A cancellation that no master made moves nobody to stop, and keeps nobody from cancelling.
+    if (job.cancelledAt === undefined || !isGenuine(deps.vouch, "stop", job)) {
       if (status !== "running" || job.schedule !== undefined) {
         throw new SvcError("conflict", `the job has ended (${status}): nothing is left to cancel`);
       }

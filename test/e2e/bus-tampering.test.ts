@@ -36,15 +36,22 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-async function post(path: string, body: unknown) {
+async function rest(method: string, path: string, body?: unknown) {
   const reply = await send(master.url, master.ca, {
-    method: "POST",
+    method,
     path,
     headers: { authorization: `Bearer ${testToken}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     from: freshAddress(),
   });
   return reply.json as { jid: string; id: string };
+}
+const post = (path: string, body: unknown) => rest("POST", path, body);
+
+/** The commands that the master has for the peel, as kind and job, once it has read all that is stored. */
+async function missed(): Promise<string[]> {
+  await rest("GET", "/api/v1/jobs?limit=1");
+  return (await peel.hello()).map(({ kind, jid }) => `${kind} ${jid}`);
 }
 
 const dispatch = (name = "test.ping") => post("/api/v1/jobs", { targets: ["peel-a"], function: name });
@@ -76,7 +83,7 @@ test("a job that no master made is not handed to a peel that asks what it missed
   const { jid } = await dispatch();
   // Sent later than the forged one was stored, so the master has seen that.
   expect((await peel.next("dispatch")).jid).toBe(jid);
-  expect((await peel.hello()).map((command) => command.jid)).toEqual([jid]);
+  expect(await missed()).toEqual([`dispatch ${jid}`]);
   await peel.acknowledge(jid);
   await peel.answer(jid);
 });
@@ -94,7 +101,7 @@ test("a job that was changed on the bus is sent to nobody any more", async () =>
     await jobs.update(jid, encodeJob({ ...job, ...change }), revision);
     const next = await dispatch();
     await peel.next("dispatch");
-    expect((await peel.hello()).map((command) => command.jid)).toEqual([next.jid]);
+    expect(await missed()).toEqual([`dispatch ${next.jid}`]);
     for (const each of [jid, next.jid]) {
       await peel.acknowledge(each);
       await peel.answer(each);
@@ -110,5 +117,8 @@ test("nobody but a master stops a job that runs", async () => {
   await jobs.update(jid, encodeJob({ ...job, cancelledAt: systemClock.now(), cancelledBy: "x" }), revision);
   const next = await dispatch();
   await peel.next("dispatch");
-  expect((await peel.hello()).map(({ kind, jid: of }) => `${kind} ${of}`)).toEqual([`dispatch ${next.jid}`]);
+  expect(await missed()).toEqual([`dispatch ${next.jid}`]);
+  // Nor does that keep an operator from it.
+  await post(`/api/v1/jobs/${jid}/cancel`, {});
+  expect((await peel.next("stop")).jid).toBe(jid);
 });
