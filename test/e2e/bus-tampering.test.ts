@@ -4,11 +4,13 @@ import { newId, systemRandom } from "../../internal/base/id.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { decodeJob, encodeJob, type Job } from "../../internal/jobs/record.ts";
+import { decodeRollout, encodeRollout } from "../../internal/rollout/record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
+import { followRollouts } from "../harness/rollout-fleet.ts";
 
 // Who writes into the buckets of the bus, or changes what is stored on its disks, without a command key: a
 // master must not make a command of that. A job that a master made goes after each forged one, and what the
@@ -121,4 +123,27 @@ test("nobody but a master stops a job that runs", async () => {
   // Nor does that keep an operator from it.
   await post(`/api/v1/jobs/${jid}/cancel`, {});
   expect((await peel.next("stop")).jid).toBe(jid);
+});
+
+test("an aborted rollout cancels its own jobs, whatever job its record names", async () => {
+  const rollouts = await openBucket(intruder, "rollouts");
+  const followed = await followRollouts(intruder);
+  const other = await dispatch();
+  await peel.next("dispatch");
+  await peel.acknowledge(other.jid);
+  const { id } = await post("/api/v1/rollouts", { targets: ["peel-a"], function: "test.ping" });
+  const own = await peel.next("dispatch");
+  for (let revision: number | undefined; revision === undefined; ) {
+    const entry = await rollouts.get(id);
+    if (entry === undefined) throw new Error("the rollout is not there");
+    const rollout = decodeRollout(entry.value);
+    const waves = rollout.waves.map((wave) => ({ ...wave, job: { ...wave.job, jid: other.jid } }));
+    revision = await rollouts.update(id, encodeRollout({ ...rollout, waves }), entry.revision);
+  }
+  await post(`/api/v1/rollouts/${id}/abort`, {});
+  await peel.answer(other.jid);
+  await peel.answer(own.jid);
+  await followed.until((rollout) => rollout.id === id && rollout.status === "aborted");
+  expect((await stored(other.jid)).job.cancelledAt).toBeUndefined();
+  followed.stop();
 });
