@@ -4,13 +4,12 @@ import { newId, systemRandom } from "../../internal/base/id.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { decodeJob, encodeJob, type Job } from "../../internal/jobs/record.ts";
-import { decodeRollout, encodeRollout } from "../../internal/rollout/record.ts";
+import { createRolloutJobs } from "../../internal/rollout/jobs.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
-import { followRollouts } from "../harness/rollout-fleet.ts";
 
 // Who writes into the buckets of the bus, or changes what is stored on its disks, without a command key: a
 // master must not make a command of that. A job that a master made goes after each forged one, and what the
@@ -126,24 +125,19 @@ test("nobody but a master stops a job that runs", async () => {
 });
 
 test("an aborted rollout cancels its own jobs, whatever job its record names", async () => {
-  const rollouts = await openBucket(intruder, "rollouts");
-  const followed = await followRollouts(intruder);
-  const other = await dispatch();
-  await peel.next("dispatch");
-  await peel.acknowledge(other.jid);
-  const { id } = await post("/api/v1/rollouts", { targets: ["peel-a"], function: "test.ping" });
-  const own = await peel.next("dispatch");
-  for (let revision: number | undefined; revision === undefined; ) {
-    const entry = await rollouts.get(id);
-    if (entry === undefined) throw new Error("the rollout is not there");
-    const rollout = decodeRollout(entry.value);
-    const waves = rollout.waves.map((wave) => ({ ...wave, job: { ...wave.job, jid: other.jid } }));
-    revision = await rollouts.update(id, encodeRollout({ ...rollout, waves }), entry.revision);
+  const common = {
+    ...{ bus: intruder, jobs, alive: () => true, clock: systemClock, random: systemRandom },
+    ...{ send: () => {}, own: () => {}, vouch: () => new Uint8Array(32), log: intruder.log },
+    resolve: async () => [],
+    metrics: { jobSettled() {}, jobDispatched() {} },
+  };
+  const { cancel } = createRolloutJobs({ dispatch: common, cancel: common });
+  const rollout = newId("rol", systemClock.now(), systemRandom);
+  const [own, other] = [forged({ metadata: { rollout } }), forged()];
+  for (const job of [own, other]) {
+    await jobs.create(job.jid, encodeJob(job));
+    await cancel(job.jid, { rollout, by: "tester" });
   }
-  await post(`/api/v1/rollouts/${id}/abort`, {});
-  await peel.answer(other.jid);
-  await peel.answer(own.jid);
-  await followed.until((rollout) => rollout.id === id && rollout.status === "aborted");
-  expect((await stored(other.jid)).job.cancelledAt).toBeUndefined();
-  followed.stop();
+  expect((await stored(own.jid)).job.cancelledBy).toBe("tester");
+  expect((await stored(other.jid)).job.cancelledBy).toBeUndefined();
 });
