@@ -20,4 +20,5 @@ test("knows the ports of its own user", () => {
   expect(isOwnPort(port)).toBe(true);
   server.stop(true);
   expect(isOwnPort(port)).toBe(false);
+  expect(isOwnPort(port, ["/proc/nowhere"])).toBe(true);
 });
