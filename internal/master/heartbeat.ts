@@ -14,13 +14,13 @@ const intervalMs = 5_000;
 export function startMasterHeartbeat(options: {
   bus: Bus;
   bucket: Bucket;
+  /** Of this master. */
+  name: string;
   hostname: string;
   certificateEnds: () => number;
   clock: Clock;
 }): { stop(): void } {
-  const { bus, bucket, hostname, certificateEnds, clock } = options;
-  // Two masters may run on one host: the number of the connection tells them apart.
-  const key = `${hostname.replace(/[^A-Za-z0-9-]/g, "-")}-${bus.nats.info?.client_id ?? 0}`;
+  const { bus, bucket, name, hostname, certificateEnds, clock } = options;
   const startedAt = rfc3339(clock.now());
   const beat = () => {
     const value = encode({
@@ -29,7 +29,7 @@ export function startMasterHeartbeat(options: {
       started_at: startedAt,
       certificate_ends_at: rfc3339(certificateEnds()),
     });
-    bucket.put(key, value).catch((cause) => {
+    bucket.put(name, value).catch((cause) => {
       if (bus.connected) bus.log.warn("master heartbeat not stored", { error: cause });
     });
   };

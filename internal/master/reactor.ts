@@ -39,7 +39,8 @@ export function startMasterReactor(options: {
   dispatch: DispatchDeps;
   /** Signs commands. */
   command: KeyPair;
-  hostname: string;
+  /** Of this master. */
+  name: string;
   metrics: MasterMetrics;
   clock: Clock;
   /** A number in [0, 1). */
@@ -49,8 +50,7 @@ export function startMasterReactor(options: {
   const { config, bus, storage, directory, clock, log } = options;
   if (!config["reactor.enabled"]) return undefined;
   const dir = config["reactor.dir"];
-  // Two masters may run on one host: the number of the connection tells them apart.
-  const self = `${options.hostname}-${bus.nats.info?.client_id ?? 0}`;
+  const self = options.name;
   const presence = followPresence({
     bus,
     index: options.index,

@@ -30,7 +30,8 @@ export async function startRollouts(options: {
   bus: Bus;
   dispatch: DispatchDeps;
   cancel: CancelDeps;
-  hostname: string;
+  /** Of this master. */
+  name: string;
   timing: RolloutTiming;
   metrics: Pick<MasterMetrics, "rolloutWave" | "rolloutEnded" | "rolloutTaken">;
   clock: Clock;
@@ -41,8 +42,7 @@ export async function startRollouts(options: {
 }): Promise<MasterRollouts> {
   const { bus, dispatch, cancel, clock, random, log } = options;
   const rollouts = await openBucket(bus, "rollouts");
-  // Another one with every start, so that nobody mistakes what a process before it was about to do for its own.
-  const self = `${options.hostname}-${Buffer.from(random(6)).toString("hex")}`;
+  const self = options.name;
   const jobs = createRolloutJobs({ dispatch, cancel });
   const { vouch } = dispatch;
   const keeper = keepRollouts({ ...options, rollouts, jobs, vouch, self });

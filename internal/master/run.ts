@@ -40,6 +40,7 @@ import type { EnrollCertificate } from "./certificate-source.ts";
 import { runBusAlone, startEmbeddedBus } from "./embedded-bus.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { loadMasterKeys } from "./keys.ts";
+import { masterName } from "./name.ts";
 import { startMasterReactor } from "./reactor.ts";
 import { startRollouts } from "./rollouts.ts";
 import { type MasterSettings, startSettings } from "./settings.ts";
@@ -79,6 +80,7 @@ const absent = { connected: false, reconnects: 0 };
  */
 export async function runMaster(options: MasterOptions): Promise<void> {
   const { config, env, hostname, clock, random, jitter, log, signal } = options;
+  const name = masterName(hostname, random);
   if (config.embedded_bus_only) return runBusAlone(options);
   await using stack = new AsyncDisposableStack();
 
@@ -200,7 +202,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     directory,
     index: targeting.index,
     path: config.settings_dir,
-    hostname,
+    name,
     command: keys.command,
     metrics,
     clock,
@@ -243,7 +245,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const rollouts = await startRollouts({
     ...jobs,
     bus,
-    hostname,
+    name,
     timing: options.rolloutTiming ?? rolloutTiming,
     metrics,
     clock,
@@ -287,7 +289,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
       sshKey: config["gitfs.ssh_key"],
     },
     gitDir: join(dataDir(env), "gitfs"),
-    hostname,
+    name,
     clock,
     jitter,
     log,
@@ -297,7 +299,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   if (stateFiles.check !== undefined) checks.gitfs = stateFiles.check;
   const reactor = startMasterReactor({
     ...{ config, bus, storage, directory, index, dispatch: jobs.dispatch, command: keys.command },
-    ...{ hostname, metrics, clock, jitter, log },
+    ...{ name, metrics, clock, jitter, log },
   });
   stack.defer(() => reactor?.stop());
   if (reactor !== undefined) {
@@ -370,13 +372,14 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const heartbeat = startMasterHeartbeat({
     bus,
     bucket: storage.masterHeartbeats,
+    name,
     hostname,
     certificateEnds: () => certificates.current().notAfter,
     clock,
   });
   stack.defer(() => heartbeat.stop());
 
-  log.info("master ready", { enroll_port: listener.port, health_port: health.port });
+  log.info("master ready", { master: name, enroll_port: listener.port, health_port: health.port });
   options.onReady?.({ enroll: listener.port, health: health.port, routes: listener.routes });
   await untilAborted(signal);
 }

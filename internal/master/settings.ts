@@ -41,7 +41,8 @@ export function startSettings(options: {
   index: Pick<FleetIndex, "onFacts">;
   /** `settings_dir` */
   path: string;
-  hostname: string;
+  /** Of this master. */
+  name: string;
   command: KeyPair;
   metrics: Pick<MasterMetrics, "settingsRenewal">;
   clock: Clock;
@@ -98,8 +99,7 @@ export function startSettings(options: {
   const lease = contend({
     bucket: storage.leases,
     name: "facts-secrets",
-    // Two masters may run on one host: the number of the connection tells them apart.
-    self: `${options.hostname}-${bus.nats.info?.client_id ?? 0}`,
+    self: options.name,
     onTenure(tenure) {
       void keeper.serve(tenure);
     },

@@ -45,7 +45,8 @@ export interface MasterStateFilesOptions {
   git: { remotes: readonly string[]; intervalMs: number; sshKey: string };
   /** Where copies of repositories are kept. */
   gitDir: string;
-  hostname: string;
+  /** Of this master. */
+  name: string;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
@@ -67,8 +68,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   const lease = contend({
     bucket: options.leases,
     name: "publisher",
-    // Two masters may run on one host: the number of the connection tells them apart.
-    self: `${options.hostname}-${bus.nats.info?.client_id ?? 0}`,
+    self: options.name,
     onTenure(tenure) {
       const published = publishStates({
         store,

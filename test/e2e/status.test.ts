@@ -45,7 +45,13 @@ test("svc status shows peels, enrollments, masters, leases and what ends soon", 
     peels: { states: { pending: 1, issued: 1 }, alive: 0, silent: ["silent_example"], versions: {} },
     pending: [{ id: enrollmentId, peel_id: "waiting" }],
     jobs: [],
-    masters: [{ hostname: "localhost", certificate_ends_at: expect.any(String) }],
+    masters: [
+      {
+        name: expect.stringMatching(/^localhost-[0-9a-f]{8}$/),
+        hostname: "localhost",
+        certificate_ends_at: expect.any(String),
+      },
+    ],
     notes: [],
   });
   expect(shown.ending).toEqual([]);

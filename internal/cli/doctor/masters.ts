@@ -19,7 +19,7 @@ export const masterStep: Step<DoctorContext> = {
         next: "look at the log of a master, and run svc-master check on its host",
       };
     }
-    const named = masters.map((one) => `${one.hostname} (${one.version})`).join(", ");
+    const named = masters.map((one) => `${one.name} (${one.version})`).join(", ");
     const versions = new Set([version, ...masters.map((one) => one.version)]);
     if (versions.size > 1) {
       return {
@@ -28,9 +28,9 @@ export const masterStep: Step<DoctorContext> = {
         next: "install one version everywhere",
       };
     }
-    for (const { hostname, certificate_ends_at } of masters) {
+    for (const { name, certificate_ends_at } of masters) {
       if (certificate_ends_at === undefined) continue;
-      const what = `the certificate of the master on ${hostname}`;
+      const what = `the certificate of the master ${name}`;
       const ends = judgeEnd(what, Date.parse(certificate_ends_at), clock.now(), "see svc-master check there");
       // One that the embedded CA issues is renewed by itself in time.
       if (ends.level === "fail") return ends;

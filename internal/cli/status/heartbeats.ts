@@ -15,14 +15,17 @@ const leaseValue = v.object({
   since: v.optional(v.string()),
 });
 
-/** A master that is alive, as it says of itself. */
-export type MasterBeat = v.InferOutput<typeof masterBeat>;
+/** A master that is alive, by the name it has everywhere, as it says of itself. */
+export type MasterBeat = { name: string } & v.InferOutput<typeof masterBeat>;
 
 /** What is stored of a key, and since when. */
-export type Stored<T> = T & Pick<Entry, "key" | "storedAt" | "revision">;
+type Stored<T> = T & Pick<Entry, "key" | "storedAt" | "revision">;
 
 /** The masters that are alive: the bucket forgets the others within 15 s. */
-export const readMasters = (bucket: Bucket): Promise<Stored<MasterBeat>[]> => readAll(bucket, masterBeat);
+export async function readMasters(bucket: Bucket): Promise<MasterBeat[]> {
+  const found = await readAll(bucket, masterBeat);
+  return found.map(({ key, storedAt: _, revision: __, ...beat }) => ({ name: key, ...beat }));
+}
 
 /** The peels that are alive, by encoded id: the bucket forgets the others within 30 s. */
 export const readPeels = (bucket: Bucket): Promise<Stored<v.InferOutput<typeof peelBeat>>[]> =>

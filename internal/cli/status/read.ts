@@ -61,8 +61,8 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
   const now = bus.clock.now();
   const ends = [
     { what: "certificate of the bus", at: certificateEnds },
-    ...masters.map(({ hostname, certificate_ends_at }) => ({
-      what: `certificate of the master on ${hostname}`,
+    ...masters.map(({ name, certificate_ends_at }) => ({
+      what: `certificate of the master ${name}`,
       at: Date.parse(certificate_ends_at ?? ""),
     })),
     ...members.map(({ peelId, credsExpiresAt }) => ({
@@ -89,7 +89,7 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
       deadline: rfc3339(deadline),
     })),
     rollouts: rollouts.map(summaryOf),
-    masters: masters.map(({ key: _, storedAt: __, revision: ___, ...beat }) => beat),
+    masters,
     leases,
     ending: ends
       .filter(({ at }) => at - now < soonMs)

@@ -47,7 +47,7 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
     ]),
     ...table(
       ["MASTER", "VERSION", "SINCE"],
-      masters.map((one) => [one.hostname, one.version, one.started_at]),
+      masters.map((one) => [one.name, one.version, one.started_at]),
     ),
     ...table(
       ["LEASE", "HOLDER", "SINCE"],
