@@ -1,3 +1,4 @@
+import { rfc3339 } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import { encode, type Plain } from "../base/msgpack.ts";
 import { isPeelId } from "../identity/peel-id.ts";
@@ -76,7 +77,9 @@ function renderAction(action: Action, event: Event): Rendered {
     case "webhook": {
       const { id, tag, source, at, depth, data } = event;
       const body =
-        action.body === undefined ? { id, tag, source, at, depth, data } : fill(action.body, event);
+        action.body === undefined
+          ? { id, tag, source, at: rfc3339(at), depth, data }
+          : fill(action.body, event);
       return {
         kind: "webhook",
         url: action.url,
