@@ -109,7 +109,8 @@ test(`${openStreams} open streams add no consumer to the bus, and none is left w
       wires.push(...(await Promise.all(Array.from({ length: 50 }, () => openStream(master, id)))));
     }
     await metricBecomes(master.healthUrl, "svc_enroll_streams", openStreams);
-    expect(await consumersOf("KV_enrollments")).toBe(before);
+    // Fewer when that of a master which ended in an earlier test has been forgotten by now.
+    expect(await consumersOf("KV_enrollments")).toBeLessThanOrEqual(before);
     const half = wires.splice(0, openStreams / 2);
     for (const wire of half) wire.socket.destroy();
     await metricBecomes(master.healthUrl, "svc_enroll_streams", openStreams / 2);
