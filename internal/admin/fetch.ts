@@ -55,7 +55,8 @@ export interface FetchDeps {
  *   asked for, in that order, as many as fit. An error map when there is no first one.
  * - `{binary: [hexadecimal SHA-256, …]}` is the same for manifests and chunks of binaries.
  * - `{environment, commit?}` is answered with `{manifest, commits}` of the snapshot that is in force, or of
- *   the newest one with that commit.
+ *   the newest one with that commit, and the signed `statement` of the catalog that it is found in. The
+ *   catalog is a blob like others.
  *
  * Failures are answered by an error map. Of all masters one takes each request.
  */
@@ -64,9 +65,11 @@ export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): {
   const binarySlots = createSlots(binaryBounds);
   const find = async (environment: string, commit: string | undefined) => {
     const published = await catalog.current();
-    if (published === undefined) throw new SvcError("unavailable", "no state files are published yet");
-    const { manifest, commits } = findSnapshot(published, environment, commit);
-    return encode({ manifest, commits: [...commits] });
+    // Empty: a publisher that found nothing genuine is about to fill it.
+    if (published === undefined || published.catalog.size === 0)
+      throw new SvcError("unavailable", "no state files are published yet");
+    const { manifest, commits } = findSnapshot(published.catalog, environment, commit);
+    return encode({ manifest, commits: [...commits], statement: published.statement });
   };
   const handOut = async (peelId: string, slots: Slots, read: () => Promise<Uint8Array[]>) => {
     const release = await slots.take(peelId);

@@ -21,8 +21,8 @@ export interface HelloDeps {
   missed(peelId: string, limit: number): readonly Uint8Array[];
   /** What a peel that has settings of this version (0: none) is told of its settings. @throws SvcError `storage` */
   settings(peelId: string, version: number): Promise<Told>;
-  /** Digest of the snapshot of state files of `base` that is in force; `undefined` when there is none yet. */
-  states(): Promise<string | undefined>;
+  /** The snapshot of state files of `base` in force and what was signed of it; `undefined` when there is none. */
+  states(): Promise<{ base: string; statement: Uint8Array } | undefined>;
   clock: Clock;
   log: Log;
 }
@@ -33,7 +33,7 @@ export interface HelloDeps {
  * peel missed, as binaries; the rest is sent again as it is alive). `settings` is the sealed and signed envelope
  * of the peel's settings unless it has that version, `settings_error` says why there are no newer ones, and
  * `incomplete` that something could not be read: the peel asks again. `states` has the digest of the snapshot
- * of the environment `base`, whose files are fetched. Of all masters one takes each request. Who asks is the token of the subject; a malformed request is answered by an error map.
+ * of the environment `base`, whose files are fetched, and the signed `statement` that it follows from. Of all masters one takes each request. Who asks is the token of the subject; a malformed request is answered by an error map.
  */
 export function serveHello({ bus, document, missed, settings, states, clock, log }: HelloDeps): {
   stop(): void;
@@ -49,13 +49,12 @@ export function serveHello({ bus, document, missed, settings, states, clock, log
         log.error("settings not told", { peel_id: peelId, reason: describeError(thrown) });
         return undefined;
       });
-      const base = await states();
       return encode({
         server_time: rfc3339(clock.now()),
         cluster_info: document(),
         settings: told?.envelope,
         settings_error: told?.error,
-        states: base === undefined ? undefined : { base },
+        states: await states(),
         jobs,
         incomplete: told === undefined ? true : undefined,
       });

@@ -18,6 +18,8 @@ export interface Head {
   digest: string;
   /** Fencing token of the holder that wrote it. */
   token: number;
+  /** What its writer signed, as it was stored; the bus does not vouch for it. */
+  statement?: Uint8Array;
   revision: number;
 }
 
@@ -43,7 +45,7 @@ export interface BlobStore {
    * @returns the new revision, or `undefined` when somebody else moved the head. @throws SvcError `storage`
    */
   moveHead(
-    to: { digest: string; size: number; token: number },
+    to: { digest: string; size: number; token: number; statement?: Uint8Array },
     revision: number,
   ): Promise<number | undefined>;
   /** Calls `run` when the head was written by anybody; returns the way to stop it. */
@@ -131,9 +133,12 @@ export function openBlobStore(bus: Bus, name: string): BlobStore {
         const found = await last(metaSubject(headName));
         return found === undefined ? undefined : { ...readHead(found.data), revision: found.seq };
       }),
-    moveHead: ({ digest, size, token }, revision) =>
+    moveHead: ({ digest, size, token, statement }, revision) =>
       attempt(() => {
-        const data = describe(headName, checkedDigest(digest), size, { token: String(token) });
+        const data = describe(headName, checkedDigest(digest), size, {
+          token: String(token),
+          ...(statement === undefined ? {} : { statement: Buffer.from(statement).toString("base64url") }),
+        });
         return write(metaSubject(headName), data, revision);
       }),
     onHead(run) {
@@ -187,10 +192,12 @@ function checkedDigest(digest: string): string {
 
 function readHead(data: Uint8Array): Omit<Head, "revision"> {
   const meta: unknown = JSON.parse(new TextDecoder().decode(data));
-  const { nuid, metadata } = meta as { nuid?: unknown; metadata?: { token?: unknown } };
+  const { nuid, metadata } = meta as { nuid?: unknown; metadata?: { token?: unknown; statement?: unknown } };
   const token = Number(metadata?.token);
+  const statement = metadata?.statement;
   return {
     digest: checkedDigest(String(nuid)),
     token: Number.isSafeInteger(token) ? token : 0,
+    ...(typeof statement === "string" ? { statement: Buffer.from(statement, "base64url") } : {}),
   };
 }

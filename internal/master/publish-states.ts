@@ -6,6 +6,7 @@ import type { GitSync } from "../gitfs/sync.ts";
 import type { Tenure } from "../lease/lease.ts";
 import { createComposer, type Layer } from "../states/compose.ts";
 import type { Contents } from "../states/contents.ts";
+import type { HeadSeal } from "../states/head-seal.ts";
 import { type Publisher, takeOverHead } from "../states/publish.ts";
 import { createDirectoryScan } from "../states/scan-directory.ts";
 import { watchDirectory } from "../states/watch-directory.ts";
@@ -16,6 +17,7 @@ const shownWarnings = 20;
 
 export interface PublishOptions {
   store: BlobStore;
+  seal: HeadSeal;
   /** `states_dir` */
   statesDir: string;
   tenure: Tenure;
@@ -23,6 +25,8 @@ export interface PublishOptions {
   startGit?(onChange: () => void): GitSync;
   /** Calls `run` whenever the bus is back; returns the way to stop it. */
   onReconnect(run: () => void): () => void;
+  /** Calls `run` when somebody else wrote the head; returns the way to stop it. */
+  onForeignHead(run: () => void): () => void;
   /** Called with the environments of which another snapshot is in force now. */
   onPublished(environments: readonly string[]): void;
   clock: Clock;
@@ -31,13 +35,14 @@ export interface PublishOptions {
 
 /** Publishes state files for as long as the tenure lasts. */
 export async function publishStates(options: PublishOptions): Promise<void> {
-  const { store, statesDir, tenure, clock, log } = options;
+  const { store, seal, statesDir, tenure, clock, log } = options;
   const { signal } = tenure;
   let dirty = Promise.withResolvers<void>();
   const notice = () => dirty.resolve();
   const directory = readDirectory(statesDir, clock, log);
   const watching = watchDirectory(statesDir, { onChange: notice, clock, log });
   const forget = options.onReconnect(notice);
+  const unfollow = options.onForeignHead(notice);
   const git = options.startGit?.(notice);
   const compose = createComposer();
   let told = "";
@@ -45,7 +50,8 @@ export async function publishStates(options: PublishOptions): Promise<void> {
   let collectAt = clock.monotonic() + collectMs;
 
   const publishOnce = async () => {
-    publisher ??= await takeOverHead({ store, clock, log }, tenure.token);
+    if (publisher !== undefined && !(await publisher.holds())) publisher = undefined;
+    publisher ??= await takeOverHead({ store, seal, clock, log }, tenure.token);
     const repositories = (git?.states() ?? []).map(
       ({ remote, environments, confirmed }): Layer => ({ remote, environments, confirmed }),
     );
@@ -85,6 +91,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
   } finally {
     watching.stop();
     forget();
+    unfollow();
     await git?.stop();
   }
 }

@@ -280,6 +280,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const stateFiles = startStateFiles({
     bus,
     leases: storage.leases,
+    command: keys.command,
     members: directory.members,
     binaries: binaries.cache,
     statesDir: config.states_dir,
@@ -313,7 +314,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     document: () => document,
     missed,
     settings: settings.tell,
-    states: stateFiles.base,
+    states: stateFiles.inForce,
     clock,
     log,
   });

@@ -10,9 +10,11 @@ import { openGit } from "../gitfs/git.ts";
 import { openMirror } from "../gitfs/mirror.ts";
 import { type GitSync, startGitSync } from "../gitfs/sync.ts";
 import type { Check } from "../health/check.ts";
+import type { KeyPair } from "../identity/nkey.ts";
 import { contend, type Lease, type Tenure } from "../lease/lease.ts";
 import { type BlobCache, createBlobCache } from "../states/blob-cache.ts";
 import { followCatalog } from "../states/follow-catalog.ts";
+import { createHeadSeal } from "../states/head-seal.ts";
 import { publishStates } from "./publish-states.ts";
 
 /** Bytes of state files that a master keeps in memory for peels that ask. */
@@ -25,8 +27,11 @@ const hintsAtOnce = 100;
 
 /** State files on a master: published by whoever holds the lease, served to peels by everyone. */
 export interface MasterStateFiles {
-  /** Digest of the snapshot of `base` that is in force; `undefined` when none was published yet. */
-  base(): Promise<string | undefined>;
+  /**
+   * Digest of the snapshot of `base` that is in force, and what the publisher signed of it; `undefined` when
+   * none was published yet.
+   */
+  inForce(): Promise<{ base: string; statement: Uint8Array } | undefined>;
   /** `gitfs` of /readyz; absent without repositories. */
   check?: Check;
   lease: Pick<Lease, "name" | "tenure">;
@@ -37,6 +42,8 @@ export interface MasterStateFilesOptions {
   bus: Bus;
   /** The bucket `leases`. */
   leases: Bucket;
+  /** The command key, which signs what is published. */
+  command: KeyPair;
   /** Peels that are told of changes. */
   members(): readonly string[];
   /** What peels fetch through the same door. */
@@ -59,7 +66,8 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   const { bus, clock, jitter, log } = options;
   const store = openBlobStore(bus, "states");
   const startGit = gitStarter(options);
-  const catalog = followCatalog({ store, bus, clock, log });
+  const seal = createHeadSeal(options.command, clock);
+  const catalog = followCatalog({ store, seal, bus, clock, log });
   const blobs = createBlobCache(store, cacheBytes);
   const fetching = serveFetch({ bus, catalog, blobs, binaries: options.binaries, log });
   const hints = createHints(options);
@@ -72,6 +80,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
     onTenure(tenure) {
       const published = publishStates({
         store,
+        seal,
         statesDir: options.statesDir,
         tenure,
         ...(startGit === undefined
@@ -84,6 +93,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
               },
             }),
         onReconnect: bus.onReconnect,
+        onForeignHead: catalog.onForeign,
         onPublished(environments) {
           if (environments.includes("base")) hints.send();
         },
@@ -109,7 +119,11 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
     return problem === undefined ? { status: "up" } : { status: "degraded", message: problem };
   };
   return {
-    base: async () => (await catalog.current())?.get("base")?.[0]?.manifest,
+    async inForce() {
+      const current = await catalog.current();
+      const base = current?.catalog.get("base")?.[0]?.manifest;
+      return current === undefined || base === undefined ? undefined : { base, statement: current.statement };
+    },
     ...(startGit === undefined ? {} : { check }),
     lease,
     async stop() {

@@ -147,7 +147,8 @@ async function keptStates(
   },
 ): Promise<StatesService> {
   const { openStateFiles } = await import("./state-files.ts");
-  const files = openStateFiles({ ...options, dir: options.cacheDir });
+  // What is kept was verified when it came, and nobody is asked here.
+  const files = openStateFiles({ ...options, dir: options.cacheDir, commandKeys: { current: [] } });
   return createStatesService({
     ...options,
     sources: { open: (environment, commit) => files.open(environment, commit) },

@@ -21,8 +21,11 @@ export interface Wanted {
 
 /** What the masters have of state files. */
 export interface StatesClient {
-  /** The snapshot of an environment in force, or the newest with a commit. @throws SvcError as the masters say */
-  find(environment: string, commit?: string): Promise<{ manifest: string; commits: readonly string[] }>;
+  /**
+   * What a master signed of the catalog that has an environment, or a commit of it: not checked yet, and
+   * `undefined` when the answer has none. @throws SvcError as the masters say
+   */
+  find(environment: string, commit?: string): Promise<Uint8Array | undefined>;
   /**
    * Fetches blobs, verifies each, and gives it to `take` in no order.
    *
@@ -36,10 +39,7 @@ const failure = v.object({
   error: v.object({ code: v.string(), message: v.string() }),
 });
 const blobsAnswer = v.object({ blobs: v.pipe(v.array(v.instance(Uint8Array)), v.minLength(1)) });
-const snapshotAnswer = v.object({
-  manifest: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
-  commits: v.array(v.pipe(v.string(), v.regex(/^[0-9a-f]{40,64}$/))),
-});
+const snapshotAnswer = v.object({ statement: v.optional(v.instance(Uint8Array)) });
 
 export function createStatesClient(
   connection: Pick<Connection, "connected" | "request">,
@@ -82,7 +82,7 @@ export function createStatesClient(
   return {
     async find(environment, commit) {
       const parsed = v.safeParse(snapshotAnswer, await ask({ environment, commit }, findTimeoutMs));
-      if (parsed.success) return parsed.output;
+      if (parsed.success) return parsed.output.statement;
       throw new SvcError("unavailable", "a master sent a malformed answer");
     },
     async fetch(wanted, take) {

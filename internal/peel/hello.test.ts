@@ -12,10 +12,11 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
   const clock = manualClock();
+  const order: string[] = [];
   const told: unknown[] = [];
   const commands: Uint8Array[] = [];
   const settings: Told[] = [];
-  const manifests: string[] = [];
+  const statements: (Uint8Array | undefined)[] = [];
   const log = recordingLog();
   const requests: { subject: string; data: unknown }[] = [];
   let hint = () => {};
@@ -44,6 +45,7 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
     connection: connection as unknown as Connection,
     peelId: "web-1",
     onCluster: async (document) => {
+      order.push("cluster");
       told.push(document.nats_urls);
     },
     onCommand: (command) => commands.push(command),
@@ -54,7 +56,12 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
         return true;
       },
     },
-    stateFiles: { told: (manifest) => void manifests.push(manifest) },
+    stateFiles: {
+      told(statement) {
+        order.push("states");
+        statements.push(statement);
+      },
+    },
     clock,
     jitter: () => jitter,
     log,
@@ -70,7 +77,8 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
     hint: () => hint(),
     ownHint: () => ownHint(),
     settings,
-    manifests,
+    statements,
+    order,
     connect: () => connect(),
   };
 }
@@ -90,19 +98,27 @@ test("asks on its own subject after each connect, a little later", async () => {
   expect(requests).toHaveLength(2);
 });
 
-test("the snapshot of state files that the masters name is handed on; anything else there is not", async () => {
+test("what a master signed of the state files is handed on, and that it signed nothing", async () => {
   for (const [states, told] of [
-    [{ base: "ab" }, ["ab"]],
-    [{}, []],
-    [{ base: 7 }, []],
+    [{ base: "ab", statement: Buffer.of(7) }, [Buffer.of(7)]],
+    [{ base: "ab" }, [undefined]],
+    [{ base: "ab", statement: "text" }, [undefined]],
     ["base", []],
     [null, []],
   ] as const) {
-    const { clock, manifests } = hello(async () => encode({ ...(decode(await good()) as object), states }));
+    const { clock, statements } = hello(async () => encode({ ...(decode(await good()) as object), states }));
     clock.advance(1_000);
     await settle();
-    expect(manifests).toEqual([...told]);
+    expect(statements).toEqual([...told]);
   }
+});
+
+test("new command keys come before what may be signed by one of them", async () => {
+  const states = { base: "ab", statement: Buffer.of(7) };
+  const { clock, order } = hello(async () => encode({ ...(decode(await good()) as object), states }));
+  clock.advance(1_000);
+  await settle();
+  expect(order).toEqual(["cluster", "states"]);
 });
 
 test("many hints at once are one request", async () => {

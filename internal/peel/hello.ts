@@ -108,11 +108,15 @@ export function startHello(options: HelloOptions): Hello {
     log.debug("masters answered hello", { commands: answer.jobs.length, more: answer.more });
     warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
     options.settings.take(answer.settings);
-    if (answer.base !== undefined) options.stateFiles.told(answer.base);
     for (const command of answer.jobs) options.onCommand(command);
     const document = parseDocument(answer.clusterInfo);
     if (document === undefined) throw new SvcError("unavailable", "the answer names no cluster");
-    await options.onCluster(document);
+    try {
+      await options.onCluster(document);
+    } finally {
+      // Afterwards: new command keys come with it, and what is in force may be signed by one of them.
+      if (answer.states !== undefined) options.stateFiles.told(answer.states.statement);
+    }
     if (answer.incomplete) throw new SvcError("unavailable", "the masters could not read everything");
     pauseMs = firstPauseMs;
     if (answer.more) schedule(morePauseMs);
@@ -143,8 +147,8 @@ interface Answer {
   /** Milliseconds since the Unix epoch; NaN when the masters did not say. */
   serverTime: number;
   settings: Told;
-  /** Digest of the snapshot of `base`. */
-  base: string | undefined;
+  /** What a master signed of the state files, if they say anything of them. */
+  states: { statement: Uint8Array | undefined } | undefined;
   jobs: Uint8Array[];
   more: boolean;
   /** Whether something is missing that the masters could not read. */
@@ -157,7 +161,9 @@ function readAnswer(bytes: Uint8Array): Answer {
   const map = typeof value === "object" && value !== null ? { ...value } : {};
   const { cluster_info, server_time, settings, settings_error, states, jobs, more, incomplete } =
     map as Record<string, unknown>;
-  const base = typeof states === "object" && states !== null && "base" in states ? states.base : undefined;
+  const { statement } = (typeof states === "object" && states !== null ? states : {}) as {
+    statement?: unknown;
+  };
   const commands = Array.isArray(jobs) ? jobs : [];
   return {
     clusterInfo: cluster_info,
@@ -166,7 +172,10 @@ function readAnswer(bytes: Uint8Array): Answer {
       ...(settings instanceof Uint8Array ? { envelope: settings } : {}),
       ...(typeof settings_error === "string" ? { error: settings_error.slice(0, 500) } : {}),
     },
-    base: typeof base === "string" ? base : undefined,
+    states:
+      typeof states === "object" && states !== null
+        ? { statement: statement instanceof Uint8Array ? statement : undefined }
+        : undefined,
     jobs: commands.filter((item) => item instanceof Uint8Array).slice(0, mostCommands),
     more: more === true,
     incomplete: incomplete === true,

@@ -105,7 +105,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   stack.defer(() => freshness.stop());
   const commandKeys = createCommandKeys(files.commandKeys, log);
   const settings = openPeelSettings({ ...options, peelId, files, commandKeys });
-  const stateFiles = openStateFiles({ ...options, dir: config.states_cache, peelId });
+  const stateFiles = openStateFiles({ ...options, dir: config.states_cache, peelId, commandKeys });
   const context = (stop: AbortSignal): CallContext => ({
     clock,
     facts,

@@ -14,8 +14,12 @@ import { manualClock } from "../../test/harness/clock.ts";
 import { contentsOf } from "../../test/harness/contents.ts";
 import { observedLog } from "../../test/harness/peel-connection.ts";
 import { temporaryDirectory } from "../../test/harness/temporary.ts";
+import { systemRandom } from "../base/id.ts";
 import { decode, encode } from "../base/msgpack.ts";
+import { newKeyPair } from "../identity/nkey.ts";
+import { encodeCatalog } from "../states/catalog.ts";
 import { digestOf, encodeManifest, maxBlobBytes } from "../states/manifest.ts";
+import { signStatement } from "../states/statement.ts";
 import { openStateFiles } from "./state-files.ts";
 
 let temporary = temporaryDirectory("cache");
@@ -26,6 +30,9 @@ beforeEach(() => {
 });
 afterEach(() => temporary[Symbol.dispose]());
 
+const command = newKeyPair("user", systemRandom);
+const thief = newKeyPair("user", systemRandom);
+
 /** Masters in memory: what they published, and what a peel asked. */
 function mastersOf() {
   const blobs = new Map<string, Uint8Array>();
@@ -33,6 +40,10 @@ function mastersOf() {
   const asked: string[] = [];
   const masters = {
     connected: true,
+    version: 100,
+    key: command,
+    /** What they answer as signed. */
+    statement: undefined as Uint8Array | undefined,
     blobs,
     asked,
     /** What they answer with instead of a blob. */
@@ -57,7 +68,16 @@ function mastersOf() {
       for (const [digest, data] of manifest.blobs) blobs.set(digest, data);
       const snapshot = { manifest: manifest.digest, commits: commit === undefined ? [] : [commit] };
       environments.set(environment, [snapshot, ...(environments.get(environment) ?? [])]);
+      masters.version++;
+      masters.statement = masters.sign();
       return manifest.digest;
+    },
+    /** Signs what is published. */
+    sign(base = environments.get("base")?.[0]?.manifest): Uint8Array {
+      const catalog = encodeCatalog(environments);
+      blobs.set(digestOf(catalog), catalog);
+      const { version } = masters;
+      return signStatement({ version, token: 1, catalog: digestOf(catalog), base }, masters.key);
     },
     async request(subject: string, data: Uint8Array): Promise<Uint8Array> {
       expect(subject).toBe("svc.peel.web-1.fetch");
@@ -70,7 +90,7 @@ function mastersOf() {
           commit === undefined
             ? list[0]
             : list.find(({ commits }) => commits.some((c) => c.startsWith(commit)));
-        if (found !== undefined) return encode(found);
+        if (found !== undefined) return encode({ ...found, statement: masters.statement });
         return encode({ ok: false, error: { code: "not_found", message: "there is no environment" } });
       }
       const found: Uint8Array[] = [];
@@ -87,12 +107,13 @@ function mastersOf() {
   return masters;
 }
 
-function openPeel(masters?: ReturnType<typeof mastersOf>) {
+function openPeel(masters?: ReturnType<typeof mastersOf>, keys = [command.publicKey]) {
   const clock = manualClock();
   const log = observedLog();
-  const files = openStateFiles({ dir, peelId: "web-1", clock, jitter: () => 1, log });
+  const commandKeys = { current: keys };
+  const files = openStateFiles({ dir, peelId: "web-1", commandKeys, clock, jitter: () => 1, log });
   if (masters !== undefined) files.attach(masters);
-  return { clock, log, files };
+  return { clock, log, files, commandKeys };
 }
 
 async function readAll(source: Awaited<ReturnType<ReturnType<typeof openPeel>["files"]["open"]>>) {
@@ -113,7 +134,8 @@ const tree = { "top.sls": "base: {}\n", "web/init.sls": "a: {}\n", "bin/run.sh":
 test("fetches what it is told of, keeps it for its owner alone, and fetches only what changed", async () => {
   const masters = mastersOf();
   const { files, log } = openPeel(masters);
-  files.told(await masters.publish(tree));
+  await masters.publish(tree);
+  files.told(masters.statement);
   await log.logged("state files fetched");
   const source = await files.open();
   expect(await readAll(source)).toEqual(tree);
@@ -128,7 +150,8 @@ test("fetches what it is told of, keeps it for its owner alone, and fetches only
   }
 
   masters.asked.length = 0;
-  files.told(await masters.publish({ ...tree, "top.sls": "base: []\n" }));
+  await masters.publish({ ...tree, "top.sls": "base: []\n" });
+  files.told(masters.statement);
   await log.logged("state files fetched", ({ blobs }) => blobs === 3);
   expect(masters.asked).toHaveLength(3);
   expect((await readAll(await files.open()))["top.sls"]).toBe("base: []\n");
@@ -137,7 +160,8 @@ test("fetches what it is told of, keeps it for its owner alone, and fetches only
 test("works from the cache when the bus is away, also after a restart", async () => {
   const masters = mastersOf();
   const first = openPeel(masters);
-  first.files.told(await masters.publish(tree));
+  await masters.publish(tree);
+  first.files.told(masters.statement);
   await first.log.logged("state files fetched");
   const away = openPeel();
   expect(await away.files.waitForFirstSync(new AbortController().signal)).toBe(true);
@@ -197,14 +221,14 @@ test("killed half-way: the old snapshot stays, and the next start fetches only w
   await masters.publish(tree);
   await openPeel(masters).files.open();
   const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`f${i}`, `file ${i}`]));
-  const manifest = await masters.publish(many);
+  await masters.publish(many);
   // The connection ends after a few answers, and whatever comes later never gets there.
   let answers = 0;
   masters.before = async () => {
     if (++answers > 5) throw new Error("killed");
   };
   const dying = openPeel(masters);
-  dying.files.told(manifest);
+  dying.files.told(masters.statement);
   await dying.log.logged("state files not fetched; those of before stay in force");
   mkdirSync(join(dir, "blobs", "aa"), { recursive: true });
   writeFileSync(join(dir, "blobs", "aa", ".half-written"), "x");
@@ -216,7 +240,7 @@ test("killed half-way: the old snapshot stays, and the next start fetches only w
   const before = stored();
   masters.asked.length = 0;
   const { files, log } = openPeel(masters);
-  files.told(manifest);
+  files.told(masters.statement);
   await log.logged("state files fetched");
   expect(masters.asked.length).toBeLessThan(40);
   expect(masters.asked.length).toBeGreaterThan(0);
@@ -235,7 +259,7 @@ test("a disk that takes nothing leaves the old snapshot in force, and it is trie
   const shelves = [...masters.blobs.keys()].map((digest) => join(dir, "blobs", digest.slice(0, 2)));
   const blocked = shelves.filter((shelf) => !existsSync(shelf));
   for (const shelf of new Set(blocked)) writeFileSync(shelf, "");
-  files.told(next);
+  files.told(masters.statement);
   await log.logged("state files not fetched; those of before stay in force");
   expect(await readAll(await files.open())).toEqual(tree);
   for (const shelf of new Set(blocked)) rmSync(shelf);
@@ -249,7 +273,8 @@ describe("a master that lies", () => {
     const masters = mastersOf();
     const { files, log } = openPeel(masters);
     masters.spoil = (data) => Buffer.concat([data, Buffer.from("!")]);
-    files.told(await masters.publish(tree));
+    await masters.publish(tree);
+    files.told(masters.statement);
     const { fields } = await log.logged("state files not fetched; those of before stay in force");
     expect(fields.reason).toContain("other bytes");
     expect(stored()).toBe(0);
@@ -263,13 +288,11 @@ describe("a master that lies", () => {
     const junk = Buffer.from("junk");
     masters.blobs.set(digestOf(junk), junk);
     for (const manifest of [digestOf(junk), dev]) {
-      const log = observedLog();
-      const peel = openStateFiles({ dir, peelId: "web-1", clock: manualClock(), jitter: () => 1, log });
-      peel.attach(masters);
-      peel.told(manifest);
-      await log.logged("state files not fetched; those of before stay in force");
+      const peel = openPeel(masters);
+      peel.files.told(masters.sign(manifest));
+      await peel.log.logged("state files not fetched; those of before stay in force");
     }
-    files.told("../../etc/passwd");
+    files.told(Buffer.from("../../etc/passwd"));
     await expect(files.open()).rejects.toHaveProperty("kind", "not_found");
   });
 
@@ -334,7 +357,129 @@ test("the first sync is waited for, for a minute at most", async () => {
   clock.advance(60_000);
   expect(await late).toBe(false);
   const waiting = files.waitForFirstSync(signal);
-  files.told(await masters.publish(tree));
+  await masters.publish(tree);
+  files.told(masters.statement);
   expect(await waiting).toBe(true);
   expect(await openPeel().files.waitForFirstSync(AbortSignal.abort())).toBe(true);
+});
+
+describe("who has the bus in hand cannot say which files are in force", () => {
+  /** A peel that has the tree of the masters. */
+  async function settled() {
+    const masters = mastersOf();
+    await masters.publish(tree);
+    const peel = openPeel(masters);
+    await peel.files.open();
+    return { masters, ...peel };
+  }
+  const evil = { "top.sls": "base: {evil: true}\n" };
+  const refusal = (log: ReturnType<typeof observedLog>) =>
+    log.records.filter(({ event }) => event === "state files refused").map(({ fields }) => fields.reason);
+
+  /** Whatever is told and answered, the peel keeps what a master signed, and says why. */
+  async function keeps(peel: Awaited<ReturnType<typeof settled>>, reason: string) {
+    const { masters, files, log } = peel;
+    files.told(masters.statement);
+    expect(await readAll(await files.open())).toEqual(tree);
+    const again = openPeel(masters, [...peel.commandKeys.current]);
+    expect(await readAll(await again.files.open())).toEqual(tree);
+    const reasons = [...refusal(log), ...refusal(again.log)];
+    expect(reasons).toHaveLength(3);
+    for (const said of reasons) expect(said).toContain(reason);
+    if (reason === "older") return;
+    using fresh = temporaryDirectory("fresh");
+    dir = join(fresh.path, "states-cache");
+    await expect(openPeel(masters).files.open()).rejects.toThrow(reason);
+  }
+
+  test("by saying nothing that is signed", async () => {
+    const peel = await settled();
+    await peel.masters.publish(evil);
+    peel.masters.statement = undefined;
+    await keeps(peel, "not signed");
+  });
+
+  test("by a key of its own, or another fleet's", async () => {
+    const peel = await settled();
+    peel.masters.key = thief;
+    await peel.masters.publish(evil);
+    await keeps(peel, "unknown command key");
+  });
+
+  test("by changing what a master signed", async () => {
+    const peel = await settled();
+    const { masters } = peel;
+    const base = await masters.publish(evil);
+    const genuine = decode(masters.sign(digestOf(Buffer.from("genuine")))) as Record<string, unknown>;
+    const { signature: _, ...said } = genuine;
+    for (const change of [{ base }, { catalog: base }, { version: 2 ** 40 }, { token: 7 }]) {
+      masters.statement = encode({ ...genuine, ...change });
+      const probe = openPeel(masters);
+      probe.files.told(masters.statement);
+      expect(refusal(probe.log)).toEqual(["state files refused: the signature is wrong"]);
+    }
+    masters.statement = encode({ ...said, signature: Buffer.of() });
+    await keeps(peel, "signature is wrong");
+  });
+
+  test("by what was signed before, also after a restart", async () => {
+    const masters = mastersOf();
+    await masters.publish(evil);
+    const old = masters.statement;
+    await masters.publish(tree);
+    const peel = openPeel(masters);
+    await peel.files.open();
+    masters.statement = old;
+    await keeps({ masters, ...peel }, "older");
+    expect(statSync(join(temporary.path, "states-cache", "current")).mode & 0o777).toBe(0o600);
+  });
+
+  test("by what was signed before, when only another environment changed since", async () => {
+    const { masters, files } = await settled();
+    await masters.publish(evil, "dev");
+    const old = masters.statement;
+    await files.open();
+    await masters.publish(tree, "dev");
+    await files.open();
+    masters.statement = old;
+    const { files: restarted, log } = openPeel(masters);
+    await expect(restarted.open("dev")).rejects.toThrow("older");
+    expect(refusal(log)).toHaveLength(1);
+  });
+
+  test("by what it answers for another environment, or a commit", async () => {
+    const { masters, files } = await settled();
+    const genuine = masters.statement;
+    await masters.publish(evil, "dev", "1".repeat(40));
+    masters.statement = genuine;
+    await expect(files.open("dev")).rejects.toHaveProperty("kind", "not_found");
+    await expect(files.open("dev", "1111111")).rejects.toHaveProperty("kind", "not_found");
+  });
+});
+
+test("a new command key begins its own versions, and nothing of the old one counts then", async () => {
+  const masters = mastersOf();
+  const { files, log, commandKeys } = openPeel(masters);
+  masters.version = 2 ** 50;
+  await masters.publish({ a: "old key" });
+  const old = masters.statement;
+  await files.open();
+  commandKeys.current = [thief.publicKey];
+  masters.key = thief;
+  masters.version = 5;
+  await masters.publish({ a: "new key" });
+  expect(await readAll(await files.open())).toEqual({ a: "new key" });
+  masters.statement = old;
+  expect(await readAll(await files.open())).toEqual({ a: "new key" });
+  expect(log.records.filter(({ event }) => event === "state files refused")).toHaveLength(1);
+});
+
+test("what a peel of before kept was signed by nobody, and is fetched anew", async () => {
+  const masters = mastersOf();
+  const manifest = await masters.publish(tree);
+  await openPeel(masters).files.open();
+  const environments = { base: { current: manifest, snapshots: [{ manifest, commits: [] }] } };
+  writeFileSync(join(dir, "current"), encode({ v: 1, environments }));
+  await expect(openPeel().files.open()).rejects.toThrow("the bus is away");
+  expect(await readAll(await openPeel(masters).files.open())).toEqual(tree);
 });

@@ -3,6 +3,7 @@ import { type Clock, sleep, type Timer } from "../base/clock.ts";
 import { describeError, SvcError, toSvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { type BlobFiles, openBlobFiles } from "../states/blob-files.ts";
+import { type Catalog, decodeCatalog, findSnapshot } from "../states/catalog.ts";
 import {
   assembleManifest,
   blobsOf,
@@ -13,6 +14,7 @@ import {
   maxBlobBytes,
 } from "../states/manifest.ts";
 import { createSnapshotSource, type SnapshotSource } from "../states/snapshot-source.ts";
+import { openStatement, type SignedStatement } from "../states/statement.ts";
 import type { Connection } from "./connection.ts";
 import { createStatesClient, type StatesClient, type Wanted } from "./fetch-states.ts";
 import { type CachedSnapshot, openSnapshotList } from "./state-snapshots.ts";
@@ -35,8 +37,8 @@ export interface StateFiles {
   open(environment?: string, commit?: string): Promise<SnapshotSource>;
   /** Resolves when there are files of `base`, at the latest after 60 s. @returns whether there are */
   waitForFirstSync(signal: AbortSignal): Promise<boolean>;
-  /** Takes what the masters said: the digest of the snapshot of `base` that is in force. */
-  told(manifest: string): void;
+  /** Takes what a master signed of what is in force; what cannot be taken is logged. */
+  told(statement: Uint8Array | undefined): void;
   /** Uses this connection from now on; returns the way to stop. */
   attach(connection: Pick<Connection, "connected" | "request">): () => void;
 }
@@ -46,6 +48,8 @@ export interface StateFilesOptions {
   dir: string;
   /** Encoded peel id. */
   peelId: string;
+  /** Whoever publishes must have signed with one of these. */
+  commandKeys: { readonly current: readonly string[] };
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
@@ -60,6 +64,8 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   const firstSync = Promise.withResolvers<void>();
   let client: StatesClient | undefined;
   let wanted: string | undefined;
+  let latest: SignedStatement | undefined;
+  let lastCatalog: { digest: string; catalog: Catalog } | undefined;
   let retry: Timer | undefined;
   let pauseMs = firstPauseMs;
   let queue: Promise<unknown> = Promise.resolve();
@@ -148,11 +154,52 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
       }
     });
 
+  /**
+   * What a master signed, if it can be taken. For an older one than this peel has, as a master that lags
+   * behind for a moment gives, the newer one stands in.
+   */
+  const accept = (bytes: Uint8Array | undefined): SignedStatement => {
+    const keys = options.commandKeys.current;
+    try {
+      const statement = openStatement(bytes, keys);
+      const { newest } = list;
+      // A key that was replaced, perhaps as it was stolen, leaves no version behind.
+      if (newest !== undefined && keys.includes(newest.key) && statement.version < newest.version) {
+        throw new SvcError("forbidden", "state files refused: older than those that this peel knows");
+      }
+      latest = statement;
+    } catch (thrown) {
+      log.error("state files refused", { reason: describeError(thrown) });
+      if (latest === undefined || !keys.includes(latest.key)) throw thrown;
+      return latest;
+    }
+    try {
+      list.saw(latest);
+    } catch (thrown) {
+      log.warn("the version of the state files was not kept", { reason: describeError(thrown) });
+    }
+    return latest;
+  };
+  const catalogOf = async ({ catalog: digest }: SignedStatement): Promise<Catalog> => {
+    if (lastCatalog?.digest === digest) return lastCatalog.catalog;
+    await masters().fetch([{ digest, size: 0 }], async (_, data) => {
+      lastCatalog = { digest, catalog: decodeCatalog(data) };
+    });
+    return lastCatalog?.catalog ?? new Map();
+  };
+  const ask = async (environment: string, commit?: string): Promise<CachedSnapshot> => {
+    const statement = accept(await masters().find(environment, commit));
+    if (environment === base && commit === undefined && statement.base !== undefined) {
+      return { manifest: statement.base, commits: [] };
+    }
+    return findSnapshot(await catalogOf(statement), environment, commit);
+  };
+
   /** What the masters say now, or the cache when they cannot be asked. */
   const find = async (environment: string, commit?: string): Promise<CachedSnapshot> => {
     const cached = commit === undefined ? list.current(environment) : list.withCommit(environment, commit);
     try {
-      return await masters().find(environment, commit);
+      return await ask(environment, commit);
     } catch (thrown) {
       const { kind, message } = toSvcError(thrown);
       // An environment that is gone is gone; a commit was published once, and stays what it is.
@@ -204,10 +251,13 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
       return list.current(base) !== undefined;
     },
 
-    told(manifest) {
-      if (!/^[0-9a-f]{64}$/.test(manifest)) return;
-      wanted = manifest;
-      if (list.current(base)?.manifest !== manifest) void follow();
+    told(bytes) {
+      try {
+        wanted = accept(bytes).base ?? wanted;
+      } catch {
+        return;
+      }
+      if (list.current(base)?.manifest !== wanted) void follow();
     },
 
     attach(connection) {

@@ -16,6 +16,13 @@ export interface CachedSnapshot {
   commits: readonly string[];
 }
 
+/** What is kept of a statement, so that no older one is taken. */
+export interface SeenStatement {
+  /** The command key that signed it. */
+  key: string;
+  version: number;
+}
+
 /** Which snapshots the cache holds: one file, replaced whole. */
 export interface SnapshotList {
   /** The snapshot of an environment in force. */
@@ -26,11 +33,17 @@ export interface SnapshotList {
   all(): readonly CachedSnapshot[];
   /** Adds a snapshot, and puts it in force unless it is there for a pinned run alone. @throws SvcError `storage` */
   add(environment: string, snapshot: CachedSnapshot, inForce: boolean): void;
+  /** The newest statement of the masters that this peel took. */
+  readonly newest: SeenStatement | undefined;
+  /** Remembers it; it counts also when it cannot be kept. @throws SvcError `storage` */
+  saw(statement: SeenStatement): void;
 }
 
 const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const stored = v.object({
-  v: v.literal(1),
+  // 1 was what nobody had signed.
+  v: v.literal(2),
+  newest: v.optional(v.object({ key: v.string(), version: v.number() })),
   environments: v.record(
     v.string(),
     v.object({
@@ -39,12 +52,17 @@ const stored = v.object({
     }),
   ),
 });
-type Stored = v.InferOutput<typeof stored>["environments"];
+type Stored = Omit<v.InferOutput<typeof stored>, "v">;
 
 /** Reads the list; one that cannot be read counts as empty, and everything is fetched again. */
 export function openSnapshotList(dir: string, log: Log): SnapshotList {
   const path = join(dir, "current");
-  let environments = read(path, log);
+  let { environments, newest } = read(path, log);
+  const write = (next: Stored["environments"]) =>
+    writing(path, () => {
+      makeDirectory(dir, 0o700);
+      writeFileAtomic(path, encode({ v: 2, newest, environments: next }), secretMode);
+    });
   const find = (environment: string, matches: (snapshot: CachedSnapshot) => boolean) =>
     environments[environment]?.snapshots.find(matches);
   return {
@@ -67,24 +85,29 @@ export function openSnapshotList(dir: string, log: Log): SnapshotList {
       ];
       const entry = { ...(current === undefined ? {} : { current }), snapshots };
       const next = { ...environments, [environment]: entry };
-      writing(path, () => {
-        makeDirectory(dir, 0o700);
-        writeFileAtomic(path, encode({ v: 1, environments: next }), secretMode);
-      });
+      write(next);
       environments = next;
+    },
+    get newest() {
+      return newest;
+    },
+    saw({ key, version }) {
+      if (newest?.key === key && newest.version === version) return;
+      newest = { key, version };
+      write(environments);
     },
   };
 }
 
 function read(path: string, log: Log): Stored {
   try {
-    return v.parse(stored, decode(readFileSync(path))).environments;
+    return v.parse(stored, decode(readFileSync(path)));
   } catch (thrown) {
-    if (isErrno(thrown, "ENOENT")) return {};
+    if (isErrno(thrown, "ENOENT")) return { environments: {} };
     log.warn("the cache of state files has no list that can be read; it is fetched again", {
       file: path,
       reason: describeError(thrown),
     });
-    return {};
+    return { environments: {} };
   }
 }

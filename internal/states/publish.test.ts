@@ -3,10 +3,14 @@ import { connectTo, startBus, type TestBus } from "../../test/harness/bus.ts";
 import { manualClock } from "../../test/harness/clock.ts";
 import { baseOf, contentsOf } from "../../test/harness/contents.ts";
 import { recordingLog } from "../../test/harness/log.ts";
+import { systemRandom } from "../base/id.ts";
 import { provision } from "../bus/assets.ts";
 import { type BlobStore, openBlobStore } from "../bus/blob-store.ts";
 import type { Bus } from "../bus/connect.ts";
+import { newKeyPair } from "../identity/nkey.ts";
 import { decodeCatalog, findSnapshot, keptSnapshots } from "./catalog.ts";
+import { followCatalog } from "./follow-catalog.ts";
+import { createHeadSeal } from "./head-seal.ts";
 import { decodePage, decodeRoot, digestOf, maxBlobBytes } from "./manifest.ts";
 import { takeOverHead } from "./publish.ts";
 
@@ -34,7 +38,11 @@ beforeEach(async () => {
   log.records.length = 0;
 });
 
-const take = (token: number, over: BlobStore = store) => takeOverHead({ store: over, clock, log }, token);
+const key = newKeyPair("user", systemRandom);
+/** As a master that was just started. */
+const sealOf = (signer = key) => createHeadSeal(signer, clock);
+const take = (token: number, over: BlobStore = store, seal = sealOf()) =>
+  takeOverHead({ store: over, seal, clock, log }, token);
 
 async function blob(digest: string): Promise<Uint8Array> {
   const data = await store.get(digest);
@@ -99,7 +107,7 @@ test("the tools of NATS list and read the objects", async () => {
   expect(Buffer.from((await objects.getBlob(hello)) ?? []).toString()).toBe("hello");
   expect((await objects.list()).map(({ name }) => name)).toContain(hello);
   const head = await objects.info("head");
-  expect(head?.metadata).toEqual({ token: "4" });
+  expect(head?.metadata).toEqual({ token: "4", statement: expect.any(String) });
   expect(decodeCatalog((await objects.getBlob("head")) ?? new Uint8Array()).has("base")).toBe(true);
 });
 
@@ -222,4 +230,113 @@ test("a file that changes while it is published is an error, and the head stays"
   const moving = { ...base, files: new Map([["a", other]]) };
   await expect(publisher.publish([moving])).rejects.toThrow("changed while it was published");
   expect(await readFiles()).toEqual({ a: "good" });
+});
+
+/** Points the head at this tree, as somebody does who has the object store in hand. */
+async function forge(statement?: Uint8Array, digest?: string): Promise<void> {
+  const other = sealOf(newKeyPair("user", systemRandom));
+  const real = await store.head();
+  const evil = await takeOverHead({ store, seal: other, clock, log: recordingLog() }, 90);
+  await evil.publish([baseOf({ a: "evil" })]);
+  const forged = await store.head();
+  if (statement === undefined) return;
+  await store.moveHead(
+    { digest: digest ?? real?.digest ?? "", size: 1, token: 90, statement },
+    forged?.revision ?? 0,
+  );
+}
+
+/** A master that serves what is published. */
+function follow(seal = sealOf()) {
+  const records = recordingLog();
+  const view = followCatalog({ store, seal, bus: { onReconnect: () => () => {} }, clock, log: records });
+  const foreign = { times: 0 };
+  view.onForeign(() => foreign.times++);
+  const look = async () => {
+    clock.advance(60_000);
+    const current = await view.current();
+    return current?.catalog.get("base")?.[0]?.manifest;
+  };
+  const errors = () =>
+    records.records.filter(({ level }) => level === "error").map(({ fields }) => fields.reason);
+  return { ...view, look, errors, foreign };
+}
+
+test("a head that somebody changed is not served, and is published anew by the holder", async () => {
+  const seal = sealOf();
+  const holder = await take(1, store, seal);
+  await holder.publish([baseOf({ a: "one" })]);
+  const old = await store.head();
+  await holder.publish([{ ...baseOf({ a: "kept" }), name: "dev" }], ["base"]);
+  const genuine = await store.head();
+  const master = follow(seal);
+  const served = await master.look();
+  expect(served).toBeDefined();
+  const unsigned = () =>
+    store
+      .head()
+      .then((head) =>
+        store.moveHead({ digest: genuine?.digest ?? "", size: 1, token: 1 }, head?.revision ?? 0),
+      )
+      .then(() => {});
+  let publisher = holder;
+  const cases: [reason: string, tamper: () => Promise<unknown>][] = [
+    ["unknown command key", () => forge()],
+    ["not signed", unsigned],
+    ["another catalog", async () => forge((await store.head())?.statement, "0".repeat(64))],
+    ["an older one", async () => forge(old?.statement, old?.digest)],
+  ];
+  for (const [at, [reason, tamper]] of cases.entries()) {
+    expect(await publisher.holds()).toBe(true);
+    await tamper();
+    expect(await publisher.holds()).toBe(false);
+    expect(await master.look()).toBe(served);
+    const errors = master.errors();
+    expect(errors.at(-1)).toContain(reason);
+    // It is said once.
+    expect(await master.look()).toBe(served);
+    expect(master.errors()).toEqual(errors);
+    expect(master.foreign.times).toBeGreaterThanOrEqual(at + 1);
+    publisher = await take(1, store, seal);
+    await publisher.publish([baseOf({ a: "one" })], ["dev"]);
+    expect(await master.look()).toBe(served);
+    expect(await readFiles()).toEqual({ a: "one" });
+    // What only the catalog says is taken from the last one that was genuine.
+    expect(await readFiles("dev")).toEqual({ a: "kept" });
+  }
+  master.stop();
+});
+
+test("a master that was just started takes nothing over from a head that no master signed", async () => {
+  await (await take(1)).publish([baseOf({ a: "one" })]);
+  await forge();
+  const publisher = await take(2);
+  expect(publisher.environments()).toEqual([]);
+  await publisher.publish([baseOf({ a: "two" })], ["base"]);
+  expect(await readFiles()).toEqual({ a: "two" });
+  await expect(readFiles("dev")).rejects.toThrow("no environment");
+});
+
+test("after the command key was replaced everything is published anew under the new one", async () => {
+  await (await take(1)).publish([baseOf({ a: "one" })]);
+  const next = sealOf(newKeyPair("user", systemRandom));
+  const master = follow(next);
+  expect(await master.look()).toBeUndefined();
+  await (await take(2, store, next)).publish([baseOf({ a: "one" })]);
+  expect(await master.look()).toBeDefined();
+  expect(await readFiles()).toEqual({ a: "one" });
+  master.stop();
+});
+
+test("versions grow with each publication, also when the clock goes back", async () => {
+  const versions: number[] = [];
+  const note = async () => versions.push(sealOf().check((await store.head()) ?? { digest: "" }).version);
+  for (const token of [1, 2, 3]) {
+    const publisher = await take(token);
+    await note();
+    await publisher.publish([baseOf({ a: `by ${token}` })]);
+    await note();
+    clock = manualClock(clock.now() - 3_600_000);
+  }
+  expect(versions).toEqual([...new Set(versions)].toSorted((a, b) => a - b));
 });

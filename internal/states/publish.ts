@@ -1,9 +1,10 @@
 import { type Clock, rfc3339 } from "../base/clock.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import type { BlobStore } from "../bus/blob-store.ts";
+import type { BlobStore, Head } from "../bus/blob-store.ts";
 import { type Catalog, decodeCatalog, encodeCatalog, keptSnapshots, type Published } from "./catalog.ts";
 import type { Content, Contents } from "./contents.ts";
+import type { HeadSeal } from "./head-seal.ts";
 import {
   blobsOf,
   decodePage,
@@ -14,6 +15,7 @@ import {
   maxFiles,
   type SnapshotOrigin,
 } from "./manifest.ts";
+import type { SignedStatement } from "./statement.ts";
 
 /** Blobs under way to the bus at a time. */
 const uploads = 32;
@@ -50,10 +52,13 @@ export interface Publisher {
   publish(environments: readonly Environment[], unchanged?: readonly string[]): Promise<Publication>;
   /** Removes what nothing has referred to for a while. @returns how many blobs. @throws as `publish` */
   collect(): Promise<number>;
+  /** Whether the head is still as this publisher wrote it. @throws SvcError `storage` */
+  holds(): Promise<boolean>;
 }
 
 export interface PublisherDeps {
   store: BlobStore;
+  seal: HeadSeal;
   clock: Clock;
   log: Log;
 }
@@ -67,28 +72,38 @@ export interface PublisherDeps {
  * place in the stream is another one then, so that a former holder that still removes garbage, which it
  * does by place, cannot remove it.
  *
+ * What a head says counts only when a master signed it. Of one that somebody else made, or brought back, the
+ * revision alone is used, and what this master last knew to be genuine is built upon.
+ *
  * @throws SvcError `conflict` when a holder with a larger token was there before
  */
 export async function takeOverHead(deps: PublisherDeps, token: number): Promise<Publisher> {
-  const { store, clock, log } = deps;
+  const { store, seal, clock, log } = deps;
   const before = await store.head();
-  if (before !== undefined && before.token > token) throw lost();
-  const found = before === undefined ? undefined : await readCatalog(deps, before.digest);
+  const genuine = before === undefined ? undefined : checkHead(deps, before);
+  if (genuine !== undefined && genuine.token > token) throw lost();
+  const known = genuine ?? seal.newest;
+  const found = known === undefined ? undefined : await readCatalog(deps, known.catalog);
+  const headOf = (next: Catalog, data: Uint8Array) => {
+    const digest = digestOf(data);
+    const statement = seal.sign({ token, catalog: digest, base: next.get("base")?.[0]?.manifest });
+    return { digest, size: data.length, token, statement };
+  };
   const first = encodeCatalog(found ?? new Map());
-  let head = { digest: digestOf(first), size: first.length, token };
+  let head = headOf(found ?? new Map(), first);
   await store.put(head.digest, first);
   let revision = await moved(store.moveHead(head, before?.revision ?? 0));
 
   const listed = await store.list();
-  const known = await readKnown(deps, found ?? new Map(), new Set(listed.keys()));
-  let catalog: Catalog = known.catalog;
-  const { roots, pages, present } = known;
+  const stored = await readKnown(deps, found ?? new Map(), new Set(listed.keys()));
+  let catalog: Catalog = stored.catalog;
+  const { roots, pages, present } = stored;
   const encoded = new Map<string, { files: Contents; manifest: EncodedManifest }>();
   const idleSince = new Map<string, number>();
 
   const advance = async (next: Catalog) => {
     const data = encodeCatalog(next);
-    const to = { digest: digestOf(data), size: data.length, token };
+    const to = headOf(next, data);
     if (!present.has(to.digest)) await store.put(to.digest, data);
     present.add(to.digest);
     revision = await moved(store.moveHead(to, revision));
@@ -196,6 +211,8 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
       return { changed: [...changed, ...gone], ...sent };
     },
 
+    holds: async () => (await store.head())?.revision === revision,
+
     async collect() {
       const referenced = new Set([head.digest]);
       for (const list of catalog.values()) {
@@ -248,6 +265,18 @@ async function moved(moving: Promise<number | undefined>): Promise<number> {
 
 function lost(): SvcError {
   return new SvcError("conflict", "another master publishes state files now");
+}
+
+/** What a master signed of the head; `undefined` when none did, or another was seen since. */
+function checkHead({ seal, log }: PublisherDeps, head: Head): SignedStatement | undefined {
+  try {
+    return seal.check(head);
+  } catch (thrown) {
+    log.error("the head of the state files is not as a master published it: it is published anew", {
+      reason: describeError(thrown),
+    });
+    return undefined;
+  }
 }
 
 /** The catalog; one that cannot be read counts as none, and everything is published anew. */

@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { systemClock } from "../../internal/base/clock.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import { openBlobStore } from "../../internal/bus/blob-store.ts";
+import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
 import { publishStates } from "../../internal/master/publish-states.ts";
 import { startSession } from "../../internal/peel/session.ts";
 import { openStateFiles, type StateFiles } from "../../internal/peel/state-files.ts";
+import { decodeCatalog, encodeCatalog } from "../../internal/states/catalog.ts";
+import { createHeadSeal } from "../../internal/states/head-seal.ts";
 import { digestOf } from "../../internal/states/manifest.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectionOver } from "../harness/connection.ts";
@@ -54,6 +57,7 @@ beforeAll(async () => {
   files = openStateFiles({
     dir: join(dataDir, "states-cache"),
     peelId: "web-1",
+    commandKeys: { current: peel.commandKeys },
     clock: systemClock,
     jitter: () => 0,
     log,
@@ -198,9 +202,14 @@ test("a holder that was paused and goes on publishes nothing", async () => {
   // It believes in a tenure that ended when somebody with a larger token came.
   const publishing = publishStates({
     store,
+    seal: createHeadSeal(
+      keyPairFromSeed("user", readFileSync(join(bus.authDir, "command.seed"), "utf8")),
+      systemClock,
+    ),
     statesDir: old,
     tenure: { token: (head?.token ?? 0) - 1, signal: end.signal },
     onReconnect: () => () => {},
+    onForeignHead: () => () => {},
     onPublished: () => {},
     clock: systemClock,
     log: records,
@@ -212,6 +221,33 @@ test("a holder that was paused and goes on publishes nothing", async () => {
   expect(await store.head()).toEqual(head as never);
   await own.nats.close();
 });
+
+test("who changes the head on the bus is not believed, and the holder publishes anew", async () => {
+  const wanted = await readAll();
+  const own = await connectTo(bus, "master");
+  const store = openBlobStore(own, "states");
+  const head = await store.head();
+  const genuine = decodeCatalog((await store.get(head?.digest ?? "")) ?? Buffer.of());
+  // The tree of another branch as `base`: each blob of it is there.
+  const forged = encodeCatalog(new Map([...genuine, ["base", genuine.get("dev") ?? []]]));
+  await store.put(digestOf(forged), forged);
+  const to = { digest: digestOf(forged), size: forged.length, token: 2 ** 40 };
+  expect(await store.moveHead({ ...to, ...statementOf(head) }, head?.revision ?? 0)).toBeDefined();
+  const late = systemClock.monotonic() + 15_000;
+  for (let now = await store.head(); now?.digest === to.digest; now = await store.head()) {
+    expect(await readAll()).toEqual(wanted);
+    expect(systemClock.monotonic()).toBeLessThan(late);
+  }
+  expect(await readAll()).toEqual(wanted);
+  const said = masters.flatMap(({ records }) => records.filter(({ level }) => level === "error"));
+  expect(said.map(({ event }) => event)).toContain(
+    "state files: the head is not as a master published it, and is not served",
+  );
+  await own.nats.close();
+}, 20_000);
+
+const statementOf = (head: { statement?: Uint8Array } | undefined) =>
+  head?.statement === undefined ? {} : { statement: head.statement };
 
 describe("the fetch door", () => {
   const some = digestOf(Buffer.from("git 2"));

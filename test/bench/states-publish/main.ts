@@ -4,13 +4,16 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { serveFetch } from "../../../internal/admin/fetch.ts";
 import { systemClock } from "../../../internal/base/clock.ts";
+import { systemRandom } from "../../../internal/base/id.ts";
 import { provision } from "../../../internal/bus/assets.ts";
 import { openBlobStore } from "../../../internal/bus/blob-store.ts";
+import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { createStatesClient } from "../../../internal/peel/fetch-states.ts";
 import { openStateFiles } from "../../../internal/peel/state-files.ts";
 import { createBlobCache } from "../../../internal/states/blob-cache.ts";
 import type { Contents } from "../../../internal/states/contents.ts";
 import { followCatalog } from "../../../internal/states/follow-catalog.ts";
+import { createHeadSeal } from "../../../internal/states/head-seal.ts";
 import { takeOverHead } from "../../../internal/states/publish.ts";
 import { createDirectoryScan } from "../../../internal/states/scan-directory.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
@@ -47,7 +50,9 @@ const master = await connectTo(bus, "master");
 const asked = await connectTo(bus, "master");
 await provision(master, { replicas: 1, onlyRaise: true }, log);
 const store = openBlobStore(master, "states");
-const catalog = followCatalog({ store, bus: master, clock, log });
+const command = newKeyPair("user", systemRandom);
+const seal = createHeadSeal(command, clock);
+const catalog = followCatalog({ store, seal, bus: master, clock, log });
 const blobs = createBlobCache(store, 256 * 1024 * 1024);
 const door = serveFetch({ bus: master, catalog, blobs, binaries: createBlobCache(store, 0), log });
 
@@ -77,7 +82,7 @@ const base = (contents: Contents) => [
 ];
 const travelled = ({ blobs, bytes }: { blobs: number; bytes: number }) => `${blobs} blobs, ${bytes} bytes`;
 
-let publisher = await takeOverHead({ store, clock, log }, 1);
+let publisher = await takeOverHead({ store, seal, clock, log }, 1);
 const scan = createDirectoryScan(tree, clock);
 const first = await measure("first look: every file is read", () => scan.scan());
 await measure("first publication", () => publisher.publish(base(first.files)), travelled);
@@ -85,6 +90,7 @@ const connection = connectionOver(asked);
 const peel = openStateFiles({
   dir: join(temporary.path, "cache"),
   peelId: "bench",
+  commandKeys: { current: [command.publicKey] },
   clock,
   jitter: () => 0,
   log,
@@ -116,7 +122,7 @@ for (let round = 0; round < rounds; round++) {
 }
 for (let token = 2; token < 5; token++) {
   await measure("another master takes over", async () => {
-    publisher = await takeOverHead({ store, clock, log }, token);
+    publisher = await takeOverHead({ store, seal, clock, log }, token);
   });
 }
 door.stop();
