@@ -117,7 +117,7 @@ test(`${openStreams} open streams add no consumer to the bus, and none is left w
     await decide(second, "approve", id);
     await Promise.all(wires.map((wire) => wire.waitFor(event(id, peel.peelId, "approved"))));
     await metricBecomes(master.healthUrl, "svc_enroll_streams", 0);
-    expect(await consumersOf("KV_enrollments")).toBe(before);
+    expect(await consumersOf("KV_enrollments")).toBeLessThanOrEqual(before);
   } finally {
     for (const wire of wires) wire.socket.destroy();
   }
