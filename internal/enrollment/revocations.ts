@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
 import { describeError, SvcError } from "../base/errors.ts";
+import { instant } from "../base/instant.ts";
 import type { Log } from "../base/log.ts";
 import { decode, encode } from "../base/msgpack.ts";
 import type { Bucket } from "../bus/bucket.ts";
@@ -16,11 +17,6 @@ export interface Revocation {
   expiresAt: number;
 }
 
-const instant = v.pipe(
-  v.string(),
-  v.isoTimestamp(),
-  v.transform((text) => Date.parse(text)),
-);
 const stored = v.object({
   peel_id: v.string(),
   enrollment_id: v.string(),

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
+import { instant } from "../base/instant.ts";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
 import { endings, type JobStatus, type Outcome, outcomes } from "./outcome.ts";
 
@@ -45,11 +46,6 @@ export interface Settled {
 }
 
 const plainMap = v.custom<Record<string, Plain>>((value) => typeof value === "object" && value !== null);
-const instant = v.pipe(
-  v.string(),
-  v.isoTimestamp(),
-  v.transform((text) => Date.parse(text)),
-);
 
 const storedJob = v.object({
   jid: v.string(),

@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
+import { instant } from "../base/instant.ts";
 import { decodeSequence, encode } from "../base/msgpack.ts";
 
 /** `accepted` until its return is kept; `cancelled` when it was stopped before it came. */
@@ -28,11 +29,6 @@ export interface Journal {
 /** Longer than any record is: what a crash may leave unfinished at the end of the file. */
 const longestRecordBytes = 512;
 
-const instant = v.pipe(
-  v.string(),
-  v.isoTimestamp(),
-  v.transform((text) => Date.parse(text)),
-);
 const record = v.object({
   jid: v.string(),
   state: v.picklist(["accepted", "done", "cancelled", "limits"]),

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
+import { instant } from "../base/instant.ts";
 import type { Log } from "../base/log.ts";
 import { decode, encode } from "../base/msgpack.ts";
 import type { Bucket } from "../bus/bucket.ts";
@@ -8,11 +9,6 @@ import type { OpenBreaker } from "./breaker.ts";
 
 const key = "breakers";
 
-const instant = v.pipe(
-  v.string(),
-  v.isoTimestamp(),
-  v.transform((text) => Date.parse(text)),
-);
 const stored = v.object({
   token: v.number(),
   open: v.array(v.object({ rule: v.string(), opened_at: instant, open_until: instant })),

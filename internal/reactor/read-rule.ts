@@ -84,7 +84,7 @@ function readMatch(node: YamlNode, place: Place): string[] {
 /** What is wrong with a glob on tags, or `undefined`. */
 function patternProblem(pattern: string): string | undefined {
   const segments = pattern.split("/");
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: no tag has any
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
   if (/[\s\u0000-\u001f\u007f]/.test(pattern)) return "a tag has no spaces";
   if (segments.includes("")) return "a segment between two / is empty";
   if (segments.length > maxTagSegments) return `more than ${maxTagSegments} segments`;

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
+import { instant } from "../base/instant.ts";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
 import { outcomes } from "../jobs/outcome.ts";
 
@@ -110,11 +111,6 @@ export function isLive({ status }: Pick<Rollout, "status">): boolean {
 }
 
 const plainMap = v.custom<Record<string, Plain>>((value) => typeof value === "object" && value !== null);
-const instant = v.pipe(
-  v.string(),
-  v.isoTimestamp(),
-  v.transform((text) => Date.parse(text)),
-);
 const asked = v.object({ by: v.string(), at: instant });
 const storedJob = v.object({
   jid: v.string(),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
 import { isErrno, makeDirectory, readTextIfPresent, secretMode, writeFileAtomic } from "../base/file.ts";
+import { instant } from "../base/instant.ts";
 import { writing } from "../base/new-files.ts";
 
 /** A binary that is on this host and verified, waiting for the watchdog. Written by the peel. */
@@ -55,11 +56,6 @@ export interface ActiveBinary {
 }
 
 const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
-const instant = v.pipe(
-  v.string(),
-  v.isoTimestamp(),
-  v.transform((text) => Date.parse(text)),
-);
 const stagedSchema = v.pipe(
   v.object({
     jid: v.string(),
