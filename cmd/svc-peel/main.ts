@@ -1,18 +1,18 @@
-import { startShortLived } from "../../internal/base/short-lived.ts";
+import { startShortLived } from "../../internal/base/process/short-lived.ts";
 
 const { argv, env } = process;
 
 // Each side is loaded alone: a call starts without the daemon, and a peel keeps no commands in memory.
 if (argv[2] === "call" || argv[2] === "check") {
   startShortLived(argv.slice(2), env);
-  const { runPeelCommand } = await import("../../internal/peel/command.ts");
+  const { runPeelCommand } = await import("../../internal/agent/command/command.ts");
   await runPeelCommand(process, argv.slice(2), (code) => {
     process.exitCode = code;
   });
 } else if (argv[2] === "watchdog") {
-  const { runWatchdogDaemon } = await import("../../internal/watchdog/daemon.ts");
+  const { runWatchdogDaemon } = await import("../../internal/agent/watchdog/daemon.ts");
   process.exit(await runWatchdogDaemon(argv.slice(3), env));
 } else {
-  const { runPeelDaemon } = await import("../../internal/peel/daemon.ts");
+  const { runPeelDaemon } = await import("../../internal/agent/daemon/daemon.ts");
   process.exit(await runPeelDaemon(argv.slice(2), env));
 }

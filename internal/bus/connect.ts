@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { type Authenticator, connect, ErrorCode, Events, type NatsConnection, NatsError } from "nats";
 import { encodeBase64Url } from "../base/base64.ts";
+import { assertBusUrl } from "../base/bus-url.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
-import { assertBusUrl } from "../config/bus-url.ts";
 import { parseCredentials } from "../identity/credentials.ts";
 import { keyPairFromSeed } from "../identity/nkey.ts";
 

@@ -7,8 +7,8 @@ import manifest from "../../package.json" with { type: "json" };
 import { type Clock, systemClock } from "../base/clock.ts";
 import { systemRandom } from "../base/id.ts";
 import { parseYaml, plainValue } from "../base/yaml.ts";
-import { childrenOf, metaOf } from "./command.ts";
-import { formatFields, formatResult, formatTable } from "./print.ts";
+import { childrenOf, metaOf } from "../program/command-line/command.ts";
+import { formatFields, formatResult, formatTable } from "../program/command-line/print.ts";
 import { runCli } from "./run.ts";
 import { tree } from "./tree.ts";
 

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { dirname, join } from "node:path";
+import { type Address, parseAddress } from "../base/address.ts";
 import { SvcError } from "../base/errors.ts";
-import { parseNames } from "../ca/names.ts";
-import { type Address, parseAddress } from "../config/address.ts";
-import type { Setup } from "../setup/init.ts";
-import { command } from "./command.ts";
-import { readFlag, readListFlag } from "./flag.ts";
-import { formatFields } from "./print.ts";
+import { parseNames } from "../identity/ca/names.ts";
+import { command } from "../program/command-line/command.ts";
+import { readFlag, readListFlag } from "../program/command-line/flag.ts";
+import { formatFields } from "../program/command-line/print.ts";
+import type { Setup } from "./setup/init.ts";
 
 const defaultApiPort = 8443;
 /** Where packages put the programs. */
@@ -52,7 +52,7 @@ export const initCommand = command({
       apiPort,
     };
     // Certificates and the bus client are not loaded for other commands.
-    const { initFleet } = await import("../setup/init.ts");
+    const { initFleet } = await import("./setup/init.ts");
     const { operatorName } = await import("./operator.ts");
     const made = await initFleet({
       ...wishes,

@@ -4,8 +4,8 @@ import { readTextFile } from "../base/file.ts";
 import { createLog } from "../base/log.ts";
 import { clientCertificate } from "../bus/client-certificate.ts";
 import { type Bus, type BusIdentity, type BusOptions, connectBus } from "../bus/connect.ts";
-import { loadOperatorConfig } from "../config/load.ts";
-import type { Cli } from "./command.ts";
+import type { Cli } from "../program/command-line/command.ts";
+import { loadOperatorConfig } from "../program/config/load.ts";
 
 /** What of a command line tells how the operator connects. */
 type OperatorCli = Pick<Cli, "config" | "env" | "clock" | "stderr">;

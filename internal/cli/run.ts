@@ -1,5 +1,5 @@
-import { idsCommand } from "./completion/kinds.ts";
-import { type CliOptions, runTree } from "./run-tree.ts";
+import { idsCommand } from "../program/command-line/id-kinds.ts";
+import { type CliOptions, runTree } from "../program/command-line/run-tree.ts";
 import { tree } from "./tree.ts";
 
 /** Runs one command line of `svc`. @returns the exit code */

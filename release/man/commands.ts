@@ -1,5 +1,5 @@
-import { type CommandDef, childrenOf, metaOf } from "../../internal/cli/command.ts";
-import { describeCommand, globalRows } from "../../internal/cli/usage.ts";
+import { type CommandDef, childrenOf, metaOf } from "../../internal/program/command-line/command.ts";
+import { describeCommand, globalRows } from "../../internal/program/command-line/usage.ts";
 import {
   type Edition,
   heading,

@@ -1,12 +1,12 @@
-import type { CommandDef } from "../../internal/cli/command.ts";
-import { environment } from "../../internal/config/help.ts";
+import type { CommandDef } from "../../internal/program/command-line/command.ts";
+import { environment } from "../../internal/program/config/help.ts";
 import {
   defaultText,
   flagOf,
   type Option,
   type OptionTable,
   sentenceOf,
-} from "../../internal/config/option.ts";
+} from "../../internal/program/config/option.ts";
 import { commandSections, globalOptions, runnables, usageOf } from "./commands.ts";
 import {
   type Edition,

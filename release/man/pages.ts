@@ -1,9 +1,9 @@
+import { peelCommands } from "../../internal/agent/command/call.ts";
 import { tree } from "../../internal/cli/tree.ts";
-import { masterProgram } from "../../internal/config/master.ts";
-import { operatorOptions } from "../../internal/config/operator-options.ts";
-import { peelProgram } from "../../internal/config/peel.ts";
-import { masterCommands } from "../../internal/master/command.ts";
-import { peelCommands } from "../../internal/peel/call.ts";
+import { masterCommands } from "../../internal/master/command/command.ts";
+import { masterProgram } from "../../internal/program/config/master.ts";
+import { operatorOptions } from "../../internal/program/config/operator-options.ts";
+import { peelProgram } from "../../internal/program/config/peel.ts";
 import type { Binary } from "../compile.ts";
 import { commandPages } from "./commands.ts";
 import { daemonPage, filePage } from "./daemons.ts";

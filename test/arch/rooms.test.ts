@@ -21,7 +21,7 @@ test("an import that goes up is found, whatever its form", () => {
     'const serve = import.meta.require("../http/serve.ts");',
   ]) {
     expect(lines(checkDirection([{ path: "internal/jobs/run.ts", text }]))).toEqual([
-      "internal/jobs/run.ts: imports internal/http/serve.ts: jobs (floor 3) may not know http (floor 4)",
+      "internal/jobs/run.ts: imports internal/master/doors/http/serve.ts: jobs (floor 3) may not know http (floor 4)",
     ]);
   }
 });

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { findCommand, parseValues } from "../../internal/cli/parse.ts";
+import { peelCommands } from "../../internal/agent/command/call.ts";
 import { tree } from "../../internal/cli/tree.ts";
-import { masterCommands } from "../../internal/master/command.ts";
-import { peelCommands } from "../../internal/peel/call.ts";
+import { masterCommands } from "../../internal/master/command/command.ts";
+import { findCommand, parseValues } from "../../internal/program/command-line/parse.ts";
 
 // A command that a page shows must be one that svc, or a daemon, takes.
 

@@ -1,7 +1,7 @@
+import { createPeelMetrics } from "../../internal/agent/daemon/metrics.ts";
 import { parseYaml, plainValue } from "../../internal/base/yaml.ts";
-import { createMasterMetrics } from "../../internal/health/metrics.ts";
-import { createPeelMetrics } from "../../internal/health/peel-metrics.ts";
-import type { MetricInfo } from "../../internal/health/registry.ts";
+import { createMasterMetrics } from "../../internal/master/metrics/metrics.ts";
+import type { MetricInfo } from "../../internal/program/health/registry.ts";
 import { cell } from "./reference.ts";
 
 /** Every metric of a daemon. */

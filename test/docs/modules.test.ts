@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { allFunctions } from "../../internal/modules/registry.ts";
+import { allFunctions } from "../../internal/host/modules/registry.ts";
 import { modulesReference } from "./modules.ts";
 
 const page = new URL("../../docs/modules.md", import.meta.url);

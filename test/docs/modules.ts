@@ -1,6 +1,6 @@
-import { expectation, signatureOf } from "../../internal/modules/arguments.ts";
-import type { ModuleFunction } from "../../internal/modules/function.ts";
-import { allFunctions } from "../../internal/modules/registry.ts";
+import { expectation, signatureOf } from "../../internal/host/modules/arguments.ts";
+import type { ModuleFunction } from "../../internal/host/modules/function.ts";
+import { allFunctions } from "../../internal/host/modules/registry.ts";
 import { cell } from "./reference.ts";
 
 /** What stands before the functions of a module. */

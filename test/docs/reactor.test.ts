@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plain } from "../../internal/base/msgpack.ts";
 import { parseYaml, plainValue } from "../../internal/base/yaml.ts";
-import { saying } from "../../internal/reactor/argument-policy.ts";
-import { dropCauses } from "../../internal/reactor/drop.ts";
-import { explain } from "../../internal/reactor/explain.ts";
-import { createLimits } from "../../internal/reactor/limits.ts";
-import { readRules } from "../../internal/reactor/read-rule.ts";
-import { operators } from "../../internal/reactor/rule.ts";
+import { saying } from "../../internal/fleet/reactor/argument-policy.ts";
+import { dropCauses } from "../../internal/fleet/reactor/drop.ts";
+import { explain } from "../../internal/fleet/reactor/explain.ts";
+import { createLimits } from "../../internal/fleet/reactor/limits.ts";
+import { readRules } from "../../internal/fleet/reactor/read-rule.ts";
+import { operators } from "../../internal/fleet/reactor/rule.ts";
 import { manualClock } from "../harness/clock.ts";
 
 // The rules that the page shows can be loaded, and do what it says.

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { formatHelp } from "../../internal/config/help.ts";
-import { masterProgram } from "../../internal/config/master.ts";
-import { flagOf } from "../../internal/config/option.ts";
-import { peelProgram } from "../../internal/config/peel.ts";
+import { formatHelp } from "../../internal/program/config/help.ts";
+import { masterProgram } from "../../internal/program/config/master.ts";
+import { flagOf } from "../../internal/program/config/option.ts";
+import { peelProgram } from "../../internal/program/config/peel.ts";
 import { describePackage } from "../../release/package.ts";
 import { configurationReference } from "./reference.ts";
 

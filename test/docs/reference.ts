@@ -1,7 +1,7 @@
-import { masterProgram } from "../../internal/config/master.ts";
-import { operatorOptions } from "../../internal/config/operator-options.ts";
-import { defaultText, flagOf, type OptionTable } from "../../internal/config/option.ts";
-import { peelProgram } from "../../internal/config/peel.ts";
+import { masterProgram } from "../../internal/program/config/master.ts";
+import { operatorOptions } from "../../internal/program/config/operator-options.ts";
+import { defaultText, flagOf, type OptionTable } from "../../internal/program/config/option.ts";
+import { peelProgram } from "../../internal/program/config/peel.ts";
 
 /** The reference of every key of every program, as Markdown: the text of `docs/configuration.md`. */
 export function configurationReference(): string {

@@ -1,6 +1,6 @@
-import { expectation } from "../../internal/modules/arguments.ts";
-import type { StateFunction } from "../../internal/states/function.ts";
-import { stateRegistry } from "../../internal/states/registry.ts";
+import { expectation } from "../../internal/host/modules/arguments.ts";
+import type { StateFunction } from "../../internal/tree/function/function.ts";
+import { stateRegistry } from "../../internal/tree/functions/registry.ts";
 import { cell } from "./reference.ts";
 
 /** The reference of every state function, as Markdown: the text of `docs/state-functions.md`. */

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkPeel } from "../../internal/agent/command/check.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import type { StepResult } from "../../internal/diagnosis/step.ts";
-import { checkMaster } from "../../internal/master/check.ts";
-import { checkPeel } from "../../internal/peel/check.ts";
-import { spkiPin } from "../../internal/trust/pin.ts";
+import { spkiPin } from "../../internal/identity/trust/pin.ts";
+import { checkMaster } from "../../internal/master/command/check.ts";
+import type { StepResult } from "../../internal/program/diagnosis/step.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";

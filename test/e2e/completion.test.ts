@@ -4,7 +4,7 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { offerIds } from "../../internal/cli/completion/ids.ts";
-import { type Enrollment, encodeRecord } from "../../internal/enrollment/record.ts";
+import { type Enrollment, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { manualClock } from "../harness/clock.ts";
 import { binaries, svc } from "../harness/fleet.ts";

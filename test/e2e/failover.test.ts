@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { enrollPeel } from "../../internal/agent/joining/enroll.ts";
+import { createMasterClient } from "../../internal/agent/joining/master-client.ts";
 import { type Clock, systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
-import { enrollPeel } from "../../internal/peel/enroll.ts";
-import { createMasterClient } from "../../internal/peel/master-client.ts";
-import { createTrust } from "../../internal/trust/anchor.ts";
+import { createTrust } from "../../internal/identity/trust/anchor.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { type Front, type Moment, type Step, startFront } from "../harness/front.ts";

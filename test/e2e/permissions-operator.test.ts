@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { startWorker } from "../../internal/agent/daemon/worker.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { runCli } from "../../internal/cli/run.ts";
-import { startWorker } from "../../internal/peel/worker.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectionOver } from "../harness/connection.ts";
 import { localIn } from "../harness/local.ts";

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { headers } from "nats";
+import { startWorker } from "../../internal/agent/daemon/worker.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
+import { signCommand } from "../../internal/fleet/jobs/command.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
-import { signCommand } from "../../internal/jobs/command.ts";
-import { startWorker } from "../../internal/peel/worker.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectionOver } from "../harness/connection.ts";
 import { localIn } from "../harness/local.ts";

@@ -6,7 +6,7 @@ import { append, lastOn } from "../../internal/bus/append.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { eventSubject } from "../../internal/bus/subjects.ts";
-import { decodeRecord } from "../../internal/enrollment/record.ts";
+import { decodeRecord } from "../../internal/fleet/enrollment/record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import {

@@ -5,7 +5,7 @@ import { readTextFile, secretMode, writeFileAtomic } from "../../internal/base/f
 import { systemRandom } from "../../internal/base/id.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { runCli } from "../../internal/cli/run.ts";
-import { createRevocations, writeRevocation } from "../../internal/enrollment/revocations.ts";
+import { createRevocations, writeRevocation } from "../../internal/fleet/enrollment/revocations.ts";
 import { parseCredentials } from "../../internal/identity/credentials.ts";
 import { encodeJwt, readClaims } from "../../internal/identity/jwt.ts";
 import { keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { isLive, type Rollout } from "../../internal/rollout/record.ts";
-import type { RolloutTiming } from "../../internal/rollout/timing.ts";
+import { isLive, type Rollout } from "../../internal/fleet/rollout/record.ts";
+import type { RolloutTiming } from "../../internal/fleet/rollout/timing.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";

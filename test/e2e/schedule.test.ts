@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { runPeel } from "../../internal/agent/daemon/run.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
@@ -7,8 +8,7 @@ import { encode } from "../../internal/base/msgpack.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { scheduleSubject } from "../../internal/bus/subjects.ts";
-import { loadPeelConfig } from "../../internal/config/load.ts";
-import { runPeel } from "../../internal/peel/run.ts";
+import { loadPeelConfig } from "../../internal/program/config/load.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { bearer, call, metricBecomes, readinessBecomes } from "../harness/enrollee.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";

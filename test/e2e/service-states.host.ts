@@ -166,8 +166,8 @@ const repositoryPath = join(import.meta.dir, "../..");
 /** Prints whether the units of the host it runs on are enabled, as JSON. */
 const unitStates = `
 import { systemClock } from "${repositoryPath}/internal/base/clock.ts";
-import { unitEnablement, unitNames } from "${repositoryPath}/internal/host/services/unit-files.ts";
-import { systemOf } from "${repositoryPath}/internal/host/system.ts";
+import { unitEnablement, unitNames } from "${repositoryPath}/internal/host/system/services/unit-files.ts";
+import { systemOf } from "${repositoryPath}/internal/host/system/system.ts";
 const signal = new AbortController().signal;
 const system = systemOf({ clock: systemClock, signal, facts: { get: () => undefined } });
 const units = [".service", ".timer", ".socket"].flatMap((type) => unitNames(system, type));

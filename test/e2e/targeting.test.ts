@@ -5,7 +5,7 @@ import { makeDirectory } from "../../internal/base/file.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { insertEnrollment } from "../../internal/enrollment/store.ts";
+import { insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 

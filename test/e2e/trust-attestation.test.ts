@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { enrollPeel } from "../../internal/agent/joining/enroll.ts";
+import { createMasterClient } from "../../internal/agent/joining/master-client.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
-import { enrollPeel } from "../../internal/peel/enroll.ts";
-import { createMasterClient } from "../../internal/peel/master-client.ts";
-import { createTrust } from "../../internal/trust/anchor.ts";
-import type { Rung } from "../../internal/trust/ladder.ts";
-import { spkiPin } from "../../internal/trust/pin.ts";
+import { createTrust } from "../../internal/identity/trust/anchor.ts";
+import type { Rung } from "../../internal/identity/trust/ladder.ts";
+import { spkiPin } from "../../internal/identity/trust/pin.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { startImpostor, testAuthority } from "../harness/impostor.ts";

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
-import type { Rung } from "../../internal/trust/ladder.ts";
+import type { Rung } from "../../internal/identity/trust/ladder.ts";
 import { type Impostor, startImpostor, type TestAuthority, testAuthority } from "../harness/impostor.ts";
 import { runProgram } from "../harness/process.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
+import { usualLimits } from "../../internal/agent/watchdog/limits.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
-import { usualLimits } from "../../internal/watchdog/limits.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { binaries, type MasterDaemon, startMasterBinary, svc } from "../harness/fleet.ts";
 import { freePorts } from "../harness/free-ports.ts";

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { peelUnit } from "../../internal/setup/units.ts";
+import { peelUnit } from "../../internal/cli/setup/units.ts";
 import { binaries } from "../harness/fleet.ts";
 import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { output } from "../harness/state-trips.ts";

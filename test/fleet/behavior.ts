@@ -1,6 +1,6 @@
+import type { Connection } from "../../internal/agent/link/connection.ts";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
 import { helloSubject, parseJobSubject } from "../../internal/bus/subjects.ts";
-import type { Connection } from "../../internal/peel/connection.ts";
 
 /** How a simulated peel differs from a good one. */
 export interface Behavior {

@@ -1,7 +1,7 @@
+import type { Connection } from "../../internal/agent/link/connection.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { returnSubject } from "../../internal/bus/subjects.ts";
 import { verifySignature } from "../../internal/identity/nkey.ts";
-import type { Connection } from "../../internal/peel/connection.ts";
 
 // What a bench compares jobs with: bare messages over the connections of the same peels.
 

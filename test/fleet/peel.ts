@@ -1,12 +1,12 @@
 import { join } from "node:path";
+import { startLocal } from "../../internal/agent/daemon/local.ts";
+import { startSession } from "../../internal/agent/daemon/session.ts";
+import { createConnection } from "../../internal/agent/link/connection.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory } from "../../internal/base/file.ts";
 import { systemJitter } from "../../internal/base/id.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { peelInboxPrefix } from "../../internal/bus/subjects.ts";
-import { createConnection } from "../../internal/peel/connection.ts";
-import { startLocal } from "../../internal/peel/local.ts";
-import { startSession } from "../../internal/peel/session.ts";
 import { fixedFacts } from "../harness/facts.ts";
 import { fixedSettings } from "../harness/settings.ts";
 import { noStateFiles } from "../harness/state-files.ts";

@@ -1,4 +1,4 @@
-import { type Content, type Contents, cut, startHashing } from "../../internal/states/contents.ts";
+import { type Content, type Contents, cut, startHashing } from "../../internal/tree/files/contents.ts";
 
 /** Files with these bytes, as a publisher takes them. */
 export function contentsOf(files: Readonly<Record<string, string | Uint8Array>>): Contents {

@@ -1,7 +1,7 @@
-import type { Facts } from "../../internal/facts/fact.ts";
-import type { Host } from "../../internal/facts/host.ts";
-import { lookUpFact } from "../../internal/facts/look-up.ts";
-import type { FactStore } from "../../internal/facts/store.ts";
+import type { Facts } from "../../internal/host/facts/fact.ts";
+import type { Host } from "../../internal/host/facts/host.ts";
+import { lookUpFact } from "../../internal/host/facts/look-up.ts";
+import type { FactStore } from "../../internal/host/facts/store.ts";
 
 /** Facts that are told, not found out; `set` changes them in memory. */
 export function fixedFacts(facts: Facts): FactStore {

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { cleanEnvironment } from "../../internal/base/environment.ts";
+import { cleanEnvironment } from "../../internal/base/process/environment.ts";
 
 /** A bare repository that a test fills, as a server would have it. */
 export interface TestRepository {

@@ -1,6 +1,6 @@
+import { type Local, startLocal } from "../../internal/agent/daemon/local.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import type { Log } from "../../internal/base/log.ts";
-import { type Local, startLocal } from "../../internal/peel/local.ts";
 import { fixedFacts } from "./facts.ts";
 import { fixedSettings } from "./settings.ts";
 

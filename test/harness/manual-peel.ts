@@ -6,8 +6,8 @@ import {
   returnSubject,
   stopSubject,
 } from "../../internal/bus/subjects.ts";
-import { type Command, type CommandKind, openCommand } from "../../internal/jobs/command.ts";
-import type { JobReturn } from "../../internal/jobs/record.ts";
+import { type Command, type CommandKind, openCommand } from "../../internal/fleet/jobs/command.ts";
+import type { JobReturn } from "../../internal/fleet/jobs/record.ts";
 import { connectPeel, type EnrolledPeel, type PeelConnection } from "./peel-connection.ts";
 
 /** A peel that a test moves by hand: it takes what is sent to it and says only what it is told to. */

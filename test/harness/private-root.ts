@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { readTextIfPresent } from "../../internal/base/file.ts";
-import type { StateResult } from "../../internal/modules/states-service.ts";
+import type { StateResult } from "../../internal/host/modules/states-service.ts";
 import { startProgram } from "./process.ts";
 
 const repository = join(import.meta.dir, "../..");

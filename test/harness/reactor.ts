@@ -5,7 +5,7 @@ import { decode, encode } from "../../internal/base/msgpack.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { eventSubject } from "../../internal/bus/subjects.ts";
-import { decodeJob, type Job } from "../../internal/jobs/record.ts";
+import { decodeJob, type Job } from "../../internal/fleet/jobs/record.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
 /** A directory of rules, and the part of a master's configuration that names it. */

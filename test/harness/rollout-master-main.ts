@@ -3,9 +3,9 @@ import { hostname } from "node:os";
 import { type Clock, systemClock } from "../../internal/base/clock.ts";
 import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import { createLog } from "../../internal/base/log.ts";
-import { loadMasterConfig } from "../../internal/config/load.ts";
-import { runMaster } from "../../internal/master/run.ts";
-import type { RolloutTiming } from "../../internal/rollout/timing.ts";
+import type { RolloutTiming } from "../../internal/fleet/rollout/timing.ts";
+import { runMaster } from "../../internal/master/daemon/run.ts";
+import { loadMasterConfig } from "../../internal/program/config/load.ts";
 
 // A master as a process of its own, with limits a test can live with, that falls into a trap: right after it
 // has written the log record the trap names, or when it looks at the clock the given number of times after that,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
-import type { RolloutTiming } from "../../internal/rollout/timing.ts";
+import type { RolloutTiming } from "../../internal/fleet/rollout/timing.ts";
 import type { TestBus } from "./bus.ts";
 import { freshAddress, type Reply, send } from "./client.ts";
 import { testToken } from "./master.ts";

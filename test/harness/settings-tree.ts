@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { Facts } from "../../internal/facts/fact.ts";
-import { createCompilers } from "../../internal/settings/compile.ts";
-import type { FollowedTree } from "../../internal/settings/follow.ts";
-import { changedPaths, type SettingsTree } from "../../internal/settings/tree.ts";
+import { createCompilers } from "../../internal/fleet/settings/compile.ts";
+import type { FollowedTree } from "../../internal/fleet/settings/follow.ts";
+import { changedPaths, type SettingsTree } from "../../internal/fleet/settings/tree.ts";
+import type { Facts } from "../../internal/host/facts/fact.ts";
 
 /** A tree of settings files made of texts. */
 export function treeOf(texts: Readonly<Record<string, string>>): SettingsTree {

@@ -1,6 +1,6 @@
-import type { PeelSettings } from "../../internal/peel/settings.ts";
-import type { Settings } from "../../internal/settings/envelope.ts";
-import { settingAt } from "../../internal/settings/store.ts";
+import type { PeelSettings } from "../../internal/agent/daemon/settings.ts";
+import type { Settings } from "../../internal/fleet/settings/envelope.ts";
+import { settingAt } from "../../internal/fleet/settings/store.ts";
 
 /** Settings that are told, whatever any master says. */
 export function fixedSettings(settings: Settings = {}): PeelSettings {

@@ -1,5 +1,5 @@
+import type { StateFiles } from "../../internal/agent/state-files/state-files.ts";
 import { SvcError } from "../../internal/base/errors.ts";
-import type { StateFiles } from "../../internal/peel/state-files.ts";
 
 /** State files of a peel that never gets any. */
 export function noStateFiles(): StateFiles {

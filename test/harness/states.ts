@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { systemClock } from "../../internal/base/clock.ts";
 import { SvcError } from "../../internal/base/errors.ts";
-import type { CompileOptions } from "../../internal/states/compile.ts";
-import type { FileSource } from "../../internal/states/files.ts";
-import type { RunOptions } from "../../internal/states/run.ts";
+import type { FileSource } from "../../internal/tree/files/files.ts";
+import type { CompileOptions } from "../../internal/tree/language/compile.ts";
+import type { RunOptions } from "../../internal/tree/run/run.ts";
 import { fixedFacts } from "./facts.ts";
 import { fixedSettings } from "./settings.ts";
 

@@ -1,4 +1,4 @@
-import type { ProgramOptions, ProgramResult, System } from "../../internal/host/system.ts";
+import type { ProgramOptions, ProgramResult, System } from "../../internal/host/system/system.ts";
 
 export interface SystemFixture {
   files?: Readonly<Record<string, string>>;

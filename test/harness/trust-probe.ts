@@ -1,9 +1,9 @@
 import { systemClock } from "../../internal/base/clock.ts";
 import { describeError } from "../../internal/base/errors.ts";
-import { createTrust } from "../../internal/trust/anchor.ts";
-import { exchange } from "../../internal/trust/exchange.ts";
-import type { Rung } from "../../internal/trust/ladder.ts";
-import { TrustError } from "../../internal/trust/mismatch.ts";
+import { createTrust } from "../../internal/identity/trust/anchor.ts";
+import { exchange } from "../../internal/identity/trust/exchange.ts";
+import type { Rung } from "../../internal/identity/trust/ladder.ts";
+import { TrustError } from "../../internal/identity/trust/mismatch.ts";
 import { recordingLog } from "./log.ts";
 
 // A program of its own, as the environment of a process decides what its TLS trusts: asks a master for

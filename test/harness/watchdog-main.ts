@@ -1,6 +1,6 @@
+import { runWatchdog, type WatchdogOptions } from "../../internal/agent/watchdog/run.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { createLog } from "../../internal/base/log.ts";
-import { runWatchdog, type WatchdogOptions } from "../../internal/watchdog/run.ts";
 
 // A watchdog as a process of its own, with limits a test can live with: the first argument is JSON.
 const given = JSON.parse(process.argv[2] ?? "{}") as Pick<

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type UpgradeFiles, upgradeFiles } from "../../internal/upgrade/files.ts";
-import type { Limits } from "../../internal/watchdog/limits.ts";
+import { type UpgradeFiles, upgradeFiles } from "../../internal/agent/upgrade/files.ts";
+import type { Limits } from "../../internal/agent/watchdog/limits.ts";
 import { freePorts } from "./free-ports.ts";
 import { type Program, startProgram } from "./process.ts";
 import { temporaryDirectory } from "./temporary.ts";

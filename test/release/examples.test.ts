@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { masterProgram } from "../../internal/config/master.ts";
-import { flagOf, type OptionTable } from "../../internal/config/option.ts";
-import { peelProgram } from "../../internal/config/peel.ts";
-import { loadConfig } from "../../internal/config/resolve.ts";
+import { masterProgram } from "../../internal/program/config/master.ts";
+import { flagOf, type OptionTable } from "../../internal/program/config/option.ts";
+import { peelProgram } from "../../internal/program/config/peel.ts";
+import { loadConfig } from "../../internal/program/config/resolve.ts";
 import { describePackage } from "../../release/package.ts";
 
 const programs = [

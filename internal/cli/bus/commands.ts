@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { type BackedUp, backUpBus, restoreBus } from "../../bus/backup.ts";
 import type { Bus } from "../../bus/connect.ts";
-import type { Cli } from "../command.ts";
-import { command } from "../command.ts";
+import type { Cli } from "../../program/command-line/command.ts";
+import { command } from "../../program/command-line/command.ts";
+import { formatTable } from "../../program/command-line/print.ts";
 import { withBus } from "../operator.ts";
-import { formatTable } from "../print.ts";
 
 const credsArg = {
   type: "string",

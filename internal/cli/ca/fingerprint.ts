@@ -1,5 +1,5 @@
-import { rootPin } from "../../ca/inspect.ts";
-import { command } from "../command.ts";
+import { rootPin } from "../../identity/ca/inspect.ts";
+import { command } from "../../program/command-line/command.ts";
 import { dirArg } from "./args.ts";
 
 export const fingerprintCommand = command({

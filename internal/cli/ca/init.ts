@@ -1,10 +1,10 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { createAuthority } from "../../ca/create.ts";
-import { command } from "../command.ts";
-import { readFlag } from "../flag.ts";
-import { formatFields } from "../print.ts";
+import { createAuthority } from "../../identity/ca/create.ts";
+import { command } from "../../program/command-line/command.ts";
+import { readFlag } from "../../program/command-line/flag.ts";
+import { formatFields } from "../../program/command-line/print.ts";
 import { dirArg } from "./args.ts";
 
 export const initCommand = command({

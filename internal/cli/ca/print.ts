@@ -1,8 +1,8 @@
 import { rfc3339 } from "../../base/clock.ts";
-import type { CertificateSummary } from "../../ca/describe.ts";
-import { inspectAuthority } from "../../ca/inspect.ts";
-import { command } from "../command.ts";
-import { formatFields } from "../print.ts";
+import type { CertificateSummary } from "../../identity/ca/describe.ts";
+import { inspectAuthority } from "../../identity/ca/inspect.ts";
+import { command } from "../../program/command-line/command.ts";
+import { formatFields } from "../../program/command-line/print.ts";
 import { dirArg } from "./args.ts";
 
 export const printCommand = command({

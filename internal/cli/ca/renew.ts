@@ -1,11 +1,11 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { parseDuration } from "../../base/duration.ts";
-import { authorityPaths } from "../../ca/paths.ts";
-import { type Reissued, reissueIntermediate, reissueRoot } from "../../ca/reissue.ts";
-import type { Cli } from "../command.ts";
-import { command } from "../command.ts";
-import { readFlag } from "../flag.ts";
-import { formatFields } from "../print.ts";
+import { authorityPaths } from "../../identity/ca/paths.ts";
+import { type Reissued, reissueIntermediate, reissueRoot } from "../../identity/ca/reissue.ts";
+import type { Cli } from "../../program/command-line/command.ts";
+import { command } from "../../program/command-line/command.ts";
+import { readFlag } from "../../program/command-line/flag.ts";
+import { formatFields } from "../../program/command-line/print.ts";
 import { dirArg } from "./args.ts";
 
 export const renewRootCommand = command({

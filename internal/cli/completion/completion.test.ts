@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
-import { childrenOf, metaOf } from "../command.ts";
+import { childrenOf, metaOf } from "../../program/command-line/command.ts";
 import { runCli } from "../run.ts";
 import { tree } from "../tree.ts";
 

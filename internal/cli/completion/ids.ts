@@ -1,19 +1,19 @@
-import { decodeListReply } from "../../admin/job-message.ts";
-import { decodeRolloutListReply } from "../../admin/rollout-message.ts";
 import { sleep } from "../../base/clock.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { jobListSubject } from "../../bus/subjects.ts";
-import type { Enrollment } from "../../enrollment/record.ts";
-import { readEnrollments } from "../../enrollment/store.ts";
-import { transitions } from "../../enrollment/transition.ts";
+import type { Enrollment } from "../../fleet/enrollment/record.ts";
+import { readEnrollments } from "../../fleet/enrollment/store.ts";
+import { transitions } from "../../fleet/enrollment/transition.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import type { Machine } from "../command.ts";
+import { decodeListReply } from "../../master/doors/bus/job-message.ts";
+import { decodeRolloutListReply } from "../../master/doors/bus/rollout-message.ts";
+import type { Machine } from "../../program/command-line/command.ts";
+import { type IdKind, idKinds } from "../../program/command-line/id-kinds.ts";
+import { visible } from "../../program/command-line/print.ts";
 import { openEnrollments } from "../enroll/ask.ts";
 import { askAboutJobs } from "../job/ask.ts";
 import { withBus } from "../operator.ts";
-import { visible } from "../print.ts";
 import { askAboutRollouts } from "../rollout/ask.ts";
-import { type IdKind, idKinds } from "./kinds.ts";
 
 /** A person waits at the prompt. */
 const patienceMs = 2_000;

@@ -1,7 +1,7 @@
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
-import { childrenOf, type IdsArg, isRest, metaOf } from "../command.ts";
-import { globalArgs } from "../globals.ts";
-import type { IdKind } from "./kinds.ts";
+import { childrenOf, type IdsArg, isRest, metaOf } from "../../program/command-line/command.ts";
+import { globalArgs } from "../../program/command-line/globals.ts";
+import type { IdKind } from "../../program/command-line/id-kinds.ts";
 
 /** A word that may be next, and what it is for. */
 interface Choice {

@@ -1,4 +1,4 @@
-import { idsCommand } from "./kinds.ts";
+import { idsCommand } from "../../program/command-line/id-kinds.ts";
 import { type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
 
 /** The completion of zsh. */

@@ -1,6 +1,6 @@
 import { peelIdFromConfig } from "../../identity/peel-id.ts";
-import { command } from "../command.ts";
-import { readFlag } from "../flag.ts";
+import { command } from "../../program/command-line/command.ts";
+import { readFlag } from "../../program/command-line/flag.ts";
 
 export const doctorCommand = command({
   name: "doctor",

@@ -3,7 +3,7 @@ import type { AssetName } from "../../bus/assets.ts";
 import { type Bucket, openBucket } from "../../bus/bucket.ts";
 import type { BusIdentity } from "../../bus/connect.ts";
 import { inspectAssets } from "../../bus/inspect.ts";
-import type { BusContext } from "../../diagnosis/bus.ts";
+import type { BusContext } from "../../program/diagnosis/bus.ts";
 
 /** What the steps of `svc doctor` work with. */
 export interface DoctorContext extends BusContext {

@@ -1,6 +1,6 @@
 import { version } from "../../base/version.ts";
-import { judgeEnd } from "../../diagnosis/findings.ts";
-import type { Step } from "../../diagnosis/step.ts";
+import { judgeEnd } from "../../program/diagnosis/findings.ts";
+import type { Step } from "../../program/diagnosis/step.ts";
 import { readLeases, readMasters } from "../status/heartbeats.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";
 

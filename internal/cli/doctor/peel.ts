@@ -1,12 +1,12 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { judgeEnd } from "../../diagnosis/findings.ts";
-import type { Finding, Step } from "../../diagnosis/step.ts";
-import { type Enrollment, type EnrollmentState, trustOf } from "../../enrollment/record.ts";
-import { findByPeel } from "../../enrollment/store.ts";
+import { type Enrollment, type EnrollmentState, trustOf } from "../../fleet/enrollment/record.ts";
+import { findByPeel } from "../../fleet/enrollment/store.ts";
+import { decodeJob } from "../../fleet/jobs/record.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import { decodeJob } from "../../jobs/record.ts";
+import { judgeEnd } from "../../program/diagnosis/findings.ts";
+import type { Finding, Step } from "../../program/diagnosis/step.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";
 
 /** Peels publish their facts again at least so often. */

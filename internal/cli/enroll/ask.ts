@@ -1,9 +1,9 @@
-import { decodeEnrollmentReply } from "../../admin/message.ts";
 import { SvcError } from "../../base/errors.ts";
 import { type Bucket, openBucket } from "../../bus/bucket.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { type AdminAction, adminSubject } from "../../bus/subjects.ts";
-import type { Enrollment } from "../../enrollment/record.ts";
+import type { Enrollment } from "../../fleet/enrollment/record.ts";
+import { decodeEnrollmentReply } from "../../master/doors/bus/message.ts";
 import { askMasters } from "../ask-masters.ts";
 
 /** The argument that every changing command of the group takes. */

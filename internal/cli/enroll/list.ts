@@ -1,9 +1,9 @@
-import { type EnrollmentState, enrollmentStates, summarize } from "../../enrollment/record.ts";
-import { readEnrollments } from "../../enrollment/store.ts";
+import { type EnrollmentState, enrollmentStates, summarize } from "../../fleet/enrollment/record.ts";
+import { readEnrollments } from "../../fleet/enrollment/store.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import { command } from "../command.ts";
+import { command } from "../../program/command-line/command.ts";
+import { formatTable } from "../../program/command-line/print.ts";
 import { withBus } from "../operator.ts";
-import { formatTable } from "../print.ts";
 import { openEnrollments } from "./ask.ts";
 
 export const listCommand = command({

@@ -1,7 +1,7 @@
-import { toStored } from "../../enrollment/record.ts";
-import { reject } from "../../enrollment/reject.ts";
+import { toStored } from "../../fleet/enrollment/record.ts";
+import { reject } from "../../fleet/enrollment/reject.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import { command } from "../command.ts";
+import { command } from "../../program/command-line/command.ts";
 import { operatorName, withBus } from "../operator.ts";
 import { askMaster, directArg, idArg, openEnrollments } from "./ask.ts";
 

@@ -1,9 +1,9 @@
 import { openBucket } from "../../bus/bucket.ts";
-import { toStored } from "../../enrollment/record.ts";
-import { writeRevocation } from "../../enrollment/revocations.ts";
-import { revokeRecord } from "../../enrollment/revoke.ts";
+import { toStored } from "../../fleet/enrollment/record.ts";
+import { writeRevocation } from "../../fleet/enrollment/revocations.ts";
+import { revokeRecord } from "../../fleet/enrollment/revoke.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import { command } from "../command.ts";
+import { command } from "../../program/command-line/command.ts";
 import { operatorName, withBus } from "../operator.ts";
 import { askMaster, directArg, idArg, openEnrollments } from "./ask.ts";
 

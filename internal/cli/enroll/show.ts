@@ -1,9 +1,9 @@
-import { type Enrollment, toStored, trustOf } from "../../enrollment/record.ts";
-import { loadEnrollment } from "../../enrollment/store.ts";
+import { type Enrollment, toStored, trustOf } from "../../fleet/enrollment/record.ts";
+import { loadEnrollment } from "../../fleet/enrollment/store.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import { command } from "../command.ts";
+import { command } from "../../program/command-line/command.ts";
+import { formatFields } from "../../program/command-line/print.ts";
 import { withBus } from "../operator.ts";
-import { formatFields } from "../print.ts";
 import { idArg, openEnrollments } from "./ask.ts";
 
 export const showCommand = command({

@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { type ManualClock, manualClock } from "../../../test/harness/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
-import type { Outcome } from "../../jobs/outcome.ts";
-import type { JobView } from "../../jobs/show.ts";
-import { type Cli, Exit } from "../command.ts";
-import { formatResult, type OutputFormat } from "../print.ts";
+import type { Outcome } from "../../fleet/jobs/outcome.ts";
+import type { JobView } from "../../fleet/jobs/show.ts";
+import { type Cli, Exit } from "../../program/command-line/command.ts";
+import { formatResult, type OutputFormat } from "../../program/command-line/print.ts";
 import { type BatchRunner, runBatches } from "./batches.ts";
 
 /** What a command sees, and what it wrote. */

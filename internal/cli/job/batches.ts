@@ -1,6 +1,6 @@
 import { sleep } from "../../base/clock.ts";
-import type { JobView } from "../../jobs/show.ts";
-import { type Cli, Exit } from "../command.ts";
+import type { JobView } from "../../fleet/jobs/show.ts";
+import { type Cli, Exit } from "../../program/command-line/command.ts";
 import { addCounts, type Dispatched, jobSize, peelCount, summaryLine } from "./counts.ts";
 import { Interrupted, interruptedExit, untilInterrupted } from "./interrupt.ts";
 import { formatReturns } from "./table.ts";

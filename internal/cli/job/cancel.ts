@@ -1,8 +1,8 @@
-import { decodeCancelReply } from "../../admin/job-message.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { cancelSubject } from "../../bus/subjects.ts";
-import { command } from "../command.ts";
+import { decodeCancelReply } from "../../master/doors/bus/job-message.ts";
+import { command } from "../../program/command-line/command.ts";
 import { withBus } from "../operator.ts";
 import { askAboutJobs, jidArg } from "./ask.ts";
 import { summaryLine } from "./counts.ts";

@@ -1,13 +1,13 @@
-import { decodeJobReply } from "../../admin/job-message.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { jobRequestSubject } from "../../bus/subjects.ts";
-import type { Cli, RestWords } from "../command.ts";
+import { readCall } from "../../host/modules/read-call.ts";
+import { decodeJobReply } from "../../master/doors/bus/job-message.ts";
+import type { Cli, RestWords } from "../../program/command-line/command.ts";
 import { withBus } from "../operator.ts";
 import { askAboutJobs } from "./ask.ts";
 import { type BatchSize, batchesOf } from "./batch.ts";
 import { runBatches } from "./batches.ts";
-import { readCall } from "./call.ts";
 import { type Dispatched, jobSize } from "./counts.ts";
 import { printEnd, watchJob } from "./follow.ts";
 import { untilInterrupted } from "./interrupt.ts";

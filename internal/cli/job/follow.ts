@@ -1,7 +1,7 @@
-import { followJob, type Progress } from "../../jobs/follow.ts";
-import type { JobView, ShowDeps } from "../../jobs/show.ts";
-import type { Cli } from "../command.ts";
-import { Exit } from "../command.ts";
+import { followJob, type Progress } from "../../fleet/jobs/follow.ts";
+import type { JobView, ShowDeps } from "../../fleet/jobs/show.ts";
+import type { Cli } from "../../program/command-line/command.ts";
+import { Exit } from "../../program/command-line/command.ts";
 import { summaryLine } from "./counts.ts";
 import { Interrupted, interruptedExit } from "./interrupt.ts";
 import { startProgress } from "./progress.ts";

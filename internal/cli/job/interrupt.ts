@@ -1,4 +1,4 @@
-import type { Cli } from "../command.ts";
+import type { Cli } from "../../program/command-line/command.ts";
 
 /** The reason of a signal that Ctrl-C aborted. */
 export class Interrupted extends Error {}

@@ -1,12 +1,12 @@
-import { decodeListReply } from "../../admin/job-message.ts";
 import { SvcError } from "../../base/errors.ts";
 import { jobListSubject } from "../../bus/subjects.ts";
-import type { JobSummary } from "../../jobs/board.ts";
-import { jobStatuses } from "../../jobs/outcome.ts";
-import { command } from "../command.ts";
-import { readFlag } from "../flag.ts";
+import type { JobSummary } from "../../fleet/jobs/board.ts";
+import { jobStatuses } from "../../fleet/jobs/outcome.ts";
+import { decodeListReply } from "../../master/doors/bus/job-message.ts";
+import { command } from "../../program/command-line/command.ts";
+import { readFlag } from "../../program/command-line/flag.ts";
+import { formatTable } from "../../program/command-line/print.ts";
 import { withBus } from "../operator.ts";
-import { formatTable } from "../print.ts";
 import { askAboutJobs } from "./ask.ts";
 import { total } from "./counts.ts";
 

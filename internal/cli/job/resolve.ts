@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { openReply } from "../../admin/message.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { targetResolveSubject } from "../../bus/subjects.ts";
+import { openReply } from "../../master/doors/bus/message.ts";
 import { askAboutJobs } from "./ask.ts";
 
 const page = v.object({

@@ -1,6 +1,6 @@
-import type { Progress } from "../../jobs/follow.ts";
-import type { PeelProgress } from "../../jobs/progress.ts";
-import { visible } from "../print.ts";
+import type { Progress } from "../../fleet/jobs/follow.ts";
+import type { PeelProgress } from "../../fleet/jobs/progress.ts";
+import { visible } from "../../program/command-line/print.ts";
 
 /** How far the peels are that have not returned, together. */
 export interface Running {

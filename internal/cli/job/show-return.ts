@@ -1,8 +1,8 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { Outcome } from "../../jobs/outcome.ts";
-import type { SeenReturn } from "../../jobs/show.ts";
-import { indent, oneLine, plainLines, textLines } from "./plain-lines.ts";
-import { showStates } from "./show-states.ts";
+import type { Outcome } from "../../fleet/jobs/outcome.ts";
+import type { SeenReturn } from "../../fleet/jobs/show.ts";
+import { indent, oneLine, plainLines, textLines } from "../../program/command-line/plain-lines.ts";
+import { showStates } from "../../program/command-line/show-states.ts";
 
 /** What a peel answered: what stands on its line, and the lines below it. */
 export interface ShownReturn {

@@ -1,8 +1,8 @@
+import { type JobView, showJob } from "../../fleet/jobs/show.ts";
 import { displayPeelId, encodePeelId } from "../../identity/peel-id.ts";
-import { type JobView, showJob } from "../../jobs/show.ts";
-import { command } from "../command.ts";
+import { command } from "../../program/command-line/command.ts";
+import { formatFields } from "../../program/command-line/print.ts";
 import { withBus } from "../operator.ts";
-import { formatFields } from "../print.ts";
 import { jidArg } from "./ask.ts";
 import { summaryLine } from "./counts.ts";
 import { openJobs } from "./storage.ts";

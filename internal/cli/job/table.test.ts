@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { Plain } from "../../base/msgpack.ts";
-import type { Outcome } from "../../jobs/outcome.ts";
-import type { JobReturn } from "../../jobs/record.ts";
-import type { SeenReturn } from "../../jobs/show.ts";
-import { plainLines } from "./plain-lines.ts";
+import type { Outcome } from "../../fleet/jobs/outcome.ts";
+import type { JobReturn } from "../../fleet/jobs/record.ts";
+import type { SeenReturn } from "../../fleet/jobs/show.ts";
+import { plainLines } from "../../program/command-line/plain-lines.ts";
 import { showReturn } from "./show-return.ts";
 import { formatReturns } from "./table.ts";
 

@@ -1,8 +1,8 @@
+import type { Outcome } from "../../fleet/jobs/outcome.ts";
+import type { JobView } from "../../fleet/jobs/show.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import type { Outcome } from "../../jobs/outcome.ts";
-import type { JobView } from "../../jobs/show.ts";
-import { formatTable } from "../print.ts";
-import { indent } from "./plain-lines.ts";
+import { indent } from "../../program/command-line/plain-lines.ts";
+import { formatTable } from "../../program/command-line/print.ts";
 import { showReturn } from "./show-return.ts";
 
 /**

@@ -1,9 +1,9 @@
+import { type Address, parseAddress } from "../../base/address.ts";
 import { SvcError } from "../../base/errors.ts";
-import { type Address, parseAddress } from "../../config/address.ts";
-import { type Audience, initNatsAuth } from "../../natsauth/init.ts";
-import { command } from "../command.ts";
-import { readFlag } from "../flag.ts";
-import { formatTable } from "../print.ts";
+import { type Audience, initNatsAuth } from "../../bus/accounts/init.ts";
+import { command } from "../../program/command-line/command.ts";
+import { readFlag } from "../../program/command-line/flag.ts";
+import { formatTable } from "../../program/command-line/print.ts";
 
 const audiences: Record<Audience, string> = {
   bus: "bus servers",

@@ -2,8 +2,8 @@ import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { type ReactorAction, reactorSubject } from "../../bus/subjects.ts";
+import type { Cli } from "../../program/command-line/command.ts";
 import { askMasters } from "../ask-masters.ts";
-import type { Cli } from "../command.ts";
 
 /**
  * Asks the master that reacts.

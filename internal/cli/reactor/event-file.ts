@@ -2,9 +2,9 @@ import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { parseYaml, plainValue, type YamlNode } from "../../base/yaml.ts";
-import { readConfigFile } from "../../config/read-file.ts";
-import { maxTagLength } from "../../reactor/event.ts";
-import { entriesOf, failure, fieldsOf, textOf } from "../../reactor/read-node.ts";
+import { maxTagLength } from "../../fleet/reactor/event.ts";
+import { entriesOf, failure, fieldsOf, textOf } from "../../fleet/reactor/read-node.ts";
+import { readConfigFile } from "../../program/config/read-file.ts";
 
 const keys = ["tag", "source", "data", "depth", "at"] as const;
 

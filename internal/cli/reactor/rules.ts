@@ -1,7 +1,7 @@
-import { decodeReactorRules } from "../../admin/reactor-message.ts";
-import { command } from "../command.ts";
+import { decodeReactorRules } from "../../master/doors/bus/reactor-message.ts";
+import { command } from "../../program/command-line/command.ts";
+import { formatTable } from "../../program/command-line/print.ts";
 import { withBus } from "../operator.ts";
-import { formatTable } from "../print.ts";
 import { askReactor, sayProblem } from "./ask.ts";
 
 export const rulesCommand = command({

@@ -1,7 +1,7 @@
-import { decodeReactorStatus, type ReactorStatus } from "../../admin/reactor-message.ts";
-import { command } from "../command.ts";
+import { decodeReactorStatus, type ReactorStatus } from "../../master/doors/bus/reactor-message.ts";
+import { command } from "../../program/command-line/command.ts";
+import { formatFields, formatTable } from "../../program/command-line/print.ts";
 import { withBus } from "../operator.ts";
-import { formatFields, formatTable } from "../print.ts";
 import { askReactor, sayProblem } from "./ask.ts";
 
 export const statusCommand = command({

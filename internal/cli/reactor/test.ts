@@ -1,9 +1,9 @@
-import { decodeReaction, type Reaction } from "../../admin/reactor-message.ts";
 import { formatYaml } from "../../base/yaml.ts";
-import { command } from "../command.ts";
-import { indent } from "../job/plain-lines.ts";
+import { decodeReaction, type Reaction } from "../../master/doors/bus/reactor-message.ts";
+import { command } from "../../program/command-line/command.ts";
+import { indent } from "../../program/command-line/plain-lines.ts";
+import { formatTable } from "../../program/command-line/print.ts";
 import { withBus } from "../operator.ts";
-import { formatTable } from "../print.ts";
 import { askReactor, sayProblem } from "./ask.ts";
 import { readEventFile } from "./event-file.ts";
 

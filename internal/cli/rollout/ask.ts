@@ -1,10 +1,10 @@
-import { decodeRolloutReply } from "../../admin/rollout-message.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { type RolloutAction, rolloutSubject } from "../../bus/subjects.ts";
-import type { RolloutSummary } from "../../rollout/show.ts";
+import type { RolloutSummary } from "../../fleet/rollout/show.ts";
+import { decodeRolloutReply } from "../../master/doors/bus/rollout-message.ts";
 import { askMasters } from "../ask-masters.ts";
 
 const noMaster = "no master is answering: start svc-master";

@@ -1,9 +1,9 @@
-import { followJob, type Progress as JobProgress } from "../../jobs/follow.ts";
-import { jobOfStep } from "../../rollout/decide.ts";
-import { followRollout } from "../../rollout/follow.ts";
-import type { Rollout, WaveCounts } from "../../rollout/record.ts";
-import { loadTargets, type RolloutView, viewOfRollout } from "../../rollout/show.ts";
-import { type Cli, Exit } from "../command.ts";
+import { followJob, type Progress as JobProgress } from "../../fleet/jobs/follow.ts";
+import { jobOfStep } from "../../fleet/rollout/decide.ts";
+import { followRollout } from "../../fleet/rollout/follow.ts";
+import type { Rollout, WaveCounts } from "../../fleet/rollout/record.ts";
+import { loadTargets, type RolloutView, viewOfRollout } from "../../fleet/rollout/show.ts";
+import { type Cli, Exit } from "../../program/command-line/command.ts";
 import { countWords, peelCount } from "../job/counts.ts";
 import { Interrupted, interruptedExit } from "../job/interrupt.ts";
 import { startProgress } from "../job/progress.ts";

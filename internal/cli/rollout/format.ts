@@ -1,8 +1,8 @@
+import type { RolloutView, WaveView } from "../../fleet/rollout/show.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import type { RolloutView, WaveView } from "../../rollout/show.ts";
-import { type Cli, Exit } from "../command.ts";
+import { type Cli, Exit } from "../../program/command-line/command.ts";
+import { formatFields, formatTable } from "../../program/command-line/print.ts";
 import { countWords, peelCount } from "../job/counts.ts";
-import { formatFields, formatTable } from "../print.ts";
 
 /** Peels of a wave that stand on its line. */
 const peelsShown = 6;

@@ -1,11 +1,11 @@
-import { decodeRolloutListReply } from "../../admin/rollout-message.ts";
 import { SvcError } from "../../base/errors.ts";
-import { rolloutStatuses } from "../../rollout/record.ts";
-import type { RolloutSummary } from "../../rollout/show.ts";
-import { command } from "../command.ts";
-import { readFlag } from "../flag.ts";
+import { rolloutStatuses } from "../../fleet/rollout/record.ts";
+import type { RolloutSummary } from "../../fleet/rollout/show.ts";
+import { decodeRolloutListReply } from "../../master/doors/bus/rollout-message.ts";
+import { command } from "../../program/command-line/command.ts";
+import { readFlag } from "../../program/command-line/flag.ts";
+import { formatTable } from "../../program/command-line/print.ts";
 import { withBus } from "../operator.ts";
-import { formatTable } from "../print.ts";
 import { askAboutRollouts } from "./ask.ts";
 
 const mostRollouts = 1_000;

@@ -1,6 +1,6 @@
 import { openBucket } from "../../bus/bucket.ts";
-import { showRollout } from "../../rollout/show.ts";
-import { command } from "../command.ts";
+import { showRollout } from "../../fleet/rollout/show.ts";
+import { command } from "../../program/command-line/command.ts";
 import { withBus } from "../operator.ts";
 import { checkedId, idArg } from "./ask.ts";
 import { printRollout } from "./format.ts";

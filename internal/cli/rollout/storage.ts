@@ -1,8 +1,8 @@
 import { openBucket } from "../../bus/bucket.ts";
 import type { Bus } from "../../bus/connect.ts";
-import type { ShowDeps } from "../../jobs/show.ts";
-import type { FollowDeps } from "../../rollout/follow.ts";
-import type { Cli } from "../command.ts";
+import type { ShowDeps } from "../../fleet/jobs/show.ts";
+import type { FollowDeps } from "../../fleet/rollout/follow.ts";
+import type { Cli } from "../../program/command-line/command.ts";
 import { openJobs } from "../job/storage.ts";
 
 /** What rollouts, and the jobs of their waves, are followed by; no master is needed for it. */

@@ -1,8 +1,8 @@
 import { encodePeelId } from "../../identity/peel-id.ts";
-import type { StateProblem } from "../../states/problem.ts";
-import { command, Exit } from "../command.ts";
-import { textLines } from "../job/plain-lines.ts";
-import { visible } from "../print.ts";
+import { command, Exit } from "../../program/command-line/command.ts";
+import { textLines } from "../../program/command-line/plain-lines.ts";
+import { visible } from "../../program/command-line/print.ts";
+import type { StateProblem } from "../../tree/function/problem.ts";
 import { readSubject, subjectArgs } from "./subject.ts";
 
 export const lintCommand = command({
@@ -13,8 +13,8 @@ export const lintCommand = command({
     ...subjectArgs,
   },
   async run(args, cli) {
-    const { createDirectorySource } = await import("../../states/directory-source.ts");
-    const { lintStates } = await import("../../states/lint.ts");
+    const { createDirectorySource } = await import("../../tree/files/directory-source.ts");
+    const { lintStates } = await import("../../tree/language/lint.ts");
     const subject = await readSubject(args, cli);
     const files = createDirectorySource(args.dir);
     const id = typeof subject.facts.id === "string" ? subject.facts.id : cli.hostname;

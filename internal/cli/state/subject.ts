@@ -3,9 +3,9 @@ import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { parseYaml, plainValue } from "../../base/yaml.ts";
-import { builtinFacts, collectFacts } from "../../facts/collect.ts";
-import { systemHost } from "../../facts/host.ts";
-import type { Cli } from "../command.ts";
+import { builtinFacts, collectFacts } from "../../host/facts/collect.ts";
+import { systemHost } from "../../host/facts/host.ts";
+import type { Cli } from "../../program/command-line/command.ts";
 
 /** For whom states are compiled here, where no peel is. */
 export interface Subject {

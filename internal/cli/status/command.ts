@@ -1,4 +1,4 @@
-import { command } from "../command.ts";
+import { command } from "../../program/command-line/command.ts";
 
 export const statusCommand = command({
   name: "status",

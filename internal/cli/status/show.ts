@@ -1,9 +1,9 @@
 import { inspectCertificate, placeOf } from "../../bus/probe.ts";
-import { enrollmentStates } from "../../enrollment/record.ts";
+import { enrollmentStates } from "../../fleet/enrollment/record.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import type { Cli } from "../command.ts";
+import type { Cli } from "../../program/command-line/command.ts";
+import { formatFields, formatTable } from "../../program/command-line/print.ts";
 import { operatorBus, withBus } from "../operator.ts";
-import { formatFields, formatTable } from "../print.ts";
 import { type FleetStatus, readStatus } from "./read.ts";
 
 /** How many of a kind are named; `--output json` names all. */

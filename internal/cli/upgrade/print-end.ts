@@ -1,13 +1,13 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connect.ts";
+import type { Outcome } from "../../fleet/jobs/outcome.ts";
+import { type SeenReturn, showJob } from "../../fleet/jobs/show.ts";
+import type { RolloutView } from "../../fleet/rollout/show.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import type { Outcome } from "../../jobs/outcome.ts";
-import { type SeenReturn, showJob } from "../../jobs/show.ts";
-import type { RolloutView } from "../../rollout/show.ts";
-import { type Cli, Exit } from "../command.ts";
+import { type Cli, Exit } from "../../program/command-line/command.ts";
+import { formatTable, visible } from "../../program/command-line/print.ts";
 import { peelCount } from "../job/counts.ts";
 import { openJobs } from "../job/storage.ts";
-import { formatTable, visible } from "../print.ts";
 import { formatWaves } from "../rollout/format.ts";
 
 /** What became of one peel. */

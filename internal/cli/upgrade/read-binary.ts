@@ -3,16 +3,16 @@ import { type FileHandle, open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
-import { runProcess } from "../../base/process.ts";
-import { digestOf } from "../../upgrade/digest.ts";
+import { runProcess } from "../../base/process/process.ts";
+import { digestOf } from "../../host/binary/digest.ts";
 import {
   type BinaryManifest,
   chunkBytes,
   encodeBinaryManifest,
   maxBinaryBytes,
-} from "../../upgrade/manifest.ts";
-import { headBytes, platformOf } from "../../upgrade/platform.ts";
-import type { Cli } from "../command.ts";
+} from "../../host/binary/manifest.ts";
+import { headBytes, platformOf } from "../../host/binary/platform.ts";
+import type { Cli } from "../../program/command-line/command.ts";
 
 const versionTimeoutMs = 10_000;
 const self = "/proc/self/exe";

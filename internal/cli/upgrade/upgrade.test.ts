@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
-import { digestOf } from "../../upgrade/digest.ts";
-import { chunkBytes } from "../../upgrade/manifest.ts";
-import { headBytes } from "../../upgrade/platform.ts";
+import { digestOf } from "../../host/binary/digest.ts";
+import { chunkBytes } from "../../host/binary/manifest.ts";
+import { headBytes } from "../../host/binary/platform.ts";
 import { runCli } from "../run.ts";
 import { readBinary } from "./read-binary.ts";
 

@@ -1,9 +1,9 @@
-import { decodeCommitReply, decodePutReply } from "../../admin/binary-message.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { requestReply } from "../../bus/request.ts";
 import { binaryCommitSubject, binaryPutSubject } from "../../bus/subjects.ts";
+import { decodeCommitReply, decodePutReply } from "../../master/doors/bus/binary-message.ts";
 import { askMasters } from "../ask-masters.ts";
 import type { BinaryFile } from "./read-binary.ts";
 

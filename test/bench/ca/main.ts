@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
-import { createAuthority } from "../../../internal/ca/create.ts";
-import { issueCertificate } from "../../../internal/ca/issue.ts";
-import { loadAuthority } from "../../../internal/ca/load.ts";
+import { createAuthority } from "../../../internal/identity/ca/create.ts";
+import { issueCertificate } from "../../../internal/identity/ca/issue.ts";
+import { loadAuthority } from "../../../internal/identity/ca/load.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { milliseconds, rate, ratio, spread, table } from "../table.ts";
 

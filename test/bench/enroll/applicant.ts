@@ -4,7 +4,7 @@ import {
   attestationMessage,
   credentialsMessage,
   enrollmentMessage,
-} from "../../../internal/enrollment/messages.ts";
+} from "../../../internal/fleet/enrollment/messages.ts";
 import { encodePublicKey, newKeyPair } from "../../../internal/identity/nkey.ts";
 import type { Answer, Connection } from "./connection.ts";
 

@@ -2,9 +2,9 @@ import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../../internal/base/msgpack.ts";
 import { jobRequestSubject } from "../../../internal/bus/subjects.ts";
+import { encodeCall } from "../../../internal/fleet/jobs/call.ts";
+import { signCommand } from "../../../internal/fleet/jobs/command.ts";
 import { newKeyPair } from "../../../internal/identity/nkey.ts";
-import { encodeCall } from "../../../internal/jobs/call.ts";
-import { signCommand } from "../../../internal/jobs/command.ts";
 import { askSubject, type Floor, floorJob, floorModes, signedFrom } from "../../fleet/floor.ts";
 import { bareAnswers, type Observer } from "./observer.ts";
 

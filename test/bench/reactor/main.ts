@@ -3,14 +3,14 @@ import { parseArgs } from "node:util";
 import { systemClock } from "../../../internal/base/clock.ts";
 import type { DeliveredMessage } from "../../../internal/bus/consumer.ts";
 import { eventSubject } from "../../../internal/bus/subjects.ts";
-import { decide } from "../../../internal/reactor/decide.ts";
-import type { Event } from "../../../internal/reactor/event.ts";
-import { createLimits } from "../../../internal/reactor/limits.ts";
-import { createMatcher } from "../../../internal/reactor/match.ts";
-import { encodePeelEvent } from "../../../internal/reactor/message.ts";
-import { readEvent } from "../../../internal/reactor/read-event.ts";
-import { readRules } from "../../../internal/reactor/read-rule.ts";
-import { render } from "../../../internal/reactor/render.ts";
+import { decide } from "../../../internal/fleet/reactor/decide.ts";
+import type { Event } from "../../../internal/fleet/reactor/event.ts";
+import { createLimits } from "../../../internal/fleet/reactor/limits.ts";
+import { createMatcher } from "../../../internal/fleet/reactor/match.ts";
+import { encodePeelEvent } from "../../../internal/fleet/reactor/message.ts";
+import { readEvent } from "../../../internal/fleet/reactor/read-event.ts";
+import { readRules } from "../../../internal/fleet/reactor/read-rule.ts";
+import { render } from "../../../internal/fleet/reactor/render.ts";
 import { mebibytes, milliseconds, rate, ratio, spread, table } from "../table.ts";
 
 // Events matched per second against many rules, by the code that a master runs for each message of the

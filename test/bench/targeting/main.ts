@@ -4,12 +4,12 @@ import { systemClock } from "../../../internal/base/clock.ts";
 import { encode, type Plain } from "../../../internal/base/msgpack.ts";
 import { parseYaml } from "../../../internal/base/yaml.ts";
 import type { Bucket } from "../../../internal/bus/bucket.ts";
-import { builtinFacts, collectFacts } from "../../../internal/facts/collect.ts";
-import { systemHost } from "../../../internal/facts/host.ts";
-import { expandGroups, readGroups } from "../../../internal/targeting/groups.ts";
-import { createFleetIndex } from "../../../internal/targeting/index.ts";
-import { parseTarget } from "../../../internal/targeting/parse.ts";
-import { resolveExpression } from "../../../internal/targeting/resolve.ts";
+import { createFleetIndex } from "../../../internal/fleet/targeting/fleet-index.ts";
+import { resolveExpression } from "../../../internal/fleet/targeting/resolve.ts";
+import { builtinFacts, collectFacts } from "../../../internal/host/facts/collect.ts";
+import { systemHost } from "../../../internal/host/facts/host.ts";
+import { expandGroups, readGroups } from "../../../internal/tree/targets/groups.ts";
+import { parseTarget } from "../../../internal/tree/targets/parse.ts";
 import { recordingLog } from "../../harness/log.ts";
 import { mebibytes, milliseconds, rate, ratio, table } from "../table.ts";
 

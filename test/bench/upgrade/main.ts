@@ -8,8 +8,12 @@ import { connectBus } from "../../../internal/bus/connect.ts";
 import { fetchSubject, peelInboxPrefix } from "../../../internal/bus/subjects.ts";
 import type { BinaryFile } from "../../../internal/cli/upgrade/read-binary.ts";
 import { uploadBinary } from "../../../internal/cli/upgrade/upload.ts";
-import { digestOf } from "../../../internal/upgrade/digest.ts";
-import { type BinaryManifest, chunkBytes, encodeBinaryManifest } from "../../../internal/upgrade/manifest.ts";
+import { digestOf } from "../../../internal/host/binary/digest.ts";
+import {
+  type BinaryManifest,
+  chunkBytes,
+  encodeBinaryManifest,
+} from "../../../internal/host/binary/manifest.ts";
 import { mintMember, peelsAccountKey } from "../../fleet/credentials.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
 import { startMasterBinary } from "../../harness/fleet.ts";
@@ -27,7 +31,7 @@ const peels = positive("--peels", values.peels);
 const size = positive("--mib", values.mib) * 1024 * 1024;
 const clock = systemClock;
 const log = recordingLog();
-/** As internal/peel/fetch-binary.ts has them. */
+/** As internal/agent/upgrade/fetch-binary.ts has them. */
 const chunksAtOnce = 2;
 const [firstPauseMs, longestPauseMs] = [1_000, 30_000];
 const connectsAtOnce = 20;

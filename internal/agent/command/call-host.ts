@@ -1,0 +1,156 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { readTextIfPresent } from "../../base/file.ts";
+import type { Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import { version } from "../../base/version.ts";
+import type { SettingsStore } from "../../fleet/settings/store.ts";
+import { systemHost } from "../../host/facts/host.ts";
+import { runFactProgram } from "../../host/facts/run-program.ts";
+import { openFactStore } from "../../host/facts/store.ts";
+import type { CallContext } from "../../host/modules/function.ts";
+import type { StatesService } from "../../host/modules/states-service.ts";
+import { displayPeelId, encodePeelId } from "../../identity/peel-id.ts";
+import { dataDir, loadPeelConfig, type PeelConfig } from "../../program/config/load.ts";
+import { createDirectorySource } from "../../tree/files/directory-source.ts";
+import { createRunLock, type RunLock } from "../../tree/run/run-lock.ts";
+import { createStatesService } from "../../tree/run/service.ts";
+import { statesLockFile } from "../execution/states.ts";
+import { createCommandKeys } from "../joining/command-keys.ts";
+import { identityFiles } from "../joining/identity.ts";
+
+export interface CallHostOptions {
+  /** The peel's configuration file; absent is the default one, when it is there. */
+  config?: string;
+  /** Encoded; absent is the peel this host is configured to be. */
+  id?: string;
+  /** Directories on this host take the place of what masters keep for the peel. */
+  local?: { states?: string; settings?: string };
+  env: Readonly<Record<string, string | undefined>>;
+  hostname: string;
+  clock: Clock;
+  jitter: () => number;
+  random: Random;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** What functions find around them when they are called on this host without a master. */
+export async function createCallHost(
+  options: CallHostOptions,
+): Promise<(signal: AbortSignal) => CallContext> {
+  const { env, clock, jitter, log, signal, local } = options;
+  const config = configOf(options);
+  const data = dataDir(env);
+  const peelId = options.id ?? peelIdOf(config, data, options.hostname);
+  const facts = await openFactStore({
+    dataDir: data,
+    host: systemHost(options.hostname, env),
+    own: { id: displayPeelId(peelId), svc_version: version },
+    run: (path) => runFactProgram(path, { env, clock, signal }),
+    clock,
+    log,
+  });
+  await facts.ready;
+  const settings =
+    local === undefined
+      ? await keptSettings({ ...options, data, peelId })
+      : await directorySettings(local.settings, peelId, () => facts.items());
+  const context = (stop: AbortSignal): CallContext => ({
+    clock,
+    facts,
+    settings,
+    signal: stop,
+    states,
+    unbounded: true,
+  });
+  const lock = createRunLock({
+    ...(existsSync(data) ? { file: statesLockFile(data) } : {}),
+    now: clock.now,
+  });
+  const states =
+    local === undefined
+      ? await keptStates({ ...options, cacheDir: config.states_cache, peelId, context, lock })
+      : createStatesService({
+          peelId,
+          lock,
+          context,
+          clock,
+          jitter,
+          sources: { open: async (environment) => openDirectory(local.states, environment) },
+        });
+  return context;
+}
+
+function configOf({ config, env }: CallHostOptions): PeelConfig {
+  const loaded = loadPeelConfig(config === undefined ? [] : ["--config", config], env);
+  if (loaded.kind !== "run") throw new SvcError("internal", "internal error");
+  return loaded.values;
+}
+
+/** As the peel has it, but nothing is pinned: a call leaves no trace on a host that is no peel yet. */
+function peelIdOf(config: PeelConfig, data: string, hostname: string): string {
+  if (config.id !== "") return encodePeelId(config.id);
+  return readTextIfPresent(join(data, "auth", "node-id"))?.trim() ?? encodePeelId(hostname);
+}
+
+async function directorySettings(
+  directory: string | undefined,
+  peelId: string,
+  facts: CallContext["facts"]["items"],
+): Promise<SettingsStore> {
+  if (directory !== undefined) {
+    const { localSettings } = await import("../../fleet/settings/local.ts");
+    return localSettings({ directory, peelId, facts });
+  }
+  return {
+    resolved: true,
+    reason: undefined,
+    current: () => ({}),
+    get: (_, fallback) => fallback,
+    refresh: async () => false,
+  };
+}
+
+function openDirectory(directory: string | undefined, environment = "base") {
+  if (directory === undefined) {
+    throw new SvcError("usage", "--states: missing; name the directory of the state files");
+  }
+  if (environment !== "base") {
+    throw new SvcError("not_found", `the environment ${environment} is not here: a directory is base`);
+  }
+  return createDirectorySource(directory);
+}
+
+/** What the peel was told last, from its files. */
+async function keptSettings(
+  options: CallHostOptions & { data: string; peelId: string },
+): Promise<SettingsStore> {
+  const { openPeelSettings } = await import("../daemon/settings.ts");
+  const files = identityFiles(join(options.data, "auth"), options.peelId);
+  return openPeelSettings({
+    ...options,
+    dataDir: options.data,
+    files,
+    commandKeys: createCommandKeys(files.commandKeys, options.log),
+  });
+}
+
+async function keptStates(
+  options: CallHostOptions & {
+    cacheDir: string;
+    peelId: string;
+    context(signal: AbortSignal): CallContext;
+    lock: RunLock;
+  },
+): Promise<StatesService> {
+  const { openStateFiles } = await import("../state-files/state-files.ts");
+  // What is kept was verified when it came, and nobody is asked here.
+  const files = openStateFiles({ ...options, dir: options.cacheDir, commandKeys: { current: [] } });
+  return createStatesService({
+    ...options,
+    sources: { open: (environment, commit) => files.open(environment, commit) },
+  });
+}

@@ -1,0 +1,124 @@
+import { SvcError } from "../../base/errors.ts";
+import { systemJitter } from "../../base/id.ts";
+import { createLog } from "../../base/log.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { showValue } from "../../cli/job/show-return.ts";
+import { execute } from "../../fleet/jobs/execute.ts";
+import { readCall } from "../../host/modules/read-call.ts";
+import { peelIdFromConfig } from "../../identity/peel-id.ts";
+import { checkCommand } from "../../program/command-line/check.ts";
+import { type Cli, command, Exit, group } from "../../program/command-line/command.ts";
+import { readFlag } from "../../program/command-line/flag.ts";
+import { indent } from "../../program/command-line/plain-lines.ts";
+import { visible } from "../../program/command-line/print.ts";
+import { qualifiedHostname } from "../daemon/hostname.ts";
+
+/** What stands behind `svc-peel` as a word; without one it is the daemon. */
+export const peelCommands = group({
+  name: "svc-peel",
+  description: "Run a peel, or a function on this host.",
+  commands: () => [
+    callCommand,
+    checkCommand("svc-peel", async ({ argv, cli, log }) => {
+      const { checkPeel } = await import("./check.ts");
+      return checkPeel({ ...cli, argv, hostname: qualifiedHostname(), log });
+    }),
+  ],
+});
+
+const callCommand = command({
+  name: "call",
+  description: "Run a function on this host, without a master.",
+  args: {
+    function: { type: "positional", required: true, description: "module.function, such as state.highstate" },
+    args: {
+      type: "positional",
+      rest: true,
+      description: "Its arguments, in their order or as name=value; words behind -- are taken as they are",
+    },
+    config: { type: "string", valueHint: "file", description: "Configuration file of the peel" },
+    id: {
+      type: "string",
+      valueHint: "peel id",
+      description: "Be this peel in top files; by default the configured one, or the host name",
+    },
+    local: {
+      type: "boolean",
+      description: "Use directories of this host, not what masters keep for the peel",
+    },
+    states: { type: "string", valueHint: "dir", description: "With --local: directory of the state files" },
+    settings: { type: "string", valueHint: "dir", description: "With --local: directory of the settings" },
+  },
+  async run(args, cli) {
+    const local = localOf(args);
+    const call = readCall(args.function, args.args);
+    await untilStopped(cli, async (signal) => {
+      const { createCallHost } = await import("./call-host.ts");
+      const context = await createCallHost({
+        ...cli,
+        ...(local === undefined ? {} : { local }),
+        ...(args.id === undefined ? {} : { id: readFlag("--id", args.id, peelIdFromConfig) }),
+        hostname: qualifiedHostname(),
+        jitter: systemJitter,
+        log: createLog({
+          level: "warn",
+          format: "text",
+          clock: cli.clock,
+          write: (line) => cli.stderr.write(line),
+        }),
+        signal,
+      });
+      await print(await execute(call, context(signal)), cli);
+    });
+  },
+});
+
+function localOf(args: {
+  local?: boolean | undefined;
+  states?: string | undefined;
+  settings?: string | undefined;
+}) {
+  const { local, states, settings } = args;
+  if (local === true) {
+    return {
+      ...(states === undefined ? {} : { states }),
+      ...(settings === undefined ? {} : { settings }),
+    };
+  }
+  const alone = states === undefined ? (settings === undefined ? undefined : "--settings") : "--states";
+  if (alone !== undefined) throw new SvcError("usage", `${alone} is only for --local`);
+  return undefined;
+}
+
+/** Ctrl-C ends the function as the end of a job's time does. */
+async function untilStopped(cli: Cli, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const stopping = new AbortController();
+  const onSignal = () => stopping.abort(new SvcError("unavailable", "stopped"));
+  cli.signals?.on("SIGINT", onSignal);
+  try {
+    await run(stopping.signal);
+  } finally {
+    cli.signals?.off("SIGINT", onSignal);
+  }
+}
+
+/** @throws Exit 1 when the function failed */
+async function print(returned: Awaited<ReturnType<typeof execute>>, cli: Cli): Promise<void> {
+  const { success, error, return: value } = returned;
+  if (value !== undefined) await cli.print(plain(value), () => textOf(value));
+  if (error !== undefined) cli.say(`svc-peel: ${error.split("\n").map(visible).join("\n")}`);
+  if (!success) throw new Exit(1);
+}
+
+function textOf(value: Plain): string {
+  const { cell, details } = showValue(value);
+  return cell === "" ? details.join("\n") : [visible(cell), ...indent(details)].join("\n");
+}
+
+/** Bytes have no form in JSON and YAML but text. */
+function plain(value: Plain): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (Array.isArray(value)) return value.map(plain);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]));
+}

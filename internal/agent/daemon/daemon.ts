@@ -1,0 +1,25 @@
+import { systemClock } from "../../base/clock.ts";
+import { systemJitter, systemRandom } from "../../base/id.ts";
+import { dataDir, loadPeelConfig } from "../../program/config/load.ts";
+import { runDaemon } from "../../program/daemon/daemon.ts";
+import { qualifiedHostname } from "./hostname.ts";
+import { type PeelOptions, runPeel } from "./run.ts";
+
+/** Runs the peel on this machine until a signal ends it. @returns the exit code */
+export function runPeelDaemon(argv: readonly string[], env: PeelOptions["env"]): Promise<number> {
+  return runDaemon({
+    name: "svc-peel",
+    load: () => loadPeelConfig(argv, env),
+    run: (config, context) =>
+      runPeel({
+        ...context,
+        env,
+        clock: systemClock,
+        random: systemRandom,
+        jitter: systemJitter,
+        config,
+        hostname: qualifiedHostname(),
+        dataDir: dataDir(env),
+      }),
+  });
+}

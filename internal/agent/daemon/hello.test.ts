@@ -1,0 +1,226 @@
+import { describe, expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import type { Told } from "../../fleet/settings/store.ts";
+import type { Connection } from "../link/connection.ts";
+import { startHello } from "./hello.ts";
+
+const clusterInfo = { v: 1, nats_urls: ["tls://bus.example:4222"] };
+const good = () => Promise.resolve(encode({ server_time: "", cluster_info: clusterInfo }));
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
+  const clock = manualClock();
+  const order: string[] = [];
+  const told: unknown[] = [];
+  const commands: Uint8Array[] = [];
+  const settings: Told[] = [];
+  const statements: (Uint8Array | undefined)[] = [];
+  const log = recordingLog();
+  const requests: { subject: string; data: unknown }[] = [];
+  let hint = () => {};
+  let ownHint = () => {};
+  let connect = () => {};
+  const connection = {
+    connected: true,
+    request(subject: string, data: Uint8Array) {
+      requests.push({ subject, data: decode(data) });
+      return answer();
+    },
+    subscribe(subject: string, run: () => void) {
+      if (subject === "svc.peel.web-1.hint") ownHint = run;
+      else {
+        expect(subject).toBe("$KV.secrets._cluster_info");
+        hint = run;
+      }
+    },
+    onConnect(run: () => void) {
+      connect = run;
+      run();
+      return () => {};
+    },
+  };
+  const running = startHello({
+    connection: connection as unknown as Connection,
+    peelId: "web-1",
+    onCluster: async (document) => {
+      order.push("cluster");
+      told.push(document.nats_urls);
+    },
+    onCommand: (command) => commands.push(command),
+    settings: {
+      version: 7,
+      take(told) {
+        settings.push(told);
+        return true;
+      },
+    },
+    stateFiles: {
+      told(statement) {
+        order.push("states");
+        statements.push(statement);
+      },
+    },
+    clock,
+    jitter: () => jitter,
+    log,
+  });
+  return {
+    clock,
+    told,
+    commands,
+    log,
+    requests,
+    connection,
+    running,
+    hint: () => hint(),
+    ownHint: () => ownHint(),
+    settings,
+    statements,
+    order,
+    connect: () => connect(),
+  };
+}
+
+test("asks on its own subject after each connect, a little later", async () => {
+  const { clock, requests, told, connect } = hello(good);
+  expect(requests).toEqual([]);
+  clock.advance(1_000);
+  await settle();
+  expect(requests).toMatchObject([
+    { subject: "svc.peel.web-1.hello", data: { version: expect.any(String) } },
+  ]);
+  expect(told).toEqual([clusterInfo.nats_urls]);
+  connect();
+  clock.advance(1_000);
+  await settle();
+  expect(requests).toHaveLength(2);
+});
+
+test("what a master signed of the state files is handed on, and that it signed nothing", async () => {
+  for (const [states, told] of [
+    [{ base: "ab", statement: Buffer.of(7) }, [Buffer.of(7)]],
+    [{ base: "ab" }, [undefined]],
+    [{ base: "ab", statement: "text" }, [undefined]],
+    ["base", []],
+    [null, []],
+  ] as const) {
+    const { clock, statements } = hello(async () => encode({ ...(decode(await good()) as object), states }));
+    clock.advance(1_000);
+    await settle();
+    expect(statements).toEqual([...told]);
+  }
+});
+
+test("new command keys come before what may be signed by one of them", async () => {
+  const states = { base: "ab", statement: Buffer.of(7) };
+  const { clock, order } = hello(async () => encode({ ...(decode(await good()) as object), states }));
+  clock.advance(1_000);
+  await settle();
+  expect(order).toEqual(["cluster", "states"]);
+});
+
+test("many hints at once are one request", async () => {
+  const { clock, requests, hint } = hello(good);
+  clock.advance(1_000);
+  await settle();
+  for (let i = 0; i < 1_000; i++) hint();
+  clock.advance(60_000);
+  await settle();
+  expect(requests).toHaveLength(2);
+});
+
+test("a hint that comes while it asks is not forgotten", async () => {
+  const { promise, resolve } = Promise.withResolvers<Uint8Array>();
+  const { clock, requests, hint } = hello(() => promise);
+  clock.advance(1_000);
+  hint();
+  resolve(await good());
+  await settle();
+  clock.advance(5_000);
+  await settle();
+  expect(requests).toHaveLength(2);
+});
+
+test.each([
+  ["no answer", () => Promise.reject(new Error("timeout"))],
+  ["junk", () => Promise.resolve(Buffer.from("junk"))],
+  ["an error", () => Promise.resolve(encode({ ok: false, error: { code: "internal", message: "" } }))],
+  ["a list", () => Promise.resolve(encode([1]))],
+  ["no document", () => Promise.resolve(encode({ cluster_info: { nats_urls: "tls://x:1" } }))],
+])("%s is asked again, ever more slowly", async (_, answer) => {
+  const { clock, requests, told } = hello(answer, 0.999_999);
+  for (let minute = 0; minute < 60; minute++) {
+    for (let i = 0; i < 6; i++) {
+      clock.advance(10_000);
+      await settle();
+    }
+  }
+  expect(requests.length).toBeGreaterThan(12);
+  expect(requests.length).toBeLessThan(20);
+  expect(told).toEqual([]);
+});
+
+test("nothing is asked while disconnected or after stopping, and no timer is left", async () => {
+  const { clock, requests, connection, running, hint } = hello(good);
+  connection.connected = false;
+  clock.advance(60_000);
+  running.stop();
+  connection.connected = true;
+  hint();
+  clock.advance(60_000);
+  await settle();
+  expect([requests, clock.pending]).toEqual([[], 0]);
+});
+
+test("the commands it missed are handed on, and the rest is asked for at once", async () => {
+  const answers = [
+    { jobs: [Buffer.from("1"), Buffer.from("2"), "junk", 7], more: true },
+    { jobs: [Buffer.from("3")], more: false },
+  ];
+  const { clock, commands, requests, told } = hello(async () =>
+    encode({ server_time: "2026-01-01T00:00:01.000Z", cluster_info: clusterInfo, ...answers.shift() }),
+  );
+  clock.advance(1_000);
+  await settle();
+  expect(commands.map(String)).toEqual(["1", "2"]);
+  clock.advance(500);
+  await settle();
+  expect(commands.map(String)).toEqual(["1", "2", "3"]);
+  clock.advance(60_000);
+  await settle();
+  expect([requests.length, told.length]).toEqual([2, 2]);
+});
+
+test("an answer hands on at most 256 commands", async () => {
+  const jobs = Array.from({ length: 300 }, () => Buffer.from("x"));
+  const { clock, commands } = hello(async () => encode({ cluster_info: clusterInfo, jobs }));
+  clock.advance(1_000);
+  await settle();
+  expect(commands).toHaveLength(256);
+});
+
+describe("a clock that is off by more than 5 s is told, less what the answer took:", () => {
+  // The request leaves at :01, and the answer comes at :04.
+  test.each([
+    ["2026-01-01T00:00:09.000Z", undefined],
+    ["2025-12-31T23:59:56.000Z", undefined],
+    ["2026-01-01T00:00:10.000Z", -6_000],
+    ["2026-01-01T01:00:04.000Z", -3_600_000],
+    ["2025-12-31T23:59:55.000Z", 6_000],
+    ["nonsense", undefined],
+  ])("the masters say %s", async (server_time, ahead_ms) => {
+    const { clock, log } = hello(async () => {
+      // After the advance that let it ask.
+      await settle();
+      clock.advance(3_000);
+      return encode({ server_time, cluster_info: clusterInfo });
+    });
+    clock.advance(1_000);
+    await settle();
+    await settle();
+    const warnings = log.records.filter(({ level }) => level === "warn");
+    expect(warnings.map(({ fields }) => fields.ahead_ms)).toEqual(ahead_ms === undefined ? [] : [ahead_ms]);
+  });
+});

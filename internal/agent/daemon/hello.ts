@@ -1,0 +1,197 @@
+import type { Clock, Timer } from "../../base/clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import { version } from "../../base/version.ts";
+import { helloSubject, hintSubject, keySubject } from "../../bus/subjects.ts";
+import type { FedSettingsStore, Told } from "../../fleet/settings/store.ts";
+import { type BootstrapDocument, parseDocument } from "../../identity/bootstrap/document.ts";
+import type { Connection } from "../link/connection.ts";
+import type { StateFiles } from "../state-files/state-files.ts";
+
+const requestTimeoutMs = 5_000;
+/** A fleet that learns of a change in one moment asks spread over this time. */
+const hintSpreadMs = 10_000;
+const connectSpreadMs = 2_000;
+/** A change of this peel alone; one of the whole fleet comes spread over the time it took to find out. */
+const ownSpreadMs = 1_000;
+/** After a restart of the bus a peel is often back before any master is. */
+const firstPauseMs = 2_000;
+const longestPauseMs = 5 * 60_000;
+/** The masters tell the rest of what was missed when they are asked again. */
+const morePauseMs = 500;
+const mostCommands = 256;
+/** Deadlines are compared with this host's clock; one that is further off makes commands void. */
+const skewWarningMs = 5_000;
+
+export interface HelloOptions {
+  connection: Connection;
+  peelId: string;
+  /** Takes what the masters say. When it fails they are asked again later. */
+  onCluster(document: BootstrapDocument): Promise<void>;
+  /** Takes a signed command that the peel missed. */
+  onCommand(command: Uint8Array): void;
+  /** Takes what the masters say of the settings. */
+  settings: Pick<FedSettingsStore, "version" | "take">;
+  /** Takes what the masters say of the state files. */
+  stateFiles: Pick<StateFiles, "told">;
+  clock: Clock;
+  jitter: () => number;
+  log: Log;
+}
+
+export interface Hello {
+  /**
+   * Says hello now, and takes the answer.
+   *
+   * @throws SvcError `unavailable` when the bus is away; whatever makes the answer useless
+   */
+  now(): Promise<void>;
+  stop(): void;
+}
+
+/**
+ * Says hello to the masters after each connect, when the published cluster information changes, and when
+ * they tell this peel of a change. What comes on the subjects of those changes is a hint and is not even
+ * read: the value is the masters' answer.
+ */
+export function startHello(options: HelloOptions): Hello {
+  const { connection, peelId, clock, log } = options;
+  let timer: Timer | undefined;
+  let dueAt = 0;
+  let asking: Promise<unknown> | undefined;
+  /** Over what time to ask again when what is under way is answered. */
+  let againSpreadMs: number | undefined;
+  let stopped = false;
+  let pauseMs = firstPauseMs;
+
+  const schedule = (inMs: number) => {
+    if (stopped) return;
+    const at = clock.monotonic() + inMs;
+    if (timer !== undefined && dueAt <= at) return;
+    timer?.cancel();
+    dueAt = at;
+    timer = clock.after(inMs, () => {
+      timer = undefined;
+      void ask();
+    });
+  };
+  const soon = (spreadMs: number) => {
+    pauseMs = firstPauseMs;
+    if (asking !== undefined) againSpreadMs = Math.min(spreadMs, againSpreadMs ?? spreadMs);
+    else schedule(Math.round(spreadMs * options.jitter()));
+  };
+  const ask = async () => {
+    if (!connection.connected) return;
+    try {
+      asking = exchange();
+      await asking;
+    } catch (thrown) {
+      log.debug("no answer to hello", { reason: describeError(thrown), retry_in_ms: pauseMs });
+      schedule(Math.round(pauseMs * (0.5 + options.jitter() / 2)));
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+    } finally {
+      asking = undefined;
+      if (againSpreadMs !== undefined) schedule(Math.round(againSpreadMs * options.jitter()));
+      againSpreadMs = undefined;
+    }
+  };
+  const exchange = async () => {
+    const sentAt = clock.now();
+    const hello = encode({
+      version,
+      sent_at: rfc3339(sentAt),
+      settings_version: options.settings.version,
+    });
+    const answer = readAnswer(await connection.request(helloSubject(peelId), hello, requestTimeoutMs));
+    log.debug("masters answered hello", { commands: answer.jobs.length, more: answer.more });
+    warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
+    options.settings.take(answer.settings);
+    for (const command of answer.jobs) options.onCommand(command);
+    const document = parseDocument(answer.clusterInfo);
+    if (document === undefined) throw new SvcError("unavailable", "the answer names no cluster");
+    try {
+      await options.onCluster(document);
+    } finally {
+      // Afterwards: new command keys come with it, and what is in force may be signed by one of them.
+      if (answer.states !== undefined) options.stateFiles.told(answer.states.statement);
+    }
+    if (answer.incomplete) throw new SvcError("unavailable", "the masters could not read everything");
+    pauseMs = firstPauseMs;
+    if (answer.more) schedule(morePauseMs);
+  };
+
+  connection.subscribe(keySubject("secrets", "_cluster_info"), () => soon(hintSpreadMs));
+  connection.subscribe(hintSubject(peelId), () => soon(ownSpreadMs));
+  const unsubscribe = connection.onConnect(() => soon(connectSpreadMs));
+  return {
+    async now() {
+      if (!connection.connected) {
+        throw new SvcError("unavailable", "the masters cannot be asked: the bus is away");
+      }
+      // One that is under way may have been answered before what is waited for happened.
+      await asking?.catch(() => {});
+      await exchange();
+    },
+    stop() {
+      stopped = true;
+      timer?.cancel();
+      unsubscribe();
+    },
+  };
+}
+
+interface Answer {
+  clusterInfo: unknown;
+  /** Milliseconds since the Unix epoch; NaN when the masters did not say. */
+  serverTime: number;
+  settings: Told;
+  /** What a master signed of the state files, if they say anything of them. */
+  states: { statement: Uint8Array | undefined } | undefined;
+  jobs: Uint8Array[];
+  more: boolean;
+  /** Whether something is missing that the masters could not read. */
+  incomplete: boolean;
+}
+
+/** What it says of the cluster is checked by who takes it; later masters may say more. */
+function readAnswer(bytes: Uint8Array): Answer {
+  const value = decode(bytes);
+  const map = typeof value === "object" && value !== null ? { ...value } : {};
+  const { cluster_info, server_time, settings, settings_error, states, jobs, more, incomplete } =
+    map as Record<string, unknown>;
+  const { statement } = (typeof states === "object" && states !== null ? states : {}) as {
+    statement?: unknown;
+  };
+  const commands = Array.isArray(jobs) ? jobs : [];
+  return {
+    clusterInfo: cluster_info,
+    serverTime: typeof server_time === "string" ? Date.parse(server_time) : Number.NaN,
+    settings: {
+      ...(settings instanceof Uint8Array ? { envelope: settings } : {}),
+      ...(typeof settings_error === "string" ? { error: settings_error.slice(0, 500) } : {}),
+    },
+    states:
+      typeof states === "object" && states !== null
+        ? { statement: statement instanceof Uint8Array ? statement : undefined }
+        : undefined,
+    jobs: commands.filter((item) => item instanceof Uint8Array).slice(0, mostCommands),
+    more: more === true,
+    incomplete: incomplete === true,
+  };
+}
+
+/** The masters' time was some moment between asking and hearing; only what is beyond that is a difference. */
+function warnOfSkew(
+  serverTime: number,
+  { sentAt, receivedAt }: { sentAt: number; receivedAt: number },
+  log: Log,
+) {
+  const aheadMs = Math.max(0, sentAt - serverTime) - Math.max(0, serverTime - receivedAt);
+  if (Math.abs(aheadMs) <= skewWarningMs || Number.isNaN(serverTime)) return;
+  log.warn("the clock of this host differs from the masters': deadlines of jobs go by it, so set it right", {
+    ahead_ms: aheadMs,
+    server_time: rfc3339(serverTime),
+  });
+}

@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import type { Clock, Timer } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+
+import { assertStored } from "../../bus/stored.ts";
+import { keySubject } from "../../bus/subjects.ts";
+import { encodeFacts } from "../../host/facts/merge.ts";
+import type { FactStore } from "../../host/facts/store.ts";
+import type { Connection } from "../link/connection.ts";
+
+const timeoutMs = 5_000;
+const firstPauseMs = 10_000;
+const longestPauseMs = 5 * 60_000;
+
+/**
+ * Keeps what the masters know of this peel's facts up to date: stores them once after the start, and again
+ * when they changed. An enrollment becomes active by the first time.
+ */
+export function publishFacts(options: {
+  connection: Connection;
+  /** Encoded peel id. */
+  peelId: string;
+  facts: FactStore;
+  /** Called whenever the bus has stored them. */
+  onStored(): void;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+}): { stop(): void } {
+  const { connection, facts, clock, jitter, log } = options;
+  const subject = keySubject("facts", options.peelId);
+  let ready = false;
+  let stopped = false;
+  let storing = false;
+  let stored: string | undefined;
+  let pauseMs = firstPauseMs;
+  let retry: Timer | undefined;
+
+  const store = async () => {
+    if (!ready || stopped || storing || !connection.connected) return;
+    const value = encodeFacts(facts.items());
+    const digest = createHash("sha256").update(value).digest("hex");
+    if (digest === stored) return;
+    retry?.cancel();
+    storing = true;
+    try {
+      assertStored(await connection.request(subject, value, timeoutMs));
+      stored = digest;
+      options.onStored();
+      pauseMs = firstPauseMs;
+      log.debug("facts stored", { bytes: value.length });
+    } catch (thrown) {
+      if (stopped) return;
+      const inMs = Math.round(pauseMs * (0.5 + jitter() / 2));
+      log.warn("facts not stored yet", { reason: describeError(thrown), retry_in_ms: inMs });
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      retry = clock.after(inMs, store);
+      return;
+    } finally {
+      storing = false;
+    }
+    // They may have changed while the bus stored them.
+    await store();
+  };
+
+  void facts.ready.then(() => {
+    ready = true;
+    void store();
+  });
+  const forget = facts.onChange(() => void store());
+  const unsubscribe = connection.onConnect(() => void store());
+  return {
+    stop() {
+      stopped = true;
+      retry?.cancel();
+      forget();
+      unsubscribe();
+    },
+  };
+}

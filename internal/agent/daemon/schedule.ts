@@ -1,0 +1,42 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import { scheduleSubject } from "../../bus/subjects.ts";
+import { encodeScheduledRun } from "../../fleet/jobs/scheduled.ts";
+import type { PeelConfig } from "../../program/config/load.ts";
+import { fittingReturn } from "../execution/return.ts";
+import { startScheduler } from "../schedule/scheduler.ts";
+import { createUptime } from "../schedule/uptime.ts";
+import type { Local } from "./local.ts";
+
+/** As long as the longest job: a run that hangs does not hold its place in the queue for ever. */
+const longestRunMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Runs the schedule of a peel in its local phase: what it runs waits its turn with the jobs, and results that
+ * masters are to have wait in the outbox for a bus.
+ */
+export function startSchedule(options: {
+  entries: PeelConfig["schedule"];
+  local: Pick<Local, "executor" | "outbox" | "counts">;
+  /** Encoded peel id. */
+  peelId: string;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  random: Random;
+  log: Log;
+}): { stop(): void } {
+  const { local, peelId, clock } = options;
+  return startScheduler({
+    ...options,
+    run: (task) => local.executor.run({ ...task, deadline: clock.now() + longestRunMs }),
+    publish(jid, run) {
+      const payload = encodeScheduledRun({ ...run, result: fittingReturn(run.result) });
+      local.outbox.put({ subject: scheduleSubject(jid, peelId), payload, durable: true });
+    },
+    counts: local.counts,
+    uptime: createUptime(clock),
+    spread: options.jitter,
+  });
+}

@@ -1,0 +1,26 @@
+import { encodeBase64Url } from "../../base/base64.ts";
+import type { Random } from "../../base/id.ts";
+import { eventSubject } from "../../bus/subjects.ts";
+import { encodePeelEvent } from "../../fleet/reactor/message.ts";
+import type { CallContext } from "../../host/modules/function.ts";
+import type { Outbox } from "../link/outbox.ts";
+
+/**
+ * Lets functions tell the masters of events: each waits on disk until the bus has it. When the outbox is full
+ * the oldest events make room, as results of the schedule do.
+ */
+export function createSendEvent(options: {
+  outbox: Pick<Outbox, "put">;
+  /** Encoded peel id. */
+  peelId: string;
+  random: Random;
+}): NonNullable<CallContext["sendEvent"]> {
+  const { outbox, peelId, random } = options;
+  return (tag, data) =>
+    outbox.put({
+      subject: eventSubject(peelId, tag.split("/").join(".")),
+      payload: encodePeelEvent({ data, id: encodeBase64Url(random(12)) }),
+      durable: true,
+      droppable: true,
+    });
+}

@@ -1,0 +1,64 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { FactStore } from "../../host/facts/store.ts";
+import type { BootstrapDocument } from "../../identity/bootstrap/document.ts";
+import type { Connection } from "../link/connection.ts";
+import { type Heartbeat, startHeartbeat } from "../link/heartbeat.ts";
+import type { StateFiles } from "../state-files/state-files.ts";
+import { startHello } from "./hello.ts";
+import type { Local } from "./local.ts";
+import { publishFacts } from "./publish-facts.ts";
+import type { PeelSettings } from "./settings.ts";
+import { startWorker } from "./worker.ts";
+
+export interface SessionOptions {
+  connection: Connection;
+  /** Encoded peel id. */
+  peelId: string;
+  /** Asked for each command, as keys are replaced. */
+  commandKeys: { readonly current: readonly string[] };
+  facts: FactStore;
+  settings: PeelSettings;
+  stateFiles: StateFiles;
+  /** Takes what the masters say of the cluster. When it fails they are asked again later. */
+  onCluster(document: BootstrapDocument): Promise<void>;
+  /** Runs what comes, and keeps what it comes to. */
+  local: Local;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+}
+
+export interface Session {
+  readonly heartbeat: Pick<Heartbeat, "store">;
+  stop(): void;
+}
+
+/** What a peel does on the bus, on whatever connection: takes jobs, beats, publishes facts, says hello. */
+export function startSession(options: SessionOptions): Session {
+  const { connection, local } = options;
+  const worker = startWorker(options);
+  const uncount = connection.onConnect(() => local.counts.connects++);
+  local.outbox.attach(connection);
+  const heartbeat = startHeartbeat(options);
+  const facts = publishFacts({
+    ...options,
+    onStored() {
+      local.counts.factsStoredAt = options.clock.now();
+    },
+  });
+  const detach = options.stateFiles.attach(connection);
+  const hello = startHello({ ...options, onCommand: worker.take });
+  options.settings.attach(hello.now);
+  return {
+    heartbeat,
+    stop() {
+      uncount();
+      hello.stop();
+      detach();
+      facts.stop();
+      heartbeat.stop();
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import { SvcError } from "../../base/errors.ts";
+import type { Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import { type FedSettingsStore, openSettingsStore, type SettingsStore } from "../../fleet/settings/store.ts";
+import { deriveCurveKey } from "../../identity/curve.ts";
+import { type IdentityFiles, loadOrCreateKey } from "../joining/identity.ts";
+
+/** The settings of a running peel: those it has on disk, and from its first connection on the masters'. */
+export interface PeelSettings extends SettingsStore, FedSettingsStore {
+  /** From now on the masters can be asked. */
+  attach(ask: () => Promise<void>): void;
+}
+
+export function openPeelSettings(options: {
+  dataDir: string;
+  /** Encoded peel id. */
+  peelId: string;
+  files: Pick<IdentityFiles, "seed">;
+  commandKeys: { readonly current: readonly string[] };
+  random: Random;
+  log: Log;
+}): PeelSettings {
+  const { dataDir, files, random } = options;
+  const fed = openSettingsStore({
+    ...options,
+    file: join(dataDir, "settings-snapshot.msgpack"),
+    key: () => deriveCurveKey(loadOrCreateKey(files.seed, random)),
+  });
+  let ask = async (): Promise<void> => {
+    throw new SvcError("unavailable", "the masters cannot be asked: the bus was not reached yet");
+  };
+  return Object.assign(fed, {
+    attach(next: () => Promise<void>) {
+      ask = next;
+    },
+    async refresh() {
+      const before = fed.current();
+      await ask();
+      return !Bun.deepEquals(before, fed.current());
+    },
+  });
+}

@@ -1,0 +1,417 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { newId, systemRandom } from "../../base/id.ts";
+import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { encodeCall, encodeStop } from "../../fleet/jobs/call.ts";
+import { type CommandKind, signCommand } from "../../fleet/jobs/command.ts";
+import type { JobReturn } from "../../fleet/jobs/record.ts";
+import { newKeyPair } from "../../identity/nkey.ts";
+import { createExecutor } from "../execution/executor.ts";
+import type { Connection } from "../link/connection.ts";
+import { upgradeFiles } from "../upgrade/files.ts";
+import { type Local, startLocal } from "./local.ts";
+import { startWorker } from "./worker.ts";
+
+const files = temporaryDirectory("worker");
+afterAll(() => files[Symbol.dispose]());
+const key = newKeyPair("user", systemRandom);
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+let count = 0;
+
+/** A peel whose functions end when the test says so, and whose bus is a list. */
+function peel() {
+  const dataDir = join(files.path, `${++count}`);
+  mkdirSync(dataDir);
+  const clock = manualClock();
+  const log = recordingLog();
+  const begun: string[] = [];
+  const ends = new Map<string, (result?: Partial<JobReturn>) => void>();
+  const messages: { about: string; value: Record<string, Plain> }[] = [];
+  const bus = { connected: true, storing: true };
+  const subscriptions = new Map<string, (subject: string, data: Uint8Array) => void>();
+  const connectListeners = new Set<() => void>();
+  const connection = {
+    get connected() {
+      return bus.connected;
+    },
+    async request(subject: string, data: Uint8Array) {
+      if (!bus.storing) throw new Error("timeout");
+      const [, , jid, kind] = subject.split(".");
+      messages.push({ about: `${kind} ${jid}`, value: decode(data) as Record<string, Plain> });
+      return Buffer.from(JSON.stringify({ stream: "job-events", seq: messages.length }));
+    },
+    subscribe: (subject: string, run: (subject: string, data: Uint8Array) => void) =>
+      subscriptions.set(subject, run),
+    onConnect(run: () => void) {
+      connectListeners.add(run);
+      run();
+      return () => connectListeners.delete(run);
+    },
+  } as unknown as Connection;
+
+  const start = () => {
+    const started = startLocal({
+      peelId: "web-1",
+      dataDir,
+      context: () => {
+        throw new Error("no function of the product runs here");
+      },
+      clock,
+      jitter: () => 0,
+      log,
+      isWatched: true,
+    });
+    const executor = createExecutor({
+      isReadOnly: (call) => call.function.startsWith("read"),
+      execute(call, signal) {
+        begun.push(call.function);
+        return new Promise((resolve) => {
+          const end = (result: Partial<JobReturn> = {}) =>
+            resolve({ success: true, retcode: 0, started_at: "", duration_ms: 0, ...result });
+          ends.set(call.function, end);
+          signal.addEventListener("abort", () => end({ success: false, retcode: 15 }));
+        });
+      },
+      clock,
+      log,
+    });
+    const local: Local = { ...started, executor };
+    local.outbox.attach(connection);
+    const commandKeys = { current: [key.publicKey] };
+    return { local, worker: startWorker({ connection, peelId: "web-1", commandKeys, local, clock, log }) };
+  };
+  let life = start();
+  const sign = (kind: CommandKind, name: string, jid: string, deadline: number) => {
+    const body = kind === "stop" ? new Uint8Array() : encodeCall({ function: name, args: {} });
+    return signCommand({ kind, jid, peel: "web-1", deadline, body }, key);
+  };
+  const deliver = async (kind: CommandKind, jid: string, bytes: Uint8Array) => {
+    subscriptions.get(`svc.job.*.${kind}.web-1`)?.(`svc.job.${jid}.${kind}.web-1`, bytes);
+    await settle();
+  };
+  const inAMinute = () => clock.now() + 60_000;
+  return {
+    dataDir,
+    clock,
+    log,
+    begun,
+    messages,
+    bus,
+    sign,
+    deliver,
+    inAMinute,
+    get life() {
+      return life;
+    },
+    said: () => messages.map(({ about }) => about),
+    returnOf: (jid: string) => messages.findLast(({ about }) => about === `return ${jid}`)?.value,
+    dispatch: (jid: string, name = jid, deadline = inAMinute()) =>
+      deliver("dispatch", jid, sign("dispatch", name, jid, deadline)),
+    stop: (jid: string, deadline = inAMinute()) => deliver("stop", jid, sign("stop", "", jid, deadline)),
+    async end(name: string, result?: Partial<JobReturn>) {
+      ends.get(name)?.(result);
+      await settle();
+    },
+    async connect() {
+      bus.storing = true;
+      for (const run of connectListeners) run();
+      await settle();
+    },
+    /** Dies without a word, and starts again. */
+    async crash() {
+      life.local.outbox.stop();
+      life.local.dedup.stop();
+      life = start();
+      await settle();
+    },
+  };
+}
+
+test("a job that changes something is noted, acknowledged, run, and returned", async () => {
+  const { dispatch, end, said, begun, returnOf, dataDir, life } = peel();
+  await dispatch("a");
+  expect([said(), begun, existsSync(join(dataDir, "peel-dedup.msgpack"))]).toEqual([["ack a"], ["a"], true]);
+  await end("a", { return: 7 });
+  expect(said()).toEqual(["ack a", "return a"]);
+  expect(returnOf("a")).toMatchObject({ success: true, return: 7 });
+  expect(readdirSync(join(dataDir, "outbox"))).toEqual([]);
+  expect(life.local.counts.jobs).toMatchObject({ ok: 1, failed: 0 });
+});
+
+test("a read-only job runs beside the others, and touches no disk", async () => {
+  const { dispatch, end, said, begun, dataDir } = peel();
+  await dispatch("read");
+  await end("read");
+  expect([begun, said(), readdirSync(dataDir)]).toEqual([["read"], ["return read"], []]);
+});
+
+test.each(["a", "read"])("what comes again is dropped: while it runs, and after (%s)", async (name) => {
+  const { dispatch, end, said, begun, life, crash } = peel();
+  await dispatch(name);
+  await dispatch(name);
+  await end(name);
+  const before = said();
+  await dispatch(name);
+  expect([begun, said(), life.local.counts.repeated]).toEqual([[name], before, 2]);
+  await crash();
+  await dispatch(name);
+  expect(begun).toEqual(name === "a" ? ["a"] : ["read", "read"]);
+});
+
+describe("without a stored acknowledgement", () => {
+  test("nothing runs; when it is stored the job runs, unless its deadline passed by then", async () => {
+    const { dispatch, bus, begun, connect, clock, returnOf, inAMinute } = peel();
+    bus.storing = false;
+    await dispatch("soon", "soon", inAMinute());
+    await dispatch("late", "late", inAMinute() + 60_000);
+    expect(begun).toEqual([]);
+    clock.advance(60_000);
+    await settle();
+    await connect();
+    expect(begun).toEqual(["late"]);
+    expect(returnOf("soon")).toMatchObject({
+      success: false,
+      outcome: "timeout",
+      error: "never began: the deadline passed first",
+    });
+  });
+});
+
+test("a job is stopped at its deadline", async () => {
+  const { dispatch, clock, returnOf } = peel();
+  await dispatch("a");
+  clock.advance(60_000);
+  await settle();
+  expect(returnOf("a")).toMatchObject({ success: false, retcode: 15, outcome: "timeout" });
+});
+
+test("a job that was stopped has no return while it is an upgrade under way, and the return of that in the end", async () => {
+  const { dispatch, stop, returnOf, dataDir, inAMinute, crash, clock, life } = peel();
+  const upgrade = upgradeFiles(dataDir);
+  await dispatch("a");
+  const staged = { jid: "a", sha256: "a".repeat(64), version: "2", from: "1", readyWithinMs: 1 };
+  upgrade.writeRequest({ ...staged, deadline: inAMinute() });
+  await stop("a");
+  await settle();
+  expect([returnOf("a"), life.local.dedup.unfinished().length]).toEqual([undefined, 1]);
+  await crash();
+  const { jid, version, from } = staged;
+  const outcome = { jid, version, from, success: true, rolledBack: false, reason: "", at: clock.now() };
+  upgrade.writeState({ outcome });
+  clock.advance(1_000);
+  await settle();
+  expect(returnOf("a")).toMatchObject({ success: true, return: { version: "2", previous: "1" } });
+});
+
+describe("after a restart", () => {
+  test("a job that ran or waited is lost, and never run again", async () => {
+    const at = peel();
+    const { dispatch, crash, returnOf, begun, said } = at;
+    await dispatch("a");
+    await dispatch("b");
+    await crash();
+    for (const jid of ["a", "b"]) {
+      expect(returnOf(jid)).toMatchObject({
+        success: false,
+        retcode: 1,
+        outcome: "lost",
+        error: "the peel restarted while the job ran or waited",
+      });
+    }
+    const before = said();
+    await dispatch("a");
+    await dispatch("b");
+    await crash();
+    expect([begun, said()]).toEqual([["a"], before]);
+    expect(at.life.local.counts.jobs.lost).toBe(0);
+  });
+
+  test("a return that the bus had not stored is sent, as it was", async () => {
+    const { dispatch, end, crash, returnOf, bus, connect } = peel();
+    await dispatch("a");
+    bus.storing = false;
+    await end("a", { return: "what it came to" });
+    await crash();
+    expect(returnOf("a")).toBeUndefined();
+    await connect();
+    expect(returnOf("a")).toMatchObject({ success: true, return: "what it came to" });
+  });
+
+  test("a job whose return was kept, but which was not marked as done any more, is not lost", async () => {
+    const { dispatch, end, crash, said, bus, connect, dataDir } = peel();
+    await dispatch("a");
+    bus.storing = false;
+    const record = join(dataDir, "peel-dedup.msgpack");
+    const { size } = statSync(record);
+    await end("a");
+    truncateSync(record, size);
+    await crash();
+    await connect();
+    expect(said()).toEqual(["ack a", "return a"]);
+  });
+});
+
+test("a full queue answers busy in the words of the specification, and that job never runs later", async () => {
+  const { dispatch, end, returnOf, begun, crash } = peel();
+  for (let i = 0; i < 64; i++) await dispatch(`job-${i}`);
+  await dispatch("more");
+  expect(returnOf("more")).toMatchObject({
+    success: false,
+    outcome: "busy",
+    error: "peel busy: execution queue full",
+  });
+  await end("job-0");
+  await dispatch("more");
+  await crash();
+  await dispatch("more");
+  expect(begun).toEqual(["job-0", "job-1"]);
+});
+
+describe("a stop", () => {
+  test("of a job that waits or runs ends it", async () => {
+    const { dispatch, stop, returnOf, begun } = peel();
+    await dispatch("a");
+    await dispatch("b");
+    await dispatch("read");
+    for (const jid of ["b", "a", "read"]) await stop(jid);
+    expect(returnOf("b")).toMatchObject({ outcome: "cancelled", error: "cancelled before it began" });
+    expect(returnOf("a")).toMatchObject({ outcome: "cancelled", retcode: 15 });
+    expect(returnOf("read")).toMatchObject({ outcome: "cancelled" });
+    expect(begun).toEqual(["a", "read"]);
+  });
+
+  test("of a job that never came is answered, and keeps it from running, also after a restart", async () => {
+    const { dispatch, stop, returnOf, begun, crash, said } = peel();
+    await stop("a");
+    await stop("a");
+    expect(returnOf("a")).toMatchObject({ outcome: "cancelled" });
+    await dispatch("a");
+    await crash();
+    await dispatch("a");
+    await dispatch("read-a", "read");
+    expect([begun, said()]).toEqual([["read"], ["return a"]]);
+  });
+
+  test.each(["a", "read"])("of a job that has ended changes nothing (%s)", async (name) => {
+    const { dispatch, stop, end, returnOf, said } = peel();
+    await dispatch(name);
+    await end(name);
+    const before = said();
+    await stop(name);
+    expect([said(), returnOf(name)?.outcome]).toEqual([before, undefined]);
+  });
+});
+
+describe("refused, logged and counted:", () => {
+  test.each([
+    ["junk", "malformed", (): Uint8Array => Buffer.from("junk")],
+    [
+      "another job's",
+      "misdirected",
+      (at: ReturnType<typeof peel>) => at.sign("dispatch", "a", "b", at.inAMinute()),
+    ],
+    [
+      "a stop as a dispatch",
+      "misdirected",
+      (at: ReturnType<typeof peel>) => at.sign("stop", "", "a", at.inAMinute()),
+    ],
+    ["a late one", "expired", (at: ReturnType<typeof peel>) => at.sign("dispatch", "a", "a", at.clock.now())],
+  ] as const)("%s command", async (_, reason, bytes) => {
+    const at = peel();
+    await at.deliver("dispatch", "a", bytes(at));
+    expect(at.life.local.counts.refused).toEqual({
+      ...{ malformed: 0, unknown_key: 0, bad_signature: 0, misdirected: 0, expired: 0 },
+      [reason]: 1,
+    });
+    expect(at.log.records).toMatchObject([{ level: "warn", event: "command refused", fields: { jid: "a" } }]);
+    expect([at.begun, at.said()]).toEqual([[], []]);
+  });
+});
+
+test("each record about a job names the request it comes from, as far as a master signed it", async () => {
+  const { deliver, inAMinute, end, clock, log } = peel();
+  const signed = (kind: CommandKind, jid: string, body: Uint8Array, more: { deadline?: number } = {}) =>
+    signCommand({ kind, jid, peel: "web-1", deadline: inAMinute(), body, ...more }, key);
+  const call = (requestId: string) => encodeCall({ function: "change", args: {} }, requestId);
+  await deliver("dispatch", "a", signed("dispatch", "a", call("r-dispatch")));
+  await deliver("stop", "a", signed("stop", "a", encodeStop("r-stop")));
+  await end("change", { success: false });
+  await deliver("dispatch", "late", signed("dispatch", "late", call("r-late"), { deadline: clock.now() }));
+  const forged = { ...(decode(signed("dispatch", "b", call("r-real"))) as object), body: call("r-forged") };
+  await deliver("dispatch", "b", encode(forged));
+  await deliver("dispatch", "c", signed("dispatch", "c", encode({ request_id: "x\nforged" })));
+  expect(log.records.map(({ event, fields: { jid, request_id } }) => [event, jid, request_id])).toEqual([
+    ["job taken", "a", "r-dispatch"],
+    ["job cancelled while it ran or waited", "a", "r-stop"],
+    ["job done", "a", "r-dispatch"],
+    ["command refused", "late", "r-late"],
+    ["command refused", "b", undefined],
+    ["job done", "c", undefined],
+  ]);
+});
+
+test("a signed command whose body is no call fails, once", async () => {
+  const { deliver, inAMinute, returnOf, said } = peel();
+  const command = { kind: "dispatch", jid: "a", peel: "web-1", deadline: inAMinute() } as const;
+  const signed = signCommand({ ...command, body: encode("junk") }, key);
+  await deliver("dispatch", "a", signed);
+  await deliver("dispatch", "a", signed);
+  expect(returnOf("a")).toMatchObject({ success: false, error: "the job is malformed" });
+  expect(said()).toEqual(["return a"]);
+});
+
+test("what a hello tells is taken as if it had come on its subject", async () => {
+  const { life, sign, inAMinute, begun, returnOf, log } = peel();
+  for (const jid of ["a", "b", "a"]) life.worker.take(sign("dispatch", jid, jid, inAMinute()));
+  life.worker.take(sign("stop", "", "b", inAMinute()));
+  life.worker.take(Buffer.from("junk"));
+  await settle();
+  expect(begun).toEqual(["a"]);
+  expect(returnOf("b")).toMatchObject({ outcome: "cancelled" });
+  expect(log.records.filter(({ level }) => level === "warn")).toHaveLength(1);
+});
+
+describe("faults:", () => {
+  test("a job that cannot be recorded is refused with the reason, and does not run", async () => {
+    const { dispatch, dataDir, returnOf, begun, said } = peel();
+    mkdirSync(join(dataDir, "peel-dedup.msgpack"));
+    await dispatch("a");
+    expect(returnOf("a")).toMatchObject({
+      success: false,
+      error: expect.stringMatching(/^not run: the peel cannot record it: cannot write .*peel-dedup.msgpack/),
+    });
+    await dispatch("a");
+    expect([begun, said()]).toEqual([[], ["return a"]]);
+  });
+
+  test("after damage of the record nobody knows whether an older job ran, and it does not run", async () => {
+    const { dispatch, dataDir, crash, returnOf, begun, clock } = peel();
+    const jid = newId("job", clock.now(), systemRandom);
+    await dispatch("a");
+    writeFileSync(join(dataDir, "peel-dedup.msgpack"), "x".repeat(1000));
+    await crash();
+    await dispatch(jid, "again");
+    expect(returnOf(jid)).toMatchObject({ success: false, outcome: "lost" });
+    expect(begun).toEqual(["a"]);
+  });
+
+  test("a return that cannot be kept on disk is sent all the same; a crash before that makes the job lost", async () => {
+    for (const crashes of [false, true]) {
+      const { dispatch, end, dataDir, bus, connect, crash, returnOf } = peel();
+      writeFileSync(join(dataDir, "outbox"), "a file where a directory was to be");
+      await dispatch("a");
+      bus.storing = false;
+      await end("a");
+      if (crashes) await crash();
+      await connect();
+      expect(returnOf("a")).toMatchObject(crashes ? { outcome: "lost" } : { success: true });
+      const before = returnOf("a");
+      await crash();
+      expect(returnOf("a")).toBe(before as never);
+    }
+  });
+});

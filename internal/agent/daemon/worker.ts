@@ -1,0 +1,212 @@
+import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { encode } from "../../base/msgpack.ts";
+import { readRequestId } from "../../base/request-id.ts";
+import {
+  ackSubject,
+  dispatchSubject,
+  parseJobSubject,
+  returnSubject,
+  stopSubject,
+} from "../../bus/subjects.ts";
+import { type Call, decodeCall } from "../../fleet/jobs/call.ts";
+import { type Command, type CommandKind, CommandRefused, openCommand } from "../../fleet/jobs/command.ts";
+import type { JobReturn } from "../../fleet/jobs/record.ts";
+import { reportProgress } from "../execution/report-progress.ts";
+import { busyReturn, failedReturn, fittingReturn } from "../execution/return.ts";
+import type { Connection } from "../link/connection.ts";
+import type { Local } from "./local.ts";
+
+/** How long after the deadline the return of a job that changed nothing is still worth sending. */
+const graceMs = 60_000;
+/** Read-only jobs that are remembered, so that one that comes again is answered once. */
+const rememberedJobs = 4096;
+
+export interface WorkerOptions {
+  connection: Connection;
+  /** Encoded peel id. */
+  peelId: string;
+  /** Asked for each command, as keys are replaced. */
+  commandKeys: { readonly current: readonly string[] };
+  local: Local;
+  clock: Clock;
+  log: Log;
+}
+
+export interface Worker {
+  /** Takes a signed command that came in the answer to a hello. */
+  take(command: Uint8Array): void;
+}
+
+/**
+ * Takes signed commands and sees to it that each job runs at most once and has a return in the end.
+ *
+ * A job that changes something is noted on disk, then acknowledged, and runs when the bus has stored the
+ * acknowledgement: so what ran is never taken for a job that nobody had. Its return is on disk before the
+ * job counts as done. A read-only job just runs; its return is its acknowledgement.
+ */
+export function startWorker(options: WorkerOptions): Worker {
+  const { connection, peelId, clock, log } = options;
+  const { dedup, executor, outbox, counts, upgrades } = options.local;
+  const answered = new Set<string>();
+
+  const open = (bytes: Uint8Array, on?: { kind: CommandKind; jid: string }): Command | undefined => {
+    try {
+      const expected = on === undefined ? { peel: peelId } : { peel: peelId, on };
+      return openCommand(bytes, expected, { keys: options.commandKeys.current, now: clock.now() });
+    } catch (thrown) {
+      if (!(thrown instanceof CommandRefused)) throw thrown;
+      counts.refused[thrown.reason]++;
+      // What nobody known signed says nothing that counts, its request id included.
+      const refused = thrown.command === undefined ? log : logOf(thrown.command);
+      refused.warn("command refused", { jid: on?.jid, reason: thrown.message });
+      return undefined;
+    }
+  };
+  const logOf = ({ jid, body }: Command): Log => log.with({ jid, request_id: readRequestId(body) });
+  const obey = (command: Command) => (command.kind === "stop" ? stop(command) : dispatch(command));
+
+  const dispatch = async (command: Command) => {
+    const { jid } = command;
+    if (answered.has(jid) || dedup.has(jid)) {
+      counts.repeated++;
+      logOf(command).debug("command came again");
+      return;
+    }
+    let call: Call;
+    try {
+      call = decodeCall(command.body);
+    } catch {
+      remember(jid);
+      report(command, failedReturn("the job is malformed", clock.now(), 0), false);
+      return;
+    }
+    if (executor.isReadOnly(call)) {
+      logOf(command).info("job taken", { function: call.function });
+      remember(jid);
+      report(command, await executor.run({ id: jid, call, deadline: command.deadline }), false);
+    } else await change(command, call);
+  };
+
+  /** Runs a job that changes something. */
+  const change = async (command: Command, call: Call) => {
+    const { jid, deadline } = command;
+    if (executor.full) {
+      dedup.close(jid, deadline, "done");
+      report(command, busyReturn(clock.now()), true);
+      return;
+    }
+    const refused = accept(command);
+    if (refused === "silently") return;
+    if (refused !== undefined) {
+      remember(jid);
+      report(command, refused, false);
+      return;
+    }
+    logOf(command).info("job taken", { function: call.function });
+    const acknowledged = outbox.put({
+      subject: ackSubject(jid, peelId),
+      payload: encode({ accepted: true }),
+      durable: false,
+      until: deadline,
+    });
+    const ready = acknowledged.stored.then((isStored) => isStored || new Promise(() => {}));
+    const progress = reportProgress({ connection, jid, peelId, clock });
+    const upgrade = upgrades?.({ jid, deadline });
+    const result = await executor.run({
+      id: jid,
+      call,
+      deadline,
+      ready,
+      progress: progress.update,
+      ...(upgrade === undefined ? {} : { upgrade }),
+    });
+    progress.stop();
+    // What was stopped may be an upgrade that goes on without this peel.
+    if (result.outcome !== undefined && options.local.defer(jid)) return;
+    const kept = report(command, result, true);
+    // A return that is in memory alone may be lost: then the next start has to say that it was.
+    if (!kept.onDisk) await kept.stored;
+    dedup.close(jid, deadline, "done");
+  };
+
+  /** @returns the return of a job that may not run */
+  const accept = (command: Command): JobReturn | "silently" | undefined => {
+    const { jid, deadline } = command;
+    const now = clock.now();
+    try {
+      switch (dedup.accept(jid, deadline)) {
+        case "new":
+          return undefined;
+        case "seen":
+          return "silently";
+        case "over":
+          counts.refused.expired++;
+          logOf(command).warn("command refused", {
+            reason: "its deadline is before one that passed already",
+          });
+          return "silently";
+        case "full":
+          return busyReturn(now);
+        case "damaged":
+          return failedReturn(
+            "the peel's record of jobs was damaged: this one may have run before",
+            now,
+            0,
+            "lost",
+          );
+      }
+    } catch (thrown) {
+      logOf(command).error("job refused: it cannot be recorded", { error: describeError(thrown) });
+      return failedReturn(`not run: the peel cannot record it: ${describeError(thrown)}`, now, 0);
+    }
+  };
+
+  const stop = (command: Command) => {
+    const { jid, deadline } = command;
+    if (executor.cancel(jid)) return logOf(command).info("job cancelled while it ran or waited");
+    if (answered.has(jid) || dedup.has(jid)) return;
+    // It may still be on its way.
+    dedup.close(jid, deadline, "cancelled");
+    remember(jid);
+    report(command, failedReturn("cancelled before it began", clock.now(), 0, "cancelled"), true);
+  };
+
+  const report = (command: Command, result: JobReturn, durable: boolean) => {
+    const { jid, deadline } = command;
+    const { success, outcome, duration_ms } = result;
+    counts.jobs[outcome ?? (success ? "ok" : "failed")]++;
+    logOf(command).info("job done", { success, outcome, duration_ms });
+    return outbox.put({
+      subject: returnSubject(jid, peelId),
+      payload: encode(fittingReturn(result)),
+      durable,
+      ...(durable ? {} : { until: deadline + graceMs }),
+    });
+  };
+
+  const remember = (jid: string) => {
+    answered.add(jid);
+    for (const oldest of answered) {
+      if (answered.size <= rememberedJobs) break;
+      answered.delete(oldest);
+    }
+  };
+
+  const handle = (bytes: Uint8Array, on?: { kind: CommandKind; jid: string }) => {
+    const take = async () => {
+      const command = open(bytes, on);
+      if (command !== undefined) await obey(command);
+    };
+    take().catch((thrown) => log.error("command lost", { ...on, error: describeError(thrown) }));
+  };
+  const listen = (kind: CommandKind, subject: string) =>
+    connection.subscribe(subject, (arrivedOn, bytes) => {
+      const jid = parseJobSubject(arrivedOn)?.jid;
+      if (jid !== undefined) handle(bytes, { kind, jid });
+    });
+  listen("dispatch", dispatchSubject("*", peelId));
+  listen("stop", stopSubject("*", peelId));
+  return { take: (command) => handle(command) };
+}

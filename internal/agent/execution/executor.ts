@@ -1,0 +1,205 @@
+import type { Clock, Timer } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Call } from "../../fleet/jobs/call.ts";
+import type { JobReturn } from "../../fleet/jobs/record.ts";
+import type { CallProgress } from "../../host/modules/states-service.ts";
+import type { UpgradeService } from "../../host/modules/upgrade-service.ts";
+import { busyReturn, failedReturn } from "./return.ts";
+
+/** Mutating calls that wait or run (specification, "Limits"). */
+const queueDepth = 64;
+const readOnlyAtOnce = 64;
+const readOnlyWaiting = 1024;
+/** How long after its abort a function may take to end before its return is given without it. */
+const graceMs = 5_000;
+
+/** A call to be run, for a job or for the schedule. */
+export interface Task {
+  /** Names it for `cancel`, and in the log: the jid. */
+  id: string;
+  call: Call;
+  /** Milliseconds since the Unix epoch: it neither starts nor runs after it. Absent means it may take any time. */
+  deadline?: number;
+  /** A mutating call that was placed in the queue begins when this resolves; others may pass it meanwhile. */
+  ready?: Promise<unknown>;
+  /** Told how far a call is that takes long. */
+  progress?(progress: CallProgress): void;
+  /** What the call may do to the peel itself. */
+  upgrade?: UpgradeService;
+}
+
+/** Runs calls: mutating ones one after another, read-only ones beside them. */
+export interface Executor {
+  /** Waits for its turn and runs. It never rejects; a full queue is a return with the outcome `busy`. */
+  run(task: Task): Promise<JobReturn>;
+  /** Ends a task that waits or runs; its return says so. @returns whether there was one */
+  cancel(id: string): boolean;
+  isReadOnly(call: Call): boolean;
+  /** Whether a mutating call would find the queue full. */
+  readonly full: boolean;
+  /** Mutating calls that wait or run. */
+  readonly queued: number;
+  /** Aborts everything; resolves when what ran has ended, or did not end soon. */
+  stop(): Promise<void>;
+}
+
+export interface ExecutorOptions {
+  /** Whether a call changes nothing. */
+  isReadOnly(call: Call): boolean;
+  /** Runs a function; it never rejects, and ends soon after its signal aborts. */
+  execute(call: Call, signal: AbortSignal, task: Task): Promise<JobReturn>;
+  clock: Clock;
+  log: Log;
+}
+
+type Stopped = "timeout" | "cancelled" | "lost";
+const stopped: Record<Stopped, { waiting: string; running: string }> = {
+  timeout: { waiting: "never began: the deadline passed first", running: "stopped at the deadline" },
+  cancelled: { waiting: "cancelled before it began", running: "cancelled while it ran" },
+  lost: { waiting: "never began: the peel stopped", running: "stopped with the peel" },
+};
+
+interface Place {
+  ready: boolean;
+  running: boolean;
+  readonly left: Promise<JobReturn>;
+  /** Aborts what runs, and gives up what waits. */
+  end(why: Stopped): void;
+  begin(): Promise<void>;
+}
+
+/** A lane runs its tasks in the order they came, so many at once. */
+interface Lane {
+  places: Set<Place>;
+  running: number;
+  atOnce: number;
+  most: number;
+}
+
+export function createExecutor(options: ExecutorOptions): Executor {
+  const { clock, log } = options;
+  const mutating: Lane = { places: new Set(), running: 0, atOnce: 1, most: queueDepth };
+  const readOnly: Lane = {
+    places: new Set(),
+    running: 0,
+    atOnce: readOnlyAtOnce,
+    most: readOnlyAtOnce + readOnlyWaiting,
+  };
+  const byId = new Map<string, Place>();
+  let stopping = false;
+
+  const pump = (lane: Lane) => {
+    for (const place of lane.places) {
+      if (lane.running >= lane.atOnce) return;
+      if (place.running || !place.ready) continue;
+      place.running = true;
+      lane.running++;
+      void place.begin().finally(() => {
+        lane.running--;
+        pump(lane);
+      });
+    }
+  };
+
+  const enter = (lane: Lane, task: Task): Promise<JobReturn> => {
+    const { promise: left, resolve } = Promise.withResolvers<JobReturn>();
+    const enteredAt = clock.now();
+    const controller = new AbortController();
+    let timer: Timer | undefined;
+    const leave = (result: JobReturn) => {
+      timer?.cancel();
+      lane.places.delete(place);
+      if (byId.get(task.id) === place) byId.delete(task.id);
+      resolve(result);
+    };
+    const place: Place = {
+      ready: task.ready === undefined,
+      running: false,
+      left,
+      end(why) {
+        if (place.running) controller.abort(new Stop(why));
+        else leave(failedReturn(stopped[why].waiting, enteredAt, 0, why));
+      },
+      async begin() {
+        leave(await runOne(task, controller));
+      },
+    };
+    lane.places.add(place);
+    byId.set(task.id, place);
+    if (task.deadline !== undefined) {
+      const leftMs = task.deadline - enteredAt;
+      if (leftMs <= 0) place.end("timeout");
+      else timer = clock.after(leftMs, () => place.end("timeout"));
+    }
+    task.ready?.then(() => {
+      place.ready = true;
+      pump(lane);
+    });
+    pump(lane);
+    return left;
+  };
+
+  /** Runs a function, and stops waiting for one that does not end when it is told to. */
+  const runOne = (task: Task, controller: AbortController): Promise<JobReturn> => {
+    const { signal } = controller;
+    const startedAt = clock.now();
+    const started = clock.monotonic();
+    return new Promise((resolve) => {
+      let grace: Timer | undefined;
+      const why = () => (signal.reason as Stop).why;
+      signal.addEventListener("abort", () => {
+        grace = clock.after(graceMs, () => {
+          log.error("a function does not end when it is told to; going on without it", {
+            id: task.id,
+            function: task.call.function,
+          });
+          const durationMs = Math.round(clock.monotonic() - started);
+          resolve(failedReturn(`${stopped[why()].running}, and did not end`, startedAt, durationMs, why()));
+        });
+      });
+      void options.execute(task.call, signal, task).then((result) => {
+        grace?.cancel();
+        // What came to its end all the same did what it was to do.
+        if (!signal.aborted || result.success) resolve(result);
+        else resolve({ ...result, error: stopped[why()].running, outcome: why() });
+      });
+    });
+  };
+
+  return {
+    run(task) {
+      const lane = options.isReadOnly(task.call) ? readOnly : mutating;
+      if (stopping) return Promise.resolve(failedReturn(stopped.lost.waiting, clock.now(), 0, "lost"));
+      if (lane.places.size >= lane.most) return Promise.resolve(busyReturn(clock.now()));
+      return enter(lane, task);
+    },
+    cancel(id) {
+      const place = byId.get(id);
+      place?.end("cancelled");
+      return place !== undefined;
+    },
+    isReadOnly: options.isReadOnly,
+    get full() {
+      return mutating.places.size >= mutating.most;
+    },
+    get queued() {
+      return mutating.places.size;
+    },
+    async stop() {
+      stopping = true;
+      const places = [...mutating.places, ...readOnly.places];
+      for (const place of places) place.end("lost");
+      await Promise.all(places.map(({ left }) => left));
+    },
+  };
+}
+
+/** Why a function was stopped, as the reason of its signal. */
+class Stop extends Error {
+  readonly why: Stopped;
+
+  constructor(why: Stopped) {
+    super(stopped[why].running);
+    this.why = why;
+  }
+}

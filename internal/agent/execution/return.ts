@@ -1,0 +1,57 @@
+import { rfc3339 } from "../../base/clock.ts";
+import { encode } from "../../base/msgpack.ts";
+import type { JobReturn } from "../../fleet/jobs/record.ts";
+
+/** The stream of returns takes messages of 1 MiB; half of it leaves room for whatever a return is put into. */
+const maxReturnBytes = 512 * 1024;
+const keptValueBytes = 256 * 1024;
+const keptErrorBytes = 64 * 1024;
+
+/** The return of a call that was not run, or not to its end. */
+export function failedReturn(
+  error: string,
+  startedAt: number,
+  durationMs: number,
+  outcome?: JobReturn["outcome"],
+): JobReturn {
+  return {
+    success: false,
+    retcode: 1,
+    error,
+    started_at: rfc3339(startedAt),
+    duration_ms: durationMs,
+    ...(outcome === undefined ? {} : { outcome }),
+  };
+}
+
+/** What a call gets that finds the queue full; the words are the specification's. */
+export function busyReturn(now: number): JobReturn {
+  return failedReturn("peel busy: execution queue full", now, 0, "busy");
+}
+
+/**
+ * A return that fits into the stream: one of more than 512 KiB keeps how it ended, and the first part of
+ * its value as text that says that it was cut.
+ */
+export function fittingReturn(result: JobReturn): JobReturn {
+  const bytes = encode(result).length;
+  if (bytes <= maxReturnBytes) return result;
+  const { return: value, error, ...rest } = result;
+  return {
+    ...rest,
+    ...(value === undefined ? {} : { return: cut(JSON.stringify(value), keptValueBytes) }),
+    ...(error === undefined
+      ? {}
+      : { error: Buffer.byteLength(error) > keptErrorBytes ? cut(error, keptErrorBytes) : error }),
+  };
+}
+
+function cut(text: string, keptBytes: number): string {
+  const bytes = Buffer.from(text);
+  // A character that the cut went through decodes as U+FFFD.
+  const kept = bytes
+    .subarray(0, keptBytes)
+    .toString("utf8")
+    .replace(/\uFFFD$/, "");
+  return `${kept}\n[cut: the first ${Math.min(keptBytes, bytes.length)} of ${bytes.length} bytes]`;
+}

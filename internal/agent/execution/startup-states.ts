@@ -1,0 +1,120 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import { newId, type Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { Call } from "../../fleet/jobs/call.ts";
+import type { SettingsStore } from "../../fleet/settings/store.ts";
+import type { PeelConfig } from "../../program/config/load.ts";
+import type { StateFiles } from "../state-files/state-files.ts";
+import type { Executor } from "./executor.ts";
+
+/** How long the bus, state files and settings are waited for (specification, "Limits"). */
+const patienceMs = 60_000;
+const lookMs = 500;
+
+export interface StartupOptions {
+  config: Pick<PeelConfig, "startup_states" | "startup_sls_list">;
+  executor: Pick<Executor, "run">;
+  settings: Pick<SettingsStore, "resolved" | "refresh">;
+  stateFiles: Pick<StateFiles, "waitForFirstSync">;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export interface Startup {
+  /** The bus was reached: what is newest can be had. */
+  connected(): void;
+  stop(): void;
+}
+
+/**
+ * Applies the start-up states once, in the queue with everything else. The bus is waited for a minute, so
+ * that what is newest is applied; without it, what this host keeps is. A host that keeps nothing yet, as one
+ * that is still to be approved, waits for the bus however long that takes.
+ */
+export function startStartupStates(options: StartupOptions): Startup {
+  const { log } = options;
+  const call = callOf(options.config);
+  const stopping = new AbortController();
+  const connected = Promise.withResolvers<void>();
+  if (call !== undefined) {
+    run(call, options, connected.promise, stopping.signal).catch((thrown) => {
+      if (!stopping.signal.aborted) log.error("start-up states not applied", { error: thrown });
+    });
+  }
+  return {
+    connected: connected.resolve,
+    stop: () => stopping.abort(new Error("the peel stops")),
+  };
+}
+
+/** `undefined` when nothing is to be applied at start. */
+function callOf({ startup_states, startup_sls_list }: StartupOptions["config"]): Call | undefined {
+  if (startup_states === "highstate") return { function: "state.highstate", args: {} };
+  if (startup_states !== "sls" || startup_sls_list.length === 0) return undefined;
+  return { function: "state.sls", args: { mods: [...startup_sls_list] } };
+}
+
+async function run(
+  call: Call,
+  options: StartupOptions,
+  connected: Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { settings, stateFiles, clock, log } = options;
+  const reached = await within(
+    connected.then(() => true),
+    clock,
+    signal,
+  );
+  if (reached === undefined && !(settings.resolved && (await hasFiles(stateFiles)))) {
+    log.info("start-up states wait for the bus: this host keeps no states and settings yet");
+    await Promise.race([connected, aborted(signal)]);
+  }
+  await Promise.all([
+    stateFiles.waitForFirstSync(signal),
+    settings.refresh().catch(() => {}),
+    untilResolved(settings, clock, signal),
+  ]);
+  signal.throwIfAborted();
+  log.info("start-up states begin", { function: call.function, ...call.args });
+  const id = newId("job", clock.now(), options.random);
+  const { success, error, return: value, duration_ms } = await options.executor.run({ id, call });
+  const summary =
+    typeof value === "object" && value !== null && "summary" in value ? value.summary : undefined;
+  const fields = { function: call.function, summary, duration_ms };
+  if (success) log.info("start-up states applied", fields);
+  else log.error("start-up states failed", { ...fields, error });
+}
+
+/** Whether there are files now: a wait that is over at once finds none. */
+function hasFiles(stateFiles: StartupOptions["stateFiles"]): Promise<boolean> {
+  return stateFiles.waitForFirstSync(AbortSignal.abort());
+}
+
+async function untilResolved(settings: Pick<SettingsStore, "resolved">, clock: Clock, signal: AbortSignal) {
+  const until = clock.monotonic() + patienceMs;
+  while (!settings.resolved && clock.monotonic() < until) await sleep(clock, lookMs, signal);
+}
+
+/** @returns what the promise gives, or `undefined` after the patience */
+async function within<Value>(
+  promise: Promise<Value>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Value | undefined> {
+  const late = new AbortController();
+  try {
+    const ended = AbortSignal.any([signal, late.signal]);
+    return await Promise.race([promise, sleep(clock, patienceMs, ended).then(() => undefined)]);
+  } finally {
+    late.abort();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,42 @@
+import { join } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { CallContext } from "../../host/modules/function.ts";
+import type { StatesService } from "../../host/modules/states-service.ts";
+import { createRunLock } from "../../tree/run/run-lock.ts";
+import { createStatesService } from "../../tree/run/service.ts";
+import type { StateFiles } from "../state-files/state-files.ts";
+
+/** The states of a peel: the files that masters published, run one at a time on this host. */
+export function createPeelStates(options: {
+  dataDir: string;
+  /** Encoded peel id. */
+  peelId: string;
+  stateFiles: Pick<StateFiles, "open" | "waitForFirstSync">;
+  context(signal: AbortSignal): CallContext;
+  clock: Clock;
+  jitter: () => number;
+}): StatesService {
+  const { stateFiles, clock } = options;
+  return createStatesService({
+    ...options,
+    lock: createRunLock({ file: statesLockFile(options.dataDir), now: clock.now }),
+    sources: {
+      async open(environment, commit, signal) {
+        if (!(await stateFiles.waitForFirstSync(signal))) {
+          signal.throwIfAborted();
+          throw new SvcError(
+            "unavailable",
+            "states are not run: no state files came yet from the masters, and none are kept here",
+          );
+        }
+        return stateFiles.open(environment, commit);
+      },
+    },
+  });
+}
+
+/** The lock that a peel and a call beside it share. */
+export function statesLockFile(dataDir: string): string {
+  return join(dataDir, "states.lock");
+}

@@ -1,0 +1,54 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { MasterClient } from "./master-client.ts";
+import { refusal } from "./refusal.ts";
+
+const pollBaseMs = 10_000;
+const pollCapMs = 5 * 60 * 1000;
+/** A stream that lasted so long worked, and ended for its age or with its master. */
+const workingStreamMs = 10_000;
+const reopenMs = 1_000;
+
+export interface AwaitOptions {
+  masters: MasterClient;
+  clock: Clock;
+  jitter: () => number;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/**
+ * Waits until an enrollment is no longer pending, however long it takes: by the status stream, and by
+ * polling with growing pauses while there is none. Nothing is kept from one round to the next.
+ *
+ * @returns the state, or `gone` when the masters know no such enrollment
+ * @throws TrustError, SvcError `forbidden`, or the signal's reason
+ */
+export async function awaitDecision(options: AwaitOptions, id: string): Promise<string> {
+  const { masters, clock, jitter, log, signal } = options;
+  for (let pauseMs = pollBaseMs; ; ) {
+    const opened = clock.monotonic();
+    let state = "pending";
+    await masters.stream(`/api/v1/enroll/${id}/stream`, (event, data) => {
+      if (event === "state" && typeof data.state === "string") state = data.state;
+      return state !== "pending";
+    });
+    if (state !== "pending") return state;
+
+    let waitMs: number;
+    if (clock.monotonic() - opened >= workingStreamMs) {
+      pauseMs = pollBaseMs;
+      waitMs = reopenMs * jitter();
+    } else {
+      waitMs = pauseMs * (0.5 + jitter() / 2);
+      pauseMs = Math.min(pauseMs * 2, pollCapMs);
+    }
+    log.debug("waiting for a decision", { enrollment_id: id, next_look_in_ms: Math.round(waitMs) });
+    await sleep(clock, Math.round(waitMs), signal);
+    const status = await masters.request("GET", `/api/v1/enroll/${id}/status`);
+    if (status.status === 404) return "gone";
+    if (status.status !== 200) throw refusal("the master refused to tell the enrollment's state", status);
+    state = String(status.body.state);
+    if (state !== "pending") return state;
+  }
+}

@@ -1,0 +1,42 @@
+import { publicMode, readTextIfPresent, writeFileAtomic } from "../../base/file.ts";
+import type { Log } from "../../base/log.ts";
+import { writing } from "../../base/new-files.ts";
+import { decodePublicKey } from "../../identity/nkey.ts";
+
+/** The public keys whose commands this peel obeys, kept in a file. */
+export interface CommandKeys {
+  readonly current: readonly string[];
+  /**
+   * Takes another list. It must come from a master over verified TLS: what the bus says is no reason to
+   * obey anybody. A list without a valid key changes nothing.
+   *
+   * @throws SvcError `storage` when it cannot be kept
+   */
+  replace(keys: readonly string[]): void;
+  /** Whether a list names other keys than the current one. */
+  differs(keys: readonly string[]): boolean;
+}
+
+export function createCommandKeys(file: string, log: Log): CommandKeys {
+  const valid = (keys: readonly string[]) => [
+    ...new Set(keys.filter((key) => decodePublicKey("user", key) !== undefined)),
+  ];
+  let current = valid(readTextIfPresent(file)?.split("\n") ?? []);
+  const differs = (keys: readonly string[]) => {
+    const next = valid(keys);
+    return next.length > 0 && new Set(next).symmetricDifference(new Set(current)).size > 0;
+  };
+  return {
+    get current() {
+      return current;
+    },
+    differs,
+    replace(keys) {
+      if (!differs(keys)) return;
+      const next = valid(keys);
+      writing(file, () => writeFileAtomic(file, `${next.join("\n")}\n`, publicMode));
+      if (current.length > 0) log.info("command keys replaced", { keys: next });
+      current = next;
+    },
+  };
+}

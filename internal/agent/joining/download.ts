@@ -1,0 +1,68 @@
+import { decodeBase64, encodeBase64Url } from "../../base/base64.ts";
+import { type Clock, sleep } from "../../base/clock.ts";
+import { credentialsMessage } from "../../fleet/enrollment/messages.ts";
+import type { KeyPair } from "../../identity/nkey.ts";
+import type { MasterClient } from "./master-client.ts";
+import { credentialsGone, refusal } from "./refusal.ts";
+
+const contentionAttempts = 5;
+const contentionPauseMs = 1_000;
+
+/** What a peel has after enrollment. */
+export interface Enrolled {
+  enrollmentId: string;
+  /** Text of the `.creds` file; a secret. */
+  credentials: string;
+  /** Public keys whose commands this peel obeys. */
+  commandKeys: string[];
+}
+
+export interface DownloadOptions {
+  masters: MasterClient;
+  key: KeyPair;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/**
+ * Downloads the credentials of an approved enrollment. They are handed out once: a request whose answer
+ * was lost on the way leaves the peel without, which is told with the operator's command.
+ *
+ * @returns the credentials, or the state of the enrollment when it is no longer approved; `gone` when the
+ *   masters know none
+ * @throws SvcError `forbidden`
+ */
+export async function downloadCredentials(
+  { masters, key, clock, signal }: DownloadOptions,
+  id: string,
+): Promise<Enrolled | string> {
+  const authorization = `Nkey ${key.publicKey}:${encodeBase64Url(key.sign(credentialsMessage(id)))}`;
+  for (let attempt = 1; ; attempt++) {
+    const answer = await masters.request("GET", `/api/v1/enroll/${id}/creds`, {
+      headers: { Authorization: authorization },
+    });
+    if (answer.status === 200) return readCredentials(id, answer.body);
+    if (answer.status === 404) return "gone";
+    if (answer.status !== 403 && answer.status !== 409) {
+      throw refusal("the master refused the credentials", answer);
+    }
+    const status = await masters.request("GET", `/api/v1/enroll/${id}/status`);
+    if (status.status === 404) return "gone";
+    const state = String(status.body.state);
+    // Another writer of the record was faster, and changed nothing that matters here.
+    if (state !== "approved") return state;
+    if (attempt === contentionAttempts) throw refusal("the master refused the credentials", answer);
+    await sleep(clock, contentionPauseMs * attempt, signal);
+  }
+}
+
+function readCredentials(id: string, body: Record<string, unknown>): Enrolled {
+  const credentials = decodeBase64(String(body.creds_data ?? ""));
+  if (credentials === undefined || credentials.length === 0) throw credentialsGone(id);
+  const keys = body.command_keys;
+  return {
+    enrollmentId: id,
+    credentials: Buffer.from(credentials).toString("utf8"),
+    commandKeys: Array.isArray(keys) ? keys.filter((item) => typeof item === "string") : [],
+  };
+}

@@ -1,0 +1,119 @@
+import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { attestationMessage, enrollmentMessage } from "../../fleet/enrollment/messages.ts";
+import { deriveCurveKey } from "../../identity/curve.ts";
+import type { KeyPair } from "../../identity/nkey.ts";
+import { displayPeelId } from "../../identity/peel-id.ts";
+import { awaitDecision } from "./await-decision.ts";
+import { downloadCredentials, type Enrolled } from "./download.ts";
+import type { MasterClient } from "./master-client.ts";
+import { credentialsGone, refusal } from "./refusal.ts";
+
+const challengeAttempts = 3;
+
+export interface EnrollOptions {
+  masters: MasterClient;
+  peelId: string;
+  key: KeyPair;
+  hostname: string;
+  metadata: Record<string, string>;
+  clock: Clock;
+  jitter: () => number;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/**
+ * Enrolls this peel: proves the key, waits for an operator's decision however long it takes, and
+ * downloads the credentials (specification, "Peel client behaviour").
+ *
+ * @throws SvcError `forbidden` when the decision was no, or the way is closed and an operator must act;
+ *   TrustError when a master is not who it must be
+ */
+export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
+  const { log, peelId } = options;
+  for (;;) {
+    const id = await submit(options);
+    log.info("enrollment pending: waiting for an operator's approval", {
+      enrollment_id: id,
+      peel_id: displayPeelId(peelId),
+      command: `svc enroll approve ${id}`,
+    });
+    let state = await awaitDecision(options, id);
+    if (state === "approved") {
+      const downloaded = await downloadCredentials(options, id);
+      if (typeof downloaded !== "string") return downloaded;
+      state = downloaded;
+    }
+    switch (state) {
+      case "rejected":
+        throw new SvcError("forbidden", `the enrollment ${id} was rejected; start again to ask anew`);
+      case "revoked":
+        throw new SvcError("forbidden", `the enrollment ${id} was revoked; start again to ask anew`);
+      case "issued":
+      case "active":
+        throw credentialsGone(id);
+      default:
+        log.warn("the enrollment is gone; enrolling again", { enrollment_id: id });
+    }
+  }
+}
+
+/** Proves the key and submits; a lost challenge is fetched again, up to three attempts in all. */
+async function submit(options: EnrollOptions): Promise<string> {
+  const { masters, peelId, key, log } = options;
+  const curvePublicKey = deriveCurveKey(key).publicKey;
+  for (let attempt = 1; ; attempt++) {
+    const nonce = await masters.request(
+      "GET",
+      `/api/v1/enroll/nonce?${new URLSearchParams({ peel_id: peelId, public_key: key.publicKey })}`,
+    );
+    if (nonce.status !== 200) throw refusal("the master refused a challenge", nonce);
+    const challenge = decodeBase64(String(nonce.body.challenge ?? ""));
+    if (challenge?.length !== 32) throw new SvcError("unavailable", "the master sent a malformed challenge");
+    const answer = await masters.request("POST", "/api/v1/enroll", {
+      body: (trustedSpki) => ({
+        peel_id: peelId,
+        public_key: key.publicKey,
+        curve_public_key: curvePublicKey,
+        challenge_id: nonce.body.challenge_id,
+        signature: encodeBase64(key.sign(enrollmentMessage(challenge, curvePublicKey))),
+        hostname: options.hostname,
+        metadata: options.metadata,
+        ...attest(key, challenge, trustedSpki),
+      }),
+    });
+    if (answer.status === 200 || answer.status === 201) {
+      if (answer.body.key_mismatch === true) {
+        throw new SvcError(
+          "forbidden",
+          `another key waits for approval as ${displayPeelId(peelId)}: if this host is the right one, run svc enroll reject ${answer.body.id} and start again`,
+        );
+      }
+      return String(answer.body.id);
+    }
+    const lost = answer.status === 401 && answer.body.error === "challenge verification failed";
+    if (lost && attempt < challengeAttempts) {
+      log.warn("the challenge was lost; asking for a new one", { attempt });
+      continue;
+    }
+    if (answer.status === 409) {
+      throw new SvcError(
+        "forbidden",
+        `${displayPeelId(peelId)} is enrolled already (${String(answer.body.error ?? "")}): find it with svc enroll list --state all, revoke it with svc enroll revoke, and start again`,
+      );
+    }
+    throw refusal("the master refused the enrollment", answer);
+  }
+}
+
+/** The attestation of the root that verified the master; none when the peel does not know which it was. */
+function attest(key: KeyPair, challenge: Uint8Array, spki: string | undefined): Record<string, string> {
+  if (spki === undefined) return {};
+  return {
+    trusted_ca_spki: spki,
+    trust_signature: encodeBase64(key.sign(attestationMessage(challenge, spki))),
+  };
+}

@@ -1,0 +1,170 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { requestIdOf } from "../../base/request-id.ts";
+import type { Anchor, Trust } from "../../identity/trust/anchor.ts";
+import { exchange, openExchange, startPatience } from "../../identity/trust/exchange.ts";
+import { TrustError } from "../../identity/trust/mismatch.ts";
+import { parseObject, readEvents } from "./events.ts";
+
+const requestTimeoutMs = 15_000;
+/** Three heartbeats of the stream (specification, "Limits"): a connection that died without a word. */
+const streamSilenceMs = 90_000;
+const firstPauseMs = 1_000;
+const longestPauseMs = 60_000;
+const longestPatienceMs = 5 * 60_000;
+const maxAnswerBytes = 1024 * 1024;
+
+/** A master's final answer: 2xx or 4xx. */
+export interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+  /** Names the request in the master's log. */
+  requestId?: string;
+}
+
+export interface AskOptions {
+  headers?: Record<string, string>;
+  /** The JSON body, given the SPKI pin of the root that verified the master it goes to. */
+  body?: (trustedSpki: string | undefined) => Record<string, unknown>;
+  /** Gives up after so many failed attempts; absent means as the client was made. */
+  attempts?: number;
+}
+
+/** A client of the masters that knows several and stays with the one that works. */
+export interface MasterClient {
+  /**
+   * Sends one request, to the next master when one does not answer, until one does.
+   *
+   * @throws TrustError when a master is not who it must be, SvcError `unavailable` when the attempts are
+   *   used up, or the signal's reason
+   */
+  request(method: "GET" | "POST", path: string, options?: AskOptions): Promise<Answer>;
+  /**
+   * Reads server-sent events of the current master until the stream ends or `onEvent` has seen enough.
+   * When it cannot be reached the next one is current.
+   *
+   * @throws like `request`, but never `unavailable`
+   */
+  stream(path: string, onEvent: (event: string, data: Record<string, unknown>) => boolean): Promise<void>;
+}
+
+export interface MasterClientOptions {
+  /** Base URLs in order of preference, at least one. */
+  urls: readonly string[];
+  trust: Trust;
+  clock: Clock;
+  /** A number in [0, 1) for jitter. */
+  jitter: () => number;
+  log: Log;
+  signal: AbortSignal;
+  /** Gives up each request after so many failed attempts; absent means never. */
+  attempts?: number;
+}
+
+export function createMasterClient(options: MasterClientOptions): MasterClient {
+  const { urls, trust, clock, log, signal } = options;
+  let at = 0;
+  const current = () => urls[at % urls.length] ?? "";
+
+  const attempt = async (
+    url: string,
+    method: "GET" | "POST",
+    { body, headers }: AskOptions,
+    { ca, spki }: Anchor,
+  ) => {
+    const answer = await exchange({
+      url,
+      method,
+      headers: {
+        Accept: "application/json",
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body(spki)) }),
+      verify: { ca },
+      timeoutMs: requestTimeoutMs,
+      maxBytes: maxAnswerBytes,
+      clock,
+      signal,
+    });
+    return { ...answer, body: parseObject(answer.text) };
+  };
+
+  /** Between a half and the whole of a pause that doubles, so that a fleet does not come back at once. */
+  const pauseAfter = (failures: number) =>
+    Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)) * (0.5 + options.jitter() / 2);
+
+  return {
+    async request(method, path, asked = {}) {
+      const attempts = asked.attempts ?? options.attempts;
+      for (let failures = 1; ; failures++) {
+        let reason: string;
+        let requestId: string | undefined;
+        let waitMs = pauseAfter(failures);
+        let isBusy = false;
+        const url = current();
+        try {
+          const answer = await trust.use(url, (anchor) => attempt(`${url}${path}`, method, asked, anchor));
+          const { status } = answer;
+          requestId = requestIdOf(answer.headers.get("x-request-id"));
+          if (status < 500 && status !== 429) {
+            return { status, body: answer.body, ...(requestId === undefined ? {} : { requestId }) };
+          }
+          isBusy = status === 429;
+          reason = isBusy ? "status 429: too many requests from this address" : `status ${status}`;
+          // A master that asks for patience is alive: only a broken one is left for the next.
+          if (isBusy) waitMs = Math.max(waitMs * 2, retryAfterMs(answer.headers, options.jitter()));
+          else at++;
+        } catch (thrown) {
+          signal.throwIfAborted();
+          if (thrown instanceof TrustError) throw thrown;
+          reason = describeError(thrown);
+          at++;
+        }
+        if (failures === attempts) {
+          throw new SvcError("unavailable", `no master answered at ${urls.join(", ")}: ${reason}`);
+        }
+        log.warn(isBusy ? "master asks to come later" : "master did not answer", {
+          url,
+          reason,
+          request_id: requestId,
+          next_url: current(),
+          retry_in_ms: Math.round(waitMs),
+        });
+        await sleep(clock, Math.round(waitMs), signal);
+      }
+    },
+    async stream(path, onEvent) {
+      const url = current();
+      const patience = startPatience(clock, signal, requestTimeoutMs);
+      try {
+        await trust.use(url, async ({ ca }) => {
+          const response = await openExchange(
+            { url: `${url}${path}`, headers: { Accept: "text/event-stream" }, verify: { ca } },
+            patience.signal,
+          );
+          if (response.status >= 500) throw new SvcError("unavailable", `status ${response.status}`);
+          if (response.status !== 200 || response.body === null) return;
+          patience.extend(streamSilenceMs);
+          await readEvents(response.body, () => patience.extend(streamSilenceMs), onEvent);
+        });
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (thrown instanceof TrustError) throw thrown;
+        at++;
+        log.debug("status stream ended", { url, reason: describeError(patience.reason ?? thrown) });
+      } finally {
+        patience.giveUp();
+        patience.end();
+      }
+    },
+  };
+}
+
+/** What `Retry-After` asks for, in milliseconds, a little longer for each peel in its own way. */
+function retryAfterMs(headers: Headers, jitter: number): number {
+  const seconds = Number(headers.get("retry-after") ?? "");
+  const asked = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
+  return Math.min(asked, longestPatienceMs) * (1 + jitter / 2);
+}

@@ -1,0 +1,159 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bus } from "../../bus/connect.ts";
+
+const firstPauseMs = 1_000;
+const longestPauseMs = 30_000;
+
+/** A peel's way to the bus. It may lead to other servers from one moment to the next; who uses it never notices. */
+export interface Connection {
+  readonly connected: boolean;
+  /** The servers it was told to use. */
+  readonly urls: readonly string[];
+  /** @throws when nobody answers in time, or the bus is away */
+  request(subject: string, data: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
+  /** Resolves when the server has answered what was sent so far. */
+  flush(): Promise<void>;
+  /** Publishes when connected; otherwise it is lost. */
+  publish(subject: string, data: Uint8Array): void;
+  /** Subscribes here, and on every connection that takes this one's place. */
+  subscribe(subject: string, onMessage: (subject: string, data: Uint8Array) => void): void;
+  /** Calls `run` now if connected, and whenever the connection is made again; returns the way to stop it. */
+  onConnect(run: () => void): () => void;
+  /**
+   * Connects to other servers, moves every subscription there and closes the old connection. The old one
+   * stays when none of them takes this peel.
+   *
+   * @returns whether it moved
+   */
+  repoint(urls: readonly string[]): Promise<boolean>;
+  stop(): Promise<void>;
+}
+
+export interface ConnectionOptions {
+  first: { bus: Bus; urls: readonly string[] };
+  /** One attempt to connect. @throws when none of the servers takes this peel */
+  open(urls: readonly string[]): Promise<Bus>;
+  clock: Clock;
+  jitter: () => number;
+  log: Log;
+}
+
+interface Subscription {
+  subject: string;
+  onMessage: (subject: string, data: Uint8Array) => void;
+}
+
+export function createConnection(options: ConnectionOptions): Connection {
+  const { open, clock, log } = options;
+  const subscriptions: Subscription[] = [];
+  const connectListeners = new Set<() => void>();
+  const stopping = new AbortController();
+  let current = options.first;
+  let moving: Promise<unknown> = Promise.resolve();
+  let closing: Promise<unknown> = Promise.resolve();
+
+  const listen = (bus: Bus, { subject, onMessage }: Subscription) => {
+    bus.nats.subscribe(subject, {
+      callback(error, message) {
+        if (error !== null) return log.warn("subscription error", { subject, error });
+        onMessage(message.subject, message.data);
+      },
+    });
+  };
+  const announce = () => {
+    for (const run of connectListeners) run();
+  };
+  const watch = (bus: Bus) => {
+    bus.onReconnect(() => {
+      if (current.bus === bus) announce();
+    });
+    // The client library gives up for good on some errors; a peel does not.
+    void bus.closed.then(async (reason) => {
+      if (current.bus !== bus || stopping.signal.aborted) return;
+      log.warn("bus connection lost for good; opening another", { reason: describeError(reason) });
+      for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+        try {
+          await sleep(clock, Math.round(pauseMs * (0.5 + options.jitter() / 2)), stopping.signal);
+        } catch {
+          return;
+        }
+        if (current.bus !== bus || (await repoint(current.urls))) return;
+      }
+    });
+  };
+
+  const move = async (urls: readonly string[]): Promise<boolean> => {
+    if (stopping.signal.aborted) return false;
+    let bus: Bus;
+    try {
+      bus = await open(urls);
+    } catch (thrown) {
+      log.warn("bus not reachable at other servers", { urls, error: describeError(thrown) });
+      return false;
+    }
+    if (stopping.signal.aborted) {
+      await bus.drain();
+      return false;
+    }
+    try {
+      // Listening there before leaving here: a command may come twice, and is run once; none is missed.
+      for (const subscription of subscriptions) listen(bus, subscription);
+      await bus.nats.flush();
+    } catch (thrown) {
+      log.warn("bus lost at other servers", { urls, error: describeError(thrown) });
+      await bus.nats.close();
+      return false;
+    }
+    const old = current.bus;
+    current = { bus, urls };
+    watch(bus);
+    closing = Promise.all([closing, leave(old)]).catch(() => {});
+    log.info("bus connection moved", { urls });
+    announce();
+    return true;
+  };
+  const repoint = (urls: readonly string[]): Promise<boolean> => {
+    const moved = moving.then(() => move(urls));
+    moving = moved.catch(() => {});
+    return moved;
+  };
+
+  watch(current.bus);
+  return {
+    get connected() {
+      return current.bus.connected;
+    },
+    get urls() {
+      return current.urls;
+    },
+    async request(subject, data, timeoutMs) {
+      return (await current.bus.nats.request(subject, data, { timeout: timeoutMs })).data;
+    },
+    flush: () => current.bus.nats.flush(),
+    publish(subject, data) {
+      if (current.bus.connected) current.bus.nats.publish(subject, data);
+    },
+    subscribe(subject, onMessage) {
+      const subscription = { subject, onMessage };
+      subscriptions.push(subscription);
+      listen(current.bus, subscription);
+    },
+    onConnect(run) {
+      connectListeners.add(run);
+      if (current.bus.connected) run();
+      return () => connectListeners.delete(run);
+    },
+    repoint,
+    async stop() {
+      stopping.abort(new Error("the connection is stopped"));
+      await Promise.all([leave(current.bus), closing]);
+    },
+  };
+}
+
+/** Finishes what is under way; where nothing can be, it just ends. */
+function leave(bus: Bus): Promise<void> {
+  return bus.connected ? bus.drain() : bus.nats.close();
+}

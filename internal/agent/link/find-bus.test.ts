@@ -1,0 +1,69 @@
+import { expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { TrustError } from "../../identity/trust/mismatch.ts";
+import { type BusSource, findBus } from "./find-bus.ts";
+
+/** A clock on which every pause is over at once. */
+function eagerClock(): Clock & { pauses: number[] } {
+  const clock = manualClock();
+  const pauses: number[] = [];
+  return {
+    ...clock,
+    pauses,
+    after(ms, run) {
+      pauses.push(ms);
+      queueMicrotask(run);
+      return { cancel: () => {} };
+    },
+  };
+}
+
+const bus = {} as Bus;
+const source = (name: string, urls: BusSource["urls"]): BusSource => ({ name, urls });
+
+function find(sources: BusSource[], reachable: (url: string, tried: number) => boolean) {
+  const clock = eagerClock();
+  const tried: string[] = [];
+  const found = findBus({
+    sources,
+    open: async ([url = ""]) => {
+      tried.push(url);
+      if (!reachable(url, tried.length)) throw new Error("refused");
+      return bus;
+    },
+    clock,
+    jitter: () => 0.999_999,
+    log: recordingLog(),
+    signal: new AbortController().signal,
+  });
+  return { found, tried, clock };
+}
+
+test("three attempts at each source in order, then the next; one without URLs is passed over", async () => {
+  const sources = [
+    source("cache", () => ["a"]),
+    source("document", async () => undefined),
+    source("builtin", () => ["c"]),
+  ];
+  const { found, tried } = find(sources, (url) => url === "c");
+  expect(await found).toEqual({ bus, urls: ["c"] });
+  expect(tried).toEqual(["a", "a", "a", "c"]);
+});
+
+test("it never ends for want of an answer, and asks the sources anew in each round", async () => {
+  let asked = 0;
+  const sources = [source("document", () => [`document-${++asked}`]), source("builtin", () => ["builtin"])];
+  const { found, tried, clock } = find(sources, (_, count) => count === 999);
+  expect((await found).urls).toEqual(["document-167"]);
+  expect(tried).toHaveLength(999);
+  expect(clock.pauses.slice(0, 6)).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000]);
+  expect(Math.max(...clock.pauses)).toBe(30_000);
+});
+
+test("a master that is not who it must be ends it", async () => {
+  const sources = [source("document", () => Promise.reject(new TrustError("no")))];
+  await expect(find(sources, () => true).found).rejects.toBeInstanceOf(TrustError);
+});

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync, renameSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { describeError } from "../../base/errors.ts";
+import { isErrno, makeDirectory, secretMode, writeFileAtomic } from "../../base/file.ts";
+import type { Log } from "../../base/log.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import { writing } from "../../base/new-files.ts";
+
+/** A message as it is kept on disk. */
+export interface KeptMessage {
+  subject: string;
+  payload: Uint8Array;
+  /** Whether it may be dropped to make room for others. */
+  droppable?: true;
+}
+
+/** Messages in a directory, one a file; the files' names are numbers in the order they were kept. */
+export interface OutboxFiles {
+  /** What is there, in order. A file that is not readable is set aside. */
+  load(): { number: number; message: KeptMessage }[];
+  /** @throws SvcError `storage` */
+  keep(number: number, message: KeptMessage): void;
+  remove(number: number): void;
+}
+
+const schema = v.object({
+  subject: v.string(),
+  payload: v.instance(Uint8Array),
+  droppable: v.optional(v.literal(true)),
+});
+const named = /^(\d{12})\.msgpack$/;
+
+export function createOutboxFiles(dir: string, log: Log): OutboxFiles {
+  const pathOf = (number: number) => join(dir, `${String(number).padStart(12, "0")}.msgpack`);
+  let isMade = false;
+
+  const read = (path: string): KeptMessage | undefined => {
+    try {
+      const { droppable, ...message } = v.parse(schema, decode(readFileSync(path)));
+      return droppable === undefined ? message : { ...message, droppable };
+    } catch (thrown) {
+      log.error("a message in the outbox is damaged and set aside", {
+        file: path,
+        error: describeError(thrown),
+      });
+      attempt(() => renameSync(path, `${path}.damaged`));
+      return undefined;
+    }
+  };
+  /** For what the next start repeats. */
+  const attempt = (act: () => void) => {
+    try {
+      act();
+    } catch (thrown) {
+      log.warn("the outbox could not be tidied up", { dir, error: describeError(thrown) });
+    }
+  };
+
+  return {
+    load() {
+      let names: string[];
+      try {
+        names = readdirSync(dir).sort();
+      } catch (thrown) {
+        if (!isErrno(thrown, "ENOENT")) log.error("no outbox", { dir, error: describeError(thrown) });
+        return [];
+      }
+      return names.flatMap((name) => {
+        // The temporary name of a write that a crash ended.
+        if (name.startsWith(".")) attempt(() => unlinkSync(join(dir, name)));
+        const number = named.exec(name)?.[1];
+        const message = number === undefined ? undefined : read(join(dir, name));
+        return message === undefined ? [] : [{ number: Number(number), message }];
+      });
+    },
+    keep(number, message) {
+      const path = pathOf(number);
+      writing(path, () => {
+        if (!isMade) makeDirectory(dir, 0o700);
+        isMade = true;
+        writeFileAtomic(path, encode(message), secretMode);
+      });
+    },
+    remove: (number) => attempt(() => unlinkSync(pathOf(number))),
+  };
+}

@@ -1,0 +1,53 @@
+import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { Connection } from "./connection.ts";
+
+const lookMs = 10_000;
+/** How long the bus may be away before its address is doubted (specification, "Limits"). */
+const unhealthyMs = 5 * 60_000;
+
+export interface RecoverOptions {
+  connection: Connection;
+  /** Asks the masters for the bus URLs. @returns `undefined` when they name none */
+  discover(): Promise<readonly string[] | undefined>;
+  clock: Clock;
+  /** A number in [0, 1) that spreads a fleet over half a minute. */
+  jitter: () => number;
+  log: Log;
+}
+
+/** Asks the masters anew where the bus is once it has been away for more than five minutes, and goes there. */
+export function startRecovery(options: RecoverOptions): { stop(): void } {
+  const { connection, clock, log } = options;
+  let downSince: number | undefined;
+  let actAt = 0;
+  let acting = false;
+
+  const act = async () => {
+    acting = true;
+    try {
+      log.warn("the bus is away for long; asking the masters where it is");
+      const urls = await options.discover();
+      if (!connection.connected) await connection.repoint(urls ?? connection.urls);
+    } catch (thrown) {
+      log.error("the masters could not be asked where the bus is", { error: describeError(thrown) });
+    } finally {
+      acting = false;
+      actAt = clock.monotonic() + unhealthyMs * (0.5 + options.jitter() / 2);
+    }
+  };
+  const timer = clock.every(lookMs, () => {
+    if (connection.connected) {
+      downSince = undefined;
+      return;
+    }
+    const now = clock.monotonic();
+    if (downSince === undefined) {
+      downSince = now;
+      actAt = now + unhealthyMs + options.jitter() * 30_000;
+    }
+    if (!acting && now > actAt) void act();
+  });
+  return { stop: () => timer.cancel() };
+}

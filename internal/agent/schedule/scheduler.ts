@@ -1,0 +1,102 @@
+import type { Clock, Timer } from "../../base/clock.ts";
+import { parseCron } from "../../base/cron.ts";
+import { describeError } from "../../base/errors.ts";
+import { newId, type Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { Call } from "../../fleet/jobs/call.ts";
+import type { JobReturn } from "../../fleet/jobs/record.ts";
+import type { ScheduledRun } from "../../fleet/jobs/scheduled.ts";
+import type { ScheduleEntry } from "../../program/config/schedule.ts";
+import { callOf } from "./check.ts";
+import { firstPlan, look, type Moment, type Plan, type Spread, type Timing, waitFor } from "./next.ts";
+
+/** However far away the next run is: so soon a clock that jumped, or a host that slept, is noticed. */
+const longestWaitMs = 60_000;
+
+export interface SchedulerOptions {
+  entries: readonly ScheduleEntry[];
+  /** Runs a call under an id of its own and says how it ended. */
+  run(task: { id: string; call: Call }): Promise<JobReturn>;
+  /** Takes the results of entries with `return_job`; `jid` is the id it ran under. */
+  publish(jid: string, run: ScheduledRun): void;
+  counts: { scheduleSkipped: number };
+  clock: Clock;
+  /** Milliseconds on a clock that never jumps and counts the time the host sleeps. */
+  uptime: () => number;
+  /** Draws the delays within the splay. */
+  spread: Spread;
+  random: Random;
+  log: Log;
+}
+
+/**
+ * Runs the entries of a schedule that are enabled, at their times, until it is stopped. What runs then goes
+ * on to its end.
+ */
+export function startScheduler(options: SchedulerOptions): { stop(): void } {
+  const { clock, spread } = options;
+  const now = (): Moment => ({ wall: clock.now(), uptime: options.uptime() });
+  const lines = options.entries
+    .filter(({ enabled }) => enabled)
+    .map((entry) => {
+      const timing = timingOf(entry);
+      return { timing, plan: firstPlan(timing, now(), spread), start: starterOf(entry, options) };
+    });
+  let timer: Timer | undefined;
+  const tick = () => {
+    for (const line of lines) {
+      const looked = look(line.timing, line.plan, now(), spread);
+      line.plan = looked.plan;
+      if (looked.run) line.start();
+    }
+    arm();
+  };
+  const arm = () => {
+    if (lines.length === 0) return;
+    timer = clock.after(soonest(lines, now()), tick);
+  };
+  tick();
+  return { stop: () => timer?.cancel() };
+}
+
+function soonest(lines: readonly { plan: Plan }[], now: Moment): number {
+  return Math.ceil(Math.min(longestWaitMs, ...lines.map(({ plan }) => waitFor(plan, now))));
+}
+
+function timingOf({ interval, cron, splay, run_on_start }: ScheduleEntry): Timing {
+  // The configuration has exactly one of the two.
+  const repeat = interval === undefined ? { cron: parseCron(cron ?? "") } : { every: interval };
+  return { repeat, splay, onStart: run_on_start };
+}
+
+/** Starts a run of an entry, unless as many as may overlap are still under way. */
+function starterOf(entry: ScheduleEntry, options: SchedulerOptions): () => void {
+  const { clock, log } = options;
+  const { name } = entry;
+  const call = callOf(entry);
+  let running = 0;
+  let skipped = 0;
+  const runOnce = async () => {
+    const jid = newId("job", clock.now(), options.random);
+    const result = await options.run({ id: jid, call });
+    const { success, outcome, error, duration_ms } = result;
+    const fields = { jid, schedule: name, function: call.function, success, outcome, duration_ms };
+    if (success) log.info("scheduled job done", fields);
+    else log.warn("scheduled job failed", { ...fields, error });
+    if (entry.return_job) options.publish(jid, { schedule: name, call, result });
+  };
+  return () => {
+    if (running >= entry.maxrunning) {
+      skipped++;
+      options.counts.scheduleSkipped++;
+      log.warn("scheduled job skipped: it still runs", { schedule: name, running, skipped });
+      return;
+    }
+    running++;
+    runOnce()
+      .catch((thrown) => log.error("scheduled job lost", { schedule: name, error: describeError(thrown) }))
+      .finally(() => {
+        running--;
+      });
+  };
+}

@@ -1,0 +1,121 @@
+import * as v from "valibot";
+import { SvcError } from "../../base/errors.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import { fetchSubject } from "../../bus/subjects.ts";
+import { digestOf } from "../../tree/files/manifest.ts";
+import type { Connection } from "../link/connection.ts";
+
+/** Masters hand files out one after the other when a whole fleet asks. */
+const fetchTimeoutMs = 30_000;
+const findTimeoutMs = 5_000;
+/** What a master takes in one request. */
+const maxDigests = 256;
+const maxBatchBytes = 600 * 1024;
+const batchesAtOnce = 3;
+
+/** A blob to be fetched; its size is 0 when nobody told it. */
+export interface Wanted {
+  digest: string;
+  size: number;
+}
+
+/** What the masters have of state files. */
+export interface StatesClient {
+  /**
+   * What a master signed of the catalog that has an environment, or a commit of it: not checked yet, and
+   * `undefined` when the answer has none. @throws SvcError as the masters say
+   */
+  find(environment: string, commit?: string): Promise<Uint8Array | undefined>;
+  /**
+   * Fetches blobs, verifies each, and gives it to `take` in no order.
+   *
+   * @throws SvcError `unavailable` when the bus is away or a master answers other bytes; as the masters say
+   */
+  fetch(wanted: readonly Wanted[], take: (digest: string, data: Uint8Array) => Promise<void>): Promise<void>;
+}
+
+const failure = v.object({
+  ok: v.literal(false),
+  error: v.object({ code: v.string(), message: v.string() }),
+});
+const blobsAnswer = v.object({ blobs: v.pipe(v.array(v.instance(Uint8Array)), v.minLength(1)) });
+const snapshotAnswer = v.object({ statement: v.optional(v.instance(Uint8Array)) });
+
+export function createStatesClient(
+  connection: Pick<Connection, "connected" | "request">,
+  peelId: string,
+): StatesClient {
+  const ask = async (request: unknown, timeoutMs: number): Promise<unknown> => {
+    if (!connection.connected) {
+      throw new SvcError("unavailable", "the masters cannot be asked for state files: the bus is away");
+    }
+    let answer: Uint8Array;
+    try {
+      answer = await connection.request(fetchSubject(peelId), encode(request), timeoutMs);
+    } catch (cause) {
+      throw new SvcError("unavailable", "no master answered the request for state files", { cause });
+    }
+    const value = decode(answer);
+    const failed = v.safeParse(failure, value);
+    if (!failed.success) return value;
+    const { code, message } = failed.output.error;
+    throw new SvcError(code === "not_found" ? "not_found" : "unavailable", message.slice(0, 500));
+  };
+  const fetchBatch = async (
+    batch: readonly string[],
+    take: (digest: string, data: Uint8Array) => Promise<void>,
+  ) => {
+    for (let rest = batch; rest.length > 0; ) {
+      const parsed = v.safeParse(blobsAnswer, await ask({ digests: [...rest] }, fetchTimeoutMs));
+      if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed answer");
+      const { blobs } = parsed.output;
+      if (blobs.length > rest.length) throw new SvcError("unavailable", "a master sent too much");
+      const pairs = blobs.map((data, at) => [rest[at] ?? "", data] as const);
+      for (const [digest, data] of pairs) {
+        if (digestOf(data) === digest) continue;
+        throw new SvcError("unavailable", `a master sent other bytes than those of the state file ${digest}`);
+      }
+      await Promise.all(pairs.map(([digest, data]) => take(digest, data)));
+      rest = rest.slice(blobs.length);
+    }
+  };
+  return {
+    async find(environment, commit) {
+      const parsed = v.safeParse(snapshotAnswer, await ask({ environment, commit }, findTimeoutMs));
+      if (parsed.success) return parsed.output.statement;
+      throw new SvcError("unavailable", "a master sent a malformed answer");
+    },
+    async fetch(wanted, take) {
+      const batches = batchesOf(wanted);
+      let failed = false;
+      const work = async () => {
+        for (let batch = batches.shift(); batch !== undefined && !failed; batch = batches.shift()) {
+          await fetchBatch(batch, take).catch((thrown) => {
+            failed = true;
+            throw thrown;
+          });
+        }
+      };
+      const ended = await Promise.allSettled(Array.from({ length: batchesAtOnce }, work));
+      for (const result of ended) if (result.status === "rejected") throw result.reason;
+    },
+  };
+}
+
+/** Requests whose answers fit into a message as far as the sizes are known. */
+function batchesOf(wanted: readonly Wanted[]): string[][] {
+  const batches: string[][] = [];
+  let batch: string[] = [];
+  let bytes = 0;
+  for (const { digest, size } of wanted) {
+    if (batch.length >= maxDigests || (batch.length > 0 && bytes + size > maxBatchBytes)) {
+      batches.push(batch);
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(digest);
+    bytes += size;
+  }
+  if (batch.length > 0) batches.push(batch);
+  return batches;
+}

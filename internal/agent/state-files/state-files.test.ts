@@ -1,0 +1,485 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { contentsOf } from "../../../test/harness/contents.ts";
+import { observedLog } from "../../../test/harness/peel-connection.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { systemRandom } from "../../base/id.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import { newKeyPair } from "../../identity/nkey.ts";
+import { encodeCatalog } from "../../tree/files/catalog.ts";
+import { digestOf, encodeManifest, maxBlobBytes } from "../../tree/files/manifest.ts";
+import { signStatement } from "../../tree/files/statement.ts";
+import { openStateFiles } from "./state-files.ts";
+
+let temporary = temporaryDirectory("cache");
+let dir = "";
+beforeEach(() => {
+  temporary = temporaryDirectory("cache");
+  dir = join(temporary.path, "states-cache");
+});
+afterEach(() => temporary[Symbol.dispose]());
+
+const command = newKeyPair("user", systemRandom);
+const thief = newKeyPair("user", systemRandom);
+
+/** Masters in memory: what they published, and what a peel asked. */
+function mastersOf() {
+  const blobs = new Map<string, Uint8Array>();
+  const environments = new Map<string, { manifest: string; commits: string[] }[]>();
+  const asked: string[] = [];
+  const masters = {
+    connected: true,
+    version: 100,
+    key: command,
+    /** What they answer as signed. */
+    statement: undefined as Uint8Array | undefined,
+    blobs,
+    asked,
+    /** What they answer with instead of a blob. */
+    spoil: (data: Uint8Array): Uint8Array => data,
+    /** Called before each answer. */
+    before: async () => {},
+    async publish(files: Record<string, string | Uint8Array>, environment = "base", commit?: string) {
+      const contents = contentsOf(files);
+      for (const content of contents.values()) {
+        for await (const piece of content.pieces()) blobs.set(digestOf(piece), piece);
+      }
+      const manifest = encodeManifest({
+        environment,
+        origin: {
+          directory: true,
+          commits: commit === undefined ? [] : [{ remote: "r", ref: "refs/heads/main", commit }],
+        },
+        files: [...contents]
+          .map(([path, { pieces: _, ...content }]) => ({ path, ...content }))
+          .sort((a, b) => (a.path < b.path ? -1 : 1)),
+      });
+      for (const [digest, data] of manifest.blobs) blobs.set(digest, data);
+      const snapshot = { manifest: manifest.digest, commits: commit === undefined ? [] : [commit] };
+      environments.set(environment, [snapshot, ...(environments.get(environment) ?? [])]);
+      masters.version++;
+      masters.statement = masters.sign();
+      return manifest.digest;
+    },
+    /** Signs what is published. */
+    sign(base = environments.get("base")?.[0]?.manifest): Uint8Array {
+      const catalog = encodeCatalog(environments);
+      blobs.set(digestOf(catalog), catalog);
+      const { version } = masters;
+      return signStatement({ version, token: 1, catalog: digestOf(catalog), base }, masters.key);
+    },
+    async request(subject: string, data: Uint8Array): Promise<Uint8Array> {
+      expect(subject).toBe("svc.peel.web-1.fetch");
+      await masters.before();
+      const request = decode(data) as { digests?: string[]; environment?: string; commit?: string };
+      if (request.digests === undefined) {
+        const list = environments.get(request.environment ?? "") ?? [];
+        const { commit } = request;
+        const found =
+          commit === undefined
+            ? list[0]
+            : list.find(({ commits }) => commits.some((c) => c.startsWith(commit)));
+        if (found !== undefined) return encode({ ...found, statement: masters.statement });
+        return encode({ ok: false, error: { code: "not_found", message: "there is no environment" } });
+      }
+      const found: Uint8Array[] = [];
+      for (const digest of request.digests.slice(0, 5)) {
+        const blob = blobs.get(digest);
+        if (blob === undefined) break;
+        asked.push(digest);
+        found.push(masters.spoil(blob));
+      }
+      if (found.length > 0) return encode({ blobs: found });
+      return encode({ ok: false, error: { code: "not_found", message: "there is no such state file" } });
+    },
+  };
+  return masters;
+}
+
+function openPeel(masters?: ReturnType<typeof mastersOf>, keys = [command.publicKey]) {
+  const clock = manualClock();
+  const log = observedLog();
+  const commandKeys = { current: keys };
+  const files = openStateFiles({ dir, peelId: "web-1", commandKeys, clock, jitter: () => 1, log });
+  if (masters !== undefined) files.attach(masters);
+  return { clock, log, files, commandKeys };
+}
+
+async function readAll(source: Awaited<ReturnType<ReturnType<typeof openPeel>["files"]["open"]>>) {
+  const found: Record<string, string> = {};
+  for (const path of source.list("")) found[path] = Buffer.from(await source.read(path)).toString("latin1");
+  return found;
+}
+
+const pathOf = (digest: string) => join(dir, "blobs", digest.slice(0, 2), digest);
+const stored = () =>
+  existsSync(join(dir, "blobs"))
+    ? readdirSync(join(dir, "blobs"), { recursive: true, withFileTypes: true }).filter((entry) =>
+        entry.isFile(),
+      ).length
+    : 0;
+const tree = { "top.sls": "base: {}\n", "web/init.sls": "a: {}\n", "bin/run.sh": "#!/bin/sh\n" };
+
+test("fetches what it is told of, keeps it for its owner alone, and fetches only what changed", async () => {
+  const masters = mastersOf();
+  const { files, log } = openPeel(masters);
+  await masters.publish(tree);
+  files.told(masters.statement);
+  await log.logged("state files fetched");
+  const source = await files.open();
+  expect(await readAll(source)).toEqual(tree);
+  expect(source.stat("bin/run.sh")).toMatchObject({ executable: true, size: 10 });
+  expect(source.stat("nothing")).toBeUndefined();
+  await expect(source.read("nothing")).rejects.toHaveProperty("kind", "not_found");
+  expect(source.list("web")).toEqual(["web/init.sls"]);
+  expect(statSync(dir).mode & 0o777).toBe(0o700);
+  for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
+    const mode = statSync(join(entry.parentPath, entry.name)).mode & 0o777;
+    expect(mode).toBe(entry.isDirectory() ? 0o700 : 0o600);
+  }
+
+  masters.asked.length = 0;
+  await masters.publish({ ...tree, "top.sls": "base: []\n" });
+  files.told(masters.statement);
+  await log.logged("state files fetched", ({ blobs }) => blobs === 3);
+  expect(masters.asked).toHaveLength(3);
+  expect((await readAll(await files.open()))["top.sls"]).toBe("base: []\n");
+});
+
+test("works from the cache when the bus is away, also after a restart", async () => {
+  const masters = mastersOf();
+  const first = openPeel(masters);
+  await masters.publish(tree);
+  first.files.told(masters.statement);
+  await first.log.logged("state files fetched");
+  const away = openPeel();
+  expect(await away.files.waitForFirstSync(new AbortController().signal)).toBe(true);
+  expect(await readAll(await away.files.open())).toEqual(tree);
+  masters.connected = false;
+  expect(await readAll(await openPeel(masters).files.open())).toEqual(tree);
+});
+
+test("a run asks the masters first, and gets what was published a moment ago", async () => {
+  const masters = mastersOf();
+  const { files } = openPeel(masters);
+  await masters.publish(tree);
+  expect(await readAll(await files.open())).toEqual(tree);
+  await masters.publish({ new: "1" });
+  expect(await readAll(await files.open())).toEqual({ new: "1" });
+});
+
+test("a damaged file is fetched again, and never used", async () => {
+  const masters = mastersOf();
+  const { files } = openPeel(masters);
+  const large = Buffer.alloc(2 * maxBlobBytes + 10, "x");
+  await masters.publish({ ...tree, large });
+  const source = await files.open();
+  const victim = digestOf(Buffer.from(tree["top.sls"]));
+  for (const damage of [
+    () => writeFileSync(pathOf(victim), "base: {evil: true}\n"),
+    () => truncateSync(pathOf(victim)),
+    () => rmSync(pathOf(victim)),
+  ]) {
+    damage();
+    expect(Buffer.from(await source.read("top.sls")).toString()).toBe(tree["top.sls"]);
+    expect(readFileSync(pathOf(victim), "utf8")).toBe(tree["top.sls"]);
+  }
+  writeFileSync(pathOf(digestOf(large.subarray(0, maxBlobBytes))), "junk");
+  expect(Buffer.from(await source.read("large")).equals(large)).toBe(true);
+
+  masters.connected = false;
+  writeFileSync(pathOf(victim), "base: {evil: true}\n");
+  await expect(source.read("top.sls")).rejects.toThrow("the bus is away");
+  expect(Buffer.from(await source.read("web/init.sls")).toString()).toBe(tree["web/init.sls"]);
+});
+
+test("a manifest or a list that is damaged is fetched again", async () => {
+  const masters = mastersOf();
+  const manifest = await masters.publish(tree);
+  await openPeel(masters).files.open();
+  writeFileSync(pathOf(manifest), "junk");
+  expect(await readAll(await openPeel(masters).files.open())).toEqual(tree);
+  writeFileSync(join(dir, "current"), "junk");
+  const { files, log } = openPeel(masters);
+  expect(await readAll(await files.open())).toEqual(tree);
+  expect(log.records.some(({ level }) => level === "warn")).toBe(true);
+});
+
+test("killed half-way: the old snapshot stays, and the next start fetches only what is missing", async () => {
+  const masters = mastersOf();
+  await masters.publish(tree);
+  await openPeel(masters).files.open();
+  const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`f${i}`, `file ${i}`]));
+  await masters.publish(many);
+  // The connection ends after a few answers, and whatever comes later never gets there.
+  let answers = 0;
+  masters.before = async () => {
+    if (++answers > 5) throw new Error("killed");
+  };
+  const dying = openPeel(masters);
+  dying.files.told(masters.statement);
+  await dying.log.logged("state files not fetched; those of before stay in force");
+  mkdirSync(join(dir, "blobs", "aa"), { recursive: true });
+  writeFileSync(join(dir, "blobs", "aa", ".half-written"), "x");
+
+  masters.before = async () => {};
+  masters.connected = false;
+  expect(await readAll(await openPeel(masters).files.open())).toEqual(tree);
+  masters.connected = true;
+  const before = stored();
+  masters.asked.length = 0;
+  const { files, log } = openPeel(masters);
+  files.told(masters.statement);
+  await log.logged("state files fetched");
+  expect(masters.asked.length).toBeLessThan(40);
+  expect(masters.asked.length).toBeGreaterThan(0);
+  expect(before).toBeGreaterThan(3);
+  expect(await readAll(await files.open())).toEqual(many);
+  expect(existsSync(join(dir, "blobs", "aa", ".half-written"))).toBe(false);
+});
+
+test("a disk that takes nothing leaves the old snapshot in force, and it is tried again", async () => {
+  const masters = mastersOf();
+  const { files, log, clock } = openPeel(masters);
+  await masters.publish(tree);
+  await files.open();
+  const next = await masters.publish({ ...tree, another: "file" });
+  // A file where the directory of each new blob would be: no write gets through.
+  const shelves = [...masters.blobs.keys()].map((digest) => join(dir, "blobs", digest.slice(0, 2)));
+  const blocked = shelves.filter((shelf) => !existsSync(shelf));
+  for (const shelf of new Set(blocked)) writeFileSync(shelf, "");
+  files.told(masters.statement);
+  await log.logged("state files not fetched; those of before stay in force");
+  expect(await readAll(await files.open())).toEqual(tree);
+  for (const shelf of new Set(blocked)) rmSync(shelf);
+  clock.advance(10 * 60_000);
+  await log.logged("state files fetched", ({ manifest }) => manifest === next);
+  expect(await readAll(await files.open())).toEqual({ ...tree, another: "file" });
+});
+
+describe("a master that lies", () => {
+  test("about bytes is not believed", async () => {
+    const masters = mastersOf();
+    const { files, log } = openPeel(masters);
+    masters.spoil = (data) => Buffer.concat([data, Buffer.from("!")]);
+    await masters.publish(tree);
+    files.told(masters.statement);
+    const { fields } = await log.logged("state files not fetched; those of before stay in force");
+    expect(fields.reason).toContain("other bytes");
+    expect(stored()).toBe(0);
+    await expect(files.open()).rejects.toThrow("other bytes");
+  });
+
+  test("about what a snapshot is: junk, and another environment", async () => {
+    const masters = mastersOf();
+    const { files } = openPeel(masters);
+    const dev = await masters.publish(tree, "dev");
+    const junk = Buffer.from("junk");
+    masters.blobs.set(digestOf(junk), junk);
+    for (const manifest of [digestOf(junk), dev]) {
+      const peel = openPeel(masters);
+      peel.files.told(masters.sign(manifest));
+      await peel.log.logged("state files not fetched; those of before stay in force");
+    }
+    files.told(Buffer.from("../../etc/passwd"));
+    await expect(files.open()).rejects.toHaveProperty("kind", "not_found");
+  });
+
+  test("about the form of an answer", async () => {
+    for (const answer of [
+      encode(7),
+      encode({}),
+      encode({ blobs: [] }),
+      encode({ blobs: ["x"] }),
+      Buffer.of(0xc1),
+    ]) {
+      const { files } = openPeel();
+      files.attach({ connected: true, request: async () => answer });
+      await expect(files.open()).rejects.toThrow();
+    }
+  });
+});
+
+test("environments and commits: fetched when they are asked for, kept for when the bus is away", async () => {
+  const masters = mastersOf();
+  const { files } = openPeel(masters);
+  const [one, two] = ["1", "2"].map((digit) => digit.repeat(40));
+  await masters.publish({ a: "dev" }, "dev");
+  await masters.publish({ a: "one" }, "base", one);
+  await files.open();
+  await masters.publish({ a: "two" }, "base", two);
+  expect(await readAll(await files.open("dev"))).toEqual({ a: "dev" });
+  expect(await readAll(await files.open())).toEqual({ a: "two" });
+  const pinned = await files.open("base", "1111111");
+  expect(await readAll(pinned)).toEqual({ a: "one" });
+  expect(pinned.commits).toEqual([one ?? ""]);
+  // A pinned run changes nothing about what is in force.
+  masters.connected = false;
+  expect(await readAll(await files.open())).toEqual({ a: "two" });
+  expect(await readAll(await files.open("base", one))).toEqual({ a: "one" });
+  expect(await readAll(await files.open("dev"))).toEqual({ a: "dev" });
+  await expect(files.open("test")).rejects.toHaveProperty("kind", "unavailable");
+  masters.connected = true;
+  await expect(files.open("test")).rejects.toHaveProperty("kind", "not_found");
+  await expect(files.open("base", "3333333")).rejects.toHaveProperty("kind", "not_found");
+  await expect(files.open("../x")).rejects.toThrow("environment");
+  await expect(files.open("base", "HEAD")).rejects.toThrow("commit");
+});
+
+test("old snapshots go, with what only they had", async () => {
+  const masters = mastersOf();
+  const { files } = openPeel(masters);
+  for (let i = 0; i < 12; i++) {
+    await masters.publish({ a: `version ${i}`, same: "same" });
+    await files.open();
+  }
+  // Per snapshot a file, a page and a root; and the file that never changed.
+  expect(stored()).toBe(5 * 3 + 1);
+  expect(await readAll(await files.open())).toEqual({ a: "version 11", same: "same" });
+});
+
+test("the first sync is waited for, for a minute at most", async () => {
+  const masters = mastersOf();
+  const { files, clock } = openPeel(masters);
+  const { signal } = new AbortController();
+  const late = files.waitForFirstSync(signal);
+  clock.advance(60_000);
+  expect(await late).toBe(false);
+  const waiting = files.waitForFirstSync(signal);
+  await masters.publish(tree);
+  files.told(masters.statement);
+  expect(await waiting).toBe(true);
+  expect(await openPeel().files.waitForFirstSync(AbortSignal.abort())).toBe(true);
+});
+
+describe("who has the bus in hand cannot say which files are in force", () => {
+  /** A peel that has the tree of the masters. */
+  async function settled() {
+    const masters = mastersOf();
+    await masters.publish(tree);
+    const peel = openPeel(masters);
+    await peel.files.open();
+    return { masters, ...peel };
+  }
+  const evil = { "top.sls": "base: {evil: true}\n" };
+  const refusal = (log: ReturnType<typeof observedLog>) =>
+    log.records.filter(({ event }) => event === "state files refused").map(({ fields }) => fields.reason);
+
+  /** Whatever is told and answered, the peel keeps what a master signed, and says why. */
+  async function keeps(peel: Awaited<ReturnType<typeof settled>>, reason: string) {
+    const { masters, files, log } = peel;
+    files.told(masters.statement);
+    expect(await readAll(await files.open())).toEqual(tree);
+    const again = openPeel(masters, [...peel.commandKeys.current]);
+    expect(await readAll(await again.files.open())).toEqual(tree);
+    const reasons = [...refusal(log), ...refusal(again.log)];
+    expect(reasons).toHaveLength(3);
+    for (const said of reasons) expect(said).toContain(reason);
+    if (reason === "older") return;
+    using fresh = temporaryDirectory("fresh");
+    dir = join(fresh.path, "states-cache");
+    await expect(openPeel(masters).files.open()).rejects.toThrow(reason);
+  }
+
+  test("by saying nothing that is signed", async () => {
+    const peel = await settled();
+    await peel.masters.publish(evil);
+    peel.masters.statement = undefined;
+    await keeps(peel, "not signed");
+  });
+
+  test("by a key of its own, or another fleet's", async () => {
+    const peel = await settled();
+    peel.masters.key = thief;
+    await peel.masters.publish(evil);
+    await keeps(peel, "unknown command key");
+  });
+
+  test("by changing what a master signed", async () => {
+    const peel = await settled();
+    const { masters } = peel;
+    const base = await masters.publish(evil);
+    const genuine = decode(masters.sign(digestOf(Buffer.from("genuine")))) as Record<string, unknown>;
+    const { signature: _, ...said } = genuine;
+    for (const change of [{ base }, { catalog: base }, { version: 2 ** 40 }, { token: 7 }]) {
+      masters.statement = encode({ ...genuine, ...change });
+      const probe = openPeel(masters);
+      probe.files.told(masters.statement);
+      expect(refusal(probe.log)).toEqual(["state files refused: the signature is wrong"]);
+    }
+    masters.statement = encode({ ...said, signature: Buffer.of() });
+    await keeps(peel, "signature is wrong");
+  });
+
+  test("by what was signed before, also after a restart", async () => {
+    const masters = mastersOf();
+    await masters.publish(evil);
+    const old = masters.statement;
+    await masters.publish(tree);
+    const peel = openPeel(masters);
+    await peel.files.open();
+    masters.statement = old;
+    await keeps({ masters, ...peel }, "older");
+    expect(statSync(join(temporary.path, "states-cache", "current")).mode & 0o777).toBe(0o600);
+  });
+
+  test("by what was signed before, when only another environment changed since", async () => {
+    const { masters, files } = await settled();
+    await masters.publish(evil, "dev");
+    const old = masters.statement;
+    await files.open();
+    await masters.publish(tree, "dev");
+    await files.open();
+    masters.statement = old;
+    const { files: restarted, log } = openPeel(masters);
+    await expect(restarted.open("dev")).rejects.toThrow("older");
+    expect(refusal(log)).toHaveLength(1);
+  });
+
+  test("by what it answers for another environment, or a commit", async () => {
+    const { masters, files } = await settled();
+    const genuine = masters.statement;
+    await masters.publish(evil, "dev", "1".repeat(40));
+    masters.statement = genuine;
+    await expect(files.open("dev")).rejects.toHaveProperty("kind", "not_found");
+    await expect(files.open("dev", "1111111")).rejects.toHaveProperty("kind", "not_found");
+  });
+});
+
+test("a new command key begins its own versions, and nothing of the old one counts then", async () => {
+  const masters = mastersOf();
+  const { files, log, commandKeys } = openPeel(masters);
+  masters.version = 2 ** 50;
+  await masters.publish({ a: "old key" });
+  const old = masters.statement;
+  await files.open();
+  commandKeys.current = [thief.publicKey];
+  masters.key = thief;
+  masters.version = 5;
+  await masters.publish({ a: "new key" });
+  expect(await readAll(await files.open())).toEqual({ a: "new key" });
+  masters.statement = old;
+  expect(await readAll(await files.open())).toEqual({ a: "new key" });
+  expect(log.records.filter(({ event }) => event === "state files refused")).toHaveLength(1);
+});
+
+test("what a peel of before kept was signed by nobody, and is fetched anew", async () => {
+  const masters = mastersOf();
+  const manifest = await masters.publish(tree);
+  await openPeel(masters).files.open();
+  const environments = { base: { current: manifest, snapshots: [{ manifest, commits: [] }] } };
+  writeFileSync(join(dir, "current"), encode({ v: 1, environments }));
+  await expect(openPeel().files.open()).rejects.toThrow("the bus is away");
+  expect(await readAll(await openPeel(masters).files.open())).toEqual(tree);
+});

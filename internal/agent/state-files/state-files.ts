@@ -1,0 +1,306 @@
+import { join } from "node:path";
+import { type Clock, sleep, type Timer } from "../../base/clock.ts";
+import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { type BlobFiles, openBlobFiles } from "../../tree/files/blob-files.ts";
+import { type Catalog, decodeCatalog, findSnapshot } from "../../tree/files/catalog.ts";
+import {
+  assembleManifest,
+  blobsOf,
+  decodePage,
+  decodeRoot,
+  isEnvironmentName,
+  type Manifest,
+  maxBlobBytes,
+} from "../../tree/files/manifest.ts";
+import { createSnapshotSource, type SnapshotSource } from "../../tree/files/snapshot-source.ts";
+import { openStatement, type SignedStatement } from "../../tree/files/statement.ts";
+import type { Connection } from "../link/connection.ts";
+import { createStatesClient, type StatesClient, type Wanted } from "./fetch-states.ts";
+import { type CachedSnapshot, openSnapshotList } from "./state-snapshots.ts";
+
+/** Specification, "Settings startup wait". */
+const firstSyncMs = 60_000;
+const firstPauseMs = 10_000;
+const longestPauseMs = 5 * 60_000;
+const base = "base";
+
+/** The state files of a peel: what the masters published, kept on this host. */
+export interface StateFiles {
+  /**
+   * The files of an environment, `base` when none is named: what is in force as the masters say, or the
+   * last that was fetched when they cannot be asked. With a commit, the snapshot that has it.
+   *
+   * @throws SvcError `not_found` when there is no such environment or commit; `unavailable` when nothing
+   *   was ever fetched and the masters cannot be asked
+   */
+  open(environment?: string, commit?: string): Promise<SnapshotSource>;
+  /** Resolves when there are files of `base`, at the latest after 60 s. @returns whether there are */
+  waitForFirstSync(signal: AbortSignal): Promise<boolean>;
+  /** Takes what a master signed of what is in force; what cannot be taken is logged. */
+  told(statement: Uint8Array | undefined): void;
+  /** Uses this connection from now on; returns the way to stop. */
+  attach(connection: Pick<Connection, "connected" | "request">): () => void;
+}
+
+export interface StateFilesOptions {
+  /** `states_cache`. */
+  dir: string;
+  /** Encoded peel id. */
+  peelId: string;
+  /** Whoever publishes must have signed with one of these. */
+  commandKeys: { readonly current: readonly string[] };
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+}
+
+/** Opens the cache; nothing is read or made on disk but the list of what it holds. */
+export function openStateFiles(options: StateFilesOptions): StateFiles {
+  const { dir, peelId, clock, jitter, log } = options;
+  const blobs = openBlobFiles(join(dir, "blobs"));
+  const list = openSnapshotList(dir, log);
+  const firstSync = Promise.withResolvers<void>();
+  let client: StatesClient | undefined;
+  let wanted: string | undefined;
+  let latest: SignedStatement | undefined;
+  let lastCatalog: { digest: string; catalog: Catalog } | undefined;
+  let retry: Timer | undefined;
+  let pauseMs = firstPauseMs;
+  let queue: Promise<unknown> = Promise.resolve();
+  if (list.current(base) !== undefined) firstSync.resolve();
+
+  const masters = (): StatesClient => {
+    if (client !== undefined) return client;
+    throw new SvcError("unavailable", "the masters cannot be asked for state files: the bus is away");
+  };
+  const obtain = async (digest: string): Promise<Uint8Array> => {
+    const cached = blobs.read(digest);
+    if (cached !== undefined) return cached;
+    let fetched: Uint8Array | undefined;
+    await masters().fetch([{ digest, size: 0 }], async (_, data) => {
+      fetched = data;
+      await blobs.write(digest, data).catch((thrown) => {
+        log.warn("a state file was fetched but not kept", { reason: describeError(thrown) });
+      });
+    });
+    return fetched ?? new Uint8Array();
+  };
+  /** One at a time: what a later one finds in the cache an earlier one has put there. */
+  const inTurn = <T>(run: () => Promise<T>): Promise<T> => {
+    const done = queue.then(run);
+    queue = done.catch(() => {});
+    return done;
+  };
+
+  const sync = async (environment: string, snapshot: CachedSnapshot, inForce: boolean) => {
+    const started = clock.monotonic();
+    let count = 0;
+    let bytes = 0;
+    const fill = async (missing: readonly Wanted[]) => {
+      const unique = [...new Map(missing.map((item) => [item.digest, item])).values()];
+      const absent = unique.filter(({ digest }) => !blobs.has(digest));
+      if (absent.length === 0) return;
+      await masters().fetch(absent, async (digest, data) => {
+        await blobs.write(digest, data);
+        count++;
+        bytes += data.length;
+      });
+    };
+    await fill([{ digest: snapshot.manifest, size: 0 }]);
+    const root = decodeRoot(await obtain(snapshot.manifest));
+    if (root.environment !== environment) {
+      throw new SvcError("unavailable", `the masters named a snapshot of another environment`);
+    }
+    await fill(root.pages.map((digest) => ({ digest, size: 0 })));
+    const { files } = await readManifest(snapshot.manifest, obtain);
+    await fill(
+      files.flatMap((file) =>
+        blobsOf(file).map((digest) => ({ digest, size: Math.min(file.size, maxBlobBytes) })),
+      ),
+    );
+    const commits = root.origin.commits.map(({ commit }) => commit);
+    list.add(environment, { manifest: snapshot.manifest, commits }, inForce);
+    log.info("state files fetched", {
+      environment,
+      manifest: snapshot.manifest,
+      commits,
+      files: files.length,
+      blobs: count,
+      bytes,
+      duration_ms: Math.round(clock.monotonic() - started),
+    });
+    collect(list.all(), blobs, log);
+    if (environment === base && inForce) firstSync.resolve();
+  };
+
+  const follow = () =>
+    inTurn(async () => {
+      const manifest = wanted;
+      if (manifest === undefined || client === undefined) return;
+      if (list.current(base)?.manifest === manifest) return;
+      try {
+        await sync(base, { manifest, commits: [] }, true);
+        pauseMs = firstPauseMs;
+      } catch (thrown) {
+        log.warn("state files not fetched; those of before stay in force", {
+          reason: describeError(thrown),
+          retry_in_ms: pauseMs,
+        });
+        retry?.cancel();
+        retry = clock.after(Math.round(pauseMs * (0.5 + jitter() / 2)), () => void follow());
+        pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      }
+    });
+
+  /**
+   * What a master signed, if it can be taken. For an older one than this peel has, as a master that lags
+   * behind for a moment gives, the newer one stands in.
+   */
+  const accept = (bytes: Uint8Array | undefined): SignedStatement => {
+    const keys = options.commandKeys.current;
+    try {
+      const statement = openStatement(bytes, keys);
+      const { newest } = list;
+      // A key that was replaced, perhaps as it was stolen, leaves no version behind.
+      if (newest !== undefined && keys.includes(newest.key) && statement.version < newest.version) {
+        throw new SvcError("forbidden", "state files refused: older than those that this peel knows");
+      }
+      latest = statement;
+    } catch (thrown) {
+      log.error("state files refused", { reason: describeError(thrown) });
+      if (latest === undefined || !keys.includes(latest.key)) throw thrown;
+      return latest;
+    }
+    try {
+      list.saw(latest);
+    } catch (thrown) {
+      log.warn("the version of the state files was not kept", { reason: describeError(thrown) });
+    }
+    return latest;
+  };
+  const catalogOf = async ({ catalog: digest }: SignedStatement): Promise<Catalog> => {
+    if (lastCatalog?.digest === digest) return lastCatalog.catalog;
+    await masters().fetch([{ digest, size: 0 }], async (_, data) => {
+      lastCatalog = { digest, catalog: decodeCatalog(data) };
+    });
+    return lastCatalog?.catalog ?? new Map();
+  };
+  const ask = async (environment: string, commit?: string): Promise<CachedSnapshot> => {
+    const statement = accept(await masters().find(environment, commit));
+    if (environment === base && commit === undefined && statement.base !== undefined) {
+      return { manifest: statement.base, commits: [] };
+    }
+    return findSnapshot(await catalogOf(statement), environment, commit);
+  };
+
+  /** What the masters say now, or the cache when they cannot be asked. */
+  const find = async (environment: string, commit?: string): Promise<CachedSnapshot> => {
+    const cached = commit === undefined ? list.current(environment) : list.withCommit(environment, commit);
+    try {
+      return await ask(environment, commit);
+    } catch (thrown) {
+      const { kind, message } = toSvcError(thrown);
+      // An environment that is gone is gone; a commit was published once, and stays what it is.
+      if (cached === undefined || (kind === "not_found" && commit === undefined)) throw thrown;
+      log.info("state files of before are used", {
+        environment,
+        manifest: cached.manifest,
+        reason: message,
+      });
+      return cached;
+    }
+  };
+
+  return {
+    async open(environment = base, named) {
+      const commit = named?.toLowerCase();
+      if (!isEnvironmentName(environment)) {
+        throw new SvcError("bad_request", "environment: not the name of an environment");
+      }
+      if (commit !== undefined && !/^[0-9a-f]{7,64}$/.test(commit)) {
+        throw new SvcError("bad_request", "commit: expected at least 7 hexadecimal digits");
+      }
+      return inTurn(async () => {
+        const before = list.current(environment);
+        let snapshot = await find(environment, commit);
+        const isKnown = list.all().some(({ manifest }) => manifest === snapshot.manifest);
+        const inForce = commit === undefined;
+        if (!isKnown || (inForce && before?.manifest !== snapshot.manifest)) {
+          try {
+            await sync(environment, snapshot, inForce);
+          } catch (thrown) {
+            if (before === undefined || !inForce) throw thrown;
+            log.warn("state files not fetched; those of before are used", {
+              environment,
+              reason: describeError(thrown),
+            });
+            snapshot = before;
+          }
+        }
+        return createSnapshotSource(snapshot.manifest, await readManifest(snapshot.manifest, obtain), obtain);
+      });
+    },
+
+    async waitForFirstSync(signal) {
+      const late = new AbortController();
+      const ended = AbortSignal.any([signal, late.signal]);
+      await Promise.race([firstSync.promise, sleep(clock, firstSyncMs, ended).catch(() => {})]);
+      late.abort();
+      return list.current(base) !== undefined;
+    },
+
+    told(bytes) {
+      try {
+        wanted = accept(bytes).base ?? wanted;
+      } catch {
+        return;
+      }
+      if (list.current(base)?.manifest !== wanted) void follow();
+    },
+
+    attach(connection) {
+      const mine = createStatesClient(connection, peelId);
+      client = mine;
+      return () => {
+        if (client === mine) client = undefined;
+        retry?.cancel();
+      };
+    },
+  };
+}
+
+async function readManifest(
+  digest: string,
+  read: (digest: string) => Promise<Uint8Array>,
+): Promise<Manifest> {
+  const root = decodeRoot(await read(digest));
+  const pages = [];
+  for (const page of root.pages) pages.push(decodePage(await read(page)));
+  return assembleManifest(root, pages);
+}
+
+/** Removes the blobs of snapshots that went. When one that stayed cannot be read nothing is removed. */
+function collect(snapshots: readonly CachedSnapshot[], blobs: BlobFiles, log: Log): void {
+  const keep = new Set<string>();
+  try {
+    for (const { manifest } of snapshots) {
+      keep.add(manifest);
+      const root = blobs.read(manifest);
+      if (root === undefined) throw new SvcError("storage", `the snapshot ${manifest} is damaged`);
+      for (const page of decodeRoot(root).pages) {
+        if (keep.has(page)) continue;
+        keep.add(page);
+        const data = blobs.read(page);
+        if (data === undefined)
+          throw new SvcError("storage", `a page of the snapshot ${manifest} is damaged`);
+        for (const blob of decodePage(data).flatMap(blobsOf)) keep.add(blob);
+      }
+    }
+    const removed = blobs.keepOnly(keep);
+    if (removed > 0) log.debug("state files removed from the cache", { blobs: removed });
+  } catch (thrown) {
+    log.warn("the cache of state files was not tidied", { reason: describeError(thrown) });
+  }
+}

@@ -1,0 +1,113 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { describeError } from "../../base/errors.ts";
+import { isErrno, makeDirectory, secretMode, writeFileAtomic } from "../../base/file.ts";
+import type { Log } from "../../base/log.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import { writing } from "../../base/new-files.ts";
+
+/** Snapshots of an environment that stay when another came: for runs pinned to one, and runs under way. */
+const keptOfEach = 4;
+
+/** A snapshot whose files are all in the cache. */
+export interface CachedSnapshot {
+  manifest: string;
+  commits: readonly string[];
+}
+
+/** What is kept of a statement, so that no older one is taken. */
+export interface SeenStatement {
+  /** The command key that signed it. */
+  key: string;
+  version: number;
+}
+
+/** Which snapshots the cache holds: one file, replaced whole. */
+export interface SnapshotList {
+  /** The snapshot of an environment in force. */
+  current(environment: string): CachedSnapshot | undefined;
+  /** The newest with a commit that begins like this. */
+  withCommit(environment: string, commit: string): CachedSnapshot | undefined;
+  /** Every one, of every environment. */
+  all(): readonly CachedSnapshot[];
+  /** Adds a snapshot, and puts it in force unless it is there for a pinned run alone. @throws SvcError `storage` */
+  add(environment: string, snapshot: CachedSnapshot, inForce: boolean): void;
+  /** The newest statement of the masters that this peel took. */
+  readonly newest: SeenStatement | undefined;
+  /** Remembers it; it counts also when it cannot be kept. @throws SvcError `storage` */
+  saw(statement: SeenStatement): void;
+}
+
+const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
+const stored = v.object({
+  // 1 was what nobody had signed.
+  v: v.literal(2),
+  newest: v.optional(v.object({ key: v.string(), version: v.number() })),
+  environments: v.record(
+    v.string(),
+    v.object({
+      current: v.optional(digest),
+      snapshots: v.array(v.object({ manifest: digest, commits: v.array(v.string()) })),
+    }),
+  ),
+});
+type Stored = Omit<v.InferOutput<typeof stored>, "v">;
+
+/** Reads the list; one that cannot be read counts as empty, and everything is fetched again. */
+export function openSnapshotList(dir: string, log: Log): SnapshotList {
+  const path = join(dir, "current");
+  let { environments, newest } = read(path, log);
+  const write = (next: Stored["environments"]) =>
+    writing(path, () => {
+      makeDirectory(dir, 0o700);
+      writeFileAtomic(path, encode({ v: 2, newest, environments: next }), secretMode);
+    });
+  const find = (environment: string, matches: (snapshot: CachedSnapshot) => boolean) =>
+    environments[environment]?.snapshots.find(matches);
+  return {
+    current(environment) {
+      const digest = environments[environment]?.current;
+      return find(environment, ({ manifest }) => manifest === digest);
+    },
+    withCommit: (environment, commit) =>
+      find(environment, ({ commits }) => commits.some((known) => known.startsWith(commit))),
+    all: () => Object.values(environments).flatMap(({ snapshots }) => snapshots),
+    add(environment, { manifest, commits }, inForce) {
+      const before = environments[environment];
+      const current = inForce ? manifest : before?.current;
+      const others = (before?.snapshots ?? []).filter((snapshot) => snapshot.manifest !== manifest);
+      const isCurrent = (snapshot: CachedSnapshot) => snapshot.manifest === current;
+      const snapshots = [
+        { manifest, commits: [...commits] },
+        ...others.filter(isCurrent),
+        ...others.filter((snapshot) => !isCurrent(snapshot)).slice(0, keptOfEach),
+      ];
+      const entry = { ...(current === undefined ? {} : { current }), snapshots };
+      const next = { ...environments, [environment]: entry };
+      write(next);
+      environments = next;
+    },
+    get newest() {
+      return newest;
+    },
+    saw({ key, version }) {
+      if (newest?.key === key && newest.version === version) return;
+      newest = { key, version };
+      write(environments);
+    },
+  };
+}
+
+function read(path: string, log: Log): Stored {
+  try {
+    return v.parse(stored, decode(readFileSync(path)));
+  } catch (thrown) {
+    if (isErrno(thrown, "ENOENT")) return { environments: {} };
+    log.warn("the cache of state files has no list that can be read; it is fetched again", {
+      file: path,
+      reason: describeError(thrown),
+    });
+    return { environments: {} };
+  }
+}

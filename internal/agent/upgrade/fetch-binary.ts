@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, open, unlink } from "node:fs/promises";
+import * as v from "valibot";
+import { type Clock, sleep } from "../../base/clock.ts";
+import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
+import { reasonOf, secretMode } from "../../base/file.ts";
+import type { Log } from "../../base/log.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import { fetchSubject } from "../../bus/subjects.ts";
+import { digestOf } from "../../host/binary/digest.ts";
+import { type BinaryManifest, chunkBytes, decodeBinaryManifest } from "../../host/binary/manifest.ts";
+import type { Connection } from "../link/connection.ts";
+
+const requestTimeoutMs = 30_000;
+/** Chunks under way at a time; each is in memory until it is written. */
+const chunksAtOnce = 2;
+/** Masters send away whom they cannot serve soon, and a whole fleet may ask. */
+const firstPauseMs = 1_000;
+const longestPauseMs = 30_000;
+
+export interface FetchBinaryOptions {
+  connection: Pick<Connection, "connected" | "request">;
+  /** Encoded peel id. */
+  peelId: string;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+  /** A file that may have the same chunks at the same places, such as the executable of now. */
+  seed?: string;
+  /** Ends it; what was fetched so far stays for the next time. */
+  signal: AbortSignal;
+}
+
+const failure = v.object({
+  ok: v.literal(false),
+  error: v.object({ code: v.string(), message: v.string() }),
+});
+const answer = v.object({ blobs: v.tuple([v.instance(Uint8Array)]) });
+
+/**
+ * Fetches a binary from the masters into a file of this owner alone. Chunks that the file has already, from
+ * an attempt that was interrupted, are kept, and those of the seed are copied: of two versions most are the
+ * same. While no master can be asked, or all are busy, it waits and asks again.
+ *
+ * @param digest of the manifest, hexadecimal
+ * @param path a name in a directory that nobody else can write to; a link is not followed
+ * @returns the manifest, when the file holds exactly its bytes and is on the disk
+ * @throws SvcError `not_found` when the masters have no such binary, `storage` when the file cannot be
+ *   written, `bad_request` for a malformed manifest; `unavailable` or the reason of the signal when that aborts
+ */
+export async function fetchBinary(
+  options: FetchBinaryOptions,
+  digest: string,
+  path: string,
+): Promise<BinaryManifest> {
+  const { signal } = options;
+  const manifest = decodeBinaryManifest(await obtain(options, digest));
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+  const file = await onDisk(path, () => open(path, flags, secretMode));
+  const seed = options.seed === undefined ? undefined : await open(options.seed, "r").catch(() => undefined);
+  try {
+    await onDisk(path, () => file.truncate(manifest.size));
+    const queue = [...manifest.chunks.entries()];
+    const failed = new AbortController();
+    const scoped = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
+    const work = async () => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+        scoped.signal.throwIfAborted();
+        const [index, chunk] = next;
+        const at = index * chunkBytes;
+        const length = Math.min(chunkBytes, manifest.size - at);
+        if (digestOf(await onDisk(path, () => readPart(file, at, length))) === chunk) continue;
+        const own = seed === undefined ? undefined : await readPart(seed, at, length).catch(() => undefined);
+        const isSame = own !== undefined && digestOf(own) === chunk;
+        const data = isSame ? own : await obtain(scoped, chunk);
+        if (data.length !== length) throw malformed(`the chunk ${chunk} has another size`);
+        await onDisk(path, () => file.write(data, 0, length, at));
+      }
+    };
+    const workers = Array.from({ length: chunksAtOnce }, () =>
+      work().catch((thrown) => {
+        failed.abort(thrown);
+        throw thrown;
+      }),
+    );
+    for (const ended of await Promise.allSettled(workers)) {
+      if (ended.status === "rejected") throw failed.signal.reason;
+    }
+    await onDisk(path, () => file.sync());
+    const sha256 = await onDisk(path, () => hashOf(file, manifest.size));
+    if (sha256 !== manifest.sha256) throw malformed("its chunks do not make up its bytes");
+  } catch (thrown) {
+    // A file that cannot be finished only takes room.
+    if (toSvcError(thrown).kind === "storage") await unlink(path).catch(() => {});
+    throw thrown;
+  } finally {
+    await file.close();
+    await seed?.close();
+  }
+  return manifest;
+}
+
+/** One verified blob, however often it has to be asked for. @throws as `fetchBinary` */
+async function obtain(
+  { connection, peelId, clock, jitter, log, signal }: FetchBinaryOptions,
+  digest: string,
+): Promise<Uint8Array> {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    signal.throwIfAborted();
+    let reason: string;
+    try {
+      return await ask(connection, peelId, digest);
+    } catch (thrown) {
+      if (toSvcError(thrown).kind !== "unavailable") throw thrown;
+      reason = describeError(thrown);
+      log.debug("part of a binary not fetched yet", { digest, reason });
+    }
+    await sleep(clock, Math.round(pauseMs * (0.5 + jitter() / 2)), signal).catch((cause) => {
+      throw new SvcError("unavailable", `the binary was not fetched in time: ${reason}`, { cause });
+    });
+  }
+}
+
+async function ask(
+  connection: FetchBinaryOptions["connection"],
+  peelId: string,
+  digest: string,
+): Promise<Uint8Array> {
+  if (!connection.connected) throw new SvcError("unavailable", "the bus is away");
+  let reply: Uint8Array;
+  try {
+    reply = await connection.request(fetchSubject(peelId), encode({ binary: [digest] }), requestTimeoutMs);
+  } catch (cause) {
+    throw new SvcError("unavailable", "no master answered", { cause });
+  }
+  const value = decode(reply);
+  const failed = v.safeParse(failure, value);
+  if (failed.success) {
+    const { code, message } = failed.output.error;
+    throw new SvcError(code === "not_found" ? "not_found" : "unavailable", message.slice(0, 500));
+  }
+  const parsed = v.safeParse(answer, value);
+  if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed answer");
+  const [data] = parsed.output.blobs;
+  if (digestOf(data) === digest) return data;
+  throw new SvcError("unavailable", `a master sent other bytes than those of ${digest}`);
+}
+
+async function readPart(file: FileHandle, at: number, length: number): Promise<Uint8Array> {
+  const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, at);
+  return buffer.subarray(0, bytesRead);
+}
+
+async function hashOf(file: FileHandle, size: number): Promise<string> {
+  const hash = createHash("sha256");
+  for (let at = 0; at < size; at += chunkBytes) hash.update(await readPart(file, at, chunkBytes));
+  return hash.digest("hex");
+}
+
+/** @throws SvcError `storage` naming the file */
+async function onDisk<T>(path: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (cause) {
+    throw new SvcError("storage", `cannot write ${path}: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+function malformed(what: string): SvcError {
+  return new SvcError("bad_request", `malformed binary: ${what}`);
+}

@@ -1,0 +1,49 @@
+import { SvcError } from "../../base/errors.ts";
+import { cleanEnvironment } from "../../base/process/environment.ts";
+import { runProcess } from "../../base/process/process.ts";
+import type { Connection } from "../link/connection.ts";
+import { type FetchBinaryOptions, fetchBinary } from "./fetch-binary.ts";
+import { upgradeFiles } from "./files.ts";
+import { type WatchdogAbove, watchdogAbove } from "./parent.ts";
+import { createUpgrades, type Upgrades } from "./upgrade.ts";
+
+const versionTimeoutMs = 10_000;
+/** What runs here: its name may be another file's by now. */
+const executable = "/proc/self/exe";
+
+export interface UpgradeHostOptions extends Omit<FetchBinaryOptions, "connection" | "signal" | "seed"> {
+  dataDir: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** The way to the masters, once there is one. */
+  connection(): Pick<Connection, "connected" | "request"> | undefined;
+}
+
+/** Upgrades of the running executable, from the masters of this peel, by the watchdog above it. */
+export function upgradesOfHost(options: UpgradeHostOptions): {
+  upgrades: Upgrades;
+  watchdog: WatchdogAbove | undefined;
+} {
+  const { dataDir, env, clock } = options;
+  const watchdog = () => watchdogAbove(env, process.ppid);
+  const upgrades = createUpgrades({
+    ...options,
+    files: upgradeFiles(dataDir),
+    isWatched: () => watchdog() !== undefined,
+    executable,
+    fetch(manifest, path, signal) {
+      const connection = options.connection();
+      if (connection === undefined) throw new SvcError("unavailable", "the bus is away");
+      return fetchBinary({ ...options, connection, signal, seed: executable }, manifest, path);
+    },
+    async ask(path, signal) {
+      const argv = [path, "--version"];
+      const env = cleanEnvironment(undefined);
+      const run = runProcess({ argv, env, cwd: "/", timeoutMs: versionTimeoutMs, signal, clock });
+      const { stdout } = await run;
+      const said = /^svc-peel ([\w.+~-]{1,64})\n$/.exec(stdout.text)?.[1];
+      if (said !== undefined) return said;
+      throw new SvcError("bad_request", "the binary is no svc-peel that runs on this host");
+    },
+  });
+  return { upgrades, watchdog: watchdog() };
+}

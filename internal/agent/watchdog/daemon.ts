@@ -1,0 +1,40 @@
+import { systemClock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { systemJitter } from "../../base/id.ts";
+import { dataDir, loadPeelConfig } from "../../program/config/load.ts";
+import { runDaemon } from "../../program/daemon/daemon.ts";
+import { usualLimits } from "./limits.ts";
+import { runWatchdog, type WatchdogOptions } from "./run.ts";
+
+/**
+ * Runs a peel under a watchdog until a signal ends both. The configuration is the peel's, and is checked
+ * before anything starts.
+ *
+ * @param argv flags of the peel
+ * @returns the exit code
+ */
+export function runWatchdogDaemon(argv: readonly string[], env: WatchdogOptions["env"]): Promise<number> {
+  return runDaemon({
+    name: "svc-peel",
+    load: () => loadPeelConfig(argv, env),
+    run: ({ health_addr: health }, context) => {
+      if (health.port === 0) {
+        throw new SvcError(
+          "usage",
+          "health_addr: name a port: the watchdog asks there whether the peel is well",
+        );
+      }
+      return runWatchdog({
+        ...context,
+        program: process.execPath,
+        args: argv,
+        env,
+        dataDir: dataDir(env),
+        health,
+        limits: usualLimits,
+        clock: systemClock,
+        jitter: systemJitter,
+      });
+    },
+  });
+}

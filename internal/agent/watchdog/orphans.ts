@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { SvcError } from "../../base/errors.ts";
+import { statOf } from "../../base/process/process-stat.ts";
+import { markIn } from "../upgrade/parent.ts";
+
+/** A process that a watchdog started. */
+export interface Marked {
+  pid: number;
+  parent: number;
+  /** The real user id: a program with more rights than who started it keeps that one. */
+  user: number;
+  /** Process id of the watchdog that started it. */
+  watchdog: number;
+  dataDir: string;
+}
+
+/** Place of the parent among the fields after the program's name (proc(5), field 4). */
+const parentField = 1;
+
+/**
+ * Peels that an earlier watchdog of the same directory left behind when it was killed.
+ *
+ * @param dataDir `SVC_DATA_DIR`
+ * @param user who a watchdog runs as: anybody may mark processes of their own
+ * @throws SvcError `conflict` when such a watchdog still runs
+ */
+export function orphansOf(dataDir: string, user: number, found: readonly Marked[]): number[] {
+  const own = found.filter((entry) => entry.dataDir === dataDir && entry.user === user);
+  const watched = own.find(({ parent, watchdog }) => parent === watchdog);
+  if (watched !== undefined) {
+    throw new SvcError(
+      "conflict",
+      `the watchdog with the process id ${watched.watchdog} runs a peel in ${dataDir}: stop it first`,
+    );
+  }
+  return own.map(({ pid }) => pid);
+}
+
+/** The processes of this host that a watchdog started and that still run; those of others cannot be read. */
+export function findMarked(): Marked[] {
+  return readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    const mark = markIn(environOf(name));
+    const fields = statOf(name);
+    const [state, parent] = [fields[0], fields[parentField]];
+    if (mark === undefined || parent === undefined || state === "Z" || state === "X") return [];
+    const common = { pid: Number(name), parent: Number(parent), user: realUserOf(name) };
+    return [{ ...common, watchdog: mark.pid, dataDir: mark.dataDir }];
+  });
+}
+
+/** The first number of `Uid:` in the status of a process (proc(5)). */
+function realUserOf(pid: string): number {
+  try {
+    return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? -1);
+  } catch {
+    return -1;
+  }
+}
+
+function environOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8");
+  } catch {
+    return "";
+  }
+}

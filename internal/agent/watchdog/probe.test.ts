@@ -1,0 +1,86 @@
+import { expect, test } from "bun:test";
+import { createServer, type Socket } from "node:net";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { systemClock } from "../../base/clock.ts";
+import { probe, unreadiness } from "./probe.ts";
+
+/** A server that answers each connection by this function. */
+async function server(answer: (socket: Socket) => void) {
+  const listener = createServer((socket) => {
+    socket.on("error", () => {});
+    answer(socket);
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  const address = listener.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return { port: address.port, [Symbol.dispose]: () => listener.close() };
+}
+const ask = (port: number, more: Partial<Parameters<typeof probe>[0]> = {}) =>
+  probe({
+    host: "127.0.0.1",
+    port,
+    path: "/healthz",
+    timeoutMs: 5_000,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    ...more,
+  });
+
+test("asks on this host, whatever proxies the environment names", async () => {
+  process.env.HTTP_PROXY = "http://127.0.0.1:1";
+  using health = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => Response.json({ a: "ä" }, { status: 503 }),
+  });
+  expect(await ask(health.port ?? 0)).toEqual({ status: 503, body: '{"a":"ä"}' });
+  delete process.env.HTTP_PROXY;
+});
+
+test("nobody there, no HTTP, and an answer without an end are no answer", async () => {
+  const closed = await server(() => {});
+  closed[Symbol.dispose]();
+  expect(await ask(closed.port)).toBeUndefined();
+  using other = await server((socket) => socket.end("220 mail\r\n"));
+  expect(await ask(other.port)).toBeUndefined();
+  using endless = await server((socket) => socket.write(`HTTP/1.0 200 OK\r\n\r\n${"x".repeat(100_000)}`));
+  expect(await ask(endless.port)).toBeUndefined();
+});
+
+test("who says nothing is waited for as long as is said, or until it does not matter", async () => {
+  const connected = Promise.withResolvers<void>();
+  using silent = await server(() => connected.resolve());
+  const clock = manualClock();
+  const asked = ask(silent.port, { clock });
+  await connected.promise;
+  clock.advance(5_000);
+  expect(await asked).toBeUndefined();
+  const stopping = new AbortController();
+  const again = ask(silent.port, { clock, signal: stopping.signal });
+  stopping.abort();
+  expect(await again).toBeUndefined();
+  expect(await ask(silent.port, { clock, signal: stopping.signal })).toBeUndefined();
+  expect(clock.pending).toBe(0);
+});
+
+test.each([
+  [undefined, "it does not answer"],
+  [{ status: 200, body: "" }, undefined],
+  [{ status: 500, body: "oh" }, "it answers with the status 500"],
+  [{ status: 503, body: "{}" }, "it answers with the status 503"],
+  [
+    {
+      status: 503,
+      body: JSON.stringify({
+        checks: {
+          bus: { status: "down", message: "not connected" },
+          kv: { status: "down" },
+          x: { status: "up" },
+        },
+      }),
+    },
+    "bus: not connected, kv: down",
+  ],
+])("a peel that is not ready says why: %#", (answer, expected) => {
+  expect(unreadiness(answer)).toBe(expected);
+});

@@ -1,0 +1,106 @@
+import { statSync } from "node:fs";
+import type { Clock } from "../clock.ts";
+import { SvcError } from "../errors.ts";
+import { readTextIfPresent } from "../file.ts";
+import { cleanEnvironment, programPath } from "./environment.ts";
+import { type Account, runProcess } from "./process.ts";
+
+/** Names as programs make them, none of which looks like a flag; a number is one too. */
+const keyForm = /^[A-Za-z0-9_.][A-Za-z0-9_.@\\-]{0,255}\$?$/;
+const directoryTimeoutMs = 10_000;
+
+/** What a lookup in a directory service needs: it may take long. */
+export interface LookupDeps {
+  clock: Clock;
+  signal?: AbortSignal;
+}
+
+/**
+ * The account of this name or number, from `/etc/passwd` or what else the system's `getent` knows.
+ *
+ * @throws SvcError `not_found`
+ */
+export async function findAccount(key: string, deps: LookupDeps): Promise<Account> {
+  const account = await findAccountIfPresent(key, deps);
+  if (account === undefined) throw new SvcError("not_found", `this host has no user ${shown(key)}`);
+  return account;
+}
+
+/** The same, without a failure when there is none. */
+export async function findAccountIfPresent(key: string, deps: LookupDeps): Promise<Account | undefined> {
+  const fields = await lookUp("passwd", key, deps);
+  if (fields === undefined) return undefined;
+  const [name = "", , uid, gid, , home, shell] = fields;
+  return { name, uid: Number(uid), gid: Number(gid), home: home || "/", shell: shell || "/bin/sh" };
+}
+
+/** The group of this name or number. @throws SvcError `not_found` */
+export async function findGroup(key: string, deps: LookupDeps): Promise<{ name: string; gid: number }> {
+  const group = await findGroupIfPresent(key, deps);
+  if (group === undefined) throw new SvcError("not_found", `this host has no group ${shown(key)}`);
+  return group;
+}
+
+/** The same, without a failure when there is none. */
+export async function findGroupIfPresent(
+  key: string,
+  deps: LookupDeps,
+): Promise<{ name: string; gid: number } | undefined> {
+  const [name, , gid] = (await lookUp("group", key, deps)) ?? [];
+  return name === undefined || gid === undefined ? undefined : { name, gid: Number(gid) };
+}
+
+type Database = "passwd" | "group";
+
+/** The fields of one entry. The local file answers first: it is quick, and right for most accounts. */
+async function lookUp(
+  database: Database,
+  key: string,
+  { clock, signal }: LookupDeps,
+): Promise<string[] | undefined> {
+  if (!keyForm.test(key)) return undefined;
+  const local = localEntries(database).get(key);
+  if (local !== undefined) return local;
+  if (Bun.which("getent", { PATH: programPath }) === null) return undefined;
+  const { code, stdout } = await runProcess({
+    argv: ["getent", database, key],
+    env: cleanEnvironment(undefined),
+    cwd: "/",
+    timeoutMs: directoryTimeoutMs,
+    clock,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return code === 0 ? entriesOf(stdout.text).get(key) : undefined;
+}
+
+type Entries = ReadonlyMap<string, string[]>;
+
+/** The local files as they were read last: a run of states asks a thousand times for the same few names. */
+const kept = new Map<Database, { stamp: string; entries: Entries }>();
+
+function localEntries(database: Database): Entries {
+  const path = `/etc/${database}`;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  // Programs that change the file put a new one in its place.
+  const stamp = stats === undefined ? "" : [stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(":");
+  const before = kept.get(database);
+  if (before?.stamp === stamp) return before.entries;
+  const entries = entriesOf(readTextIfPresent(path) ?? "");
+  kept.set(database, { stamp, entries });
+  return entries;
+}
+
+/** The entries by their names, and by their numbers where no name is the same; the first one counts. */
+function entriesOf(text: string): Entries {
+  const entries = text
+    .split("\n")
+    .map((line) => line.split(":"))
+    .filter(([, , number]) => /^\d+$/.test(number ?? ""))
+    .reverse();
+  const byNumber = entries.map((entry) => [entry[2] ?? "", entry] as const);
+  return new Map([...byNumber, ...entries.map((entry) => [entry[0] ?? "", entry] as const)]);
+}
+
+function shown(key: string): string {
+  return JSON.stringify(key.slice(0, 80));
+}

@@ -1,0 +1,193 @@
+import { realpathSync, statSync } from "node:fs";
+import { constants } from "node:os";
+import { basename } from "node:path";
+import type { Clock } from "../clock.ts";
+import { SvcError } from "../errors.ts";
+import { reasonOf } from "../file.ts";
+import type { CapturedText } from "./capture.ts";
+import { type Output, openOutput } from "./output.ts";
+import { stopGroup } from "./process-group.ts";
+
+/** Who a process runs as: an entry of the system's user database. */
+export interface Account {
+  name: string;
+  uid: number;
+  gid: number;
+  home: string;
+  shell: string;
+}
+
+export interface ProcessOptions {
+  /** Program and arguments; no shell reads them. A name without a slash is looked up on `PATH` of `env`. */
+  argv: readonly string[];
+  /** The whole environment. Nothing is inherited. */
+  env: Readonly<Record<string, string>>;
+  /** An absolute path. */
+  cwd: string;
+  /** Runs the program with uid, gid and supplementary groups of this account. */
+  account?: Account;
+  /** Permission bits that new files do not get; the daemon's own by default. */
+  umask?: number;
+  /** What the program reads; empty by default. */
+  stdin?: string;
+  /** The process group is stopped after this time. */
+  timeoutMs?: number;
+  /** The process group is stopped when it aborts. */
+  signal?: AbortSignal;
+  clock: Clock;
+  /** Bytes kept of each of stdout and stderr; 128 KiB by default. */
+  outputLimit?: number;
+}
+
+export interface ProcessResult {
+  pid: number;
+  /** Exit code, or 128 and the number of the signal. */
+  code: number;
+  /** The signal that ended it: `SIGKILL`. */
+  killedBy?: string;
+  /** Why it was made to end; the code says how it did. */
+  stopped?: "timeout" | "aborted";
+  stdout: CapturedText;
+  stderr: CapturedText;
+}
+
+const defaultOutputLimit = 128 * 1024;
+/** How long output is still read when the program has ended and something else holds its pipes. */
+const heldPipeMs = 500;
+/** Where the wrappers below are looked for, whatever the environment of the program says. */
+const systemPath = "/usr/bin:/bin:/usr/sbin:/sbin";
+
+/**
+ * Runs a program to its end, in a session and process group of its own.
+ *
+ * When the time is over or the signal aborts, the whole group gets SIGTERM and, 5 seconds later, SIGKILL.
+ * What the program left running in the background on purpose stays when it ends by itself; a background
+ * process that holds stdout or stderr is not waited for.
+ *
+ * @throws SvcError `bad_request` when the program cannot be started, `forbidden` when this daemon may not
+ * run it as that account; the reason of the signal when it aborted before the start
+ */
+export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
+  options.signal?.throwIfAborted();
+  const limit = options.outputLimit ?? defaultOutputLimit;
+  const outputs = [openOutput(limit), openOutput(limit)] as const;
+  let child: Bun.Subprocess;
+  try {
+    child = start(options, outputs);
+  } catch (cause) {
+    for (const output of outputs) output.discard();
+    throw cause;
+  }
+  const reading = Promise.all([outputs[0].read(child.stdout), outputs[1].read(child.stderr)]);
+  const { clock, signal, timeoutMs } = options;
+  const ended = Promise.withResolvers<void>();
+  void child.exited.then(() => ended.resolve());
+  let stopped: ProcessResult["stopped"];
+  let stopping: Promise<void> | undefined;
+  const stop = (reason: "timeout" | "aborted") => {
+    if (stopping !== undefined) return;
+    stopped = reason;
+    stopping = stopGroup(child.pid, child.exited, clock).then(ended.resolve);
+  };
+  const onAbort = () => stop("aborted");
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const timer = timeoutMs === undefined ? undefined : clock.after(timeoutMs, () => stop("timeout"));
+
+  await ended.promise;
+  timer?.cancel();
+  signal?.removeEventListener("abort", onAbort);
+  await stopping;
+  const patience = clock.after(heldPipeMs, () => {
+    for (const output of outputs) output.abandon();
+  });
+  await reading;
+  patience.cancel();
+  return {
+    pid: child.pid,
+    ...endOf(child),
+    ...(stopped === undefined ? {} : { stopped }),
+    stdout: outputs[0].text(),
+    stderr: outputs[1].text(),
+  };
+}
+
+/** How it ended; one that is still held in the kernel was sent SIGKILL and counts as ended by it. */
+function endOf(child: Bun.Subprocess): Pick<ProcessResult, "code" | "killedBy"> {
+  if (child.exitCode !== null && child.signalCode === null) return { code: child.exitCode };
+  const [killedBy, number] = Object.entries(constants.signals).find(([name, value]) => {
+    return child.signalCode === name || child.signalCode === value;
+  }) ?? ["SIGKILL", constants.signals.SIGKILL];
+  return { code: 128 + number, killedBy };
+}
+
+function start(options: ProcessOptions, outputs: readonly [Output, Output]): Bun.Subprocess {
+  const { argv, env, cwd, stdin } = options;
+  const [name = "", ...args] = argv;
+  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new SvcError("bad_request", `cwd: ${cwd} is no directory`);
+  }
+  const program = Bun.which(name, { PATH: env.PATH ?? "", cwd });
+  if (program === null) {
+    throw new SvcError("bad_request", `cannot run ${shown(name)}: not found, or not executable`);
+  }
+  const change = changeOf(options);
+  try {
+    return Bun.spawn([...change.wrapper, program, ...args], {
+      cwd,
+      env: { ...env },
+      stdin: stdin === undefined ? "ignore" : Buffer.from(stdin),
+      stdout: outputs[0].target,
+      stderr: outputs[1].target,
+      detached: true,
+      ...change.ids,
+    });
+  } catch (cause) {
+    throw new SvcError("bad_request", `cannot run ${shown(name)}: ${startReason(cause)}`, { cause });
+  }
+}
+
+interface Change {
+  /** Programs that set something and then become the program itself. */
+  wrapper: string[];
+  ids: { uid?: number; gid?: number };
+}
+
+/** How the process becomes somebody else and gets its umask; only another process can set either safely. */
+function changeOf({ account, umask }: ProcessOptions): Change {
+  const masked =
+    umask === undefined
+      ? []
+      : ["/bin/sh", "-c", 'umask "$0" && exec "$@"', umask.toString(8).padStart(4, "0")];
+  const own = process.getuid?.();
+  if (account === undefined || account.uid === own) return { wrapper: masked, ids: {} };
+  if (own !== 0) {
+    throw new SvcError(
+      "forbidden",
+      `user: svc-peel runs as uid ${own}, and only root can run something as ${account.name}`,
+    );
+  }
+  const setpriv = Bun.which("setpriv", { PATH: systemPath });
+  // BusyBox has a program of the same name that cannot do this.
+  if (setpriv === null || isBusybox(setpriv)) {
+    return { wrapper: masked, ids: { uid: account.uid, gid: account.gid } };
+  }
+  const ids = [`--reuid=${account.uid}`, `--regid=${account.gid}`, "--init-groups"];
+  return { wrapper: [setpriv, ...ids, "--", ...masked], ids: {} };
+}
+
+function isBusybox(path: string): boolean {
+  return basename(realpathSync(path)) === "busybox";
+}
+
+function startReason(cause: unknown): string {
+  if (cause instanceof Error && "code" in cause) {
+    if (cause.code === "E2BIG") return "arguments or environment are larger than the system takes";
+    if (cause.code === "ENOEXEC") return "not a program of this system";
+    if (cause.code === "ERR_INVALID_ARG_VALUE") return "arguments and environment cannot hold null bytes";
+  }
+  return reasonOf(cause);
+}
+
+function shown(name: string): string {
+  return JSON.stringify(name.slice(0, 200));
+}

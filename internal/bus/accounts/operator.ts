@@ -1,0 +1,54 @@
+import { encodeJwt } from "../../identity/jwt.ts";
+import type { KeyPair } from "../../identity/nkey.ts";
+import { accountLimits } from "./account-limits.ts";
+import { wallExports } from "./exports-imports.ts";
+
+/**
+ * Encodes the JWT of the operator, which a bus server trusts: its signing key signs the accounts, so
+ * that its own key can be offline.
+ *
+ * @param issuedAt Unix seconds
+ */
+export function encodeOperator(
+  {
+    operator,
+    signingKey,
+    systemAccount,
+    name,
+  }: Record<"signingKey" | "systemAccount" | "name", string> & {
+    operator: KeyPair;
+  },
+  issuedAt: number,
+): string {
+  const nats = { signing_keys: [signingKey], system_account: systemAccount };
+  return encodeJwt({ type: "operator", name, subject: operator.publicKey, issuedAt, nats }, operator);
+}
+
+/**
+ * Encodes the JWT of the masters' account: all storage, and the exports that peels may use.
+ *
+ * @param issuedAt Unix seconds
+ * @param signer a signing key of the operator
+ */
+export function encodeMastersAccount(account: string, issuedAt: number, signer: KeyPair): string {
+  const nats = {
+    exports: wallExports(),
+    limits: accountLimits({ jetStream: true, leafNodes: 0 }),
+    default_permissions: { pub: {}, sub: {} },
+  };
+  return encodeJwt({ type: "account", name: "masters", subject: account, issuedAt, nats }, signer);
+}
+
+/**
+ * Encodes the JWT of the system account, which takes new claims and tells about servers.
+ *
+ * @param issuedAt Unix seconds
+ * @param signer a signing key of the operator
+ */
+export function encodeSystemAccount(account: string, issuedAt: number, signer: KeyPair): string {
+  const nats = {
+    limits: accountLimits({ jetStream: false, leafNodes: 0 }),
+    default_permissions: { pub: {}, sub: {} },
+  };
+  return encodeJwt({ type: "account", name: "system", subject: account, issuedAt, nats }, signer);
+}

@@ -1,0 +1,73 @@
+import { join } from "node:path";
+import { type Address, formatAddress } from "../../base/address.ts";
+
+/** The smallest control line a bus server must allow (specification, "Limits"); JWTs exceed the default. */
+export const maxControlLine = 16_384;
+
+export interface ServerConfig {
+  /** Unique in a cluster. */
+  serverName: string;
+  listen: Address;
+  /** Absolute. JetStream and the accounts are stored below it. */
+  storeDir: string;
+  /** Absolute path of the operator's JWT. */
+  operatorJwtPath: string;
+  /** Absolute paths of the certificate, leaf first, and its key. */
+  tlsCert: string;
+  tlsKey: string;
+  systemAccount: string;
+  /** The accounts to begin with: public key to JWT. */
+  accounts: Readonly<Record<string, string>>;
+}
+
+/** Writes the configuration of a bus server (NATS server 2.9 and newer). */
+export function formatServerConfig(config: ServerConfig): string {
+  const { serverName, listen, storeDir, tlsCert, tlsKey, systemAccount } = config;
+  const accounts = Object.entries(config.accounts).map(([key, jwt]) => `  ${key}: ${quote(jwt)}`);
+  return `# Written by svc nats-auth init. In a cluster every server needs its own server_name and store.
+server_name: ${quote(serverName)}
+listen: ${quote(formatAddress(listen))}
+
+# The JWT of a client is a part of its first line and exceeds the default of 4096 bytes.
+max_control_line: ${maxControlLine}
+# The list of revoked users is one message.
+max_payload: 8MB
+
+# TLS 1.3 alone: these suites exist in no older version, and servers before 2.10 know no min_version.
+tls {
+  cert_file: ${quote(tlsCert)}
+  key_file: ${quote(tlsKey)}
+  cipher_suites: [
+    "TLS_AES_128_GCM_SHA256"
+    "TLS_AES_256_GCM_SHA384"
+    "TLS_CHACHA20_POLY1305_SHA256"
+  ]
+  # Seconds for a handshake: a fleet that comes back connects all at once.
+  timeout: 10
+}
+
+jetstream {
+  store_dir: ${quote(storeDir)}
+}
+
+operator: ${quote(config.operatorJwtPath)}
+system_account: ${systemAccount}
+
+# A server that was away asks the others for newer accounts at this interval.
+resolver {
+  type: full
+  dir: ${quote(join(storeDir, "accounts"))}
+  allow_delete: false
+  interval: "5s"
+}
+
+# The accounts of the first start. Masters push newer ones; those are kept in the directory above.
+resolver_preload {
+${accounts.join("\n")}
+}
+`;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { startMaster, type TestMaster } from "../../../test/harness/master.ts";
+import { systemClock } from "../../base/clock.ts";
+import { openBucket } from "../bucket.ts";
+import { takeOver } from "../fenced-writer.ts";
+import { contend, type Lease, type Tenure } from "./lease.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** Lets every promise that can settle do so: the memory bucket answers at once. */
+async function settle() {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+}
+
+function contender(self: string, bucket: ReturnType<typeof memoryBucket>, clock = manualClock()) {
+  const tenures: Tenure[] = [];
+  const log = recordingLog();
+  const lease = contend({
+    bucket,
+    name: "publisher",
+    self,
+    onTenure: (tenure) => tenures.push(tenure),
+    clock,
+    jitter: () => 0,
+    log,
+  });
+  const pass = async (ms: number, step = 1_000) => {
+    for (let passed = 0; passed < ms; passed += step) {
+      clock.advance(step);
+      await settle();
+    }
+  };
+  return { lease, tenures, clock, pass, records: log.records };
+}
+
+test("one of two holds it; when it gives up, the other takes it at once, with a larger token", async () => {
+  const bucket = memoryBucket();
+  const a = contender("a", bucket);
+  await a.pass(1_000);
+  const b = contender("b", bucket);
+  await b.pass(60_000);
+  await a.pass(60_000);
+  expect(a.lease.tenure?.token).toBeGreaterThan(0);
+  expect(b.tenures).toEqual([]);
+  expect(b.lease.holder?.holder).toBe("a");
+  await a.lease.stop();
+  expect(a.tenures[0]?.signal.aborted).toBe(true);
+  await b.pass(1_000);
+  expect(b.tenures[0]?.token).toBeGreaterThan(a.tenures[0]?.token ?? Number.POSITIVE_INFINITY);
+});
+
+test("a holder that cannot renew stops before anybody else can take it", async () => {
+  const bucket = memoryBucket();
+  const a = contender("a", bucket);
+  await a.pass(1_000);
+  bucket.beforeWrite = () => {
+    throw new Error("the bus is away");
+  };
+  await a.pass(13_000);
+  expect(a.lease.tenure).toBeUndefined();
+  await a.pass(2_000);
+  expect(a.tenures[0]?.signal.aborted).toBe(true);
+  expect(a.records.some(({ event }) => event === "lease lost")).toBe(true);
+});
+
+test("a paused holder has no tenure the moment it goes on, before any timer fires", async () => {
+  const bucket = memoryBucket();
+  let offset = 0;
+  const still = manualClock();
+  const clock = { ...still, monotonic: () => still.monotonic() + offset };
+  const a = contender("a", bucket, Object.assign(clock, { pending: 0 }));
+  await a.pass(1_000);
+  expect(a.lease.tenure).toBeDefined();
+  offset = 60_000;
+  expect(a.lease.tenure).toBeUndefined();
+});
+
+test("a wall clock that jumps changes nothing", async () => {
+  const bucket = memoryBucket();
+  let jump = 0;
+  const still = manualClock();
+  const clock = Object.assign({ ...still, now: () => still.now() + jump }, { pending: 0 });
+  const a = contender("a", bucket, clock);
+  await a.pass(1_000);
+  const token = a.lease.tenure?.token;
+  for (const by of [3_600_000, -86_400_000, 1e12]) {
+    jump = by;
+    await a.pass(30_000);
+    expect(a.lease.tenure?.token).toBe(token as number);
+  }
+});
+
+test("it is lost at once when somebody else's record stands there", async () => {
+  const bucket = memoryBucket();
+  const a = contender("a", bucket);
+  await a.pass(1_000);
+  await bucket.put("publisher", bytes("x"));
+  await a.pass(6_000);
+  expect(a.lease.tenure).toBeUndefined();
+  expect(a.tenures[0]?.signal.aborted).toBe(true);
+});
+
+test("one who stops while the bus is away does not wait for it, and begins nothing any more", async () => {
+  const bucket = memoryBucket();
+  const answer = Promise.withResolvers<void>();
+  bucket.beforeWrite = () => answer.promise;
+  const a = contender("a", bucket);
+  await a.pass(1_000);
+  const stopping = a.lease.stop();
+  await a.pass(1_000);
+  await stopping;
+  bucket.beforeWrite = () => {};
+  answer.resolve();
+  await settle();
+  expect(a.tenures).toEqual([]);
+  // What it got too late it gave back.
+  expect(bucket.keys).toEqual([]);
+});
+
+let bus: TestBus;
+let master: TestMaster;
+beforeAll(async () => {
+  bus = await startBus();
+  // Provisions the buckets.
+  master = await startMaster(bus);
+});
+afterAll(async () => {
+  await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+test("on the bus: of three contenders one holds, and another takes over when it gives up", async () => {
+  const connection = await connectTo(bus, "master");
+  const bucket = await openBucket(connection, "leases");
+  let holder = Promise.withResolvers<number>();
+  const leases: Lease[] = [0, 1, 2].map((index) =>
+    contend({
+      bucket,
+      name: "test-lease",
+      self: `master-${index}`,
+      onTenure: () => holder.resolve(index),
+      clock: systemClock,
+      jitter: () => index / 10,
+      log: recordingLog(),
+    }),
+  );
+  const seen = new Set<number>();
+  for (let turn = 0; turn < 3; turn++) {
+    const index = await holder.promise;
+    expect(leases.filter(({ tenure }) => tenure !== undefined)).toHaveLength(1);
+    seen.add(index);
+    holder = Promise.withResolvers<number>();
+    await leases[index]?.stop();
+  }
+  expect(seen.size).toBe(3);
+  await connection.nats.close();
+});
+
+test("a writer of before is refused by the server, also for a key that nobody else wrote", async () => {
+  const connection = await connectTo(bus, "master");
+  const old = await takeOver(connection, "rollouts", 5);
+  await old.write("peel-a", bytes("1"));
+  const now = await takeOver(connection, "rollouts", 8);
+  await expect(old.write("peel-b", bytes("stale"))).rejects.toThrow("another master writes");
+  await now.write("peel-a", bytes("2"));
+  await expect(old.write("peel-a", bytes("stale"))).rejects.toThrow("another master writes");
+  await expect(takeOver(connection, "rollouts", 6)).rejects.toThrow("another master writes");
+  const bucket = await openBucket(connection, "rollouts");
+  expect((await bucket.get("peel-a"))?.value).toEqual(Buffer.from("2"));
+  expect(await bucket.get("peel-b")).toBeUndefined();
+  await now.write("peel-a", undefined);
+  expect(await bucket.get("peel-a")).toBeUndefined();
+  await connection.nats.close();
+});

@@ -1,0 +1,106 @@
+import { dirname } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { reasonOf } from "../../base/file.ts";
+import type { Log } from "../../base/log.ts";
+import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
+import { readServerLine } from "./log-line.ts";
+
+const readyLine = "Server is ready";
+/** A line that does not end is cut here. */
+const maxLineBytes = 16 * 1024;
+const killAfterMs = 10_000;
+
+/** A nats-server that was started. */
+export interface RunningServer {
+  readonly pid: number;
+  /** Resolves when it serves. */
+  readonly ready: Promise<void>;
+  /** Resolves when it ended and all it wrote was read. */
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | number | null }>;
+  /** The last it said of what is wrong. */
+  lastWords(): string | undefined;
+  /** SIGTERM, and SIGKILL after 10 seconds; resolves when it is gone. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a nats-server in a session of its own, so that Ctrl-C at a terminal reaches the master alone,
+ * which stops it last. Where the system can, the kernel ends it when this process dies in any way.
+ *
+ * @throws SvcError `bad_request` when it cannot be executed
+ */
+export function launchServer(options: {
+  program: string;
+  config: string;
+  clock: Clock;
+  /** Gets every line. */
+  log: Log;
+}): RunningServer {
+  const { program, config, clock, log } = options;
+  const child = spawn([...dieWithParent(), program, "-c", config], dirname(config));
+  const ready = Promise.withResolvers<void>();
+  let lastWords: string | undefined;
+  const reading = readLines(child.stderr, (line) => {
+    const read = readServerLine(line);
+    if (read === undefined) return;
+    log[read.level](read.text);
+    if (read.level === "error") lastWords = read.text;
+    if (read.text === readyLine) ready.resolve();
+  });
+  const exited = child.exited.then(async () => {
+    await reading;
+    return { code: child.exitCode, signal: child.signalCode };
+  });
+  return {
+    pid: child.pid,
+    ready: ready.promise,
+    exited,
+    lastWords: () => lastWords,
+    async stop() {
+      child.kill("SIGTERM");
+      const late = clock.after(killAfterMs, () => child.kill("SIGKILL"));
+      await exited;
+      late.cancel();
+    },
+  };
+}
+
+function spawn(argv: string[], cwd: string): Bun.Subprocess<"ignore", "ignore", "pipe"> {
+  try {
+    return Bun.spawn(argv, {
+      cwd,
+      env: cleanEnvironment(undefined),
+      stdin: "ignore",
+      stdout: "ignore",
+      stderr: "pipe",
+      detached: true,
+    });
+  } catch (cause) {
+    throw new SvcError("bad_request", `embedded_bus: cannot run ${argv.at(-3)}: ${reasonOf(cause)}`);
+  }
+}
+
+/** The program that asks the kernel for it and then becomes the server; the one of BusyBox cannot. */
+function dieWithParent(): string[] {
+  const setpriv = Bun.which("setpriv", { PATH: programPath });
+  if (setpriv === null) return [];
+  const help = Bun.spawnSync([setpriv, "--help"], { stdin: "ignore", stderr: "ignore" });
+  return help.stdout.includes("--pdeathsig") ? [setpriv, "--pdeathsig", "TERM", "--"] : [];
+}
+
+async function readLines(stream: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    rest += decoder.decode(chunk, { stream: true });
+    const lines = rest.split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) onLine(line.slice(0, maxLineBytes));
+    if (rest.length > maxLineBytes) {
+      onLine(rest.slice(0, maxLineBytes));
+      rest = "";
+    }
+  }
+  if (rest !== "") onLine(rest);
+}

@@ -1,0 +1,30 @@
+import type { LogLevel } from "../../base/log.ts";
+
+/** One line of a nats-server's log. */
+export interface ServerLine {
+  level: LogLevel;
+  text: string;
+}
+
+const form = /^\[\d+\](?: \d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d\.\d+)? \[([A-Z]{3})\] ?(.*)$/;
+const levels: Record<string, LogLevel> = {
+  TRC: "debug",
+  DBG: "debug",
+  INF: "info",
+  WRN: "warn",
+  ERR: "error",
+  FTL: "error",
+};
+
+/**
+ * Reads a line as nats-server writes it; what comes in another form is what it says before it has a log:
+ * why it cannot start.
+ *
+ * @returns `undefined` for a line without words: its banner
+ */
+export function readServerLine(line: string): ServerLine | undefined {
+  const [, level = "", text = line] = form.exec(line.trimEnd()) ?? [];
+  const words = text.replace(/^nats-server: /, "").trim();
+  if (!/[a-z]{2}/i.test(words)) return undefined;
+  return { level: levels[level] ?? "error", text: words };
+}

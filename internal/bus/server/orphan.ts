@@ -1,0 +1,67 @@
+import { unlinkSync } from "node:fs";
+import * as v from "valibot";
+import { type Clock, sleep } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { isErrno, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import type { Log } from "../../base/log.ts";
+import { executableOf, identityOf, isRunning } from "../../base/process/process-stat.ts";
+
+const pollMs = 50;
+/** How long an orphan has to end by itself, and then to be gone after SIGKILL. */
+const patienceMs = 10_000;
+
+const identity = v.object({ pid: v.number(), start: v.string(), boot: v.string() });
+const schema = v.object({ server: identity, program: v.string(), master: identity });
+
+/** Notes which process is the bus of this master, so that the next master finds it should this one be killed. */
+export function recordServer(path: string, server: number, program: string): void {
+  const [child, master] = [identityOf(server), identityOf(process.pid)];
+  // Without /proc, as on macOS, nothing could be recognized later.
+  if (child === undefined || master === undefined) return;
+  writeFileAtomic(path, `${JSON.stringify({ server: child, program, master })}\n`, secretMode);
+}
+
+/** The bus was stopped. */
+export function forgetServer(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (cause) {
+    if (!isErrno(cause, "ENOENT")) throw cause;
+  }
+}
+
+/**
+ * Ends the bus that a killed master left behind: the very process that the note names, by number, start
+ * time and executable. It gets SIGTERM, and SIGKILL after 10 seconds.
+ *
+ * @throws SvcError `conflict` when its master is alive, or when it does not end
+ */
+export async function endOrphan(path: string, clock: Clock, log: Log): Promise<void> {
+  const note = readNote(path);
+  if (note === undefined) return;
+  const { server, program, master } = note;
+  if (!isRunning(server) || executableOf(server.pid) !== program) return forgetServer(path);
+  if (isRunning(master)) {
+    throw new SvcError(
+      "conflict",
+      `embedded_bus: another svc-master (process ${master.pid}) runs the bus of ${path}: stop it, or give this one its own embedded_bus_dir`,
+    );
+  }
+  log.warn("ending the bus that a killed master left behind", { pid: server.pid });
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    process.kill(server.pid, signal);
+    for (let waited = 0; waited < patienceMs; waited += pollMs) {
+      if (!isRunning(server)) return forgetServer(path);
+      await sleep(clock, pollMs);
+    }
+  }
+  throw new SvcError("conflict", `embedded_bus: the process ${server.pid} does not end`);
+}
+
+function readNote(path: string): v.InferOutput<typeof schema> | undefined {
+  try {
+    return v.parse(schema, JSON.parse(readTextIfPresent(path) ?? "null"));
+  } catch {
+    return undefined;
+  }
+}

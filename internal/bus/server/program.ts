@@ -1,0 +1,93 @@
+import { accessSync, constants, statSync } from "node:fs";
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { reasonOf } from "../../base/file.ts";
+import { cleanEnvironment } from "../../base/process/environment.ts";
+import { runProcess } from "../../base/process/process.ts";
+import { unpackServer } from "./carried.ts";
+
+/** The oldest server whose accounts, streams and revocations were tried. */
+const oldest = [2, 9, 10] as const;
+const versionTimeoutMs = 10_000;
+
+/** A nats-server that can be run here. */
+export interface ServerProgram {
+  path: string;
+  /** `2.9.10` */
+  version: string;
+  origin: "embedded_bus_path" | "this executable" | "PATH";
+}
+
+export interface FindOptions {
+  /** `embedded_bus_path`, empty for none. */
+  explicit: string;
+  /** The server that this executable carries. */
+  carried: Blob | undefined;
+  /** Where a carried one is unpacked. */
+  directory: string;
+  /** Directories with colons between them. */
+  searchPath: string;
+  clock: Clock;
+}
+
+/**
+ * Finds the nats-server to run: the one that was named, else the one carried inside this executable, else
+ * the first on the path. It is run once to ask for its version.
+ *
+ * @throws SvcError `bad_request` naming the file and what is wrong with it, or that there is none
+ */
+export async function findServer(options: FindOptions): Promise<ServerProgram> {
+  const { origin, path } = await locate(options);
+  return { path, origin, version: await versionOf(path, options.clock) };
+}
+
+async function locate(options: FindOptions): Promise<Pick<ServerProgram, "origin" | "path">> {
+  const { explicit, carried, directory, searchPath } = options;
+  if (explicit !== "") {
+    assertExecutable(explicit);
+    return { origin: "embedded_bus_path", path: explicit };
+  }
+  if (carried !== undefined) {
+    return { origin: "this executable", path: await unpackServer(carried, directory) };
+  }
+  const found = Bun.which("nats-server", { PATH: searchPath });
+  if (found !== null) return { origin: "PATH", path: found };
+  throw new SvcError(
+    "bad_request",
+    "embedded_bus: there is no nats-server on the PATH, and this svc-master carries none: install one, or name it in embedded_bus_path",
+  );
+}
+
+function assertExecutable(path: string): void {
+  try {
+    if (!statSync(path).isFile()) throw new SvcError("bad_request", "it is no file");
+    accessSync(path, constants.X_OK);
+  } catch (cause) {
+    throw new SvcError("bad_request", `embedded_bus_path: cannot run ${path}: ${reasonOf(cause)}`);
+  }
+}
+
+async function versionOf(path: string, clock: Clock): Promise<string> {
+  const run = await runProcess({
+    argv: [path, "--version"],
+    env: cleanEnvironment(undefined),
+    cwd: "/",
+    timeoutMs: versionTimeoutMs,
+    clock,
+  });
+  const version = /^nats-server: v?(\d+)\.(\d+)\.(\d+)/.exec(run.stdout.text.trim());
+  if (run.code !== 0 || version === null) {
+    throw new SvcError("bad_request", `embedded_bus: ${path} is no nats-server that runs here`);
+  }
+  const numbers = version.slice(1).map(Number);
+  const text = numbers.join(".");
+  if (isOlder(numbers, oldest)) {
+    throw new SvcError("bad_request", `embedded_bus: ${path} is ${text}, older than ${oldest.join(".")}`);
+  }
+  return text;
+}
+
+function isOlder(version: readonly number[], than: readonly number[]): boolean {
+  const at = than.findIndex((number, i) => number !== version[i]);
+  return at !== -1 && (version[at] ?? 0) < (than[at] ?? 0);
+}

@@ -1,0 +1,148 @@
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { type Clock, sleep, untilAborted } from "../../base/clock.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
+import { readTextFile } from "../../base/file.ts";
+import type { Log } from "../../base/log.ts";
+import { launchServer, type RunningServer } from "./launch.ts";
+import { endOrphan, forgetServer, recordServer } from "./orphan.ts";
+import { assertFree, listenAddressOf } from "./port.ts";
+import { findServer } from "./program.ts";
+
+const firstPauseMs = 500;
+const longestPauseMs = 30_000;
+/** A server that ran this long had started well: the pauses begin anew. */
+const steadyMs = 60_000;
+/** A server whose log goes elsewhere never says that it is ready; then connecting finds out. */
+const readyLimitMs = 60_000;
+
+export interface BusServerOptions {
+  /** `embedded_bus_dir`: `nats-server.conf`, and whatever this master keeps of the bus. Absolute. */
+  dir: string;
+  /** `embedded_bus_path`, empty for none. */
+  program: string;
+  /** The server that this executable carries. */
+  carried: Blob | undefined;
+  /** Where a nats-server is looked for, directories with colons between them. */
+  searchPath: string;
+  /** Called at each restart. */
+  onRestart(): void;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** The bus as a child of this process. */
+export interface BusServer {
+  /** Resolves when it is gone. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs a nats-server and starts it again whenever it ends, after a pause that doubles from 0.5 to 30
+ * seconds. One that ends before it was ready for the first time is not tried again: its configuration is
+ * wrong, and somebody is there to be told.
+ *
+ * @returns when it serves
+ * @throws SvcError saying why it cannot be started; the reason of the signal
+ */
+export async function startBusServer(options: BusServerOptions): Promise<BusServer> {
+  const { dir, carried, searchPath, clock, signal } = options;
+  const log = options.log.with({ component: "bus" });
+  const config = join(dir, "nats-server.conf");
+  const note = join(dir, "nats-server.process");
+  const text = readConfiguration(config);
+  await endOrphan(note, clock, log);
+  const address = listenAddressOf(text);
+  if (address !== undefined) await assertFree(address);
+
+  const stopping = new AbortController();
+  const start = async (): Promise<RunningServer> => {
+    const found = await findServer({
+      explicit: options.program,
+      carried,
+      directory: join(dir, "bin"),
+      searchPath,
+      clock,
+    });
+    const program = realpathSync(found.path);
+    const server = launchServer({ program, config, clock, log });
+    recordServer(note, server.pid, program);
+    log.info("bus started", { ...found, pid: server.pid });
+    return server;
+  };
+  let server = await start();
+  let startedAt = clock.monotonic();
+  try {
+    await untilReady(server, clock, signal);
+  } catch (thrown) {
+    await server.stop();
+    forgetServer(note);
+    throw thrown;
+  }
+
+  const stopped = untilAborted(stopping.signal);
+  const supervise = async (): Promise<void> => {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      const ended = await Promise.race([server.exited, stopped]);
+      if (ended === undefined) return server.stop();
+      if (clock.monotonic() - startedAt > steadyMs) pauseMs = firstPauseMs;
+      log.error("bus ended", { ...ended, restart_in_ms: pauseMs });
+      const next = await again(pauseMs);
+      if (next === undefined) return;
+      server = next;
+    }
+  };
+  /** Starts it after a pause, however often that takes; `undefined` when it is to be stopped. */
+  const again = async (firstMs: number): Promise<RunningServer | undefined> => {
+    for (let pauseMs = firstMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        await sleep(clock, pauseMs, stopping.signal);
+      } catch {
+        return undefined;
+      }
+      options.onRestart();
+      startedAt = clock.monotonic();
+      try {
+        const started = await start();
+        if (!stopping.signal.aborted) return started;
+        await started.stop();
+      } catch (thrown) {
+        log.error("bus not started", { error: describeError(thrown) });
+      }
+    }
+  };
+  const supervising = supervise();
+  return {
+    async stop() {
+      stopping.abort(new Error("the bus is stopped"));
+      await supervising;
+      forgetServer(note);
+    },
+  };
+}
+
+function readConfiguration(path: string): string {
+  try {
+    return readTextFile(path, "the configuration of the embedded bus");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : "";
+    throw new SvcError("bad_request", `${reason}: make it with svc init, or set embedded_bus_dir`);
+  }
+}
+
+async function untilReady(server: RunningServer, clock: Clock, signal: AbortSignal): Promise<void> {
+  const waiting = new AbortController();
+  const failed = server.exited.then(() => {
+    const reason = server.lastWords() ?? "it gave no reason";
+    throw new SvcError("unavailable", `embedded_bus: the bus does not start: ${reason}`);
+  });
+  const patience = sleep(clock, readyLimitMs, AbortSignal.any([waiting.signal, signal]));
+  try {
+    await Promise.race([server.ready, failed, patience]);
+  } finally {
+    failed.catch(() => {});
+    patience.catch(() => {});
+    waiting.abort();
+  }
+}

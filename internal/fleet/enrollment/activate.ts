@@ -1,0 +1,59 @@
+import { describeError, SvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bucket, Change } from "../../bus/bucket.ts";
+import { type ApplyDeps, applyEvent } from "./apply.ts";
+import type { Directory } from "./directory.ts";
+import { findByPeel } from "./store.ts";
+
+export interface ActivateDeps extends ApplyDeps {
+  facts: Pick<Bucket, "watch">;
+  directory: Pick<Directory, "ready" | "stateOf">;
+  log: Log;
+}
+
+/**
+ * Moves an enrollment from `issued` to `active` when its peel publishes facts. Every master watches;
+ * the compare-and-swap lets one of them do it.
+ */
+export function watchFacts(deps: ActivateDeps): { stop(): void } {
+  let replaying = true;
+  const replayed: Published[] = [];
+  const consider = (change: Published) => {
+    activate(deps, change).catch((cause) =>
+      deps.log.error("enrollment not activated", { peel_id: change.key, error: describeError(cause) }),
+    );
+  };
+  const watch = deps.facts.watch(({ key, storedAt, value }) => {
+    if (value === undefined) return;
+    // Not the facts themselves: there may be many thousands.
+    if (replaying) replayed.push({ key, storedAt });
+    else consider({ key, storedAt });
+  });
+  // Facts that were there before this master: only those of peels still issued matter.
+  Promise.all([watch.ready, deps.directory.ready])
+    .then(() => {
+      replaying = false;
+      for (const change of replayed.splice(0)) {
+        if (deps.directory.stateOf(change.key) === "issued") consider(change);
+      }
+    })
+    .catch((cause) => deps.log.error("facts cannot be watched", { error: cause }));
+  return { stop: () => watch.stop() };
+}
+
+/** That a peel published facts, and when. */
+type Published = Pick<Change, "key" | "storedAt">;
+
+async function activate(deps: ActivateDeps, change: Published): Promise<void> {
+  const record = (await findByPeel(deps.enrollments, change.key))?.current?.record;
+  if (record?.state !== "issued") return;
+  // Facts from an earlier life of the same peel id do not prove that the new credentials work.
+  if (record.issuedAt !== undefined && change.storedAt < record.issuedAt) return;
+  try {
+    await applyEvent(deps, record.id, { type: "activate" });
+    deps.log.info("enrollment active", { enrollment_id: record.id, peel_id: record.peelId });
+  } catch (thrown) {
+    // Another master was first, or the record was revoked meanwhile.
+    if (!(thrown instanceof SvcError && thrown.kind === "invalid_transition")) throw thrown;
+  }
+}

@@ -1,0 +1,77 @@
+import * as v from "valibot";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { newId, type Random } from "../../base/id.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+
+const lifetimeMs = 5 * 60 * 1000;
+const challengeBytes = 32;
+
+export interface Challenge {
+  id: string;
+  /** 32 random bytes. */
+  bytes: Uint8Array;
+  /** Milliseconds since the Unix epoch. */
+  expiresAt: number;
+}
+
+const storedChallenge = v.object({
+  peel_id: v.string(),
+  public_key: v.string(),
+  challenge: v.pipe(v.instance(Uint8Array), v.length(challengeBytes)),
+  expires_at: v.pipe(v.string(), v.isoTimestamp()),
+});
+
+export interface ChallengeDeps {
+  challenges: Bucket;
+  clock: Clock;
+  random: Random;
+}
+
+/** Makes a challenge bound to one peel id and one key, good for one use within five minutes. */
+export async function issueChallenge(
+  { challenges, clock, random }: ChallengeDeps,
+  binding: { peelId: string; publicKey: string },
+): Promise<Challenge> {
+  const now = clock.now();
+  const challenge: Challenge = {
+    id: newId("chl", now, random),
+    bytes: random(challengeBytes),
+    expiresAt: now + lifetimeMs,
+  };
+  const value = encode({
+    peel_id: binding.peelId,
+    public_key: binding.publicKey,
+    challenge: challenge.bytes,
+    expires_at: rfc3339(challenge.expiresAt),
+  });
+  if ((await challenges.create(challenge.id, value)) === undefined) {
+    throw new SvcError("internal", "a challenge id was used twice");
+  }
+  return challenge;
+}
+
+/**
+ * Takes a challenge out of the bucket: whoever removes this revision has it, everybody else lost.
+ * A wrong binding or signature does not bring it back.
+ *
+ * @returns the 32 challenge bytes
+ * @throws SvcError `unauthorized` when it is unknown, expired or consumed, `bad_request` when it was
+ *   made for another peel id or key
+ */
+export async function consumeChallenge(
+  { challenges, clock }: Omit<ChallengeDeps, "random">,
+  id: string,
+  binding: { peelId: string; publicKey: string },
+): Promise<Uint8Array> {
+  const failed = () => new SvcError("unauthorized", "challenge verification failed");
+  const entry = await challenges.get(id);
+  if (entry === undefined || !(await challenges.remove(id, entry.revision))) throw failed();
+  const stored = v.parse(storedChallenge, decode(entry.value));
+  if (Date.parse(stored.expires_at) <= clock.now()) throw failed();
+  if (stored.peel_id !== binding.peelId || stored.public_key !== binding.publicKey) {
+    throw new SvcError("bad_request", "peel_id and public_key must be those of the nonce request");
+  }
+  return stored.challenge;
+}

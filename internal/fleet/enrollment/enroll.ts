@@ -1,0 +1,113 @@
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { newId, type Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import { verifySignature } from "../../identity/nkey.ts";
+import { consumeChallenge } from "./challenge.ts";
+import { attestationMessage, enrollmentMessage } from "./messages.ts";
+import type { Enrollment } from "./record.ts";
+import { findByPeel, insertEnrollment } from "./store.ts";
+import { liveStates } from "./transition.ts";
+import type { Submission } from "./validate.ts";
+
+const attempts = 5;
+
+export interface EnrollDeps {
+  enrollments: Bucket;
+  challenges: Bucket;
+  clock: Clock;
+  random: Random;
+  /** SPKI pin of this fleet's own CA root; absent when the master does not know it (external mode). */
+  ownCaSpki: string | undefined;
+  metrics: { keyMismatch(): void };
+  log: Log;
+}
+
+export interface EnrollResult {
+  record: Enrollment;
+  /** Whether this call made the record; otherwise it was pending already. */
+  created: boolean;
+  /** The record that was there holds another public key than this submission. */
+  keyMismatch: boolean;
+}
+
+/**
+ * Verifies a submission and creates the enrollment in `pending`, or returns the pending one.
+ *
+ * @throws SvcError `unauthorized` for a bad challenge or signature, `bad_request` for another
+ *   binding, `conflict` when the peel has a live enrollment
+ */
+export async function enroll(deps: EnrollDeps, submission: Submission): Promise<EnrollResult> {
+  const { peelId, publicKey, curvePublicKey } = submission;
+  const challenge = await consumeChallenge(deps, submission.challengeId, { peelId, publicKey });
+  if (
+    !verifySignature("user", publicKey, enrollmentMessage(challenge, curvePublicKey), submission.signature)
+  ) {
+    throw new SvcError("unauthorized", "signature verification failed");
+  }
+  verifyAttestation(submission, challenge);
+  deps.log.info("enrollment.verify.success", { peel_id: peelId });
+
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const found = await findByPeel(deps.enrollments, peelId);
+    const current = found?.current?.record;
+    if (current?.state === "pending") return pendingRepeat(deps, current, submission);
+    if (current !== undefined && liveStates.has(current.state)) {
+      // Whoever asks has not proved to be that peel: neither the id nor the state is theirs to know.
+      throw new SvcError(
+        "conflict",
+        "peel_id already has an active enrollment: an operator must revoke it first",
+      );
+    }
+    const record = newRecord(deps, submission);
+    const inserted = await insertEnrollment(deps.enrollments, record, found?.indexRevision);
+    if (inserted !== undefined) return { record, created: true, keyMismatch: false };
+  }
+  throw new SvcError("conflict", "peel_id is being enrolled by others: try again");
+}
+
+function verifyAttestation(submission: Submission, challenge: Uint8Array): void {
+  const { attestation, publicKey } = submission;
+  if (attestation === undefined) return;
+  const message = attestationMessage(challenge, attestation.caSpki);
+  if (!verifySignature("user", publicKey, message, attestation.signatureBytes)) {
+    throw new SvcError("unauthorized", "trust_signature verification failed");
+  }
+}
+
+function pendingRepeat(deps: EnrollDeps, record: Enrollment, submission: Submission): EnrollResult {
+  const keyMismatch = record.publicKey !== submission.publicKey;
+  if (keyMismatch) {
+    deps.metrics.keyMismatch();
+    deps.log.warn("enrollment repeated with another key", {
+      enrollment_id: record.id,
+      peel_id: record.peelId,
+    });
+  }
+  return { record, created: false, keyMismatch };
+}
+
+function newRecord(deps: EnrollDeps, submission: Submission): Enrollment {
+  const now = deps.clock.now();
+  const { attestation } = submission;
+  return {
+    id: newId("enr", now, deps.random),
+    peelId: submission.peelId,
+    publicKey: submission.publicKey,
+    curvePublicKey: submission.curvePublicKey,
+    ...(submission.hostname === undefined ? {} : { hostname: submission.hostname }),
+    ...(submission.metadata === undefined ? {} : { metadata: submission.metadata }),
+    state: "pending",
+    ...(attestation === undefined
+      ? {}
+      : {
+          trustedCaSpki: attestation.caSpki,
+          trustSignature: attestation.signature,
+          // Without a root of its own a master cannot vouch for any; it does not claim a match.
+          trustMismatch: deps.ownCaSpki !== undefined && attestation.caSpki !== deps.ownCaSpki,
+        }),
+    createdAt: now,
+    updatedAt: now,
+  };
+}

@@ -1,0 +1,101 @@
+import { expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { createDirectory } from "./directory.ts";
+import { type Enrollment, type EnrollmentState, encodeRecord } from "./record.ts";
+import { findOrphans, orphanAgeMs, repairOrphans } from "./repair.ts";
+import { insertEnrollment } from "./store.ts";
+
+const clockStart = manualClock().now();
+const idOf = (name: string) => `enr-${name.padStart(27, "0")}`;
+const record = (name: string, createdAt: number, state: EnrollmentState = "pending"): Enrollment => ({
+  id: idOf(name),
+  peelId: `peel-${name}`,
+  publicKey: "U",
+  curvePublicKey: "X",
+  state,
+  createdAt,
+  updatedAt: createdAt,
+});
+
+function setup() {
+  const enrollments = memoryBucket();
+  const log = recordingLog();
+  const clock = manualClock();
+  const start = async () => {
+    const directory = createDirectory({ enrollments, log });
+    const repair = repairOrphans({ enrollments, directory, clock, log });
+    await settled();
+    return { directory, stop: () => repair.stop() };
+  };
+  // Everything here resolves at once: a turn of the event loop is enough.
+  const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+  return { enrollments, log, clock, start, settled };
+}
+
+test("an orphan is a record without an index for more than a minute", () => {
+  const at = (createdAt: number) => ({ id: "a", peelId: "p", revision: 1, createdAt });
+  const now = 1_000_000;
+  const young = [at(now), at(now - orphanAgeMs), at(now + 5_000)];
+  expect(findOrphans(young, now)).toEqual([]);
+  const old = at(now - orphanAgeMs - 1);
+  expect(findOrphans([...young, old], now)).toEqual([old]);
+});
+
+test("old orphans go at the start; young ones, indexed ones and ended ones stay", async () => {
+  const { enrollments, log, start } = setup();
+  await enrollments.put(idOf("old"), encodeRecord(record("old", clockStart - 61_000)));
+  await enrollments.put(idOf("young"), encodeRecord(record("young", clockStart - 59_000)));
+  await enrollments.put(idOf("ended"), encodeRecord(record("ended", clockStart - 61_000, "revoked")));
+  await insertEnrollment(enrollments, record("good", clockStart - 61_000), undefined);
+  await start();
+  expect(enrollments.keys).toEqual([idOf("ended"), idOf("good"), idOf("young"), "peel.peel-good"].sort());
+  expect(log.records).toEqual([
+    expect.objectContaining({
+      level: "warn",
+      event: "orphaned enrollment record removed",
+      fields: { enrollment_id: idOf("old"), peel_id: "peel-old" },
+    }),
+  ]);
+});
+
+test("one that is noticed later goes when it is old enough, and not while it is being written", async () => {
+  const { enrollments, clock, start, settled } = setup();
+  const { stop } = await start();
+  await enrollments.put(idOf("late"), encodeRecord(record("late", clock.now() + 1)));
+  clock.advance(60_000);
+  await settled();
+  expect(enrollments.keys).toEqual([idOf("late")]);
+  clock.advance(60_000);
+  await settled();
+  expect(enrollments.keys).toEqual([]);
+  stop();
+  expect(clock.pending).toBe(0);
+});
+
+test("what storage says decides, not what this master has seen so far", async () => {
+  const { enrollments, clock, log, settled } = setup();
+  await insertEnrollment(enrollments, record("good", clockStart - 61_000), undefined);
+  const { revision = 0 } = (await enrollments.get(idOf("good"))) ?? {};
+  const unindexed = () => [
+    { id: idOf("good"), peelId: "peel-good", revision, createdAt: clockStart - 61_000 },
+  ];
+  repairOrphans({ enrollments, directory: { ready: Promise.resolve(), unindexed }, clock, log });
+  await settled();
+  expect(enrollments.keys).toEqual([idOf("good"), "peel.peel-good"]);
+});
+
+test("a removal that fails is tried again a minute later", async () => {
+  const { enrollments, clock, log, start, settled } = setup();
+  await enrollments.put(idOf("old"), encodeRecord(record("old", clockStart - 61_000)));
+  enrollments.beforeWrite = () => {
+    throw new Error("the bus is away");
+  };
+  await start();
+  expect(log.records.map(({ event }) => event)).toEqual(["orphaned enrollment record not removed"]);
+  enrollments.beforeWrite = () => {};
+  clock.advance(60_000);
+  await settled();
+  expect(enrollments.keys).toEqual([]);
+});

@@ -1,0 +1,93 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { SvcError } from "../../base/errors.ts";
+import { type Enrollment, type EnrollmentState, enrollmentStates } from "./record.ts";
+import { type EnrollmentEvent, transition, transitions } from "./transition.ts";
+
+const base: Enrollment = {
+  id: "enr-000000000000000000000000000",
+  peelId: "web-1",
+  publicKey: "U",
+  curvePublicKey: "X",
+  state: "pending",
+  createdAt: 0,
+  updatedAt: 0,
+};
+
+const event = fc.oneof(
+  fc.record({ type: fc.constant("approve" as const), operator: fc.string(), force: fc.boolean() }),
+  fc.record({ type: fc.constant("reject" as const), operator: fc.string(), reason: fc.string() }),
+  fc.record({ type: fc.constant("issue" as const), busPublicKey: fc.string(), credsExpiresAt: fc.nat() }),
+  fc.record({ type: fc.constant("activate" as const) }),
+  fc.record({ type: fc.constant("revoke" as const), operator: fc.string(), reason: fc.string() }),
+) satisfies fc.Arbitrary<EnrollmentEvent>;
+
+// The table of the specification, written a second time, so that a slip in the code shows.
+const specified = new Set([
+  "pending approve approved",
+  "pending reject rejected",
+  "approved issue issued",
+  "approved revoke revoked",
+  "issued activate active",
+  "issued revoke revoked",
+  "active revoke revoked",
+]);
+
+test("the table holds exactly the specified transitions", () => {
+  const rows = Object.entries(transitions).flatMap(([from, row]) =>
+    Object.entries(row).map(([type, to]) => `${from} ${type} ${to}`),
+  );
+  expect(new Set(rows)).toEqual(specified);
+});
+
+test("no sequence of events leaves the table, and a refused event changes nothing", () => {
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 30 }), fc.boolean(), (events, mismatch) => {
+      let record: Enrollment = { ...base, trustMismatch: mismatch };
+      let now = 1;
+      for (const next of events) {
+        const before = structuredClone(record);
+        try {
+          const after = transition(record, next, ++now);
+          expect(specified).toContain(`${before.state} ${next.type} ${after.state}`);
+          expect(enrollmentStates).toContain(after.state);
+          expect(after.updatedAt).toBe(now);
+          expect([after.id, after.peelId, after.publicKey]).toEqual([
+            before.id,
+            before.peelId,
+            before.publicKey,
+          ]);
+          record = after;
+        } catch (thrown) {
+          expect(thrown).toBeInstanceOf(SvcError);
+          expect(record).toEqual(before);
+        }
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("rejected and revoked are the end", () => {
+  for (const state of ["rejected", "revoked"] as EnrollmentState[]) {
+    fc.assert(
+      fc.property(event, (next) => {
+        expect(() => transition({ ...base, state }, next, 1)).toThrow(
+          expect.objectContaining({ kind: "invalid_transition" }),
+        );
+      }),
+    );
+  }
+});
+
+test("a trust mismatch is approved only by force", () => {
+  const record = { ...base, trustMismatch: true };
+  expect(() => transition(record, { type: "approve", operator: "ann", force: false }, 1)).toThrow(
+    expect.objectContaining({ kind: "trust_mismatch" }),
+  );
+  expect(transition(record, { type: "approve", operator: "ann", force: true }, 7)).toMatchObject({
+    state: "approved",
+    decidedBy: "ann",
+    decidedAt: 7,
+  });
+});

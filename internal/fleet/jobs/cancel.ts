@@ -1,0 +1,61 @@
+import { SvcError } from "../../base/errors.ts";
+import { isId } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { Vouch } from "../../identity/record-mac.ts";
+import { readEvents } from "./events.ts";
+import { decodeJob, encodeJob, type Job } from "./record.ts";
+import { isGenuine, vouchForCancel } from "./record-mac.ts";
+import type { SendCommand } from "./send.ts";
+import type { SettleDeps } from "./settle.ts";
+import { createTally, standingOf, type Tally } from "./tally.ts";
+
+const attempts = 8;
+
+export interface CancelDeps extends SettleDeps {
+  send: SendCommand;
+  vouch: Vouch;
+  /** The request that is served: it is kept with the job and goes to the peels. */
+  requestId?: string;
+  log: Log;
+}
+
+/**
+ * Cancels a job: it is sent to nobody any more, and each target that has not ended is told to stop. A job
+ * that is cancelled already is told again.
+ *
+ * @throws SvcError `not_found`, also for a malformed id; `conflict` when the job has ended
+ */
+export async function cancelJob(deps: CancelDeps, jid: string, operator: string): Promise<Job> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const entry = isId("job", jid) ? await deps.jobs.get(jid) : undefined;
+    if (entry === undefined) throw new SvcError("not_found", "no job with this id");
+    const job = decodeJob(entry.value);
+    const now = deps.clock.now();
+    const tally = createTally(job);
+    await readEvents(deps.bus, job, (event) => tally.note(event));
+    const { status } = standingOf(job, tally, deps.alive, now);
+    // A cancellation that no master made moves nobody to stop, and keeps nobody from cancelling.
+    if (job.cancelledAt === undefined || !isGenuine(deps.vouch, "stop", job)) {
+      if (status !== "running" || job.schedule !== undefined) {
+        throw new SvcError("conflict", `the job has ended (${status}): nothing is left to cancel`);
+      }
+      const cancelled = vouchForCancel(deps.vouch, { ...job, cancelledAt: now, cancelledBy: operator });
+      if (deps.requestId !== undefined) cancelled.cancelRequestId = deps.requestId;
+      if ((await deps.jobs.update(jid, encodeJob(cancelled), entry.revision)) === undefined) continue;
+      deps.log.info("job cancelled", { jid, operator });
+      tellOpen(deps.send, cancelled, tally);
+      return cancelled;
+    }
+    tellOpen(deps.send, job, tally);
+    return job;
+  }
+  throw new SvcError("conflict", "the job changed too often while it was cancelled: try again");
+}
+
+function tellOpen(send: SendCommand, job: Job, tally: Tally): void {
+  send(
+    "stop",
+    job,
+    job.targets.filter((peel) => tally.known(peel).ending === undefined),
+  );
+}

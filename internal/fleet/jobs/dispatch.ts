@@ -1,0 +1,163 @@
+import * as v from "valibot";
+import type { Clock } from "../../base/clock.ts";
+import { formatDuration, parseDuration } from "../../base/duration.ts";
+import { SvcError } from "../../base/errors.ts";
+import { newId, type Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import { checkCall } from "../../host/modules/registry.ts";
+import type { Vouch } from "../../identity/record-mac.ts";
+import type { Target } from "../targeting/resolve.ts";
+import { decodeJob, encodeJob, type Job } from "./record.ts";
+import { vouchForJob } from "./record-mac.ts";
+import type { SendCommand } from "./send.ts";
+
+const defaultTimeoutMs = 60_000;
+const maxTimeoutMs = 24 * 60 * 60 * 1000;
+const maxTargets = 100_000;
+
+export interface DispatchDeps {
+  jobs: Bucket;
+  /**
+   * Finds who is meant, as encoded peel ids of members.
+   *
+   * @throws SvcError `bad_request` for a malformed target
+   */
+  resolve(target: Target): Promise<string[]>;
+  alive(peel: string): boolean;
+  send: SendCommand;
+  vouch: Vouch;
+  /** Says that this master looks after the end of the job first. */
+  own(jid: string): void;
+  metrics: { jobDispatched(seconds: number): void };
+  clock: Clock;
+  random: Random;
+  /** The request that is served, when there is one: it is kept with the job and goes to the peels. */
+  requestId?: string;
+  log: Log;
+}
+
+const plain = v.custom<Plain>(() => true);
+/** The body of a dispatch request. */
+export const jobRequestSchema = v.object({
+  target: v.optional(v.string()),
+  targets: v.optional(v.pipe(v.array(v.string()), v.maxLength(maxTargets))),
+  function: v.string(),
+  args: v.optional(v.record(v.string(), plain)),
+  timeout: v.optional(v.string()),
+  metadata: v.optional(v.record(v.string(), plain)),
+});
+export type JobRequest = v.InferOutput<typeof jobRequestSchema>;
+
+/**
+ * Checks a dispatch request from any door.
+ *
+ * @throws SvcError `bad_request` naming the field
+ */
+export function checkJobRequest(body: unknown): JobRequest {
+  const parsed = v.safeParse(jobRequestSchema, body);
+  if (!parsed.success) {
+    const issue = parsed.issues[0];
+    const field = v.getDotPath(issue) ?? "the body";
+    throw new SvcError("bad_request", `${field}: expected ${issue.expected ?? "another value"}`);
+  }
+  return parsed.output;
+}
+
+/** Who a job is, for those who must be able to ask for it again after a crash. */
+export interface JobIdentity {
+  jid: string;
+  /** Milliseconds since the Unix epoch: when it was asked for first, from which its deadline counts. */
+  createdAt: number;
+}
+
+/**
+ * Creates a job and sends each target its signed command.
+ *
+ * With an identity it can be asked for again: a job of that id that exists stays what it is, and nobody is
+ * sent anything, as the masters send again by themselves what was not taken.
+ *
+ * @returns the job, and how many of its targets are not connected now
+ * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `storage`
+ *   when the job could not be stored: then nobody was sent anything
+ */
+export async function dispatchJob(
+  deps: DispatchDeps,
+  request: JobRequest,
+  operator: string,
+  identity?: JobIdentity,
+): Promise<{ job: Job; away: number }> {
+  const started = deps.clock.monotonic();
+  const args = request.args ?? {};
+  checkCall(request.function, args);
+  const timeoutMs = timeoutOf(request.timeout);
+  // Asked for again: who matches by now does not count.
+  const before = identity === undefined ? undefined : await existingJob(deps, identity.jid);
+  if (before !== undefined) return before;
+  const targets = await deps.resolve(targetOf(request));
+  if (targets.length === 0) {
+    throw new SvcError("not_found", "no peel matches the target: see svc enroll list --state all");
+  }
+  const createdAt = identity?.createdAt ?? deps.clock.now();
+  const job = vouchForJob(deps.vouch, {
+    jid: identity?.jid ?? newId("job", createdAt, deps.random),
+    function: request.function,
+    args,
+    ...(request.target === undefined ? {} : { target: request.target }),
+    targets,
+    metadata: request.metadata ?? {},
+    timeoutMs,
+    createdAt,
+    createdBy: operator,
+    ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
+    deadline: createdAt + timeoutMs,
+  });
+  if ((await deps.jobs.create(job.jid, encodeJob(job))) === undefined) {
+    const winner = await existingJob(deps, job.jid);
+    if (winner === undefined) throw new SvcError("conflict", `the job ${job.jid} was there and is gone`);
+    return winner;
+  }
+  deps.own(job.jid);
+  deps.send("dispatch", job, targets);
+  deps.metrics.jobDispatched((deps.clock.monotonic() - started) / 1000);
+  deps.log.info("job dispatched", {
+    jid: job.jid,
+    function: job.function,
+    targets: targets.length,
+    operator,
+  });
+  return { job, away: countAway(deps, job) };
+}
+
+async function existingJob(deps: DispatchDeps, jid: string): Promise<{ job: Job; away: number } | undefined> {
+  const entry = await deps.jobs.get(jid);
+  if (entry === undefined) return undefined;
+  const job = decodeJob(entry.value);
+  return { job, away: countAway(deps, job) };
+}
+
+function countAway({ alive }: DispatchDeps, { targets }: Job): number {
+  return targets.filter((peel) => !alive(peel)).length;
+}
+
+function targetOf({ target, targets }: JobRequest): Target {
+  if ((target === undefined) === (targets === undefined)) {
+    throw new SvcError("bad_request", "give either target or targets");
+  }
+  return target === undefined ? { peels: targets ?? [] } : { expression: target };
+}
+
+function timeoutOf(text: string | undefined): number {
+  if (text === undefined) return defaultTimeoutMs;
+  let timeoutMs: number;
+  try {
+    timeoutMs = parseDuration(text);
+  } catch (cause) {
+    throw new SvcError("bad_request", `timeout: ${cause instanceof Error ? cause.message : "bad duration"}`);
+  }
+  if (timeoutMs < 1 || timeoutMs > maxTimeoutMs) {
+    throw new SvcError("bad_request", `timeout must be 1ms to ${formatDuration(maxTimeoutMs)}`);
+  }
+  return timeoutMs;
+}

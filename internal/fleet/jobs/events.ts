@@ -1,0 +1,63 @@
+import type { Bus } from "../../bus/connect.ts";
+import { readStream, type StoredMessage } from "../../bus/stream.ts";
+import { ackSubject, parseJobSubject, returnSubject, scheduleSubject } from "../../bus/subjects.ts";
+import { decodeReturn, type Job, type JobReturn } from "./record.ts";
+
+/** What a peel said about a job: that it took it, or how it ended. */
+export interface JobEvent {
+  jid: string;
+  /** Encoded peel id, as the subject says: what the message claims counts for nothing. */
+  peel: string;
+  /** When it was stored, or came by; milliseconds since the Unix epoch. */
+  at: number;
+  /** Absent for an acknowledgement. */
+  return?: JobReturn;
+}
+
+const malformed: JobReturn = {
+  success: false,
+  retcode: 1,
+  error: "the peel sent a malformed return",
+  started_at: "",
+  duration_ms: 0,
+};
+
+/** Reads a message of the stream `job-events`, or one on its way there; `undefined` when it is no event. */
+export function readEvent({ subject, data, storedAt }: StoredMessage): JobEvent | undefined {
+  const parsed = parseJobSubject(subject);
+  if (parsed === undefined) return undefined;
+  const { jid, kind, peel } = parsed;
+  if (kind === "ack") return { jid, peel, at: storedAt };
+  if (kind === "return" || kind === "schedule") return { jid, peel, at: storedAt, return: readReturn(data) };
+  return undefined;
+}
+
+/**
+ * Reads all that is stored about a job: what its targets said, or for one that a schedule ran its result.
+ *
+ * @param onEvent called with each event and the size of its message in bytes; order means nothing
+ * @throws SvcError `storage`
+ */
+export async function readEvents(
+  bus: Bus,
+  { jid, schedule }: Pick<Job, "jid" | "schedule">,
+  onEvent: (event: JobEvent, size: number) => void,
+): Promise<void> {
+  const subjects =
+    schedule === undefined ? [ackSubject(jid, "*"), returnSubject(jid, "*")] : [scheduleSubject(jid, "*")];
+  // One reader for each: a filter of a consumer lies within one of the stream's subjects.
+  const read = (subject: string) =>
+    readStream(bus, "job-events", subject, (message) => {
+      const event = readEvent(message);
+      if (event !== undefined) onEvent(event, message.data.length);
+    });
+  await Promise.all(subjects.map(read));
+}
+
+function readReturn(data: Uint8Array): JobReturn {
+  try {
+    return decodeReturn(data);
+  } catch {
+    return malformed;
+  }
+}

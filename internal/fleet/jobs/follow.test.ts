@@ -1,0 +1,25 @@
+import { expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { followJob } from "./follow.ts";
+import type { ShowDeps } from "./show.ts";
+
+test("a signal that comes while the first answer of the bus is awaited ends following, and nothing is left over", async () => {
+  const flushed = Promise.withResolvers<void>();
+  let subscribed = 0;
+  const subscribe = () => {
+    subscribed++;
+    return { unsubscribe: () => subscribed-- };
+  };
+  const bus = { nats: { subscribe, flush: () => flushed.promise } } as unknown as Bus;
+  const deps: ShowDeps = { bus, jobs: memoryBucket(), alive: () => new Set(), clock: manualClock() };
+  const leaving = new AbortController();
+  const following = followJob(deps, `job-${"0".repeat(27)}`, () => {}, { signal: leaving.signal });
+  leaving.abort(new Error("enough"));
+  // A rejection that nobody waits for is found at the end of a turn of the event loop.
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  flushed.resolve();
+  await expect(following).rejects.toThrow();
+  expect(subscribed).toBe(0);
+});

@@ -1,0 +1,34 @@
+import * as v from "valibot";
+import { decode } from "../../base/msgpack.ts";
+import { parseJobSubject } from "../../bus/subjects.ts";
+
+/** How far a job is on one peel. */
+export interface PeelProgress {
+  /** Encoded peel id, as the subject says. */
+  peel: string;
+  done: number;
+  total: number;
+  failed: number;
+  /** What runs now, in a few words. */
+  current: string;
+}
+
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const form = v.object({
+  done: count,
+  total: count,
+  failed: count,
+  current: v.pipe(v.string(), v.maxLength(1_000)),
+});
+
+/** Reads what a peel published about how far it is; `undefined` when it is none: a peel may send anything. */
+export function readProgress(subject: string, data: Uint8Array): PeelProgress | undefined {
+  const { kind, peel = "" } = parseJobSubject(subject) ?? {};
+  if (kind !== "progress") return undefined;
+  try {
+    const parsed = v.safeParse(form, decode(data));
+    return parsed.success ? { peel, ...parsed.output } : undefined;
+  } catch {
+    return undefined;
+  }
+}

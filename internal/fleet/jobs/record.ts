@@ -1,0 +1,172 @@
+import * as v from "valibot";
+import { rfc3339 } from "../../base/clock.ts";
+import { instant } from "../../base/instant.ts";
+import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { endings, type JobStatus, type Outcome, outcomes } from "./outcome.ts";
+
+/** A job as it was dispatched; what came of it is in the returns. */
+export interface Job {
+  jid: string;
+  function: string;
+  args: Record<string, Plain>;
+  /** The expression it was targeted with, when it was one. */
+  target?: string;
+  /** Encoded ids of the peels it is for. */
+  targets: string[];
+  metadata: Record<string, Plain>;
+  /** How long a peel may take, milliseconds. */
+  timeoutMs: number;
+  /** Milliseconds since the Unix epoch. */
+  createdAt: number;
+  createdBy: string;
+  /** The request it was dispatched by, as the logs name it. */
+  requestId?: string;
+  deadline: number;
+  cancelledAt?: number;
+  cancelledBy?: string;
+  cancelRequestId?: string;
+  /** It was never sent to anybody, and never will be: its id is taken so that nobody makes it. */
+  forbidden?: true;
+  /** The entry of the peel's schedule that ran it; then nobody dispatched it, and its end is known. */
+  schedule?: string;
+  /** Tells that a master made it, and that a master cancelled it: see vouch.ts. */
+  voucher?: Uint8Array;
+  cancelVoucher?: Uint8Array;
+  /** Written by a master when every target has ended, so that lists need not read the returns. */
+  settled?: Settled;
+}
+
+/** How a job ended. A return that comes later changes it. */
+export interface Settled {
+  status: Exclude<JobStatus, "running">;
+  counts: Partial<Record<Outcome, number>>;
+  finishedAt: number;
+  /** Targets that never took the job and were not alive at the deadline. */
+  offline: string[];
+}
+
+const plainMap = v.custom<Record<string, Plain>>((value) => typeof value === "object" && value !== null);
+
+const storedJob = v.object({
+  jid: v.string(),
+  function: v.string(),
+  args: plainMap,
+  target: v.optional(v.string()),
+  targets: v.array(v.string()),
+  metadata: plainMap,
+  timeout_ms: v.number(),
+  created_at: instant,
+  created_by: v.string(),
+  request_id: v.optional(v.string()),
+  deadline: instant,
+  cancelled_at: v.optional(instant),
+  cancelled_by: v.optional(v.string()),
+  cancel_request_id: v.optional(v.string()),
+  forbidden: v.optional(v.literal(true)),
+  schedule: v.optional(v.string()),
+  voucher: v.optional(v.instance(Uint8Array)),
+  cancel_voucher: v.optional(v.instance(Uint8Array)),
+  settled: v.optional(
+    v.object({
+      status: v.picklist(["completed", "failed", "cancelled"]),
+      counts: v.record(v.picklist(outcomes), v.number()),
+      finished_at: instant,
+      offline: v.array(v.string()),
+    }),
+  ),
+});
+
+/** Encodes a job for the bucket `jobs`. */
+export function encodeJob(job: Job): Uint8Array {
+  return encode({
+    jid: job.jid,
+    function: job.function,
+    args: job.args,
+    target: job.target,
+    targets: job.targets,
+    metadata: job.metadata,
+    timeout_ms: job.timeoutMs,
+    created_at: rfc3339(job.createdAt),
+    created_by: job.createdBy,
+    request_id: job.requestId,
+    deadline: rfc3339(job.deadline),
+    cancelled_at: job.cancelledAt === undefined ? undefined : rfc3339(job.cancelledAt),
+    cancelled_by: job.cancelledBy,
+    cancel_request_id: job.cancelRequestId,
+    forbidden: job.forbidden,
+    schedule: job.schedule,
+    voucher: job.voucher,
+    cancel_voucher: job.cancelVoucher,
+    settled: job.settled === undefined ? undefined : settledFields(job.settled),
+  });
+}
+
+function settledFields({ finishedAt, ...rest }: Settled) {
+  return { ...rest, finished_at: rfc3339(finishedAt) };
+}
+
+/** Decodes a value of the bucket `jobs`. */
+export function decodeJob(bytes: Uint8Array): Job {
+  const stored = v.parse(storedJob, decode(bytes));
+  const { timeout_ms, created_at, created_by, request_id, settled, ...others } = stored;
+  const { cancelled_at, cancelled_by, cancel_request_id, voucher, cancel_voucher, ...same } = others;
+  return withoutUndefined({
+    ...same,
+    timeoutMs: timeout_ms,
+    createdAt: created_at,
+    createdBy: created_by,
+    requestId: request_id,
+    cancelledAt: cancelled_at,
+    cancelledBy: cancelled_by,
+    cancelRequestId: cancel_request_id,
+    // Copies: parts of the message would keep all of it in memory.
+    voucher: voucher === undefined ? undefined : Uint8Array.from(voucher),
+    cancelVoucher: cancel_voucher === undefined ? undefined : Uint8Array.from(cancel_voucher),
+    settled: settled === undefined ? undefined : settledOf(settled),
+  }) as Job;
+}
+
+function settledOf({ finished_at, ...rest }: NonNullable<v.InferOutput<typeof storedJob>["settled"]>) {
+  return { ...rest, finishedAt: finished_at };
+}
+
+function withoutUndefined<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
+}
+
+/** What a peel answers to a job. */
+export interface JobReturn {
+  success: boolean;
+  retcode: number;
+  return?: Plain;
+  error?: string;
+  /** RFC 3339. */
+  started_at: string;
+  duration_ms: number;
+  /**
+   * `busy`: the queue was full; `lost`: the peel restarted while it ran; `cancelled`: stopped, or never
+   * begun; `timeout`: stopped at the deadline, or never begun by then.
+   */
+  outcome?: (typeof endings)[number];
+}
+
+const storedReturn = v.object({
+  success: v.boolean(),
+  retcode: v.number(),
+  return: v.optional(v.custom<Plain>(() => true)),
+  error: v.optional(v.string()),
+  started_at: v.string(),
+  duration_ms: v.number(),
+  outcome: v.optional(v.picklist(endings)),
+});
+
+/** Decodes what a peel published as its return. @throws when it is none: a peel may send anything */
+export function decodeReturn(bytes: Uint8Array): JobReturn {
+  const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decode(bytes));
+  return {
+    ...rest,
+    ...(value === undefined ? {} : { return: value }),
+    ...(error === undefined ? {} : { error }),
+    ...(outcome === undefined ? {} : { outcome }),
+  };
+}

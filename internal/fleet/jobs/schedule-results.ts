@@ -1,0 +1,125 @@
+import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import { isId, timeOfId } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { type Consumer, consume } from "../../bus/consumer.ts";
+import type { StoredMessage } from "../../bus/stream.ts";
+import { parseJobSubject, scheduleSubject } from "../../bus/subjects.ts";
+import { outcomeOf, statusOf } from "./outcome.ts";
+import { decodeJob, encodeJob, type Job } from "./record.ts";
+import { decodeScheduledRun } from "./scheduled.ts";
+
+/** How far ahead a peel's clock may be. A result may be as late as it likes: its peel may have been away. */
+const aheadMs = 5 * 60_000;
+/** No run is longer; it also keeps every time within what a date can be. */
+const longestRunMs = 366 * 24 * 60 * 60_000;
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+/** A result that cannot be stored comes again in these steps, for a day. */
+const again = {
+  backoffMs: [10 * second, 30 * second, minute, 5 * minute, 15 * minute, hour],
+  maxDeliveries: 29,
+} as const;
+
+export type ScheduleResult = "stored" | "repeated" | "refused";
+
+export interface ScheduleResultsDeps {
+  bus: Bus;
+  jobs: Bucket;
+  metrics: { scheduleResult(result: ScheduleResult): void };
+  clock: Clock;
+  log: Log;
+}
+
+/** Stores what the schedules of the peels returned as jobs. All masters share the work. */
+export function startScheduleResults(deps: ScheduleResultsDeps): Consumer {
+  return consume(
+    deps.bus,
+    {
+      stream: "job-events",
+      durable: "schedule-results",
+      filter: scheduleSubject("*", "*"),
+      ...again,
+      atOnce: 8,
+    },
+    (message) => storeScheduleResult(deps, message),
+  );
+}
+
+/**
+ * Stores one result of a schedule as a job. Its peel is the one that the subject names, and a record that
+ * exists is never touched, so a peel can neither speak for another nor change a job. What cannot be a result
+ * is counted, logged and over with: coming again would not make it one.
+ *
+ * @throws SvcError `storage` when the bucket is away: the message comes again
+ */
+export async function storeScheduleResult(
+  deps: Omit<ScheduleResultsDeps, "bus">,
+  message: StoredMessage,
+): Promise<void> {
+  const { jobs, metrics, log } = deps;
+  let job: Job;
+  try {
+    job = jobOf(message, deps.clock.now());
+  } catch (thrown) {
+    metrics.scheduleResult("refused");
+    log.warn("schedule result refused", { subject: message.subject, reason: describeError(thrown) });
+    return;
+  }
+  const { jid, schedule, targets } = job;
+  const fields = { jid, schedule, peel: targets[0] };
+  if ((await jobs.create(jid, encodeJob(job))) !== undefined) {
+    metrics.scheduleResult("stored");
+    log.info("schedule result stored", fields);
+    return;
+  }
+  // A peel sends until it knows that the bus has it, and a master may die before it says that it is done.
+  const existing = await jobs.get(jid);
+  if (existing === undefined || isSameRun(decodeJob(existing.value), job)) {
+    metrics.scheduleResult("repeated");
+    return;
+  }
+  metrics.scheduleResult("refused");
+  log.warn("schedule result refused", { ...fields, reason: "another job has this id" });
+}
+
+/** The job a result makes. @throws with the reason why it is none */
+function jobOf({ subject, data }: StoredMessage, now: number): Job {
+  const parsed = parseJobSubject(subject);
+  if (parsed?.kind !== "schedule" || !isId("job", parsed.jid)) throw new Error("the subject names no job");
+  const { jid, peel } = parsed;
+  // Lists are in the order of these ids, so nobody may put itself in front for good.
+  const createdAt = timeOfId(jid);
+  if (createdAt > now + aheadMs) throw new Error("the id of the job is from the future");
+  const { schedule, call, result } = decodeScheduledRun(data);
+  const durationMs = result.duration_ms;
+  if (!(durationMs >= 0 && durationMs <= longestRunMs)) throw new Error("the duration is impossible");
+  const deadline = createdAt + Math.round(durationMs);
+  const outcome = outcomeOf({ return: result, acknowledged: true, alive: true }, { deadline }, now);
+  const status = statusOf([outcome], {});
+  return {
+    jid,
+    function: call.function,
+    args: { ...call.args },
+    targets: [peel],
+    metadata: { schedule },
+    timeoutMs: Math.round(durationMs),
+    createdAt,
+    createdBy: "schedule",
+    deadline,
+    schedule,
+    ...(status === "running"
+      ? {}
+      : { settled: { status, counts: { [outcome]: 1 }, finishedAt: deadline, offline: [] } }),
+  };
+}
+
+function isSameRun(existing: Job, job: Job): boolean {
+  return (
+    existing.schedule !== undefined && existing.targets.length === 1 && existing.targets[0] === job.targets[0]
+  );
+}

@@ -1,0 +1,39 @@
+import * as v from "valibot";
+import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { maxEntryName } from "../../program/config/schedule.ts";
+import type { Call } from "./call.ts";
+import { decodeReturn, type JobReturn } from "./record.ts";
+
+/** A run of a peel's schedule: what a peel publishes for an entry with `return_job`. */
+export interface ScheduledRun {
+  /** Name of the entry. */
+  schedule: string;
+  call: Call;
+  result: JobReturn;
+}
+
+/** The arguments go into the record of the job, and masters read records by the thousand. */
+export const maxArgsBytes = 64 * 1024;
+
+const maxFunctionName = 128;
+
+const envelope = v.object({
+  schedule: v.pipe(v.string(), v.minLength(1), v.maxLength(maxEntryName)),
+  function: v.pipe(v.string(), v.minLength(1), v.maxLength(maxFunctionName)),
+  args: v.custom<Record<string, Plain>>(
+    (value) =>
+      typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype,
+  ),
+});
+
+export function encodeScheduledRun({ schedule, call, result }: ScheduledRun): Uint8Array {
+  return encode({ ...result, schedule, function: call.function, args: call.args });
+}
+
+/** @throws when the bytes are no such run, or too large for one: a peel may send anything */
+export function decodeScheduledRun(bytes: Uint8Array): ScheduledRun {
+  const { schedule, function: name, args } = v.parse(envelope, decode(bytes));
+  const argsBytes = encode(args).length;
+  if (argsBytes > maxArgsBytes) throw new Error(`the arguments have ${argsBytes} bytes`);
+  return { schedule, call: { function: name, args }, result: decodeReturn(bytes) };
+}

@@ -1,0 +1,63 @@
+import type { Log } from "../../base/log.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { dispatchSubject, stopSubject } from "../../bus/subjects.ts";
+import type { KeyPair } from "../../identity/nkey.ts";
+import type { Vouch } from "../../identity/record-mac.ts";
+import { encodeCall, encodeStop } from "./call.ts";
+import { type CommandKind, commandSigner } from "./command.ts";
+import type { Job } from "./record.ts";
+import { isGenuine } from "./record-mac.ts";
+
+/** Sends peels a signed command about a job; nobody waits for them here. */
+export type SendCommand = (kind: CommandKind, job: Job, peels: Iterable<string>) => void;
+
+/** The one place where commands are signed. */
+export interface Commands {
+  /** Sends them over the bus; each is void after its job's deadline. */
+  send: SendCommand;
+  /** The command for one of the job's targets; `undefined` when no master made that job. */
+  sign(kind: CommandKind, job: Job, peel: string): Uint8Array | undefined;
+}
+
+const subjects: Record<CommandKind, (jid: string, peel: string) => string> = {
+  dispatch: dispatchSubject,
+  stop: stopSubject,
+};
+
+/**
+ * Signs commands about jobs that masters made, and about no others: a job is read from the bus, which
+ * carries commands and cannot make them.
+ */
+export function createCommands(deps: {
+  bus: Pick<Bus, "publish">;
+  key: KeyPair;
+  vouch: Vouch;
+  log: Log;
+}): Commands {
+  const { bus, key, vouch, log } = deps;
+  /** By the record as it was read: a whole fleet may ask for the same one. */
+  const judged: Record<CommandKind, WeakMap<Job, boolean>> = { dispatch: new WeakMap(), stop: new WeakMap() };
+  const mayBeSigned = (kind: CommandKind, job: Job): boolean => {
+    const known = judged[kind].get(job);
+    if (known !== undefined) return known;
+    const genuine = isGenuine(vouch, kind, job);
+    judged[kind].set(job, genuine);
+    if (!genuine)
+      log.error("a stored job is not as a master made it: nothing is sent", { jid: job.jid, kind });
+    return genuine;
+  };
+  const signerFor = (kind: CommandKind, job: Job) =>
+    commandSigner({ kind, jid: job.jid, deadline: job.deadline, body: bodyOf(kind, job) }, key);
+  return {
+    send(kind, job, peels) {
+      if (!mayBeSigned(kind, job)) return;
+      const sign = signerFor(kind, job);
+      for (const peel of peels) bus.publish(subjects[kind](job.jid, peel), sign(peel));
+    },
+    sign: (kind, job, peel) => (mayBeSigned(kind, job) ? signerFor(kind, job)(peel) : undefined),
+  };
+}
+
+function bodyOf(kind: CommandKind, job: Job): Uint8Array {
+  return kind === "dispatch" ? encodeCall(job, job.requestId) : encodeStop(job.cancelRequestId);
+}

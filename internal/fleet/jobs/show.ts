@@ -1,0 +1,135 @@
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { formatDuration } from "../../base/duration.ts";
+import { SvcError } from "../../base/errors.ts";
+import { isId } from "../../base/id.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { readEvents } from "./events.ts";
+import type { JobStatus, Outcome } from "./outcome.ts";
+import { decodeJob, type Job, type JobReturn } from "./record.ts";
+import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
+
+/** How much of all returns together one view holds; what is over it can be asked for peel by peel. */
+const maxReturnBytes = 16 * 1024 * 1024;
+/** A return on its way at the deadline is not late. */
+const graceMs = 1_000;
+
+export interface ShowDeps {
+  bus: Bus;
+  jobs: Bucket;
+  /** Which of these peels are alive. */
+  alive(peels: readonly string[]): Promise<ReadonlySet<string>> | ReadonlySet<string>;
+  clock: Clock;
+}
+
+/** A job with what became of it, as REST and the command line show it. */
+export interface JobView {
+  jid: string;
+  function: string;
+  args: Job["args"];
+  target?: string;
+  schedule?: string;
+  targets: string[];
+  metadata: Job["metadata"];
+  timeout: string;
+  status: JobStatus;
+  created_at: string;
+  created_by: string;
+  request_id?: string;
+  deadline: string;
+  cancelled_at?: string;
+  cancelled_by?: string;
+  cancel_request_id?: string;
+  finished_at?: string;
+  outcomes: Record<string, Outcome>;
+  counts: Partial<Record<Outcome, number>>;
+  returns: Record<string, SeenReturn>;
+}
+
+/** A return as it is shown. */
+export interface SeenReturn extends JobReturn {
+  /** It came after the deadline, when the target already counted as ended without one. */
+  late?: true;
+  /** The value was left out, because the view would have become too large. */
+  truncated?: true;
+}
+
+/** What is known of a job: its record, and what its targets said. */
+export interface KnownJob {
+  job: Job;
+  tally: Tally;
+  returns: Map<string, SeenReturn>;
+}
+
+/**
+ * Loads a job and its returns.
+ *
+ * @param peel only this target's return is wanted (encoded id); it is whole then
+ * @throws SvcError `not_found`, also for a malformed id and a peel that is no target
+ */
+export async function showJob(deps: ShowDeps, jid: string, peel?: string): Promise<JobView> {
+  const known = await loadJob(deps, jid, peel);
+  return viewOf(deps, known);
+}
+
+/** The same as parts, for those who go on counting. */
+export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promise<KnownJob> {
+  const entry = isId("job", jid) ? await deps.jobs.get(jid) : undefined;
+  if (entry === undefined) throw new SvcError("not_found", "no job with this id");
+  const job = decodeJob(entry.value);
+  const tally = createTally(job);
+  if (only !== undefined && !tally.isTarget(only)) {
+    throw new SvcError("not_found", "this peel is no target of the job");
+  }
+  const returns: KnownJob["returns"] = new Map();
+  let bytes = 0;
+  await readEvents(deps.bus, job, (event, size) => {
+    if (!tally.note(event) || event.return === undefined) return;
+    if (only !== undefined && event.peel !== only) return;
+    bytes += size;
+    const { return: value, ...rest } = event.return;
+    const isLate = job.schedule === undefined && event.at > job.deadline + graceMs;
+    returns.set(event.peel, {
+      ...rest,
+      ...(isLate ? { late: true } : {}),
+      ...(bytes > maxReturnBytes ? { truncated: true } : value === undefined ? {} : { return: value }),
+    });
+  });
+  return { job, tally, returns };
+}
+
+/** Puts a job and what is known of its targets together. */
+export async function viewOf(
+  deps: Pick<ShowDeps, "alive" | "clock">,
+  { job, tally, returns }: KnownJob,
+): Promise<JobView> {
+  const now = deps.clock.now();
+  const silent = job.targets.filter((peel) => isSilent(tally.known(peel)));
+  const offline = new Set(job.settled?.offline);
+  const alive = job.settled === undefined && now >= job.deadline ? await deps.alive(silent) : new Set(silent);
+  const standing = standingOf(job, tally, (peel) => alive.has(peel) && !offline.has(peel), now);
+  const at = (name: string, epochMs: number | undefined) =>
+    epochMs === undefined ? {} : { [name]: rfc3339(epochMs) };
+  return {
+    jid: job.jid,
+    function: job.function,
+    args: job.args,
+    ...(job.target === undefined ? {} : { target: job.target }),
+    ...(job.schedule === undefined ? {} : { schedule: job.schedule }),
+    targets: job.targets,
+    metadata: job.metadata,
+    timeout: formatDuration(job.timeoutMs),
+    status: standing.status,
+    created_at: rfc3339(job.createdAt),
+    created_by: job.createdBy,
+    ...(job.requestId === undefined ? {} : { request_id: job.requestId }),
+    deadline: rfc3339(job.deadline),
+    ...at("cancelled_at", job.cancelledAt),
+    ...(job.cancelledBy === undefined ? {} : { cancelled_by: job.cancelledBy }),
+    ...(job.cancelRequestId === undefined ? {} : { cancel_request_id: job.cancelRequestId }),
+    ...at("finished_at", standing.finishedAt),
+    outcomes: Object.fromEntries(standing.outcomes),
+    counts: standing.counts,
+    returns: Object.fromEntries(returns),
+  };
+}

@@ -1,0 +1,96 @@
+import * as v from "valibot";
+import { rfc3339 } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import { instant } from "../../base/instant.ts";
+import type { Log } from "../../base/log.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import type { OpenBreaker } from "./breaker.ts";
+
+const key = "breakers";
+
+const stored = v.object({
+  token: v.number(),
+  open: v.array(v.object({ rule: v.string(), opened_at: instant, open_until: instant })),
+});
+
+/** Keeps the open breakers where the next holder of the lease finds them. */
+export interface BreakerStore {
+  /** Those that are stored; none when they cannot be read. */
+  load(): Promise<OpenBreaker[]>;
+  /** Stores these in the place of what is stored, soon; what is newer replaces what waits. */
+  save(open: readonly OpenBreaker[]): void;
+  /** Resolves when all is stored, or could not be. */
+  settled(): Promise<void>;
+}
+
+/** @param token of the tenure: what an earlier one stores late never replaces what a later one stored */
+export function createBreakerStore(options: {
+  bucket: Pick<Bucket, "get" | "create" | "update">;
+  token: number;
+  log: Log;
+}): BreakerStore {
+  const { bucket, token, log } = options;
+  let next: readonly OpenBreaker[] | undefined;
+  let writing = Promise.resolve();
+
+  const write = async (open: readonly OpenBreaker[]): Promise<void> => {
+    const value = encode({
+      token,
+      open: open.map(({ rule, openedAt, openUntil }) => ({
+        rule,
+        opened_at: rfc3339(openedAt),
+        open_until: rfc3339(openUntil),
+      })),
+    });
+    for (;;) {
+      const entry = await bucket.get(key);
+      if (entry !== undefined && (read(entry.value)?.token ?? 0) > token) return;
+      const revision =
+        entry === undefined
+          ? await bucket.create(key, value)
+          : await bucket.update(key, value, entry.revision);
+      if (revision !== undefined) return;
+    }
+  };
+  const drain = async () => {
+    while (next !== undefined) {
+      const open = next;
+      next = undefined;
+      await write(open).catch((thrown) => {
+        log.warn("the open breakers of the reactor are not stored", { reason: describeError(thrown) });
+      });
+    }
+  };
+  return {
+    async load() {
+      try {
+        const entry = await bucket.get(key);
+        const open = entry === undefined ? [] : (read(entry.value)?.open ?? []);
+        return open.map(({ rule, opened_at, open_until }) => ({
+          rule,
+          openedAt: opened_at,
+          openUntil: open_until,
+        }));
+      } catch (thrown) {
+        log.warn("the open breakers of the reactor are not known", { reason: describeError(thrown) });
+        return [];
+      }
+    },
+    save(open) {
+      const isIdle = next === undefined;
+      next = open;
+      if (isIdle) writing = writing.then(drain);
+    },
+    settled: () => writing,
+  };
+}
+
+function read(bytes: Uint8Array): v.InferOutput<typeof stored> | undefined {
+  try {
+    const parsed = v.safeParse(stored, decode(bytes));
+    return parsed.success ? parsed.output : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { matchGlob } from "../../tree/targets/glob.ts";
+import type { Event } from "./event.ts";
+import type { Condition, Scalar } from "./rule.ts";
+import { valueAt } from "./value.ts";
+
+/** A glob is not tried on longer text: whoever sent the event chose it, and each rule would read it. */
+const maxGlobText = 1_024;
+
+/** The first condition that does not hold, or `undefined` when all do. */
+export function failedCondition(conditions: readonly Condition[], event: Event): Condition | undefined {
+  for (const condition of conditions) if (!holds(condition, valueAt(event, condition.path))) return condition;
+  return undefined;
+}
+
+/**
+ * Whether a value fits a condition. What is not there fits `exists: false` alone. Nothing is converted: a
+ * number is compared with numbers only, and `"90"` is not `90`.
+ */
+export function holds({ operator, operand }: Condition, value: Plain | undefined): boolean {
+  if (operator === "exists") return (value !== undefined) === operand;
+  if (value === undefined) return false;
+  switch (operator) {
+    case "eq":
+      return value === operand;
+    case "ne":
+      return value !== operand;
+    case "in":
+      return Array.isArray(operand) && operand.includes(value as Scalar);
+    case "glob":
+      return (
+        typeof value === "string" &&
+        typeof operand === "string" &&
+        value.length <= maxGlobText &&
+        matchGlob(operand, value)
+      );
+    default:
+      return typeof value === "number" && typeof operand === "number" && orders[operator](value, operand);
+  }
+}
+
+const orders = {
+  gt: (a: number, b: number) => a > b,
+  gte: (a: number, b: number) => a >= b,
+  lt: (a: number, b: number) => a < b,
+  lte: (a: number, b: number) => a <= b,
+};

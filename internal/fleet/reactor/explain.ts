@@ -1,0 +1,84 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { holds } from "./condition.ts";
+import type { DropCause } from "./drop.ts";
+import type { Event } from "./event.ts";
+import type { Limits } from "./limits.ts";
+import { matchesSource } from "./match.ts";
+import { type Rendered, render } from "./render.ts";
+import type { Condition, Rule } from "./rule.ts";
+import { createTagIndex } from "./tag-index.ts";
+import { valueAt } from "./value.ts";
+
+/** What would happen for an event, and why. */
+export interface Explanation {
+  /** Why the event would be dropped as a whole; its rules are told of all the same. */
+  readonly dropped?: DropCause;
+  readonly rules: readonly RuleExplanation[];
+}
+
+export interface RuleExplanation {
+  readonly rule: string;
+  /** Whether the rule would fire now, were the event not dropped. */
+  readonly fires: boolean;
+  readonly tag: boolean;
+  readonly source: boolean;
+  readonly conditions: readonly ConditionExplanation[];
+  /** Why a rule that matches may not fire. */
+  readonly held?: DropCause;
+  /** Of a rule that matches, in their order. */
+  readonly actions: readonly Rendered[];
+}
+
+export interface ConditionExplanation {
+  readonly condition: Condition;
+  readonly holds: boolean;
+  /** What the event has there, shortened; absent when it has nothing. */
+  readonly actual?: Plain;
+}
+
+const mostActual = 200;
+
+/** Tells for each rule whether it would fire for an event, and why not. Fires nothing and counts nothing. */
+export function explain(event: Event, rules: readonly Rule[], limits: Limits): Explanation {
+  const dropped = limits.peek(event);
+  return {
+    ...(dropped === undefined ? {} : { dropped }),
+    rules: rules.map((rule) => explainRule(rule, event, limits)),
+  };
+}
+
+function explainRule(rule: Rule, event: Event, limits: Limits): RuleExplanation {
+  const tag = createTagIndex([rule.match]).find(event.tag).length > 0;
+  const source = matchesSource(rule, event);
+  const conditions = rule.when.map((condition) => {
+    const value = valueAt(event, condition.path);
+    const told = { condition, holds: holds(condition, value) };
+    return value === undefined ? told : { ...told, actual: shortened(value) };
+  });
+  const matches = tag && source && conditions.every((told) => told.holds);
+  const held = matches ? limits.peekFire(rule, event) : undefined;
+  return {
+    rule: rule.name,
+    fires: matches && held === undefined,
+    tag,
+    source,
+    conditions,
+    ...(held === undefined ? {} : { held }),
+    actions: matches ? rule.actions.map((action) => actionOf(action, event, limits)) : [],
+  };
+}
+
+function actionOf(action: Rule["actions"][number], event: Event, limits: Limits): Rendered {
+  const cause = limits.permits(action);
+  return cause === undefined
+    ? render(action, event)
+    : { kind: "refused", reason: "reactor.enable_chaining is off" };
+}
+
+function shortened(value: Plain): Plain {
+  if (typeof value === "string")
+    return value.length <= mostActual ? value : `${value.slice(0, mostActual)}...`;
+  if (value === null || typeof value !== "object") return value;
+  if (value instanceof Uint8Array) return `${value.length} bytes`;
+  return Array.isArray(value) ? `a list of ${value.length}` : `a map of ${Object.keys(value).length}`;
+}

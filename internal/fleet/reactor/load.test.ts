@@ -1,0 +1,353 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders of rules are written this way
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { SvcError } from "../../base/errors.ts";
+import { allFunctions, functionNamed } from "../../host/modules/registry.ts";
+import { placeholderRefusal, saying } from "./argument-policy.ts";
+import { loadRules } from "./load.ts";
+import { readRules } from "./read-rule.ts";
+
+const read = (text: string) => readRules(text, "f");
+const problem = (text: string): string => {
+  try {
+    read(text);
+  } catch (thrown) {
+    if (thrown instanceof SvcError) return thrown.message;
+    throw thrown;
+  }
+  return "";
+};
+/** A rule of one line that is right but for what is given. */
+const rule = (fields: string) => `rules: [{name: r, match: a/b, ${fields}}]`;
+const doing = (action: string) => problem(rule(`do: [${action}]`));
+const job = (fields: string) => doing(`job: {target: "*", ${fields}}`);
+
+const whole = `
+rules:
+  - name: clean-disk
+    match: [disk/full, "disk/*/full"]
+    source: "web*"
+    when:
+      data.percent: { gte: 90, lt: 101 }
+      data.mount: /var
+      data.kind: { in: [ssd, 3, null] }
+    throttle: 10m
+    do:
+      - job:
+          target: "\${source}"
+          function: cmd.run
+          args: { argv: [logger, --, "\${data.message}"], env: { EVENT_A: "\${data.a}" } }
+          timeout: 60s
+      - states: { target: "G@role:web", sls: [web], test: true }
+      - states: { target: "*" }
+      - emit: { tag: cleanup/started, data: { of: "\${source}" } }
+      - webhook: { url: "https://h.example.com/x", token_file: /etc/token, body: { text: "\${tag}" } }
+  - name: let-in
+    match: svc/enrollment/created
+    do: [approve: {}]
+`;
+
+test("a file of rules is read as it stands", () => {
+  const [clean, letIn] = read(whole);
+  expect(clean).toMatchObject({
+    name: "clean-disk",
+    match: ["disk/full", "disk/*/full"],
+    source: "web*",
+    throttleMs: 600_000,
+    file: "f",
+    at: { line: 3, column: 5 },
+    when: [
+      { path: "data.percent", operator: "gte", operand: 90 },
+      { path: "data.percent", operator: "lt", operand: 101 },
+      { path: "data.mount", operator: "eq", operand: "/var" },
+      { path: "data.kind", operator: "in", operand: ["ssd", 3, null] },
+    ],
+  });
+  expect(clean?.actions.map(({ kind }) => kind)).toEqual(["job", "states", "states", "emit", "webhook"]);
+  expect(clean?.actions[0]).toMatchObject({ target: { source: true }, timeout: "60s" });
+  expect(clean?.actions[1]).toEqual({
+    kind: "states",
+    target: { expression: "G@role:web" },
+    sls: ["web"],
+    test: true,
+  });
+  expect(letIn).toMatchObject({ name: "let-in", when: [], actions: [{ kind: "approve" }] });
+});
+
+test.each(["", "# nothing", "rules:", "rules: []"])("%j has no rules", (text) => {
+  expect(read(text)).toEqual([]);
+});
+
+test.each<[string, string]>([
+  ["rule: []", 'f:1:1: unknown key "rule" (did you mean rules?); known are rules'],
+  ["[]", "f:1:1: expected a map, found a list"],
+  ["rules: {}", "f:1:8: rules: expected a list, found a map"],
+  ["rules: [a]", "f:1:9: rule 1: expected a map, found a string"],
+  ["rules: [{name: r, match: a}]", "f:1:9: rule 1: do is missing"],
+  [
+    "rules: [{name: r, mach: a, do: []}]",
+    'f:1:19: rule 1: unknown key "mach" (did you mean match?); known are name, match, source, when, throttle, do',
+  ],
+  [
+    "rules: [{name: a b, match: a, do: []}]",
+    "f:1:16: rule 1: name: expected letters, digits, -, _ and dots, a letter or digit first",
+  ],
+  [rule("do: []"), "f:1:35: rule r: do: expected at least one action"],
+  [rule("do: {job: {}}"), "f:1:35: rule r: do: expected a list of actions, found a map: begin each with -"],
+  [
+    rule("do: [{}]"),
+    "f:1:36: rule r: do: expected one of job, states, approve, emit, webhook in each item, such as - approve: {}",
+  ],
+  [
+    rule("do: [jop: {}]"),
+    'f:1:36: rule r: do: unknown key "jop" (did you mean job?); known are job, states, approve, emit, webhook',
+  ],
+  [rule("do: [job: {function: test.ping}]"), "f:1:41: rule r: do: job: target is missing"],
+  [
+    rule("do: [approve: {}]"),
+    "f:1:36: rule r: do: approve is only for rules with match: svc/enrollment/created",
+  ],
+  [
+    rule("throttle: 5, do: [approve: {}]"),
+    'f:1:41: rule r: throttle: "5" is not a duration: write a number and a unit (ms, s, m, h), such as 90s or 1h30m',
+  ],
+  [rule("throttle: 900h, do: [approve: {}]"), "f:1:41: rule r: throttle: expected 0 to 720h"],
+  [
+    rule("source: 'a b', do: [approve: {}]"),
+    "f:1:39: rule r: source: expected a glob on peel ids, such as web*",
+  ],
+  [
+    rule("when: {percent: 3}, do: [approve: {}]"),
+    'f:1:38: rule r: when: "percent": expected source, tag, id, depth, or a path such as data.disk.percent',
+  ],
+  [
+    rule("when: {data.a: {gt: x}}, do: [approve: {}]"),
+    'f:1:51: rule r: when: "data.a": gt: expected a number, found a string',
+  ],
+  [
+    rule("when: {data.a: {gr: 1}}, do: [approve: {}]"),
+    'f:1:47: rule r: when: "data.a": unknown key "gr" (did you mean gt?); known are eq, ne, gt, gte, lt, lte, glob, in, exists',
+  ],
+  [
+    rule("when: {data.a: [1, 2]}, do: [approve: {}]"),
+    'f:1:46: rule r: when: "data.a": expected one value, found a list: for several write in: [a, b]',
+  ],
+])("%s is refused where it is wrong", (text, message) => {
+  expect(problem(text)).toBe(message);
+});
+
+test.each<[string, string]>([
+  ["a//b", "a segment between two / is empty"],
+  ["a b", "a tag has no spaces"],
+  ["a/b**", "** stands for whole segments: write it between two /"],
+  ["disk.full", "segments of a tag are separated by /, not by dots"],
+  [`${"a/".repeat(40)}a`, "more than 32 segments"],
+  ["${tag}", "no placeholder can stand here: whoever sends the event would choose it"],
+])("the tag glob %s is refused", (pattern, reason) => {
+  expect(problem(`rules: [{name: r, match: "${pattern}", do: [approve: {}]}]`)).toEndWith(`match: ${reason}`);
+});
+
+describe("event data chooses nothing but what is said", () => {
+  test.each<[string, string]>([
+    ['function: cmd.run, args: {command: "df ${data.a}"}', "no placeholder can stand where a shell reads"],
+    ['function: cmd.run, args: {command: "df ${source}"}', "no placeholder can stand where a shell reads"],
+    ['function: cmd.retcode, args: {command: "${data.a}"}', "no placeholder can stand where a shell reads"],
+    ['function: cmd.run, args: {argv: ["${data.a}"]}', "no placeholder can stand for the program"],
+    ['function: cmd.run, args: {argv: "${data.a}"}', "no placeholder can stand for all of argv"],
+    ['function: cmd.run, args: {argv: [sh, -c, "${data.a}"]}', "no placeholder can stand behind -c"],
+    [
+      'function: cmd.run, args: {argv: [/bin/bash, -lc, "x ${data.a}"]}',
+      "no placeholder can stand behind -lc",
+    ],
+    ['function: cmd.run, args: {argv: [sh, "${data.a}"]}', "where sh reads the name of a script"],
+    ['function: cmd.run, args: {argv: [/usr/bin/python3.11, -u, "${data.a}"]}', "where python3.11 reads"],
+    ['function: cmd.run, args: {argv: [env, "${data.a}"]}', "no placeholder can stand behind env"],
+    [
+      'function: cmd.run, args: {argv: [/usr/bin/sudo, -u, x, "${data.a}"]}',
+      "no placeholder can stand behind sudo",
+    ],
+    ['function: cmd.run, args: {argv: [ls], cwd: "/${data.a}"}', "only ${source} can stand here"],
+    ['function: cmd.run, args: {argv: [ls], user: "${data.a}"}', "no placeholder can stand here"],
+    ['function: cmd.run, args: {argv: [ls], umask: "${data.a}"}', "no placeholder can stand here"],
+    ['function: cmd.run, args: {argv: [ls], timeout: "${data.a}"}', "no placeholder can stand here"],
+    [
+      'function: cmd.run, args: {argv: [ls], env: {LD_PRELOAD: "${data.a}"}}',
+      "no placeholder can stand in LD_PRELOAD",
+    ],
+    ['function: cmd.run, args: {argv: [ls], env: {"${data.a}": x}}', "no placeholder can stand in a key"],
+    ['function: cmd.run, args: {argv: [ls], env: "${data.a}"}', "no placeholder can stand for all of env"],
+    ['function: pkg.install, args: {names: ["${data.a}"]}', "write the names in the rule"],
+    ['function: state.sls, args: {mods: ["${data.a}"]}', "write the mods in the rule"],
+    [
+      'function: state.single, args: {fun: cmd.run, name: x, args: {a: "${data.a}"}}',
+      "write the args in the rule",
+    ],
+    ['function: file.write, args: {path: "/x/${data.a}", content: y}', "write the path in the rule"],
+    ['function: file.write, args: {path: "/x/${tag}", content: y}', "write the path in the rule"],
+    ['function: "cmd.${data.a}"', "no placeholder can stand here"],
+    ['function: test.ping, timeout: "${data.a}"', "not a duration"],
+    ['function: upgrade.apply, args: {manifest: "${data.a}"}', "write the manifest in the rule"],
+    ['function: service.mask, args: {name: "${source}"}', "write the name in the rule"],
+    ['function: service.restart, args: {"na${source}": x}', "no placeholder can stand in a key"],
+  ])("%s", (fields, reason) => {
+    expect(job(fields)).toContain(reason);
+  });
+
+  test("and of no argument that was not thought about", () => {
+    for (const [name, said] of Object.entries(saying)) {
+      expect(said.filter((arg) => functionNamed(name).args[arg] === undefined)).toEqual([]);
+    }
+    for (const called of allFunctions) {
+      for (const arg of Object.keys(called.args)) {
+        if (saying[called.name]?.includes(arg)) continue;
+        expect(placeholderRefusal(called, arg, "${data.a}")).toBeString();
+      }
+    }
+  });
+
+  test.each([
+    'function: cmd.run, args: {argv: [sh, -c, "echo $1", x, "${data.a}"]}',
+    'function: cmd.run, args: {command: "echo $EVENT_A", env: {EVENT_A: "${data.a}"}}',
+    'function: cmd.run, args: {argv: [logger, "${data.a}"], stdin: "${data.b}"}',
+    'function: service.restart, args: {name: "${data.service}"}',
+    'function: file.write, args: {path: "/var/log/${source}", content: "${data.a}"}',
+    'function: test.echo, args: {text: "$${data.a} ${tag} ${id} ${depth} ${data.a.0.b}"}',
+  ])("but %s is fine", (fields) => {
+    expect(job(fields)).toBe("");
+  });
+
+  test.each<[string, string]>([
+    [
+      'job: {target: "${data.a}", function: test.ping}',
+      "target: the one placeholder that can stand here is ${source}, alone",
+    ],
+    [
+      'job: {target: "${source} or *", function: test.ping}',
+      "the one placeholder that can stand here is ${source}, alone",
+    ],
+    ['states: {target: "L@${source}"}', "the one placeholder that can stand here is ${source}, alone"],
+    ['states: {target: "*", sls: ["${data.a}"]}', "sls: no placeholder can stand here"],
+    ['emit: {tag: "a/${source}"}', "tag: no placeholder can stand here"],
+    ["emit: {tag: svc/job}", "tags that begin with svc/ are the service's own"],
+    ["emit: {tag: a.b}", "expected letters, digits, - and _, in segments separated by /"],
+    ['emit: {tag: a, data: {"${tag}": 1}}', "no placeholder can stand in a key"],
+    ['webhook: {url: "https://x/${data.a}"}', "url: no placeholder can stand here"],
+    ["webhook: {url: http://x.example.com/}", "expected https://; http:// is for this host alone"],
+    ["webhook: {url: https://u:p@x/}", "a URL holds no password: write token_file"],
+    [
+      "webhook: {url: https://x/, token_file: secret}",
+      "expected the absolute path of a file, not what it holds",
+    ],
+    ['webhook: {url: https://x/, body: "${data.a b}"}', "names nothing of an event"],
+    ['webhook: {url: https://x/, body: ["${data.a"]}', "a placeholder that has no end"],
+    ["approve: {force: true}", "takes nothing: write approve: {}"],
+  ])("%s", (action, reason) => {
+    expect(doing(action)).toContain(reason);
+  });
+});
+
+test.each<[string, string]>([
+  ["function: cmd.runn", 'function: unknown function "cmd.runn" (did you mean cmd.run?)'],
+  ["function: test.ping, args: {a: 1}", 'test.ping: no argument "a"'],
+  ["function: cmd.run, args: {argv: [ls], comand: x}", "comand"],
+  ['function: file.write, args: {path: "/a", contents: "${tag}"}', "content"],
+  ['function: file.write, args: {content: "${tag}"}', "path: missing"],
+  ['function: file.write, args: {path: a, content: "${tag}"}', "path: expected an absolute path"],
+  ["function: test.ping, timeout: 25h", "timeout: expected 1ms to 24h"],
+])("a job is checked as far as it can be: %s", (fields, reason) => {
+  expect(job(fields)).toContain(reason);
+});
+
+test("a directory is read file by file, and its digest follows what is in it", () => {
+  using directory = temporaryDirectory("rules");
+  const write = (name: string, text: string) => writeFileSync(join(directory.path, name), text);
+  expect(loadRules(join(directory.path, "none"))).toMatchObject({ rules: [], files: [] });
+  write("b.yaml", rule("do: [emit: {tag: x}]"));
+  write("a.yaml", rule("do: [emit: {tag: x}]").replace("name: r", "name: q"));
+  write("notes.txt", "{{");
+  write(".hidden.yaml", "{{");
+  const first = loadRules(directory.path);
+  expect(first.rules.map(({ name }) => name)).toEqual(["q", "r"]);
+  expect(first.files).toEqual([join(directory.path, "a.yaml"), join(directory.path, "b.yaml")]);
+  expect(loadRules(directory.path).digest).toBe(first.digest);
+  write("b.yaml", "");
+  expect(loadRules(directory.path).digest).not.toBe(first.digest);
+  write("b.yaml", rule("do: [emit: {tag: x}]").replace("name: r", "name: q"));
+  expect(() => loadRules(directory.path)).toThrow(
+    `${directory.path}/b.yaml:1:9: the name q is taken by the rule at ${directory.path}/a.yaml:1`,
+  );
+});
+
+test("what would go unread or never end is refused", () => {
+  using directory = temporaryDirectory("rules");
+  mkdirSync(join(directory.path, "d.yaml"));
+  expect(() => loadRules(directory.path)).toThrow("d.yaml: not a file");
+  using other = temporaryDirectory("rules");
+  writeFileSync(join(other.path, "r.yml"), "");
+  expect(() => loadRules(other.path)).toThrow("r.yml: rename it to end with .yaml");
+  writeFileSync(join(other.path, "f"), "");
+  expect(() => loadRules(join(other.path, "f"))).toThrow("cannot read the directory of rules");
+  using bytes = temporaryDirectory("rules");
+  writeFileSync(join(bytes.path, "r.yaml"), Uint8Array.of(0xff, 0xfe));
+  expect(() => loadRules(bytes.path)).toThrow("r.yaml: not UTF-8 text");
+});
+
+test("more rules than there may be are refused", () => {
+  const many = Array.from({ length: 501 }, (_, at) => `{name: r${at}, match: a, do: [emit: {tag: x}]}`);
+  using directory = temporaryDirectory("rules");
+  writeFileSync(join(directory.path, "a.yaml"), `rules: [${many.join(",")}]`);
+  writeFileSync(
+    join(directory.path, "b.yaml"),
+    `rules: [${many.join(",").replaceAll("name: r", "name: s")}]`,
+  );
+  expect(() => loadRules(directory.path)).toThrow("b.yaml:1:");
+  expect(() => loadRules(directory.path)).toThrow("more than 1000 rules");
+});
+
+test("whatever a file holds, it is rules or a failure with a place", () => {
+  const words = whole.split(/(\s+|[{}[\]:,"])/).filter((word) => word !== "");
+  const check = (text: string) => {
+    try {
+      for (const { actions } of read(text)) expect(actions.length).toBeGreaterThan(0);
+    } catch (thrown) {
+      expect(thrown).toBeInstanceOf(SvcError);
+      expect((thrown as SvcError).message).toMatch(/^f:(?:\d+:\d+:|\s)/);
+    }
+  };
+  const edit = fc.record({
+    at: fc.nat(words.length - 1),
+    take: fc.nat(4),
+    put: fc.array(
+      fc.oneof(
+        fc.constantFrom(...words),
+        fc.string({ maxLength: 8 }),
+        fc.constantFrom("${", "}", "null", "1e9", "__proto__", "constructor", "&a", "*a"),
+      ),
+      { maxLength: 4 },
+    ),
+  });
+  fc.assert(
+    fc.property(fc.array(edit, { minLength: 1, maxLength: 4 }), (edits) => {
+      const changed = [...words];
+      for (const { at, take, put } of edits) changed.splice(at, take, ...put);
+      check(changed.join(""));
+    }),
+    { numRuns: 1_500 },
+  );
+  const json = fc.json({ maxDepth: 6 });
+  fc.assert(
+    fc.property(json, (text) => check(`rules: [{name: r, match: a, do: ${text}}]`)),
+    { numRuns: 300 },
+  );
+  fc.assert(
+    fc.property(json, (text) => check(`rules: ${text}`)),
+    { numRuns: 300 },
+  );
+  fc.assert(
+    fc.property(json, (text) => check(rule(`when: ${text}, do: [emit: {tag: x}]`))),
+    { numRuns: 300 },
+  );
+});

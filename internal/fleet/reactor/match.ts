@@ -1,0 +1,45 @@
+import { displayPeelId } from "../../identity/peel-id.ts";
+import { matchGlob } from "../../tree/targets/glob.ts";
+import { failedCondition } from "./condition.ts";
+import { type Event, masterSource } from "./event.ts";
+import type { Rule } from "./rule.ts";
+import { createTagIndex } from "./tag-index.ts";
+
+/** Finds the rules that an event matches. */
+export interface Matcher {
+  readonly rules: readonly Rule[];
+  /** Rules whose tag, source and conditions fit, in the order of the rules. */
+  match(event: Event): Rule[];
+}
+
+/**
+ * Prepares rules for many events. An index over the segments of tags leaves few rules to look at, so that
+ * the cost of an event follows from the rules that have its tag and not from how many there are.
+ */
+export function createMatcher(rules: readonly Rule[]): Matcher {
+  const index = createTagIndex(rules.map(({ match }) => match));
+  return {
+    rules,
+    match(event) {
+      const found: Rule[] = [];
+      for (const at of index.find(event.tag)) {
+        const rule = rules[at];
+        if (
+          rule !== undefined &&
+          matchesSource(rule, event) &&
+          failedCondition(rule.when, event) === undefined
+        ) {
+          found.push(rule);
+        }
+      }
+      return found;
+    },
+  };
+}
+
+/** Whether the source of an event is one that a rule is for. */
+export function matchesSource({ source: pattern }: Rule, { source }: Event): boolean {
+  if (pattern === undefined || pattern === "*") return true;
+  if (matchGlob(pattern, source)) return true;
+  return source !== masterSource && source.includes("_") && matchGlob(pattern, displayPeelId(source));
+}

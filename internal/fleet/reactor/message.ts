@@ -1,0 +1,62 @@
+import * as v from "valibot";
+import { SvcError } from "../../base/errors.ts";
+import { decode, encode, type Plain } from "../../base/msgpack.ts";
+
+type Data = Readonly<Record<string, Plain>>;
+
+const map = v.custom<Data>(
+  (value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
+);
+const id = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
+const peelEvent = v.object({ data: v.optional(map, {}), id: v.optional(id) });
+const serviceEvent = v.object({
+  data: map,
+  source: v.string(),
+  depth: v.pipe(v.number(), v.integer(), v.minValue(0)),
+});
+
+/** What a peel says of an event; the subject has the rest. */
+export interface PeelEvent {
+  data: Data;
+  /** The same when it is sent again because no answer came. */
+  id?: string;
+}
+
+export function encodePeelEvent(event: PeelEvent): Uint8Array {
+  return encode(event);
+}
+
+/** @throws when the bytes are no event: a peel may send anything. What else the map holds is ignored. */
+export function decodePeelEvent(bytes: Uint8Array): PeelEvent {
+  const { data: said, id: given } = read(peelEvent, bytes);
+  return { data: said, ...(given === undefined ? {} : { id: given }) };
+}
+
+/** What a master says of an event that it publishes itself. */
+export interface ServiceEvent {
+  data: Data;
+  /** The peel that it is about, encoded, or `masterSource`. */
+  source: string;
+  depth: number;
+}
+
+export function encodeServiceEvent(event: ServiceEvent): Uint8Array {
+  return encode(event);
+}
+
+/** @throws when the bytes are no event */
+export function decodeServiceEvent(bytes: Uint8Array): ServiceEvent {
+  return read(serviceEvent, bytes);
+}
+
+function read<Schema extends v.GenericSchema>(schema: Schema, bytes: Uint8Array): v.InferOutput<Schema> {
+  const value = decode(bytes);
+  // A list would pass for a map that has none of the fields.
+  const parsed = v.safeParse(schema, v.is(map, value) ? value : undefined);
+  if (parsed.success) return parsed.output;
+  throw new SvcError(
+    "bad_request",
+    `${v.getDotPath(parsed.issues[0]) ?? "the message"} is no part of an event`,
+  );
+}

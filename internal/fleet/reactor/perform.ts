@@ -1,0 +1,114 @@
+import { SvcError } from "../../base/errors.ts";
+import { derivedId } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import { append } from "../../bus/append.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { eventSubject } from "../../bus/subjects.ts";
+import type { ApplyDeps } from "../enrollment/apply.ts";
+import { approve } from "../enrollment/approve.ts";
+import { loadEnrollment } from "../enrollment/store.ts";
+import { type DispatchDeps, dispatchJob } from "../jobs/dispatch.ts";
+import { type Event, masterSource } from "./event.ts";
+import { encodeServiceEvent } from "./message.ts";
+import type { Rendered } from "./render.ts";
+import { callWebhook, type WebhookDeps } from "./webhook.ts";
+
+/** What actions are done with. */
+export interface PerformDeps {
+  bus: Bus;
+  dispatch: DispatchDeps;
+  enrollments: ApplyDeps;
+  /**
+   * A text that follows from this one, the same on every master, and that nobody else can tell: who knew the
+   * id of a message before could have the stream refuse it.
+   */
+  messageId(key: string): string;
+  webhook: Omit<WebhookDeps, "signal">;
+}
+
+/** One action of one rule for one event. */
+export interface Performance {
+  event: Event;
+  rule: string;
+  /** Its place among the actions of the rule. */
+  index: number;
+  action: Exclude<Rendered, { kind: "refused" }>;
+  /** Ends what takes long when another master takes over. */
+  signal: AbortSignal;
+  log: Log;
+}
+
+/**
+ * Does one action. Doing it again, also on another master, does no harm: a job and an emitted event have ids
+ * that follow from the event and the rule, an enrollment is approved once, and a webhook is told a key to know
+ * a call by.
+ *
+ * @throws SvcError that says what went wrong
+ */
+export async function perform(deps: PerformDeps, doing: Performance): Promise<void> {
+  const { action, event, rule, index } = doing;
+  switch (action.kind) {
+    case "job":
+      return startJob(deps, doing, action.request);
+    case "approve":
+      return approveEnrollment(deps, doing, action.enrollment);
+    case "emit": {
+      const subject = eventSubject(masterSource, action.tag.split("/").join("."));
+      const { source, depth } = event;
+      const message = encodeServiceEvent({ data: action.data, source, depth: depth + 1 });
+      await append(deps.bus, subject, message, { id: deps.messageId(keyOf(event, rule, index)) });
+      return;
+    }
+    case "webhook": {
+      const { url, tokenFile, body } = action;
+      const call = { url, body, key: keyOf(event, rule, index) };
+      return callWebhook(tokenFile === undefined ? call : { ...call, tokenFile }, {
+        ...deps.webhook,
+        signal: doing.signal,
+      });
+    }
+  }
+}
+
+async function startJob(
+  { dispatch }: PerformDeps,
+  { event, rule, index, log }: Performance,
+  request: Parameters<typeof dispatchJob>[1],
+): Promise<void> {
+  const metadata = { ...request.metadata, reactor: { rule, event: event.id, depth: event.depth } };
+  // The job has from now on, however old the event is.
+  const identity = { jid: jidOf(event, rule, index), createdAt: dispatch.clock.now() };
+  await dispatchJob({ ...dispatch, log }, { ...request, metadata }, operatorOf(rule), identity);
+}
+
+/** Whatever comes again about an event begins this job, and no other. */
+function jidOf(event: Event, rule: string, index: number): string {
+  return derivedId("job", event.at, [event.id, rule, String(index)]);
+}
+
+/** What an action for an event is known by elsewhere. */
+function keyOf(event: Event, rule: string, index: number): string {
+  return jidOf(event, rule, index).slice("job-".length);
+}
+
+/** Never one whose peel trusted another CA, whatever the rule and the event say. */
+async function approveEnrollment(
+  { enrollments }: PerformDeps,
+  { rule, log }: Performance,
+  id: string,
+): Promise<void> {
+  const operator = operatorOf(rule);
+  try {
+    const { peelId } = await approve(enrollments, { id, operator, force: false });
+    log.info("enrollment admin operation", { action: "approve", id, operator, peel_id: peelId });
+  } catch (thrown) {
+    if (!(thrown instanceof SvcError) || thrown.kind !== "invalid_transition") throw thrown;
+    // Done before, by this very rule and a master that is no more.
+    const { record } = await loadEnrollment(enrollments.enrollments, id);
+    if (record.decidedBy !== operator) throw thrown;
+  }
+}
+
+function operatorOf(rule: string): string {
+  return `reactor:${rule}`;
+}

@@ -1,0 +1,57 @@
+import type { Plain } from "../../base/msgpack.ts";
+import type { Event } from "./event.ts";
+import { eventPath, valueAt } from "./value.ts";
+
+/** How a placeholder begins. */
+export const opening = "${";
+const form = /\$?\$\{([^{}]*)\}/g;
+
+/** A value that an event does not have, or that does not fit where a placeholder stands. */
+export class Unrendered extends Error {}
+
+/** The placeholders of a text, as `source` or `data.percent`. */
+export function placeholdersOf(text: string): string[] {
+  return [...text.matchAll(form)].flatMap(([whole, path = ""]) => (whole.startsWith("$$") ? [] : [path]));
+}
+
+/** What is wrong with the placeholders of a text, or `undefined`. */
+export function placeholderProblem(text: string): string | undefined {
+  const bad = placeholdersOf(text).find((path) => !eventPath.test(path));
+  if (bad !== undefined) {
+    return `\${${bad.slice(0, 60)}} names nothing of an event: write \${source}, \${tag}, \${id}, \${depth} or \${data.name}, or $\${...} for the characters themselves`;
+  }
+  if (!text.replace(form, "").includes(opening)) return undefined;
+  return `a placeholder that has no end: write ${opening}data.name}`;
+}
+
+/**
+ * A value with its placeholders replaced, once: what comes out of an event is never looked at again. A text
+ * that is one placeholder becomes the value itself, of whatever type; within a text only strings, numbers
+ * and booleans can stand. Maps keep their keys.
+ *
+ * @throws Unrendered naming the placeholder
+ */
+export function fill(value: Plain, event: Event): Plain {
+  if (typeof value === "string") return fillText(value, event);
+  if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
+  if (Array.isArray(value)) return value.map((item) => fill(item, event));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, event)]));
+}
+
+function fillText(text: string, event: Event): Plain {
+  if (!text.includes(opening)) return text;
+  const [only] = text.matchAll(form);
+  if (only?.[0].length === text.length && !text.startsWith("$$")) return neededValue(only[1] ?? "", event);
+  return text.replace(form, (whole, path: string) => {
+    if (whole.startsWith("$$")) return whole.slice(1);
+    const value = neededValue(path, event);
+    if (typeof value === "object") throw new Unrendered(`${path} is no text, number or boolean`);
+    return String(value);
+  });
+}
+
+function neededValue(path: string, event: Event): Plain {
+  const value = valueAt(event, path);
+  if (value === undefined) throw new Unrendered(`${path} is not in the event`);
+  return value;
+}

@@ -1,0 +1,208 @@
+import { expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { decodeServiceEvent } from "./message.ts";
+import { followPresence, tellOnce } from "./presence.ts";
+
+const settle = async () => {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+/** A stream in memory behind a bus, as far as presence uses them. */
+function memoryStream() {
+  const stored: { subject: string; data: Uint8Array }[] = [];
+  const state = { connected: true, answers: true };
+  const reconnects = new Set<() => void>();
+  const lastOf = (subject: string) => stored.findLastIndex((message) => message.subject === subject) + 1;
+  const answer = (value: unknown) => Promise.resolve({ data: Buffer.from(JSON.stringify(value)) });
+  const nats = {
+    request(
+      subject: string,
+      data: Uint8Array,
+      { headers }: { headers?: { get(name: string): string } },
+    ): Promise<{ data: Uint8Array }> {
+      if (!state.answers) return Promise.reject(new Error("timeout"));
+      if (subject === "$JS.API.STREAM.MSG.GET.events") {
+        const seq = lastOf(
+          (JSON.parse(Buffer.from(data).toString()) as { last_by_subj: string }).last_by_subj,
+        );
+        const found = stored[seq - 1];
+        if (found === undefined) return answer({ error: { code: 404 } });
+        return answer({ message: { seq, data: Buffer.from(found.data).toString("base64") } });
+      }
+      const expected = Number(headers?.get("Nats-Expected-Last-Subject-Sequence"));
+      if (expected !== lastOf(subject)) return answer({ error: { err_code: 10071, description: "wrong" } });
+      stored.push({ subject, data });
+      return answer({ seq: stored.length });
+    },
+  };
+  const bus = {
+    nats,
+    get connected() {
+      return state.connected;
+    },
+    onReconnect(run: () => void) {
+      reconnects.add(run);
+      return () => reconnects.delete(run);
+    },
+  } as unknown as Bus;
+  return {
+    bus,
+    state,
+    reconnect: () => {
+      for (const run of reconnects) run();
+    },
+    /** What was told, in order: `lost web1 at 7`. */
+    told: () =>
+      stored.map(({ subject, data }) => {
+        const { data: said, source } = decodeServiceEvent(data);
+        return `${subject.split(".").at(-1)} ${source} at ${said.revision}`;
+      }),
+  };
+}
+
+function setup(stream = memoryStream()) {
+  const manual = manualClock();
+  let pausedMs = 0;
+  const clock: Clock = { ...manual, monotonic: () => manual.monotonic() + pausedMs };
+  const members = new Set(["web1", "web2"]);
+  const beats = new Map<string, number>();
+  const listeners = new Set<(peel: string, revision: number) => void>();
+  const presence = followPresence({
+    bus: stream.bus,
+    index: {
+      running: true,
+      alive: (peel) => clock.monotonic() - (beats.get(peel) ?? Number.NEGATIVE_INFINITY) < 30_000,
+      caughtUp: () => Promise.resolve(),
+      onBeat(run) {
+        listeners.add(run);
+        return () => listeners.delete(run);
+      },
+    },
+    members: () => [...members],
+    isMember: (peel) => members.has(peel),
+    clock,
+    log: recordingLog(),
+  });
+  return {
+    ...stream,
+    members,
+    presence,
+    /** The process stands still for so long: no timer runs, and nothing is read. */
+    pause(ms: number) {
+      pausedMs += ms;
+    },
+    beat(peel: string, revision: number) {
+      beats.set(peel, clock.monotonic());
+      for (const run of listeners) run(peel, revision);
+    },
+    async pass(ms: number) {
+      for (let passed = 0; passed < ms; passed += 5_000) {
+        manual.advance(Math.min(5_000, ms - passed));
+        await settle();
+      }
+    },
+  };
+}
+
+test("a member that falls silent is lost once, and regained once with its next heartbeat", async () => {
+  const { beat, pass, told, presence } = setup();
+  await pass(30_000);
+  beat("web1", 7);
+  beat("web2", 8);
+  await pass(20_000);
+  beat("web2", 9);
+  expect(told()).toEqual([]);
+  await pass(20_000);
+  expect(told()).toEqual(["lost web1 at 7"]);
+  await pass(5_000);
+  beat("web2", 10);
+  beat("web1", 11);
+  await settle();
+  beat("web1", 12);
+  await settle();
+  expect(told()).toEqual(["lost web1 at 7", "regained web1 at 11"]);
+  await presence.stop();
+  beat("web1", 13);
+  await pass(60_000);
+  expect(told()).toHaveLength(2);
+});
+
+test("of peels that are no members, or were never heard, nothing is told", async () => {
+  const { beat, pass, told, members } = setup();
+  await pass(30_000);
+  beat("stranger", 1);
+  beat("web1", 2);
+  await pass(10_000);
+  members.delete("web1");
+  await pass(60_000);
+  beat("web1", 3);
+  await settle();
+  expect(told()).toEqual([]);
+  beat("web2", 4);
+  await pass(40_000);
+  members.delete("web2");
+  beat("web2", 5);
+  await settle();
+  expect(told()).toEqual(["lost web2 at 4"]);
+});
+
+test("two masters tell of a loss once, also when one is minutes late", async () => {
+  const stream = memoryStream();
+  const one = setup(stream);
+  const two = setup(stream);
+  for (const master of [one, two]) {
+    await master.pass(30_000);
+    master.beat("web1", 7);
+  }
+  await one.pass(40_000);
+  await two.pass(40_000);
+  expect(stream.told()).toEqual(["lost web1 at 7"]);
+  expect(await tellOnce(stream.bus, "web1", "lost", 7)).toBe(false);
+  expect(await tellOnce(stream.bus, "web1", "lost", 6)).toBe(false);
+  expect(await tellOnce(stream.bus, "web1", "lost", 9)).toBe(true);
+});
+
+test("a bus that was away is no silence of peels", async () => {
+  const { beat, pass, told, state, reconnect } = setup();
+  await pass(30_000);
+  beat("web1", 7);
+  state.connected = false;
+  await pass(120_000);
+  state.connected = true;
+  reconnect();
+  await pass(25_000);
+  expect(told()).toEqual([]);
+  beat("web1", 8);
+  await pass(5_000);
+  expect(told()).toEqual([]);
+  await pass(35_000);
+  expect(told()).toEqual(["lost web1 at 8"]);
+});
+
+test("a master that was paused reads what came meanwhile before it judges", async () => {
+  const { beat, pass, told, pause } = setup();
+  await pass(30_000);
+  beat("web1", 7);
+  pause(60_000);
+  await pass(5_000);
+  beat("web1", 8);
+  await pass(25_000);
+  expect(told()).toEqual([]);
+  await pass(10_000);
+  expect(told()).toEqual(["lost web1 at 8"]);
+});
+
+test("what could not be told is told later", async () => {
+  const { beat, pass, told, state } = setup();
+  await pass(30_000);
+  beat("web1", 7);
+  state.answers = false;
+  await pass(40_000);
+  expect(told()).toEqual([]);
+  state.answers = true;
+  await pass(15_000);
+  expect(told()).toEqual(["lost web1 at 7"]);
+});

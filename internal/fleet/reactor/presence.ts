@@ -1,0 +1,156 @@
+import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { append, lastOn } from "../../bus/append.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { eventSubject } from "../../bus/subjects.ts";
+import { aliveMs } from "../targeting/fleet.ts";
+import type { FleetIndex } from "../targeting/fleet-index.ts";
+import { masterSource } from "./event.ts";
+import { decodeServiceEvent, encodeServiceEvent } from "./message.ts";
+
+const lookMs = 5_000;
+/** A look that comes this late was held up: heartbeats may wait to be read. */
+const lateMs = 2 * lookMs;
+const againMs = 10_000;
+/** A whole site may be lost at once. */
+const mostAtOnce = 32;
+
+/** What is said of a peel: that it fell silent, or is heard again. */
+export type Presence = "lost" | "regained";
+
+export interface PresenceOptions {
+  bus: Bus;
+  index: Pick<FleetIndex, "alive" | "caughtUp" | "onBeat" | "running">;
+  /** Encoded peel ids of the fleet's members. */
+  members(): readonly string[];
+  /** Whether a peel is a member. */
+  isMember(peel: string): boolean;
+  clock: Clock;
+  log: Log;
+}
+
+/** A peel that was heard since this master follows the fleet. */
+interface Heard {
+  /** Of its last heartbeat; of its first one after it was lost until that is told. */
+  revision: number;
+  lost: boolean;
+}
+
+/**
+ * Tells the reactor of members that fall silent and of those that are heard again. Every master watches and
+ * tells; what is told names the heartbeat that it is about, and is stored after what was told before or not at
+ * all, so that the stream has each loss and each return once. Of what was before this master began nothing is
+ * told, nor of silence while the bus was away: then nobody can be heard.
+ */
+export function followPresence(options: PresenceOptions): { stop(): Promise<void> } {
+  const { bus, index, clock, log } = options;
+  const heard = new Map<string, Heard>();
+  const telling = new Set<Promise<void>>();
+  const queue: (() => Promise<void>)[] = [];
+  let stopped = false;
+  /** Nobody counts as silent before this, on the monotonic clock. */
+  let patientUntil = clock.monotonic() + aliveMs;
+  let lookedAt = clock.monotonic();
+  let looking = false;
+
+  const work = async () => {
+    for (let tell = queue.shift(); tell !== undefined && !stopped; tell = queue.shift()) await tell();
+  };
+  const say = (peel: string, presence: Presence, revision: number) => {
+    queue.push(async () => {
+      try {
+        if (await tellOnce(bus, peel, presence, revision))
+          log.info(presence === "lost" ? "peel lost" : "peel regained", { peel_id: peel });
+      } catch (thrown) {
+        if (stopped) return;
+        log.warn("the reactor was not told of a peel yet", {
+          ...{ peel_id: peel, presence, reason: describeError(thrown), retry_in_ms: againMs },
+        });
+        clock.after(againMs, () => stopped || say(peel, presence, revision));
+      }
+    });
+    if (telling.size >= mostAtOnce) return;
+    const worker = work().finally(() => telling.delete(worker));
+    telling.add(worker);
+  };
+  const onBeat = (peel: string, revision: number) => {
+    const known = heard.get(peel);
+    if (known === undefined) {
+      heard.set(peel, { revision, lost: false });
+      return;
+    }
+    known.revision = revision;
+    if (!known.lost) return;
+    known.lost = false;
+    if (options.isMember(peel)) say(peel, "regained", revision);
+  };
+  const look = async () => {
+    const now = clock.monotonic();
+    if (now - lookedAt > lateMs || !bus.connected || !index.running) patientUntil = now + aliveMs;
+    lookedAt = now;
+    if (now < patientUntil) return;
+    // What is stored and was not read yet is a sign of life as well.
+    await index.caughtUp({ facts: false, heartbeats: true });
+    for (const peel of options.members()) {
+      const known = heard.get(peel);
+      if (known === undefined || known.lost || index.alive(peel)) continue;
+      known.lost = true;
+      say(peel, "lost", known.revision);
+    }
+    for (const [peel, { lost }] of heard) if (lost && !options.isMember(peel)) heard.delete(peel);
+  };
+  const stopHearing = index.onBeat(onBeat);
+  const stopPatience = bus.onReconnect(() => {
+    patientUntil = clock.monotonic() + aliveMs;
+  });
+  const timer = clock.every(lookMs, () => {
+    if (looking) return;
+    looking = true;
+    look()
+      .catch((thrown) => log.debug("heartbeats not looked at", { reason: describeError(thrown) }))
+      .finally(() => {
+        looking = false;
+      });
+  });
+  return {
+    async stop() {
+      stopped = true;
+      timer.cancel();
+      stopHearing();
+      stopPatience();
+      await Promise.all(telling);
+    },
+  };
+}
+
+/**
+ * Stores what is said of a peel, unless it was said already, or something newer.
+ *
+ * @param revision of the heartbeat that it is about
+ * @returns whether this call stored it
+ * @throws SvcError `unavailable`
+ */
+export async function tellOnce(
+  bus: Bus,
+  peel: string,
+  presence: Presence,
+  revision: number,
+): Promise<boolean> {
+  const subject = eventSubject(masterSource, `svc.peel.${peel}.${presence}`);
+  const last = await lastOn(bus, "events", subject);
+  if (last !== undefined && revisionOf(last.data) >= revision) return false;
+  const data: Record<string, Plain> = { peel, revision };
+  const message = encodeServiceEvent({ data, source: peel, depth: 0 });
+  return append(bus, subject, message, { after: last?.sequence ?? 0 });
+}
+
+function revisionOf(message: Uint8Array): number {
+  try {
+    const { revision } = decodeServiceEvent(message).data;
+    return typeof revision === "number" ? revision : 0;
+  } catch {
+    return 0;
+  }
+}

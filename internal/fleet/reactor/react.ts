@@ -1,0 +1,166 @@
+import { describeError, SvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { decide } from "./decide.ts";
+import type { DropCause } from "./drop.ts";
+import type { Event } from "./event.ts";
+import type { Limits } from "./limits.ts";
+import type { Matcher } from "./match.ts";
+import type { Performance } from "./perform.ts";
+import type { Pool } from "./pool.ts";
+import { render } from "./render.ts";
+import type { Rule } from "./rule.ts";
+
+/** More than are delivered and unacknowledged at any time. */
+const rememberedEvents = 8_192;
+/** An event that came so often has something about it that nobody can handle. */
+export const mostDeliveries = 30;
+
+export interface ReactMetrics {
+  reactorDropped(cause: DropCause, count?: number): void;
+  reactorFired(rule: string): void;
+  reactorAction(kind: string, result: "ok" | "failed" | "again"): void;
+  reactorRepeated(): void;
+  /** From the moment the bus stored an event until its action was done, seconds. */
+  reactorReacted(seconds: number): void;
+}
+
+export interface ReactOptions {
+  limits: Limits;
+  /** Asked for each event, as rules change. */
+  matcher(): Matcher;
+  perform(performance: Performance): Promise<void>;
+  pool: Pool;
+  /** @throws when another master may be doing the same by now */
+  assertTenure(): void;
+  signal: AbortSignal;
+  metrics: ReactMetrics;
+  now(): number;
+  log: Log;
+}
+
+/** What was done about an event so far. */
+interface Progress {
+  handling: Promise<void> | undefined;
+  over: boolean;
+  /** Rules of which the fire or the drop was counted. */
+  counted: Set<string>;
+  /** Actions that are done: rule and place. */
+  done: Set<string>;
+}
+
+export interface Reactor {
+  /**
+   * Handles an event: decides, and does what the rules that fire say. Resolves when it is over with; rejects
+   * when it has to come again, and then only what was not done is done. One that is in hand already is
+   * waited for, and one that is over changes nothing.
+   *
+   * @param deliveries 1 for the first time
+   */
+  handle(event: Event, deliveries: number): Promise<void>;
+}
+
+export function createReactor(options: ReactOptions): Reactor {
+  const { limits, pool, metrics, log } = options;
+  /** By id of the event, the oldest first. */
+  const known = new Map<string, Progress>();
+
+  const progressOf = (id: string): Progress => {
+    const before = known.get(id);
+    if (before !== undefined) return before;
+    const fresh: Progress = { handling: undefined, over: false, counted: new Set(), done: new Set() };
+    known.set(id, fresh);
+    if (known.size > rememberedEvents) known.delete(known.keys().next().value ?? "");
+    return fresh;
+  };
+  const drop = (event: Event, cause: DropCause, rule?: Rule) => {
+    metrics.reactorDropped(cause);
+    log.debug("event dropped", { event: event.id, tag: event.tag, cause, rule: rule?.name });
+  };
+
+  const runAction = async (event: Event, rule: Rule, index: number, progress: Progress): Promise<boolean> => {
+    const action = rule.actions[index];
+    const name = `${rule.name}/${index}`;
+    if (action === undefined || progress.done.has(name)) return true;
+    const fields = { rule: rule.name, event: event.id, tag: event.tag, source: event.source };
+    const refusal = limits.permits(action);
+    const rendered = refusal === undefined ? render(action, event) : undefined;
+    if (rendered === undefined || rendered.kind === "refused") {
+      progress.done.add(name);
+      metrics.reactorDropped(refusal ?? "not_rendered");
+      log.warn("reaction not begun", { ...fields, action: action.kind, reason: rendered?.reason ?? refusal });
+      return true;
+    }
+    options.assertTenure();
+    try {
+      await options.perform({
+        event,
+        rule: rule.name,
+        index,
+        action: rendered,
+        signal: options.signal,
+        log: log.with(fields),
+      });
+      metrics.reactorAction(action.kind, "ok");
+      metrics.reactorReacted(Math.max(0, options.now() - event.at) / 1000);
+    } catch (thrown) {
+      options.signal.throwIfAborted();
+      const again = comesAgain(thrown) && action.kind !== "webhook";
+      metrics.reactorAction(action.kind, again ? "again" : "failed");
+      log[again ? "warn" : "error"]("reaction failed", {
+        ...fields,
+        action: action.kind,
+        reason: describeError(thrown),
+        again,
+      });
+      if (again) return false;
+    }
+    progress.done.add(name);
+    return true;
+  };
+  /** @returns whether all of it is done */
+  const fire = async (event: Event, rule: Rule, progress: Progress): Promise<boolean> => {
+    let all = true;
+    for (let index = 0; index < rule.actions.length; index++) {
+      all = (await pool.run(() => runAction(event, rule, index, progress))) && all;
+    }
+    return all;
+  };
+  const react = async (event: Event, deliveries: number, progress: Progress): Promise<void> => {
+    options.assertTenure();
+    if (deliveries > mostDeliveries) return drop(event, "given_up");
+    const { dropped, fires, held } = decide(event, options.matcher(), limits, deliveries > 1);
+    if (dropped !== undefined) return drop(event, dropped);
+    const isNew = ({ name }: Rule) => !progress.counted.has(name) && progress.counted.add(name);
+    for (const { rule, cause } of held) if (isNew(rule)) drop(event, cause, rule);
+    for (const rule of fires) {
+      if (!isNew(rule)) continue;
+      metrics.reactorFired(rule.name);
+      log.info("rule fires", { rule: rule.name, event: event.id, tag: event.tag, source: event.source });
+    }
+    const done = await Promise.all(fires.map((rule) => fire(event, rule, progress)));
+    if (done.includes(false))
+      throw new SvcError("unavailable", "some of its reactions could not be done yet");
+  };
+
+  return {
+    async handle(event, deliveries) {
+      const progress = progressOf(event.id);
+      if (progress.over || progress.handling !== undefined) metrics.reactorRepeated();
+      if (progress.over) return;
+      if (progress.handling !== undefined) return progress.handling;
+      progress.handling = react(event, deliveries, progress);
+      try {
+        await progress.handling;
+        progress.over = true;
+      } finally {
+        progress.handling = undefined;
+      }
+    },
+  };
+}
+
+/** What is away may be back soon; what is wrong stays wrong. */
+function comesAgain(thrown: unknown): boolean {
+  if (!(thrown instanceof SvcError)) return true;
+  return ["storage", "unavailable", "conflict", "internal"].includes(thrown.kind);
+}

@@ -1,0 +1,215 @@
+import type { Plain } from "../../base/msgpack.ts";
+import type { YamlEntry, YamlNode } from "../../base/yaml.ts";
+import { argumentProblem, checkArguments } from "../../host/modules/arguments.ts";
+import type { ModuleFunction } from "../../host/modules/function.ts";
+import { checkCall, functionNamed } from "../../host/modules/registry.ts";
+import { parseTarget } from "../../tree/targets/parse.ts";
+import { allPlaceholders, placeholderRefusal } from "./argument-policy.ts";
+import { isServiceTag, maxTagLength, maxTagSegments } from "./event.ts";
+import { opening } from "./placeholder.ts";
+import {
+  booleanOf,
+  durationOf,
+  entriesOf,
+  failure,
+  fieldsOf,
+  itemsOf,
+  literalOf,
+  type Place,
+  placed,
+  templateMapOf,
+  templateOf,
+  textOf,
+  within,
+} from "./read-node.ts";
+import type { Action, RuleTarget } from "./rule.ts";
+
+const maxText = 4_096;
+const maxStates = 64;
+/** As for a job that a person asks for. */
+const maxTimeoutMs = 24 * 60 * 60 * 1000;
+const tagSegment = /^[A-Za-z0-9_-]+$/;
+
+type Fields = ReadonlyMap<string, YamlEntry>;
+interface Kind {
+  readonly keys: readonly string[];
+  readonly required: readonly string[];
+  read(fields: Fields, place: Place): Action;
+}
+
+const kinds: Readonly<Record<Action["kind"], Kind>> = {
+  job: { keys: ["target", "function", "args", "timeout"], required: ["target", "function"], read: readJob },
+  states: { keys: ["target", "sls", "test", "timeout"], required: ["target"], read: readStates },
+  approve: { keys: [], required: [], read: () => ({ kind: "approve" }) },
+  emit: { keys: ["tag", "data"], required: ["tag"], read: readEmit },
+  webhook: { keys: ["url", "token_file", "body"], required: ["url"], read: readWebhook },
+};
+
+/**
+ * Reads an action: a map whose one key says what is done.
+ *
+ * @throws SvcError with the place
+ */
+export function readAction(node: YamlNode, place: Place): Action {
+  const [entry, more] = entriesOf(node, place);
+  const names = Object.keys(kinds).join(", ");
+  if (entry === undefined || more !== undefined) {
+    throw failure(
+      place,
+      more?.keyAt ?? node.at,
+      `expected one of ${names} in each item, such as - approve: {}`,
+    );
+  }
+  fieldsOf(node, place, Object.keys(kinds));
+  const { keys, required, read } = kinds[entry.key as Action["kind"]];
+  const inside = within(place, entry.key);
+  if (keys.length === 0 && entriesOf(entry.value, inside).length > 0) {
+    throw failure(inside, entry.value.at, `takes nothing: write ${entry.key}: {}`);
+  }
+  const fields = fieldsOf(entry.value, inside, keys);
+  const missing = required.find((key) => !fields.has(key));
+  if (missing !== undefined) throw failure(inside, entry.value.at, `${missing} is missing`);
+  return read(fields, inside);
+}
+
+function readJob(fields: Fields, place: Place): Action {
+  const name = fields.get("function");
+  const args = fields.get("args");
+  const inFunction = within(place, "function");
+  const called = need(name, (node) =>
+    placed(inFunction, node.at, () => functionNamed(literalOf(node, inFunction, 128))),
+  );
+  const given = args === undefined ? {} : readArgs(called, args.value, within(place, "args"));
+  const at = args?.value.at ?? name?.value.at ?? { line: 1, column: 1 };
+  placed(place, at, () => checkArgs(called, given));
+  return {
+    kind: "job",
+    target: readTarget(fields, place),
+    function: called.name,
+    args: given,
+    ...readTimeout(fields, place),
+  };
+}
+
+function readArgs(called: ModuleFunction, node: YamlNode, place: Place): Record<string, Plain> {
+  const args = templateMapOf(node, place);
+  for (const { key, value } of entriesOf(node, place)) {
+    const inside = within(place, key);
+    const refusal = placeholderRefusal(called, key, args[key] ?? null);
+    if (refusal !== undefined) throw failure(inside, value.at, refusal);
+    const spec = Object.hasOwn(called.args, key) ? called.args[key] : undefined;
+    if (spec === undefined || allPlaceholders(args[key] ?? null).length > 0) continue;
+    const problem = argumentProblem(spec, args[key]);
+    if (problem !== undefined) throw failure(inside, value.at, problem);
+  }
+  return args;
+}
+
+/** What the values of events have no part in is checked now, the rest when they are there. */
+function checkArgs(called: ModuleFunction, args: Record<string, Plain>): void {
+  const isOpen = (name: string) => allPlaceholders(args[name] ?? null).length > 0;
+  const open = Object.keys(args).filter((name) => Object.hasOwn(called.args, name) && isOpen(name));
+  if (open.length === 0) {
+    checkCall(called.name, args);
+    return;
+  }
+  // A function of the same arguments that does not look at those that are not known yet.
+  const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !open.includes(name)));
+  const known = Object.fromEntries(Object.entries(called.args).filter(([name]) => !open.includes(name)));
+  const { refuse: _later, ...settled } = called;
+  checkArguments({ ...settled, args: known }, rest);
+}
+
+function readStates(fields: Fields, place: Place): Action {
+  const sls = fields.get("sls")?.value;
+  const test = fields.get("test")?.value;
+  const inSls = within(place, "sls");
+  return {
+    kind: "states",
+    target: readTarget(fields, place),
+    sls: sls === undefined ? [] : itemsOf(sls, inSls, maxStates).map((item) => literalOf(item, inSls, 256)),
+    test: test === undefined ? false : booleanOf(test, within(place, "test")),
+    ...readTimeout(fields, place),
+  };
+}
+
+function readTarget(fields: Fields, place: Place): RuleTarget {
+  const inside = within(place, "target");
+  return need(fields.get("target"), (node) => {
+    const text = textOf(node, inside, maxText);
+    if (text === sourcePlaceholder) return { source: true };
+    if (text.includes(opening)) {
+      throw failure(
+        inside,
+        node.at,
+        `the one placeholder that can stand here is ${sourcePlaceholder}, alone: an event must not choose who is meant`,
+      );
+    }
+    placed(inside, node.at, () => parseTarget(text));
+    return { expression: text };
+  });
+}
+
+const sourcePlaceholder = `${opening}source}`;
+
+function readTimeout(fields: Fields, place: Place): { timeout?: string } {
+  const node = fields.get("timeout")?.value;
+  if (node === undefined) return {};
+  const inside = within(place, "timeout");
+  durationOf(node, inside, 1, maxTimeoutMs);
+  return { timeout: textOf(node, inside, 40) };
+}
+
+function readEmit(fields: Fields, place: Place): Action {
+  const data = fields.get("data")?.value;
+  const inside = within(place, "tag");
+  const tag = need(fields.get("tag"), (node) => {
+    const text = literalOf(node, inside, maxTagLength);
+    const segments = text.split("/");
+    if (segments.length > maxTagSegments || !segments.every((segment) => tagSegment.test(segment))) {
+      throw failure(inside, node.at, "expected letters, digits, - and _, in segments separated by /");
+    }
+    if (isServiceTag(text)) throw failure(inside, node.at, "tags that begin with svc/ are the service's own");
+    return text;
+  });
+  return { kind: "emit", tag, data: data === undefined ? {} : templateMapOf(data, within(place, "data")) };
+}
+
+function readWebhook(fields: Fields, place: Place): Action {
+  const inUrl = within(place, "url");
+  const url = need(fields.get("url"), (node) => {
+    const problem = urlProblem(literalOf(node, inUrl, maxText));
+    if (problem !== undefined) throw failure(inUrl, node.at, problem);
+    return textOf(node, inUrl, maxText);
+  });
+  const token = fields.get("token_file")?.value;
+  const body = fields.get("body")?.value;
+  return {
+    kind: "webhook",
+    url,
+    ...(token === undefined ? {} : { tokenFile: readTokenFile(token, within(place, "token_file")) }),
+    ...(body === undefined ? {} : { body: templateOf(body, within(place, "body")) }),
+  };
+}
+
+/** The text is not repeated: it may hold a secret. */
+function urlProblem(text: string): string | undefined {
+  if (!URL.canParse(text)) return "expected a URL, such as https://hooks.example.com/svc";
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username !== "" || password !== "") return "a URL holds no password: write token_file";
+  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+  if (protocol === "https:" || (protocol === "http:" && isLocal)) return undefined;
+  return "expected https://; http:// is for this host alone";
+}
+
+function readTokenFile(node: YamlNode, place: Place): string {
+  const path = literalOf(node, place, maxText);
+  if (/^\/[^\r\n\0]*$/.test(path)) return path;
+  throw failure(place, node.at, "expected the absolute path of a file, not what it holds");
+}
+
+/** Required fields are there by now. */
+function need<T>(entry: YamlEntry | undefined, read: (node: YamlNode) => T): T {
+  if (entry === undefined) throw new Error("a required field is missing");
+  return read(entry.value);
+}

@@ -1,0 +1,157 @@
+import { describeError } from "../../base/errors.ts";
+import { isId } from "../../base/id.ts";
+import { encode, type Plain } from "../../base/msgpack.ts";
+import type { DeliveredMessage } from "../../bus/consumer.ts";
+import { parseEventSubject, parseJobSubject } from "../../bus/subjects.ts";
+import { isPeelId } from "../../identity/peel-id.ts";
+import { decodeRecord, trustOf } from "../enrollment/record.ts";
+import { decodeReturn, type JobReturn } from "../jobs/record.ts";
+import { decodeScheduledRun } from "../jobs/scheduled.ts";
+import type { DropCause } from "./drop.ts";
+import { type Event, enrollmentTag, masterSource, maxTagLength, maxTagSegments, tagOf } from "./event.ts";
+import type { JobOf } from "./job-lookup.ts";
+import { decodePeelEvent, decodeServiceEvent } from "./message.ts";
+
+/** Of a return only so much goes into an event. */
+const mostReturnBytes = 64 * 1024;
+const mostErrorText = 4_096;
+
+/** What a stored message is to the reactor: an event, one that is dropped, or nothing at all. */
+export type Reading = { event: Event } | { dropped: DropCause; reason: string } | undefined;
+
+/** Reads a message of the stream `events`. Who it is from is the token of its subject. */
+export function readEvent({ subject, data, sequence, storedAt }: DeliveredMessage): Reading {
+  const parsed = parseEventSubject(subject);
+  if (parsed === undefined) return malformed("the subject names no event");
+  const { peel, tokens } = parsed;
+  const tag = tagOf(...tokens);
+  if (tag.length > maxTagLength || tokens.length > maxTagSegments) return malformed("the tag is too long");
+  const id = `events:${sequence}`;
+  try {
+    if (peel === masterSource) {
+      return { event: { id, tag, origin: "service", at: storedAt, ...decodeServiceEvent(data) } };
+    }
+    if (!isPeelId(peel)) return malformed("the subject names no peel");
+    const said = decodePeelEvent(data);
+    return {
+      event: {
+        // A peel sends again until it knows that the bus has it.
+        id: said.id === undefined ? id : `peel:${peel}:${said.id}`,
+        tag,
+        source: peel,
+        origin: "peel",
+        at: storedAt,
+        depth: 0,
+        data: said.data,
+      },
+    };
+  } catch (thrown) {
+    return malformed(describeError(thrown));
+  }
+}
+
+/**
+ * Reads the return of a job.
+ *
+ * @throws SvcError `storage` when the job cannot be looked up
+ */
+export async function readReturn(message: DeliveredMessage, jobOf: JobOf): Promise<Reading> {
+  const parsed = parseJobSubject(message.subject);
+  if (parsed === undefined || !isId("job", parsed.jid)) return malformed("the subject names no job");
+  const { jid, peel } = parsed;
+  const returned = attempt(() => decodeReturn(message.data));
+  if (returned === undefined) return malformed("it is no return");
+  const job = await jobOf(jid);
+  if (job === undefined) return { dropped: "forged", reason: "there is no such job" };
+  if (!job.targets.has(peel)) return { dropped: "forged", reason: "the job is not for this peel" };
+  return {
+    event: {
+      id: `return:${jid}:${peel}`,
+      tag: tagOf("svc", "job", jid, "return", peel),
+      source: peel,
+      origin: "service",
+      at: message.storedAt,
+      depth: job.depth,
+      data: {
+        jid,
+        peel,
+        function: job.function,
+        ...resultOf(returned),
+        metadata: job.metadata,
+        created_by: job.createdBy,
+      },
+    },
+  };
+}
+
+/** Reads the result of an entry of a peel's schedule. */
+export function readScheduled(message: DeliveredMessage): Reading {
+  const parsed = parseJobSubject(message.subject);
+  if (parsed === undefined || !isId("job", parsed.jid)) return malformed("the subject names no job");
+  const { jid, peel } = parsed;
+  const run = attempt(() => decodeScheduledRun(message.data));
+  if (run === undefined) return malformed("it is no result of a schedule");
+  return {
+    event: {
+      id: `schedule:${jid}:${peel}`,
+      tag: tagOf("svc", "schedule", run.schedule, peel),
+      source: peel,
+      origin: "service",
+      at: message.storedAt,
+      depth: 0,
+      data: { jid, peel, schedule: run.schedule, function: run.call.function, ...resultOf(run.result) },
+    },
+  };
+}
+
+/** Reads a stored enrollment; one that waits for a decision is an event. */
+export function readEnrollment({ data }: DeliveredMessage): Reading {
+  if (data.length === 0) return undefined;
+  const record = attempt(() => decodeRecord(data));
+  if (record === undefined) return malformed("it is no enrollment");
+  if (record.state !== "pending") return undefined;
+  const { id, peelId, hostname, metadata } = record;
+  return {
+    event: {
+      id,
+      tag: enrollmentTag,
+      source: peelId,
+      origin: "service",
+      // The record may be written again while it waits.
+      at: record.createdAt,
+      depth: 0,
+      data: {
+        id,
+        peel_id: peelId,
+        ...(hostname === undefined ? {} : { hostname }),
+        trust: trustOf(record),
+        ...(metadata === undefined ? {} : { metadata }),
+      },
+    },
+  };
+}
+
+function resultOf({ success, retcode, outcome, error, return: value }: JobReturn): Record<string, Plain> {
+  const result: Record<string, Plain> = {
+    success,
+    retcode,
+    outcome: outcome ?? (success ? "ok" : "failed"),
+    ...(error === undefined ? {} : { error: error.slice(0, mostErrorText) }),
+  };
+  if (value === undefined) return result;
+  return encode(value).length > mostReturnBytes
+    ? { ...result, return_omitted: true }
+    : { ...result, return: value };
+}
+
+function malformed(reason: string): Reading {
+  return { dropped: "malformed", reason };
+}
+
+function attempt<T>(run: () => T): T | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,119 @@
+import { parseYaml, type YamlNode } from "../../base/yaml.ts";
+import { kindOf } from "../../program/config/option.ts";
+import { enrollmentTag, maxTagSegments } from "./event.ts";
+import { readAction } from "./read-action.ts";
+import { maxGlob, readConditions } from "./read-condition.ts";
+import {
+  durationOf,
+  failure,
+  fieldsOf,
+  itemsOf,
+  literalOf,
+  type Place,
+  textOf,
+  within,
+} from "./read-node.ts";
+import { type Action, maxRules, type Rule, ruleName } from "./rule.ts";
+
+const keys = ["name", "match", "source", "when", "throttle", "do"] as const;
+const required = ["name", "match", "do"] as const;
+const maxPatterns = 32;
+const maxPatternLength = 256;
+const maxActions = 16;
+const maxThrottleMs = 30 * 24 * 60 * 60 * 1000;
+
+/**
+ * Reads the rules of one file.
+ *
+ * @param file how messages call it: its path
+ * @throws SvcError `bad_request`: `<file>:<line>:<column>: <reason>`
+ */
+export function readRules(text: string, file: string): Rule[] {
+  const root = parseYaml(text, file);
+  const place = { file, what: "" };
+  if (root.kind === "scalar" && root.value === null) return [];
+  const rules = fieldsOf(root, place, ["rules"]).get("rules")?.value;
+  if (rules === undefined || (rules.kind === "scalar" && rules.value === null)) return [];
+  return itemsOf(rules, within(place, "rules"), maxRules).map((node, at) => readRule(node, file, at));
+}
+
+function readRule(node: YamlNode, file: string, at: number): Rule {
+  const unnamed = { file, what: `rule ${at + 1}` };
+  const fields = fieldsOf(node, unnamed, keys);
+  const missing = required.find((key) => !fields.has(key));
+  if (missing !== undefined) throw failure(unnamed, node.at, `${missing} is missing`);
+  const field = <T>(key: (typeof keys)[number], read: (node: YamlNode, place: Place) => T, place: Place) => {
+    const value = fields.get(key)?.value;
+    return value === undefined ? undefined : read(value, within(place, key));
+  };
+  const name = field("name", readName, unnamed) ?? "";
+  const place = { file, what: `rule ${name}` };
+  const match = field("match", readMatch, place) ?? [];
+  const source = field("source", readSource, place);
+  const throttleMs = field("throttle", (value, inside) => durationOf(value, inside, 0, maxThrottleMs), place);
+  return {
+    name,
+    match,
+    ...(source === undefined ? {} : { source }),
+    when: field("when", readConditions, place) ?? [],
+    ...(throttleMs === undefined ? {} : { throttleMs }),
+    actions: field("do", (value, inside) => readActions(value, inside, match), place) ?? [],
+    file,
+    at: node.at,
+  };
+}
+
+function readName(node: YamlNode, place: Place): string {
+  const name = textOf(node, place, 64);
+  if (ruleName.test(name)) return name;
+  throw failure(place, node.at, "expected letters, digits, -, _ and dots, a letter or digit first");
+}
+
+function readMatch(node: YamlNode, place: Place): string[] {
+  const nodes = node.kind === "list" ? itemsOf(node, place, maxPatterns) : [node];
+  if (nodes.length === 0)
+    throw failure(place, node.at, "expected a glob on tags, such as disk/full or svc/**");
+  return nodes.map((item) => {
+    const pattern = literalOf(item, place, maxPatternLength);
+    const problem = patternProblem(pattern);
+    if (problem !== undefined) throw failure(place, item.at, problem);
+    return pattern;
+  });
+}
+
+/** What is wrong with a glob on tags, or `undefined`. */
+function patternProblem(pattern: string): string | undefined {
+  const segments = pattern.split("/");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+  if (/[\s\u0000-\u001f\u007f]/.test(pattern)) return "a tag has no spaces";
+  if (segments.includes("")) return "a segment between two / is empty";
+  if (segments.length > maxTagSegments) return `more than ${maxTagSegments} segments`;
+  if (segments.some((segment) => segment !== "**" && segment.includes("**"))) {
+    return "** stands for whole segments: write it between two /";
+  }
+  if (segments.length === 1 && pattern.includes("."))
+    return "segments of a tag are separated by /, not by dots";
+  return undefined;
+}
+
+function readSource(node: YamlNode, place: Place): string {
+  const pattern = literalOf(node, place, maxGlob);
+  if (/^[A-Za-z0-9._\-*?[\]!]+$/.test(pattern)) return pattern;
+  throw failure(place, node.at, "expected a glob on peel ids, such as web*");
+}
+
+function readActions(node: YamlNode, place: Place, match: readonly string[]): Action[] {
+  if (node.kind === "list" && node.items.length === 0) {
+    throw failure(place, node.at, "expected at least one action");
+  }
+  if (node.kind !== "list") {
+    throw failure(place, node.at, `expected a list of actions, found ${kindOf(node)}: begin each with -`);
+  }
+  return itemsOf(node, place, maxActions).map((item) => {
+    const action = readAction(item, place);
+    if (action.kind === "approve" && match.some((pattern) => pattern !== enrollmentTag)) {
+      throw failure(place, item.at, `approve is only for rules with match: ${enrollmentTag}`);
+    }
+    return action;
+  });
+}

@@ -1,0 +1,129 @@
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { suggestion } from "../../base/nearest.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import type { Bus } from "../../bus/connect.ts";
+import type { Tenure } from "../../bus/lease/lease.ts";
+import type { OpenBreaker } from "./breaker.ts";
+import { createBreakerStore } from "./breaker-store.ts";
+import type { Event } from "./event.ts";
+import { type Explanation, explain } from "./explain.ts";
+import type { JobOf } from "./job-lookup.ts";
+import { createLimits, type LimitsConfig } from "./limits.ts";
+import type { RuleSet } from "./load.ts";
+import { createMatcher } from "./match.ts";
+import type { NeededSources } from "./needed-sources.ts";
+import { type PerformDeps, perform } from "./perform.ts";
+import { createPool } from "./pool.ts";
+import { createReactor, type ReactMetrics } from "./react.ts";
+import { type Sources, startSources } from "./sources.ts";
+
+export interface SessionOptions {
+  bus: Bus;
+  /** The bucket `reactor`. */
+  bucket: Bucket;
+  config: Omit<LimitsConfig, "clock" | "onOpen"> & { workers: number };
+  actions: PerformDeps;
+  jobOf: JobOf;
+  metrics: ReactMetrics & { reactorBreakerOpened(): void };
+  clock: Clock;
+  log: Log;
+}
+
+/** The reactor of the master that holds the lease, for as long as it does. */
+export interface ReactorSession {
+  readonly sources: Sources;
+  /** Milliseconds since the Unix epoch. */
+  readonly since: number;
+  readonly token: number;
+  breakers(): OpenBreaker[];
+  /** What would happen for an event; nothing does, and nothing is counted. */
+  explain(event: Event): Explanation;
+  /**
+   * Closes the breaker of a rule, or all of them.
+   *
+   * @returns the names of those that were open
+   * @throws SvcError `not_found` when there is no such rule
+   */
+  reset(rule?: string): Promise<string[]>;
+  useRules(rules: RuleSet, needed: NeededSources): void;
+  /** Resolves when what was begun has ended. */
+  stop(): Promise<void>;
+}
+
+/** Begins to react, with the breakers as the holder before left them. */
+export async function startSession(
+  options: SessionOptions & { rules(): RuleSet; isHolder(tenure: Tenure): boolean },
+  tenure: Tenure,
+): Promise<ReactorSession> {
+  const { bus, config, clock, metrics, log } = options;
+  const store = createBreakerStore({ bucket: options.bucket, token: tenure.token, log });
+  const limits = createLimits({
+    ...config,
+    clock,
+    onOpen(open) {
+      metrics.reactorBreakerOpened();
+      log.error("reactor breaker opened", {
+        rule: open.rule,
+        open_until: rfc3339(open.openUntil),
+      });
+      store.save(limits.snapshot());
+    },
+  });
+  limits.restore(await store.load());
+  // Breakers of rules that are not there are kept until they close: their file may only be broken now.
+  let matcher = createMatcher(options.rules().rules);
+  const assertTenure = () => {
+    if (!options.isHolder(tenure)) throw new SvcError("conflict", "another master runs the reactor by now");
+  };
+  const reactor = createReactor({
+    limits,
+    matcher: () => matcher,
+    perform: (performance) => perform(options.actions, performance),
+    pool: createPool(config.workers),
+    assertTenure,
+    signal: tenure.signal,
+    metrics,
+    now: clock.now,
+    log,
+  });
+  const sources = await startSources({
+    bus,
+    jobOf: options.jobOf,
+    handle: reactor.handle,
+    onDropped: metrics.reactorDropped,
+    assertTenure,
+    log,
+  });
+  return {
+    sources,
+    since: clock.now(),
+    token: tenure.token,
+    breakers: limits.snapshot,
+    explain: (event) => explain(event, matcher.rules, limits),
+    async reset(rule) {
+      assertTenure();
+      const names = matcher.rules.map(({ name }) => name);
+      if (rule !== undefined && !names.includes(rule)) {
+        throw new SvcError(
+          "not_found",
+          `no rule ${JSON.stringify(rule.slice(0, 80))}${suggestion(rule, names)}`,
+        );
+      }
+      const opened = limits.reset(rule);
+      store.save(limits.snapshot());
+      await store.settled();
+      return opened;
+    },
+    useRules({ rules }, needed) {
+      matcher = createMatcher(rules);
+      limits.retain(rules);
+      sources.use(needed);
+    },
+    async stop() {
+      await sources.stop();
+      await store.settled();
+    },
+  };
+}

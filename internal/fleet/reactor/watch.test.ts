@@ -1,0 +1,68 @@
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import type { RuleSet } from "./load.ts";
+import { watchRules } from "./watch.ts";
+
+const rule = (name: string) => `rules: [{name: ${name}, match: a, do: [emit: {tag: x}]}]`;
+
+function start(directory: string) {
+  const clock = manualClock();
+  const log = recordingLog();
+  const changes: RuleSet[] = [];
+  const watch = watchRules(directory, { clock, log, onChange: (set) => changes.push(set) });
+  return { clock, log, changes, watch };
+}
+
+test("rules are there from the beginning, and follow the files", () => {
+  using directory = temporaryDirectory("rules");
+  const file = join(directory.path, "r.yaml");
+  writeFileSync(file, rule("first"));
+  const { clock, changes, watch } = start(directory.path);
+  expect(watch.current.rules.map(({ name }) => name)).toEqual(["first"]);
+  writeFileSync(file, rule("second"));
+  clock.advance(60_000);
+  expect(watch.current.rules.map(({ name }) => name)).toEqual(["second"]);
+  clock.advance(60_000);
+  expect(changes.map(({ rules }) => rules[0]?.name)).toEqual(["second"]);
+  watch.stop();
+  writeFileSync(file, rule("third"));
+  clock.advance(120_000);
+  expect(changes).toHaveLength(1);
+});
+
+test("a broken file leaves the last good rules, and is told once", () => {
+  using directory = temporaryDirectory("rules");
+  const file = join(directory.path, "r.yaml");
+  writeFileSync(file, rule("good"));
+  const { log, changes, watch } = start(directory.path);
+  writeFileSync(file, "rules: [{}]");
+  for (let i = 0; i < 3; i++) watch.reload();
+  expect(watch.current.rules.map(({ name }) => name)).toEqual(["good"]);
+  expect(watch.problem?.message).toBe(`${file}:1:9: rule 1: name is missing`);
+  expect(log.records.filter(({ level }) => level === "error")).toHaveLength(1);
+  writeFileSync(file, rule("good"));
+  watch.reload();
+  expect(watch.problem).toBeUndefined();
+  expect(changes).toEqual([]);
+  watch.stop();
+});
+
+test("without a good file or a directory there are no rules", () => {
+  using directory = temporaryDirectory("rules");
+  const file = join(directory.path, "r.yaml");
+  writeFileSync(file, "{{");
+  const { changes, watch } = start(directory.path);
+  expect(watch.current.rules).toEqual([]);
+  expect(watch.problem).toBeDefined();
+  writeFileSync(file, rule("good"));
+  watch.reload();
+  expect(changes.map(({ rules }) => rules.length)).toEqual([1]);
+  watch.stop();
+  const none = start(join(directory.path, "none"));
+  expect([none.watch.current.rules, none.watch.problem]).toEqual([[], undefined]);
+  none.watch.stop();
+});

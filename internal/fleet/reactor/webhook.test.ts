@@ -1,0 +1,129 @@
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { callWebhook, type WebhookCall } from "./webhook.ts";
+
+const call: WebhookCall = { url: "https://hooks.example.com/secret-path", body: { a: 1 }, key: "k1" };
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A server that gives these answers in turn: a status, or nothing. */
+function hook(...answers: (number | "silence" | "refusal")[]) {
+  const clock = manualClock();
+  const requests: { url: string; init: RequestInit }[] = [];
+  const stopping = new AbortController();
+  return {
+    clock,
+    requests,
+    stopping,
+    deps: {
+      clock,
+      jitter: () => 0.5,
+      signal: stopping.signal,
+      fetch: (url: string, init: RequestInit) => {
+        requests.push({ url, init });
+        const answer = answers[requests.length - 1];
+        if (answer === "refusal") return Promise.reject(new Error("refused"));
+        if (typeof answer === "number") return Promise.resolve(new Response("body", { status: answer }));
+        return new Promise<Response>((_, reject) => {
+          init.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+        });
+      },
+    },
+  };
+}
+
+test("a call is one POST of JSON with a key, and follows no redirect", async () => {
+  const { deps, requests } = hook(204);
+  await callWebhook(call, deps);
+  expect(requests).toHaveLength(1);
+  expect(requests[0]).toMatchObject({
+    url: call.url,
+    init: { method: "POST", redirect: "manual", body: '{"a":1}', headers: { "idempotency-key": "k1" } },
+  });
+  expect(requests[0]?.init.headers).not.toHaveProperty("authorization");
+});
+
+test.each([301, 302, 307, 308, 400, 401, 403, 404, 410])("%i ends it at once", async (status) => {
+  const { deps, requests } = hook(status, 200);
+  await expect(callWebhook(call, deps)).rejects.toThrow(
+    status < 400 ? "redirect" : `https://hooks.example.com answered ${status}`,
+  );
+  expect(requests).toHaveLength(1);
+});
+
+test.each([429, 500, 503, "refusal"] as const)(
+  "after %p it is tried again, with the same key",
+  async (answer) => {
+    const { deps, requests, clock } = hook(answer, answer, 200);
+    const done = callWebhook(call, deps);
+    await settle();
+    expect(requests).toHaveLength(1);
+    clock.advance(1_000);
+    await settle();
+    expect(requests).toHaveLength(2);
+    clock.advance(4_000);
+    await done;
+    expect(new Set(requests.map(({ init }) => JSON.stringify(init.headers))).size).toBe(1);
+  },
+);
+
+test("after the third attempt it is given up, and the message has the place without its path", async () => {
+  const { deps, requests, clock } = hook(500, 502, 503, 200);
+  const done = callWebhook(call, deps).catch((thrown: Error) => thrown.message);
+  await settle();
+  clock.advance(1_000);
+  await settle();
+  clock.advance(4_000);
+  const message = await done;
+  expect(message).toBe("the webhook of https://hooks.example.com answered 503");
+  expect(requests).toHaveLength(3);
+});
+
+test("a server that says nothing is left after 10 s", async () => {
+  const { deps, requests, clock } = hook("silence", 200);
+  const done = callWebhook(call, deps);
+  await settle();
+  clock.advance(9_999);
+  await settle();
+  expect(requests[0]?.init.signal?.aborted).toBe(false);
+  clock.advance(1);
+  await settle();
+  expect(requests[0]?.init.signal?.aborted).toBe(true);
+  clock.advance(1_000);
+  await done;
+  expect(requests).toHaveLength(2);
+});
+
+test("when another master takes over, neither an answer nor a pause is waited for", async () => {
+  const silent = hook("silence");
+  const waiting = callWebhook(call, silent.deps);
+  await settle();
+  silent.stopping.abort(new Error("over"));
+  await expect(waiting).rejects.toThrow("over");
+  const pausing = hook(500, 200);
+  const paused = callWebhook(call, pausing.deps);
+  await settle();
+  pausing.stopping.abort(new Error("over"));
+  await expect(paused).rejects.toThrow("over");
+  expect(pausing.requests).toHaveLength(1);
+});
+
+test("the token is read from its file for each call, and a file without one is refused", async () => {
+  using files = temporaryDirectory("webhook");
+  const tokenFile = join(files.path, "token");
+  const { deps, requests } = hook(200, 200);
+  writeFileSync(tokenFile, "first\n");
+  await callWebhook({ ...call, tokenFile }, deps);
+  writeFileSync(tokenFile, "second\n");
+  await callWebhook({ ...call, tokenFile }, deps);
+  expect(requests.map(({ init }) => (init.headers as Record<string, string>).authorization)).toEqual([
+    "Bearer first",
+    "Bearer second",
+  ]);
+  writeFileSync(tokenFile, "two words\r\nx: y");
+  await expect(callWebhook({ ...call, tokenFile }, deps)).rejects.toThrow("holds no token");
+  await expect(callWebhook({ ...call, tokenFile: `${tokenFile}-not` }, deps)).rejects.toThrow("no such file");
+  expect(requests).toHaveLength(2);
+});

@@ -1,0 +1,96 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
+import { readTextFile } from "../../base/file.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { version } from "../../base/version.ts";
+
+const timeoutMs = 10_000;
+/** Pauses before the second and the third attempt. */
+const pausesMs = [1_000, 4_000];
+const maxTokenLength = 4_096;
+
+/** One call of a webhook. */
+export interface WebhookCall {
+  url: string;
+  /** File of the bearer token. */
+  tokenFile?: string;
+  body: Plain;
+  /** The same whenever this call is made again. */
+  key: string;
+}
+
+export interface WebhookDeps {
+  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  signal: AbortSignal;
+}
+
+/**
+ * Posts JSON to a webhook; again, twice at most, when there is no answer within 10 s, or it is 429 or 5xx.
+ * What is answered beside the status is not read, and a redirect is a failure: the token and the event are for
+ * the place that the rule names.
+ *
+ * @throws SvcError that says what became of the last attempt; the reason of the signal when it aborts
+ */
+export async function callWebhook(call: WebhookCall, deps: WebhookDeps): Promise<void> {
+  const { clock, jitter, signal } = deps;
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": `svc/${version}`,
+    "idempotency-key": call.key,
+    ...(call.tokenFile === undefined ? {} : { authorization: `Bearer ${readToken(call.tokenFile)}` }),
+  };
+  const body = JSON.stringify(jsonOf(call.body));
+  for (let attempt = 0; ; attempt++) {
+    const failure = await post(call.url, { method: "POST", headers, body, redirect: "manual" }, deps);
+    if (failure === undefined) return;
+    signal.throwIfAborted();
+    const pauseMs = pausesMs[attempt];
+    if (!failure.again || pauseMs === undefined) {
+      throw new SvcError("unavailable", `the webhook of ${new URL(call.url).origin} ${failure.reason}`);
+    }
+    await sleep(clock, pauseMs * (0.75 + jitter() / 2), signal);
+  }
+}
+
+interface Failure {
+  reason: string;
+  again: boolean;
+}
+
+async function post(url: string, init: RequestInit, deps: WebhookDeps): Promise<Failure | undefined> {
+  const { clock, signal } = deps;
+  const late = new AbortController();
+  const timer = clock.after(timeoutMs, () => late.abort(new Error(`no answer within ${timeoutMs / 1000} s`)));
+  try {
+    const response = await deps.fetch(url, { ...init, signal: AbortSignal.any([late.signal, signal]) });
+    await response.body?.cancel();
+    const { status } = response;
+    if (status >= 200 && status < 300) return undefined;
+    if (status >= 300 && status < 400) {
+      return { reason: `answered with a redirect (${status}), which is not followed`, again: false };
+    }
+    return { reason: `answered ${status}`, again: status === 429 || status >= 500 };
+  } catch (thrown) {
+    const reason = late.signal.aborted ? describeError(late.signal.reason) : describeError(thrown);
+    return { reason: `gave no answer: ${reason}`, again: true };
+  } finally {
+    timer.cancel();
+  }
+}
+
+function readToken(path: string): string {
+  const token = readTextFile(path, "token_file").trim();
+  if (/^[\x21-\x7e]+$/.test(token) && token.length <= maxTokenLength) return token;
+  throw new SvcError("bad_request", `token_file ${path} holds no token: one line without blanks`);
+}
+
+/** Bytes have no form in JSON but text. */
+function jsonOf(value: Plain): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (Array.isArray(value)) return value.map(jsonOf);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, jsonOf(item)]));
+}

@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { SvcError } from "../../base/errors.ts";
+import { timeOfId } from "../../base/id.ts";
+import { encode } from "../../base/msgpack.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import { decodeRollout, isLive, type Rollout } from "./record.ts";
+
+/** Between taking its place and being stored a rollout takes much less. */
+const startingMs = 10_000;
+
+/**
+ * Takes the place of a rollout that does this on these peels, so that a start which was sent twice does not
+ * run twice.
+ *
+ * @throws SvcError `conflict` while another one has it
+ */
+export async function takePlace(
+  rollouts: Bucket,
+  { id, createdAt, ...rest }: Pick<Rollout, "id" | "createdAt" | "function" | "args">,
+  targets: readonly string[],
+): Promise<void> {
+  const key = placeOf(rest, targets);
+  const value = Buffer.from(id);
+  if ((await rollouts.create(key, value)) !== undefined) return;
+  const before = await rollouts.get(key);
+  if (before !== undefined) {
+    const other = Buffer.from(before.value).toString();
+    const entry = await rollouts.get(other);
+    const isBusy =
+      entry === undefined ? createdAt - timeOfId(other) < startingMs : isLive(decodeRollout(entry.value));
+    if (!isBusy && (await rollouts.update(key, value, before.revision)) !== undefined) return;
+    if (isBusy) {
+      throw new SvcError(
+        "conflict",
+        `${other} does the same on the same peels: see svc rollout show ${other}`,
+      );
+    }
+  }
+  throw new SvcError("conflict", "the same was started at the same time: see svc rollout list");
+}
+
+/** Leaves the place of a rollout, unless another has it by now. */
+export async function leavePlace(
+  rollouts: Bucket,
+  rollout: Pick<Rollout, "id" | "function" | "args">,
+  targets: readonly string[],
+): Promise<void> {
+  const entry = await rollouts.get(placeOf(rollout, targets));
+  if (entry === undefined || Buffer.from(entry.value).toString() !== rollout.id) return;
+  await rollouts.remove(entry.key, entry.revision);
+}
+
+/** With a dot, so that who watches the records does not see it. */
+function placeOf({ function: name, args }: Pick<Rollout, "function" | "args">, targets: readonly string[]) {
+  const digest = createHash("sha256")
+    .update(encode([name, args, targets]))
+    .digest("hex");
+  return `place.${digest}`;
+}

@@ -1,0 +1,87 @@
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { isId } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import { decodeRollout, encodeRollout, isLive, type Rollout } from "./record.ts";
+
+const attempts = 16;
+
+export interface CommandDeps {
+  rollouts: Bucket;
+  /** The name of this master. */
+  self: string;
+  clock: Clock;
+  log: Log;
+}
+
+/**
+ * Lets no other wave begin. The wave that has begun, or whose job is just being made, comes to its end. A
+ * paused rollout stays as it is.
+ *
+ * @throws SvcError `not_found`, also for a malformed id; `conflict` when it has ended, or is to be aborted
+ */
+export function pauseRollout(deps: CommandDeps, id: string, operator: string): Promise<Rollout> {
+  return change(deps, "pause", id, operator, (rollout) => {
+    if (rollout.status === "paused") return undefined;
+    return { ...rollout, status: "paused", pause: { by: operator, at: deps.clock.now() } };
+  });
+}
+
+/**
+ * Goes on with a paused rollout. One that was not paused stays as it is.
+ *
+ * @throws SvcError as `pauseRollout`
+ */
+export function resumeRollout(deps: CommandDeps, id: string, operator: string): Promise<Rollout> {
+  return change(deps, "resume", id, operator, ({ pause, ...rollout }) =>
+    pause === undefined ? undefined : { ...rollout, status: "running" },
+  );
+}
+
+/**
+ * Ends a rollout: no other wave begins, and the job of the one that has begun is cancelled. This master
+ * drives it from now on, so that it ends at once, also when its driver is gone: the end is stored by then,
+ * or soon after.
+ *
+ * @throws SvcError `not_found`, also for a malformed id; `conflict` when it has ended
+ */
+export function abortRollout(deps: CommandDeps, id: string, operator: string): Promise<Rollout> {
+  const { self, clock } = deps;
+  return change(deps, "abort", id, operator, (rollout) => {
+    if (rollout.abort !== undefined) return undefined;
+    const token = rollout.driver === self ? rollout.token : rollout.token + 1;
+    const abort = { by: operator, at: clock.now() };
+    return { ...rollout, abort, driver: self, token, heartbeatAt: clock.now() };
+  });
+}
+
+/** @param next what the rollout becomes; `undefined` when it is that already */
+async function change(
+  { rollouts, log }: CommandDeps,
+  action: "pause" | "resume" | "abort",
+  id: string,
+  operator: string,
+  next: (rollout: Rollout) => Rollout | undefined,
+): Promise<Rollout> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const entry = isId("rol", id) ? await rollouts.get(id) : undefined;
+    if (entry === undefined) throw new SvcError("not_found", "no rollout with this id: see svc rollout list");
+    const rollout = decodeRollout(entry.value);
+    if (!isLive(rollout)) {
+      throw new SvcError(
+        "conflict",
+        `the rollout has ended (${rollout.status}): there is nothing to ${action}`,
+      );
+    }
+    if (rollout.abort !== undefined && action !== "abort") {
+      throw new SvcError("conflict", `the rollout is being aborted: there is nothing to ${action}`);
+    }
+    const changed = next(rollout);
+    if (changed === undefined) return rollout;
+    if ((await rollouts.update(id, encodeRollout(changed), entry.revision)) === undefined) continue;
+    log.info("rollout command", { action, rollout: id, operator });
+    return changed;
+  }
+  throw new SvcError("conflict", "the rollout changed too often meanwhile: try again");
+}

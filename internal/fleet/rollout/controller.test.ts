@@ -1,0 +1,471 @@
+import { expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { systemRandom } from "../../base/id.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import { newKeyPair } from "../../identity/nkey.ts";
+import { createVouch } from "../../identity/record-mac.ts";
+import type { UnmadeJob } from "../jobs/tombstone.ts";
+import { abortRollout, pauseRollout, resumeRollout } from "./command.ts";
+import { keepRollouts } from "./controller.ts";
+import type { Sight } from "./decide.ts";
+import type { RolloutJobs } from "./jobs.ts";
+import { pruneRollouts } from "./prune.ts";
+import { decodeRollout, encodeRollout, type Rollout, type RolloutStep, type WaveCounts } from "./record.ts";
+import type { RolloutRequest } from "./request.ts";
+import { loadRollout, loadTargets } from "./show.ts";
+import { startRollout } from "./start.ts";
+import { rolloutTiming } from "./timing.ts";
+
+// Masters in memory with clocks of their own: each can be frozen in the middle of whatever it does, for
+// ever or until it goes on, which is all that can become of a process.
+
+/** Lets every promise that can settle do so: everything in memory answers at once. */
+async function settle() {
+  for (let turn = 0; turn < 400; turn++) await Promise.resolve();
+}
+
+const vouch = createVouch(newKeyPair("user", systemRandom));
+const peels = ["a", "b", "c", "d", "e"].map((name) => `peel-${name}`);
+
+/** The jobs of a fleet, and what became of them. */
+function fleet() {
+  const made = new Map<string, UnmadeJob | "forbidden">();
+  const ends = new Map<string, PromiseWithResolvers<Sight>>();
+  const cancelled: string[] = [];
+  const endOf = (jid: string) => {
+    const end = ends.get(jid) ?? Promise.withResolvers<Sight>();
+    ends.set(jid, end);
+    return end;
+  };
+  const stand = (jid: string): Sight => {
+    const job = made.get(jid);
+    return job === undefined || job === "forbidden"
+      ? { jid, saw: "forbidden" }
+      : { jid, saw: "made", peels: job.targets.length };
+  };
+  const world = {
+    cancelled,
+    /** Whether jobs end well by themselves. */
+    well: true,
+    jobs: () => [...made.values()].filter((job) => job !== "forbidden"),
+    finish: (jid: string, counts: WaveCounts) => endOf(jid).resolve({ jid, saw: "ended", counts }),
+    port: {
+      async make(job) {
+        if (!made.has(job.jid)) made.set(job.jid, job);
+        if (world.well) world.finish(job.jid, { ok: job.targets.length });
+        return stand(job.jid);
+      },
+      async claim(job) {
+        if (!made.has(job.jid)) made.set(job.jid, "forbidden");
+        return stand(job.jid);
+      },
+      async cancel(jid) {
+        cancelled.push(jid);
+        world.finish(jid, { cancelled: 1 });
+      },
+      ended: (jid) => endOf(jid).promise,
+      async wentWell(jid) {
+        const job = made.get(jid);
+        return job === undefined || job === "forbidden" ? [] : job.targets;
+      },
+    } satisfies RolloutJobs,
+  };
+  return world;
+}
+
+type World = ReturnType<typeof fleet>;
+
+/** A master that freezes by itself once it has stored a rollout at this step. */
+function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: World, freezeAt?: RolloutStep) {
+  const clock = manualClock();
+  const { records, ...log } = recordingLog();
+  let ice = Promise.withResolvers<void>();
+  ice.resolve();
+  let melted = false;
+  const through = async <T>(run: () => Promise<T>): Promise<T> => {
+    await ice.promise;
+    const result = await run();
+    await ice.promise;
+    return result;
+  };
+  const rollouts: Bucket = {
+    ...bucket,
+    get: (key) => through(() => bucket.get(key)),
+    create: (key, value) => through(() => bucket.create(key, value)),
+    update: (key, value, revision) =>
+      through(async () => {
+        const stored = await bucket.update(key, value, revision);
+        const isThere =
+          stored !== undefined && key.startsWith("rol-") && decodeRollout(value).step === freezeAt;
+        if (isThere && !melted) ice = Promise.withResolvers();
+        return stored;
+      }),
+    watch: (onChange, keys) => bucket.watch((change) => void ice.promise.then(() => onChange(change)), keys),
+  };
+  const port: RolloutJobs = {
+    make: (job) => through(() => world.port.make(job)),
+    claim: (job) => through(() => world.port.claim(job)),
+    cancel: (jid) => through(() => world.port.cancel(jid)),
+    ended: (jid) => through(() => world.port.ended(jid)),
+    wentWell: (jid) => through(() => world.port.wentWell(jid)),
+  };
+  const taken: string[] = [];
+  const keeper = keepRollouts({
+    bus: { onReconnect: () => () => {} },
+    rollouts,
+    jobs: port,
+    vouch,
+    self,
+    timing: rolloutTiming,
+    clock,
+    random: systemRandom,
+    jitter: () => 0,
+    metrics: { rolloutWave() {}, rolloutEnded() {}, rolloutTaken: (from) => taken.push(from) },
+    log,
+  });
+  return {
+    clock,
+    keeper,
+    taken,
+    records,
+    command: { rollouts, self, clock, log },
+    start: (request: Partial<RolloutRequest> = {}) =>
+      startRollout(
+        {
+          rollouts,
+          resolve: async () => peels,
+          running: keeper.running,
+          vouch,
+          self,
+          clock,
+          random: systemRandom,
+          log,
+        },
+        { target: "*", function: "test.ping", waves: 2, ...request },
+        "tester",
+      ),
+    freeze() {
+      ice = Promise.withResolvers();
+    },
+    /** Goes on with what it was about to do, after so much time. */
+    thaw(afterMs: number) {
+      melted = true;
+      clock.advance(afterMs);
+      ice.resolve();
+    },
+  };
+}
+
+/** Lets time pass for some masters; a frozen one has none. */
+async function pass(ms: number, ...masters: { clock: { advance(ms: number): void } }[]) {
+  for (let passed = 0; passed < ms; passed += 1_000) {
+    for (const { clock } of masters) clock.advance(1_000);
+    await settle();
+  }
+}
+
+/** Every peel is in one job of a wave, and the waves are those of the plan. */
+function expectOnce(world: World, rollout: Rollout) {
+  const waves = world.jobs().filter(({ metadata }) => metadata.check === undefined);
+  expect(waves.flatMap(({ targets }) => targets)).toEqual(peels);
+  expect(waves.map(({ metadata }) => metadata.wave)).toEqual(["1/3", "2/3", "3/3"]);
+  expect(waves.map(({ jid }) => jid)).toEqual(rollout.waves.map(({ job }) => job.jid));
+}
+
+const check = { function: "test.ping" };
+
+test("a rollout goes through its canary and its waves, and its list is frozen", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  const a = master("a", bucket, world);
+  const { rollout, targets } = await a.start({ check, wave_wait: "5s" });
+  expect(targets).toEqual(peels);
+  await pass(30_000, a);
+  const ended = await loadRollout(bucket, rollout.id);
+  expect([ended.status, ended.failures, ended.driver]).toEqual(["completed", 0, undefined]);
+  expectOnce(world, ended);
+  expect(world.jobs()).toHaveLength(6);
+  expect(await loadTargets(bucket, rollout.id)).toEqual(peels);
+});
+
+const steps = ["dispatching", "waiting", "soaking", "asking", "checking"] as const;
+
+for (const step of steps) {
+  test(`a driver that dies while ${step} is followed by another after its time, and nothing runs twice`, async () => {
+    const [bucket, world] = [memoryBucket(), fleet()];
+    const a = master("a", bucket, world, step);
+    const b = master("b", bucket, world);
+    const { rollout } = await a.start({ check, wave_wait: "2s" });
+    await pass(3_000, a, b);
+    expect((await loadRollout(bucket, rollout.id)).step).toBe(step);
+    const heard = (await loadRollout(bucket, rollout.id)).heartbeatAt - rollout.createdAt;
+    await pass(rolloutTiming.silenceMs + heard - 4_000, b);
+    expect(b.taken).toEqual([]);
+    await pass(2_000, b);
+    expect(b.taken).toEqual(["silent"]);
+    await pass(30_000, b);
+    const ended = await loadRollout(bucket, rollout.id);
+    expect([ended.status, ended.token]).toEqual(["completed", 2]);
+    expectOnce(world, ended);
+  });
+
+  test(`a driver that is frozen while ${step} and goes on late changes nothing`, async () => {
+    const [bucket, world] = [memoryBucket(), fleet()];
+    world.well = false;
+    const a = master("a", bucket, world, step);
+    const b = master("b", bucket, world);
+    const finishAll = async () => {
+      for (const { jid, targets } of world.jobs()) world.finish(jid, { ok: targets.length });
+      await settle();
+    };
+    const { rollout } = await a.start({ check, wave_wait: "2s" });
+    for (let turn = 0; turn < 6; turn++) {
+      await finishAll();
+      await pass(1_000, a, b);
+    }
+    await pass(rolloutTiming.silenceMs, b);
+    expect(b.taken).toEqual(["silent"]);
+    // In the middle of the other's work the first one goes on.
+    a.thaw(rolloutTiming.silenceMs + 1_000);
+    for (let turn = 0; turn < 40; turn++) {
+      await finishAll();
+      await pass(1_000, a, b);
+    }
+    const ended = await loadRollout(bucket, rollout.id);
+    expect([ended.status, ended.token]).toEqual(["completed", 2]);
+    expectOnce(world, ended);
+    expect(a.taken).toEqual([]);
+    expect(a.records.map(({ event }) => event)).toContain("rollout belongs to another master");
+  });
+}
+
+test("a master that was frozen itself takes nothing from a driver that was there all the time", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  world.well = false;
+  const a = master("a", bucket, world);
+  const b = master("b", bucket, world);
+  const { rollout } = await a.start();
+  await settle();
+  b.freeze();
+  await pass(100_000, a);
+  b.thaw(100_000);
+  await pass(30_000, a, b);
+  expect([b.taken, (await loadRollout(bucket, rollout.id)).token]).toEqual([[], 1]);
+});
+
+test("a master that stops gives its rollouts back, and another goes on at once", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  world.well = false;
+  const a = master("a", bucket, world);
+  const b = master("b", bucket, world);
+  const { rollout } = await a.start();
+  await settle();
+  const stopped = a.keeper.stop();
+  await settle();
+  await stopped;
+  await pass(1_000, b);
+  expect(b.taken).toEqual(["given_back"]);
+  const before = await loadRollout(bucket, rollout.id);
+  expect([before.driver, before.step]).toEqual(["b", "waiting"]);
+  world.well = true;
+  for (const { jid } of world.jobs()) world.finish(jid, { ok: 1 });
+  await pass(5_000, b);
+  expectOnce(world, await loadRollout(bucket, rollout.id));
+});
+
+test("the gate closes when more failed than may, and no wave begins any more", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  world.well = false;
+  const a = master("a", bucket, world);
+  const { rollout } = await a.start({ max_failures: "20%" });
+  await settle();
+  world.finish(world.jobs()[0]?.jid ?? "", { failed: 1 });
+  await settle();
+  expect(world.jobs()).toHaveLength(2);
+  world.finish(world.jobs()[1]?.jid ?? "", { ok: 1, timeout: 1 });
+  await pass(5_000, a);
+  const ended = await loadRollout(bucket, rollout.id);
+  expect([ended.status, ended.failures, ended.reason]).toEqual([
+    "failed",
+    2,
+    "2 failed by wave 2 of 3, at most 1 may",
+  ]);
+  expect(world.jobs()).toHaveLength(2);
+});
+
+test("a check that fails closes the gate as well", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  world.well = false;
+  const a = master("a", bucket, world);
+  const { rollout } = await a.start({ check });
+  await settle();
+  world.finish(world.jobs()[0]?.jid ?? "", { ok: 1 });
+  await settle();
+  expect(world.jobs()[1]?.metadata.check).toBe(true);
+  world.finish(world.jobs()[1]?.jid ?? "", { failed: 1 });
+  await pass(5_000, a);
+  expect((await loadRollout(bucket, rollout.id)).status).toBe("failed");
+  expect(world.jobs()).toHaveLength(2);
+});
+
+test("no wave begins after the deadline; the one that has begun comes to its end", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  world.well = false;
+  const a = master("a", bucket, world);
+  const { rollout } = await a.start({ deadline: "30s" });
+  await pass(60_000, a);
+  expect((await loadRollout(bucket, rollout.id)).status).toBe("running");
+  world.finish(world.jobs()[0]?.jid ?? "", { ok: 1 });
+  await pass(1_000, a);
+  const ended = await loadRollout(bucket, rollout.id);
+  expect([ended.status, ended.reason]).toEqual(["failed", "the deadline passed after wave 1 of 3"]);
+  expect(world.jobs()).toHaveLength(1);
+});
+
+test("paused, the wave that has begun ends and no other begins, also under another driver", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  world.well = false;
+  const a = master("a", bucket, world, "waiting");
+  const b = master("b", bucket, world);
+  const { rollout } = await a.start();
+  await settle();
+  expect((await pauseRollout(b.command, rollout.id, "tester")).status).toBe("paused");
+  await pass(70_000, b);
+  expect(b.taken).toEqual(["silent"]);
+  world.finish(world.jobs()[0]?.jid ?? "", { ok: 1 });
+  await pass(100_000, b);
+  const held = await loadRollout(bucket, rollout.id);
+  expect([held.status, held.step, held.waves.length]).toEqual(["paused", "soaking", 1]);
+  world.well = true;
+  await resumeRollout(b.command, rollout.id, "tester");
+  await pass(5_000, b);
+  const ended = await loadRollout(bucket, rollout.id);
+  expect([ended.status, ended.pause]).toEqual(["completed", undefined]);
+  expectOnce(world, ended);
+});
+
+for (const step of ["ready", ...steps] as const) {
+  test(`an abort while ${step} ends it at once, although its driver is frozen; nothing begins when that goes on`, async () => {
+    const [bucket, world] = [memoryBucket(), fleet()];
+    world.well = false;
+    const a = master("a", bucket, world, step);
+    const b = master("b", bucket, world);
+    const { rollout } = await a.start({ check, wave_wait: "2s" });
+    for (let turn = 0; turn < 6; turn++) {
+      const [first, second] = world.jobs();
+      if (first !== undefined && step !== "waiting") world.finish(first.jid, { ok: 1 });
+      if (second !== undefined && step === "ready") world.finish(second.jid, { ok: 1 });
+      await pass(1_000, a, b);
+    }
+    expect((await loadRollout(bucket, rollout.id)).step).toBe(step);
+    const jobs = world.jobs().length;
+    await abortRollout(b.command, rollout.id, "tester");
+    await pass(1_000, b);
+    const ended = await loadRollout(bucket, rollout.id);
+    expect([ended.status, ended.reason]).toEqual(["aborted", "aborted by tester"]);
+    a.thaw(2_000);
+    await pass(80_000, a, b);
+    expect(world.jobs()).toHaveLength(jobs);
+    expect(await loadRollout(bucket, rollout.id)).toEqual(ended);
+    expect(world.cancelled.length).toBe(step === "waiting" || step === "checking" ? 1 : 0);
+  });
+}
+
+test("one that has ended is neither paused, resumed nor aborted, and says so", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  const a = master("a", bucket, world);
+  const { rollout } = await a.start();
+  await pass(5_000, a);
+  for (const [name, run] of Object.entries({
+    pause: pauseRollout,
+    resume: resumeRollout,
+    abort: abortRollout,
+  })) {
+    await expect(run(a.command, rollout.id, "tester")).rejects.toThrow(
+      `the rollout has ended (completed): there is nothing to ${name}`,
+    );
+  }
+  await expect(abortRollout(a.command, "rol-nonsense", "tester")).rejects.toThrow("no rollout with this id");
+});
+
+test("storage that fails is waited for, and what was not certain is made certain before going on", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  const a = master("a", bucket, world);
+  const { make } = world.port;
+  let failures = 2;
+  world.port.make = async (job) => {
+    if (failures-- > 0) throw new Error("the bus is away");
+    return make(job);
+  };
+  const { rollout } = await a.start();
+  await pass(20_000, a);
+  const ended = await loadRollout(bucket, rollout.id);
+  expect([ended.status, ended.forbidden.length]).toEqual(["completed", 2]);
+  expectOnce(world, ended);
+});
+
+test("rollouts are listed newest first and page by page; too many at once are refused", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  world.well = false;
+  const a = master("a", bucket, world);
+  const ids: string[] = [];
+  for (let i = 0; i < 50; i++) {
+    ids.unshift(
+      (await a.start({ metadata: { i }, function: "test.echo", args: { text: `${i}` } })).rollout.id,
+    );
+    a.clock.advance(1_000);
+  }
+  await settle();
+  await expect(a.start()).rejects.toThrow("50 rollouts run already");
+  const first = await a.keeper.list({ limit: 3 });
+  expect(first.map(({ id }) => id)).toEqual(ids.slice(0, 3));
+  const next = await a.keeper.list({ limit: 2, after: ids[2] as string });
+  expect(next.map(({ id }) => id)).toEqual(ids.slice(3, 5));
+  expect(await a.keeper.list({ limit: 2, status: "failed" })).toEqual([]);
+  await expect(a.keeper.list({ limit: 1, after: "rol-x" })).rejects.toThrow("cursor must come from");
+});
+
+test("what was started twice runs once, and again when it has ended", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  const a = master("a", bucket, world);
+  const b = master("b", bucket, world);
+  const both = await Promise.allSettled([a.start(), b.start(), b.start()]);
+  expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
+  await expect(a.start()).rejects.toThrow("does the same on the same peels: see svc rollout show rol-");
+  await pass(20_000, a, b);
+  expectOnce(world, await loadRollout(bucket, (await a.keeper.list({ limit: 9 }))[0]?.id ?? ""));
+  await a.start();
+});
+
+test("of those that have ended the newest are kept, and a list goes with its record", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  const a = master("a", bucket, world);
+  const ids: string[] = [];
+  for (let i = 0; i < 4; i++) {
+    ids.push((await a.start()).rollout.id);
+    await pass(3_000, a);
+  }
+  const entries = await bucket.entries();
+  const known = entries
+    .filter(({ key }) => !key.includes("."))
+    .map(({ value, revision }) => ({ rollout: decodeRollout(value), revision }));
+  await pruneRollouts(bucket, known, 2);
+  expect(bucket.keys.filter((key) => key.startsWith("place."))).toHaveLength(1);
+  expect(bucket.keys.filter((key) => key.startsWith("rol-"))).toEqual(
+    ids
+      .slice(2)
+      .flatMap((id) => [id, `${id}.targets`])
+      .sort(),
+  );
+});
+
+test("a record is stored and read without loss", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  const a = master("a", bucket, world);
+  const { rollout } = await a.start({ check, metadata: { ticket: "7" } });
+  await pass(3_000, a);
+  const stored = await loadRollout(bucket, rollout.id);
+  expect(decodeRollout(encodeRollout(stored))).toEqual(stored);
+  expect(stored.waves[0]?.check?.counts).toEqual({ ok: 1 });
+});

@@ -1,0 +1,229 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import { newId, type Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import type { Vouch } from "../../identity/record-mac.ts";
+import type { UnmadeJob } from "../jobs/tombstone.ts";
+import { type Action, decide, jobOfStep, type Sight } from "./decide.ts";
+import type { RolloutJobs } from "./jobs.ts";
+import {
+  decodeRollout,
+  decodeTargets,
+  encodeRollout,
+  peelsOfWave,
+  type Rollout,
+  targetsKey,
+} from "./record.ts";
+import { digestOfTargets, isGenuineRollout } from "./record-mac.ts";
+import type { RolloutTiming } from "./timing.ts";
+
+/** An intent older than this was not stored a moment ago: this process was paused, and others may have moved on. */
+const freshMs = 5_000;
+/** The longest wait at a time; timers of the runtime end at about 24 days. */
+const longestRestMs = 24 * 3600_000;
+
+export interface DriveDeps {
+  rollouts: Bucket;
+  jobs: RolloutJobs;
+  vouch: Vouch;
+  /** The name of this master. */
+  self: string;
+  timing: RolloutTiming;
+  clock: Clock;
+  random: Random;
+  metrics: {
+    /** A wave has begun, and its job is with the peels. */
+    rolloutWave(): void;
+    /** A rollout that this master drove has ended. */
+    rolloutEnded(status: string): void;
+  };
+  log: Log;
+}
+
+/** A rollout as it is stored, with its frozen list. */
+interface Driven {
+  rollout: Rollout;
+  peels: readonly string[];
+}
+
+/** One rollout while this master drives it. */
+export interface Drive {
+  readonly token: number;
+  /** The rollout may have changed. */
+  wake(): void;
+  /** Begins nothing any more; resolves when what was under way has come to its end. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Drives a rollout until it has ended, or belongs to another driver. Every step is looked up anew, decided,
+ * and stored by compare-and-swap before anything is done: whoever was frozen and goes on finds that out at
+ * its next write, and what it does before that, others have done or made impossible.
+ *
+ * @param token of this driver
+ */
+export function driveRollout(deps: DriveDeps, id: string, token: number): Drive {
+  const { rollouts, jobs, self, timing, clock } = deps;
+  const log = deps.log.with({ rollout: id });
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let changed = Promise.withResolvers<void>();
+  const wake = () => changed.resolve();
+  let frozen: { peels: string[]; digest: Uint8Array } | undefined;
+  let following: { jid: string; sight: Promise<Sight>; stop: AbortController } | undefined;
+  /** The job whose intent this drive has stored, and not yet tried to make. */
+  let fresh: string | undefined;
+  let cancelled: string | undefined;
+
+  const isMine = (rollout: Rollout) => rollout.driver === self && rollout.token === token;
+  const loadTargets = async () => {
+    const entry = await rollouts.get(targetsKey(id));
+    const peels = entry === undefined ? [] : decodeTargets(entry.value);
+    return { peels, digest: digestOfTargets(peels) };
+  };
+  /** @returns `undefined` when there is nothing to be driven: it is gone, another's, or not a master's */
+  const load = async () => {
+    const entry = await rollouts.get(id);
+    const rollout = entry === undefined ? undefined : decodeRollout(entry.value);
+    if (entry === undefined || rollout === undefined || !isMine(rollout)) return undefined;
+    frozen ??= await loadTargets();
+    if (isGenuineRollout(deps.vouch, rollout, frozen.digest)) {
+      return { rollout, peels: frozen.peels, revision: entry.revision };
+    }
+    log.error("a stored rollout is not as a master made it: nothing of it begins");
+    return undefined;
+  };
+  const newIntent = () => ({ jid: newId("job", clock.now(), deps.random), createdAt: clock.now() });
+
+  const unmadeJob = async (
+    { rollout, peels: targets }: Driven,
+    action: Action & { do: "make" },
+  ): Promise<UnmadeJob> => {
+    const { plan, waves } = rollout;
+    const common = { ...action.intent, createdBy: rollout.createdBy };
+    const number = `${waves.length}/${plan.bounds.length}`;
+    const metadata = { ...rollout.metadata, rollout: id, wave: number };
+    if (action.part === "check" && plan.check !== undefined) {
+      const { function: name, args, timeoutMs } = plan.check;
+      const well = new Set(await jobs.wentWell(waves.at(-1)?.job.jid ?? ""));
+      const peels = peelsOfWave(plan, targets, waves.length - 1).filter((peel) => well.has(peel));
+      return {
+        ...common,
+        function: name,
+        args,
+        timeoutMs,
+        targets: peels,
+        metadata: { ...metadata, check: true },
+      };
+    }
+    const peels = peelsOfWave(plan, targets, waves.length - 1);
+    const { function: name, args } = rollout;
+    return { ...common, function: name, args, timeoutMs: plan.timeoutMs, targets: peels, metadata };
+  };
+  const make = async (driven: Driven, action: Action & { do: "make" }): Promise<Sight> => {
+    const { intent, unwanted } = action;
+    const isFresh = fresh === intent.jid && clock.now() - intent.createdAt < freshMs;
+    fresh = undefined;
+    const job = await unmadeJob(driven, action);
+    if (unwanted || !isFresh) return jobs.claim(job, self);
+    const sight = await jobs.make(job, driven.rollout.requestId);
+    if (sight.saw === "made" && action.part === "wave") deps.metrics.rolloutWave();
+    return sight;
+  };
+  const follow = async (rollout: Rollout, { jid, cancel }: Action & { do: "follow" }) => {
+    if (cancel && cancelled !== jid) {
+      await jobs.cancel(jid, { rollout: id, by: rollout.abort?.by ?? self });
+      cancelled = jid;
+    }
+    if (following?.jid !== jid) {
+      following?.stop.abort(new Error("another job is followed"));
+      const stop = new AbortController();
+      following = { jid, sight: jobs.ended(jid, AbortSignal.any([signal, stop.signal])), stop };
+      following.sight.catch(() => {});
+    }
+    return await Promise.race([following.sight, changed.promise]);
+  };
+  const rest = async (until: number) => {
+    const done = new AbortController();
+    const ms = Math.min(Math.max(0, until - clock.now()), longestRestMs);
+    await Promise.race([sleep(clock, ms, AbortSignal.any([signal, done.signal])), changed.promise]).finally(
+      () => done.abort(),
+    );
+  };
+
+  const run = async () => {
+    let sight: Sight | undefined;
+    while (!signal.aborted) {
+      try {
+        changed = Promise.withResolvers();
+        const known = await load();
+        if (known === undefined) return;
+        const { rollout, revision } = known;
+        const action = decide(rollout, sight, clock.now(), newIntent);
+        if (action.do === "leave" || signal.aborted) return;
+        if (action.do === "write") {
+          const next = { ...action.rollout, heartbeatAt: clock.now() };
+          // Not the latest any more: what was seen is still true, and is judged again with what is new.
+          if ((await rollouts.update(id, encodeRollout(next), revision)) === undefined) continue;
+          sight = undefined;
+          if (next.step === "dispatching" || next.step === "asking") fresh = jobOfStep(next)?.jid;
+          tell(log, next, deps);
+          continue;
+        }
+        if (action.do === "rest") await rest(action.until);
+        else if (action.do === "make") sight = await make(known, action);
+        else sight = (await follow(rollout, action)) ?? undefined;
+      } catch (thrown) {
+        if (signal.aborted) return;
+        // Whether it was done is not known: that is looked up, and a job that was not made never will be.
+        fresh = undefined;
+        sight = undefined;
+        following?.stop.abort(thrown);
+        following = undefined;
+        log.warn("a step of a rollout is tried again", {
+          reason: describeError(thrown),
+          in_ms: timing.retryMs,
+        });
+        await sleep(clock, timing.retryMs, signal).catch(() => {});
+      }
+    }
+  };
+  const beat = async () => {
+    const known = await load();
+    if (known === undefined) return wake();
+    const next = { ...known.rollout, heartbeatAt: clock.now() };
+    // Refused when something else was written, which tells the same.
+    await rollouts.update(id, encodeRollout(next), known.revision);
+  };
+  const heart = clock.every(timing.heartbeatMs, () => {
+    beat().catch((thrown) =>
+      log.warn("heartbeat of a rollout not stored", { reason: describeError(thrown) }),
+    );
+  });
+  const ended = run().finally(() => {
+    heart.cancel();
+    following?.stop.abort(new Error("the rollout is left"));
+  });
+  return {
+    token,
+    wake,
+    async stop() {
+      stopping.abort(new Error("this master stops"));
+      wake();
+      await ended;
+    },
+  };
+}
+
+/** Says where a rollout has come to. */
+function tell(log: Log, rollout: Rollout, { metrics }: Pick<DriveDeps, "metrics">): void {
+  const { status, step, waves, plan, failures, reason } = rollout;
+  const fields = { wave: waves.length, waves: plan.bounds.length, failures };
+  if (rollout.finishedAt === undefined) {
+    log.info("rollout step", { step, ...fields, jid: jobOfStep(rollout)?.jid });
+    return;
+  }
+  metrics.rolloutEnded(status);
+  log[status === "completed" ? "info" : "warn"]("rollout ended", { status, reason, ...fields });
+}

@@ -1,0 +1,80 @@
+import { formatDuration } from "../../base/duration.ts";
+import { SvcError } from "../../base/errors.ts";
+import { untilSettled } from "../jobs/await-settled.ts";
+import { type CancelDeps, cancelJob } from "../jobs/cancel.ts";
+import { type DispatchDeps, dispatchJob } from "../jobs/dispatch.ts";
+import { readEvents } from "../jobs/events.ts";
+import { decodeJob } from "../jobs/record.ts";
+import { createTally, standingOf } from "../jobs/tally.ts";
+import { forbidJob, type UnmadeJob } from "../jobs/tombstone.ts";
+import type { Sight } from "./decide.ts";
+
+/** What a rollout does with jobs. Everything may be done again, by anybody, at any time. */
+export interface RolloutJobs {
+  /** Makes a job, if its id is still free. */
+  make(job: UnmadeJob, requestId?: string): Promise<Sight>;
+  /** Finds out whether a job was made; if not, nobody can make it from now on. */
+  claim(job: UnmadeJob, by: string): Promise<Sight>;
+  /** Cancels a job that this rollout made, and no other. */
+  cancel(jid: string, of: { rollout: string; by: string }): Promise<void>;
+  /** Resolves when a job has ended. @throws the signal's reason */
+  ended(jid: string, signal: AbortSignal): Promise<Sight>;
+  /** The targets of a job that ended well, encoded ids. */
+  wentWell(jid: string): Promise<string[]>;
+}
+
+export function createRolloutJobs(deps: { dispatch: DispatchDeps; cancel: CancelDeps }): RolloutJobs {
+  const { dispatch, cancel } = deps;
+  return {
+    async make(unmade, requestId) {
+      const { jid, createdAt, createdBy, targets, timeoutMs, args, metadata } = unmade;
+      if (targets.length === 0) return { jid, saw: "nobody" };
+      const timeout = formatDuration(timeoutMs);
+      const request = { function: unmade.function, args, metadata, targets, timeout };
+      try {
+        const scoped = requestId === undefined ? dispatch : { ...dispatch, requestId };
+        const { job } = await dispatchJob(scoped, request, createdBy, { jid, createdAt });
+        return job.forbidden === true
+          ? { jid, saw: "forbidden" }
+          : { jid, saw: "made", peels: job.targets.length };
+      } catch (thrown) {
+        if (!(thrown instanceof SvcError)) throw thrown;
+        if (thrown.kind === "not_found") return { jid, saw: "nobody" };
+        if (thrown.kind === "bad_request") return { jid, saw: "refused", reason: thrown.message };
+        throw thrown;
+      }
+    },
+    async claim(unmade, by) {
+      const { jid } = unmade;
+      const job = await forbidJob(dispatch, unmade, { by, at: dispatch.clock.now() });
+      return job.forbidden === true
+        ? { jid, saw: "forbidden" }
+        : { jid, saw: "made", peels: job.targets.length };
+    },
+    async cancel(jid, { rollout, by }) {
+      const entry = await cancel.jobs.get(jid);
+      if (entry === undefined || decodeJob(entry.value).metadata.rollout !== rollout) return;
+      try {
+        await cancelJob(cancel, jid, by);
+      } catch (thrown) {
+        // It has ended, which is what was wanted.
+        if (!(thrown instanceof SvcError) || !["conflict", "not_found"].includes(thrown.kind)) throw thrown;
+      }
+    },
+    async ended(jid, signal) {
+      // The master that drives it looks after its end first.
+      dispatch.own(jid);
+      const settled = await untilSettled(cancel, jid, signal);
+      return settled === undefined ? { jid, saw: "lost" } : { jid, saw: "ended", counts: settled.counts };
+    },
+    async wentWell(jid) {
+      const entry = await cancel.jobs.get(jid);
+      if (entry === undefined) return [];
+      const job = decodeJob(entry.value);
+      const tally = createTally(job);
+      await readEvents(cancel.bus, job, (event) => tally.note(event));
+      const { outcomes } = standingOf(job, tally, () => false, cancel.clock.now());
+      return job.targets.filter((peel) => outcomes.get(peel) === "ok");
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { Bucket } from "../../bus/bucket.ts";
+import { leavePlace } from "./claim.ts";
+import { decodeTargets, isLive, type Rollout, targetsKey } from "./record.ts";
+
+/** How many rollouts that have ended are kept. */
+const maxFinished = 1_000;
+
+/**
+ * Removes the oldest rollouts that have ended, with their frozen lists. Any master may do it, and several at
+ * once.
+ *
+ * @throws SvcError `storage`
+ */
+export async function pruneRollouts(
+  rollouts: Bucket,
+  known: readonly { rollout: Rollout; revision: number }[],
+  keep = maxFinished,
+): Promise<void> {
+  const finished = known.filter(({ rollout }) => !isLive(rollout));
+  if (finished.length <= keep) return;
+  finished.sort((a, b) => b.rollout.createdAt - a.rollout.createdAt);
+  for (const { rollout, revision } of finished.slice(keep)) {
+    // The list first: a record is what leads to it.
+    const list = await rollouts.get(targetsKey(rollout.id));
+    if (list !== undefined) {
+      await leavePlace(rollouts, rollout, decodeTargets(list.value));
+      await rollouts.remove(list.key, list.revision);
+    }
+    await rollouts.remove(rollout.id, revision);
+  }
+}

@@ -1,0 +1,95 @@
+import { expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { newId, systemRandom } from "../../base/id.ts";
+import { newKeyPair } from "../../identity/nkey.ts";
+import { createVouch } from "../../identity/record-mac.ts";
+import type { UnmadeJob } from "../jobs/tombstone.ts";
+import { keepRollouts } from "./controller.ts";
+import { encodeRollout, encodeTargets, type Rollout } from "./record.ts";
+import { startRollout } from "./start.ts";
+import { rolloutTiming } from "./timing.ts";
+
+// Who writes into the bucket of rollouts without a command key: a master that takes such a rollout must make
+// no job of it.
+
+const vouch = createVouch(newKeyPair("user", systemRandom));
+const peels = ["peel-a", "peel-b"];
+const check = { function: "test.ping" };
+const refusal = "a stored rollout is not as a master made it: nothing of it begins";
+
+/** What a master makes of a rollout of two peels in two waves that somebody changed before it took it. */
+async function takeOver(
+  change: (rollout: Rollout) => { rollout?: Partial<Rollout>; targets?: string[] },
+  wellWere = peels,
+) {
+  const [bucket, clock, log] = [memoryBucket(), manualClock(), recordingLog()];
+  const made: UnmadeJob[] = [];
+  const common = { rollouts: bucket, vouch, clock, random: systemRandom, log };
+  const { rollout: asked } = await startRollout(
+    { ...common, resolve: async () => peels, running: async () => [], self: "gone" },
+    { target: "*", function: "test.ping", waves: 1, check },
+    "tester",
+  );
+  const { driver: _, ...givenBack } = asked;
+  const { rollout = {}, targets } = change(asked);
+  const changed = { ...givenBack, ...rollout };
+  await bucket.put(`${changed.id}.targets`, encodeTargets(targets ?? peels));
+  if (changed.id !== asked.id) await bucket.put(asked.id, encodeRollout({ ...asked, status: "aborted" }));
+  await bucket.put(changed.id, encodeRollout(changed));
+  const keeper = keepRollouts({
+    ...common,
+    bus: { onReconnect: () => () => {} },
+    jobs: {
+      make: async (job) => {
+        made.push(job);
+        return { jid: job.jid, saw: "made", peels: job.targets.length };
+      },
+      claim: async ({ jid }) => ({ jid, saw: "forbidden" }),
+      cancel: async () => {},
+      ended: async (jid) => ({ jid, saw: "ended", counts: { ok: 1 } }),
+      wentWell: async () => wellWere,
+    },
+    self: "taker",
+    timing: rolloutTiming,
+    jitter: () => 0,
+    metrics: { rolloutWave() {}, rolloutEnded() {}, rolloutTaken() {} },
+  });
+  for (let second = 0; second < 5; second++) {
+    clock.advance(1_000);
+    for (let turn = 0; turn < 400; turn++) await Promise.resolve();
+  }
+  await keeper.stop();
+  return { made, refused: log.records.some(({ event }) => event === refusal) };
+}
+
+test("what an operator asked for is done by the master that takes it", async () => {
+  const { made, refused } = await takeOver(() => ({}));
+  expect(made.map(({ targets }) => targets)).toEqual([["peel-a"], ["peel-a"], ["peel-b"], ["peel-b"]]);
+  expect(refused).toBe(false);
+});
+
+const changes: Record<string, (rollout: Rollout) => { rollout?: Partial<Rollout>; targets?: string[] }> = {
+  "another function": () => ({ rollout: { function: "cmd.run" } }),
+  "other arguments": () => ({ rollout: { args: { text: "other" } } }),
+  "another check": ({ plan }) => ({
+    rollout: { plan: { ...plan, check: { function: "cmd.run", args: {}, timeoutMs: 1 } } },
+  }),
+  "a wider gate": ({ plan }) => ({ rollout: { plan: { ...plan, maxFailures: 9 } } }),
+  "a later end": ({ plan }) => ({ rollout: { plan: { ...plan, deadline: plan.deadline + 1 } } }),
+  "other waves": ({ plan }) => ({ rollout: { plan: { ...plan, bounds: [2] } } }),
+  "other peels": () => ({ targets: ["peel-x", "peel-y"] }),
+  "another id": () => ({ rollout: { id: newId("rol", 0, systemRandom) } }),
+  "the word of nobody": () => ({ rollout: { voucher: new Uint8Array(32) } }),
+};
+for (const [what, change] of Object.entries(changes)) {
+  test(`a stored rollout with ${what} begins nothing`, async () => {
+    expect(await takeOver(change)).toEqual({ made: [], refused: true });
+  });
+}
+
+test("the check asks the peels of its wave, whatever job the record names", async () => {
+  const { made } = await takeOver(() => ({}), ["peel-a", "peel-z"]);
+  expect(made.flatMap(({ targets }) => targets)).not.toContain("peel-z");
+});

@@ -1,0 +1,35 @@
+import { createHash } from "node:crypto";
+import { rfc3339 } from "../../base/clock.ts";
+import { isVouched, type Vouch } from "../../identity/record-mac.ts";
+import { encodeTargets, type Rollout } from "./record.ts";
+
+// The record of a rollout and its frozen list lie on the bus, and masters make jobs from them. What an
+// operator asked for, and for whom, is vouched for by the master that took the request; how far it has come
+// is not, as every master writes that.
+
+/** Stands for a frozen list: a list may be long, and is compared with every step. */
+export function digestOfTargets(targets: readonly string[]): Uint8Array {
+  return createHash("sha256").update(encodeTargets(targets)).digest();
+}
+
+/** What tells that a master took the request for this rollout on these peels. */
+export function voucherOf(
+  vouch: Vouch,
+  rollout: Omit<Rollout, "voucher">,
+  targetsDigest: Uint8Array,
+): Uint8Array {
+  const { id, function: name, args, target, metadata, plan, createdBy, requestId } = rollout;
+  const { bounds, waveWaitMs, maxFailures, timeoutMs, check } = plan;
+  return vouch("rollout", [
+    [id, name, args, target ?? null, metadata],
+    [bounds, waveWaitMs, maxFailures, timeoutMs, rfc3339(plan.deadline)],
+    check === undefined ? null : [check.function, check.args, check.timeoutMs],
+    [rfc3339(rollout.createdAt), createdBy, requestId ?? null],
+    targetsDigest,
+  ]);
+}
+
+/** Whether a master took the request for this rollout on these peels. */
+export function isGenuineRollout(vouch: Vouch, rollout: Rollout, targetsDigest: Uint8Array): boolean {
+  return isVouched(voucherOf(vouch, rollout, targetsDigest), rollout.voucher);
+}

@@ -1,0 +1,266 @@
+import * as v from "valibot";
+import { rfc3339 } from "../../base/clock.ts";
+import { instant } from "../../base/instant.ts";
+import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { outcomes } from "../jobs/outcome.ts";
+
+export const rolloutStatuses = ["running", "paused", "completed", "failed", "aborted"] as const;
+/** `failed`: too many peels did not end well, or the deadline passed. */
+export type RolloutStatus = (typeof rolloutStatuses)[number];
+
+/**
+ * Where in its wave a rollout is: nothing of it has begun; its job is being made; its job runs; it waits
+ * until the wave has shown whether it is well; the job of its check is being made; that runs.
+ */
+export const rolloutSteps = ["ready", "dispatching", "waiting", "soaking", "asking", "checking"] as const;
+export type RolloutStep = (typeof rolloutSteps)[number];
+
+/** Who a job of a rollout is. It is stored before the job is made, so that nobody makes it twice. */
+export interface Intent {
+  jid: string;
+  /** Milliseconds since the Unix epoch. */
+  createdAt: number;
+}
+
+/** How many peels had which outcome. */
+export type WaveCounts = Partial<Record<(typeof outcomes)[number], number>>;
+
+/** A job of a wave, and how it ended. */
+export interface WaveJob extends Intent {
+  /** Present when it has ended. */
+  counts?: WaveCounts;
+}
+
+/** One wave that has begun. */
+export interface Wave {
+  job: WaveJob;
+  /** The function that tells whether the wave is well, on those that ended well. */
+  check?: WaveJob;
+  begunAt: number;
+  /** When its job had ended. */
+  endedAt?: number;
+  /** How many of its peels were no members of the fleet any more when it began. */
+  gone: number;
+}
+
+/** What a rollout is to do. */
+export interface RolloutPlan {
+  /** Where each wave ends in the frozen list, ascending; the last one is its length. */
+  bounds: number[];
+  /** Between the end of a wave and its check, or the next wave. */
+  waveWaitMs: number;
+  /** The rollout goes on while no more peels than this have failed. */
+  maxFailures: number;
+  check?: { function: string; args: Record<string, Plain>; timeoutMs: number };
+  /** How long a peel may take. */
+  timeoutMs: number;
+  /** When no wave begins any more, milliseconds since the Unix epoch. */
+  deadline: number;
+}
+
+/** What an operator asked for. */
+interface Asked {
+  by: string;
+  /** Milliseconds since the Unix epoch. */
+  at: number;
+}
+
+/** A rollout: what it is to do, and how far it is. Every write of it is a compare-and-swap. */
+export interface Rollout {
+  /** `rol-<KSUID>` */
+  id: string;
+  function: string;
+  args: Record<string, Plain>;
+  /** The expression it was targeted with, when it was one. */
+  target?: string;
+  metadata: Record<string, Plain>;
+  plan: RolloutPlan;
+  status: RolloutStatus;
+  step: RolloutStep;
+  /** Those that have begun; the last one is the one it is at. */
+  waves: Wave[];
+  /** Peels that did not end well so far. */
+  failures: number;
+  /** Jobs that were to be made when their master was lost, and that nobody can make any more. */
+  forbidden: string[];
+  /** Somebody asked for its end, and it has not come yet. */
+  abort?: Asked;
+  /** Who paused it, while it is. */
+  pause?: Asked;
+  /** The master that drives it, by host and incarnation. Absent once it has ended, or was given back. */
+  driver?: string;
+  /** Grows with every master that takes it, so that a driver finds out that it is none any more. */
+  token: number;
+  /** When its driver last said that it is there. */
+  heartbeatAt: number;
+  /** Milliseconds since the Unix epoch. */
+  createdAt: number;
+  createdBy: string;
+  /** The request it was started by, as the logs name it. */
+  requestId?: string;
+  /** Tells that a master took the request for it: see vouch.ts. */
+  voucher?: Uint8Array;
+  finishedAt?: number;
+  /** Why it ended. */
+  reason?: string;
+}
+
+/** Whether a rollout has not ended. */
+export function isLive({ status }: Pick<Rollout, "status">): boolean {
+  return status === "running" || status === "paused";
+}
+
+const plainMap = v.custom<Record<string, Plain>>((value) => typeof value === "object" && value !== null);
+const asked = v.object({ by: v.string(), at: instant });
+const storedJob = v.object({
+  jid: v.string(),
+  created_at: instant,
+  counts: v.optional(v.record(v.picklist(outcomes), v.number())),
+});
+const storedRollout = v.object({
+  id: v.string(),
+  function: v.string(),
+  args: plainMap,
+  target: v.optional(v.string()),
+  metadata: plainMap,
+  plan: v.object({
+    bounds: v.array(v.number()),
+    wave_wait_ms: v.number(),
+    max_failures: v.number(),
+    check: v.optional(v.object({ function: v.string(), args: plainMap, timeout_ms: v.number() })),
+    timeout_ms: v.number(),
+    deadline: instant,
+  }),
+  status: v.picklist(rolloutStatuses),
+  step: v.picklist(rolloutSteps),
+  waves: v.array(
+    v.object({
+      job: storedJob,
+      check: v.optional(storedJob),
+      begun_at: instant,
+      ended_at: v.optional(instant),
+      gone: v.number(),
+    }),
+  ),
+  failures: v.number(),
+  forbidden: v.array(v.string()),
+  abort: v.optional(asked),
+  pause: v.optional(asked),
+  driver: v.optional(v.string()),
+  token: v.number(),
+  heartbeat_at: instant,
+  created_at: instant,
+  created_by: v.string(),
+  request_id: v.optional(v.string()),
+  voucher: v.optional(v.instance(Uint8Array)),
+  finished_at: v.optional(instant),
+  reason: v.optional(v.string()),
+});
+
+const time = (epochMs: number | undefined) => (epochMs === undefined ? undefined : rfc3339(epochMs));
+
+/** Encodes a rollout for the bucket `rollouts`. */
+export function encodeRollout(rollout: Rollout): Uint8Array {
+  const { plan, waves, abort, pause, heartbeatAt, createdAt, createdBy, requestId, finishedAt, ...same } =
+    rollout;
+  const { waveWaitMs, maxFailures, timeoutMs, deadline, check, bounds } = plan;
+  return encode({
+    ...same,
+    plan: {
+      bounds,
+      wave_wait_ms: waveWaitMs,
+      max_failures: maxFailures,
+      check: check === undefined ? undefined : { ...pick(check), timeout_ms: check.timeoutMs },
+      timeout_ms: timeoutMs,
+      deadline: rfc3339(deadline),
+    },
+    waves: waves.map((wave) => ({
+      job: jobFields(wave.job),
+      check: wave.check === undefined ? undefined : jobFields(wave.check),
+      begun_at: rfc3339(wave.begunAt),
+      ended_at: time(wave.endedAt),
+      gone: wave.gone,
+    })),
+    abort: abort === undefined ? undefined : { by: abort.by, at: rfc3339(abort.at) },
+    pause: pause === undefined ? undefined : { by: pause.by, at: rfc3339(pause.at) },
+    heartbeat_at: rfc3339(heartbeatAt),
+    created_at: rfc3339(createdAt),
+    created_by: createdBy,
+    request_id: requestId,
+    finished_at: time(finishedAt),
+  });
+}
+
+const pick = ({ function: name, args }: { function: string; args: Record<string, Plain> }) => ({
+  function: name,
+  args,
+});
+
+function jobFields({ jid, createdAt, counts }: WaveJob) {
+  return { jid, created_at: rfc3339(createdAt), counts };
+}
+
+/** Decodes a value of the bucket `rollouts`. @throws when it is none */
+export function decodeRollout(bytes: Uint8Array): Rollout {
+  const stored = v.parse(storedRollout, decode(bytes));
+  const { plan, waves, heartbeat_at, created_at, created_by, request_id, finished_at, voucher, ...same } =
+    stored;
+  const { check } = plan;
+  return withoutUndefined<Rollout>({
+    ...same,
+    plan: withoutUndefined<RolloutPlan>({
+      bounds: plan.bounds,
+      waveWaitMs: plan.wave_wait_ms,
+      maxFailures: plan.max_failures,
+      timeoutMs: plan.timeout_ms,
+      deadline: plan.deadline,
+      check: check === undefined ? undefined : { ...pick(check), timeoutMs: check.timeout_ms },
+    }),
+    waves: waves.map((wave) =>
+      withoutUndefined<Wave>({
+        job: jobOf(wave.job),
+        check: wave.check === undefined ? undefined : jobOf(wave.check),
+        begunAt: wave.begun_at,
+        endedAt: wave.ended_at,
+        gone: wave.gone,
+      }),
+    ),
+    heartbeatAt: heartbeat_at,
+    createdAt: created_at,
+    createdBy: created_by,
+    requestId: request_id,
+    // A copy: a part of the message would keep all of it in memory.
+    voucher: voucher === undefined ? undefined : Uint8Array.from(voucher),
+    finishedAt: finished_at,
+  });
+}
+
+function jobOf({ jid, created_at, counts }: v.InferOutput<typeof storedJob>): WaveJob {
+  return { jid, createdAt: created_at, ...(counts === undefined ? {} : { counts }) };
+}
+
+function withoutUndefined<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
+}
+
+/** The key of a rollout's frozen list, beside its record. */
+export const targetsKey = (id: string): string => `${id}.targets`;
+
+/** Encodes a frozen list: encoded peel ids, sorted. */
+export function encodeTargets(peels: readonly string[]): Uint8Array {
+  return encode(peels);
+}
+
+/** Decodes a frozen list. @throws when it is none */
+export function decodeTargets(bytes: Uint8Array): string[] {
+  return v.parse(v.array(v.string()), decode(bytes));
+}
+
+/** The peels of a wave, by its index. */
+export function peelsOfWave(
+  { bounds }: Pick<RolloutPlan, "bounds">,
+  targets: readonly string[],
+  wave: number,
+) {
+  return targets.slice(wave === 0 ? 0 : bounds[wave - 1], bounds[wave]);
+}

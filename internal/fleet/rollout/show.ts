@@ -1,0 +1,188 @@
+import { rfc3339 } from "../../base/clock.ts";
+import { formatDuration } from "../../base/duration.ts";
+import { SvcError } from "../../base/errors.ts";
+import { isId } from "../../base/id.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import {
+  decodeRollout,
+  decodeTargets,
+  isLive,
+  peelsOfWave,
+  type Rollout,
+  type RolloutPlan,
+  type RolloutStatus,
+  type RolloutStep,
+  targetsKey,
+  type WaveCounts,
+} from "./record.ts";
+
+/** A rollout as lists show it. */
+export interface RolloutSummary {
+  id: string;
+  function: string;
+  target?: string;
+  /** How many peels it is for. */
+  targets: number;
+  status: RolloutStatus;
+  /** How many waves have begun, and how many there are. */
+  wave: number;
+  waves: number;
+  failures: number;
+  created_at: string;
+  created_by: string;
+  finished_at?: string;
+  reason?: string;
+}
+
+/** A wave as REST and the command line show it. */
+export interface WaveView {
+  /** Encoded ids: its part of the frozen list. */
+  peels: string[];
+  /** Absent while it has not begun. */
+  jid?: string;
+  begun_at?: string;
+  ended_at?: string;
+  counts?: WaveCounts;
+  /** How many of its peels had left the fleet when it began. */
+  gone?: number;
+  check_jid?: string;
+  check_counts?: WaveCounts;
+}
+
+/** A rollout with its frozen list, as REST and the command line show it. */
+export interface RolloutView {
+  id: string;
+  function: string;
+  args: Record<string, Plain>;
+  target?: string;
+  metadata: Record<string, Plain>;
+  status: RolloutStatus;
+  /** Where in its wave it is, or was when it ended. */
+  step: RolloutStep;
+  /** How many waves have begun; the last of them is the one it is at. */
+  wave: number;
+  /** How many peels it is for. */
+  targets: number;
+  waves: WaveView[];
+  failures: number;
+  max_failures: number;
+  timeout: string;
+  wave_wait: string;
+  check?: { function: string; args: Record<string, Plain>; timeout: string };
+  deadline: string;
+  paused_by?: string;
+  abort_asked_by?: string;
+  /** Jobs that were to be made when their master was lost, and that nobody can make any more. */
+  forbidden: string[];
+  driver?: string;
+  token: number;
+  heartbeat_at: string;
+  created_at: string;
+  created_by: string;
+  request_id?: string;
+  finished_at?: string;
+  reason?: string;
+}
+
+export function summaryOf(rollout: Rollout): RolloutSummary {
+  const { plan, target, finishedAt, reason } = rollout;
+  return {
+    id: rollout.id,
+    function: rollout.function,
+    ...(target === undefined ? {} : { target }),
+    targets: plan.bounds.at(-1) ?? 0,
+    status: rollout.status,
+    wave: rollout.waves.length,
+    waves: plan.bounds.length,
+    failures: rollout.failures,
+    created_at: rfc3339(rollout.createdAt),
+    created_by: rollout.createdBy,
+    ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/**
+ * Loads a rollout.
+ *
+ * @throws SvcError `not_found`, also for a malformed id
+ */
+export async function loadRollout(rollouts: Bucket, id: string): Promise<Rollout> {
+  const entry = isId("rol", id) ? await rollouts.get(id) : undefined;
+  if (entry === undefined) throw new SvcError("not_found", "no rollout with this id: see svc rollout list");
+  return decodeRollout(entry.value);
+}
+
+/** Loads the frozen list of a rollout, which never changes. */
+export async function loadTargets(rollouts: Bucket, id: string): Promise<string[]> {
+  const entry = await rollouts.get(targetsKey(id));
+  return entry === undefined ? [] : decodeTargets(entry.value);
+}
+
+/**
+ * Shows a rollout and whom it is for.
+ *
+ * @throws SvcError `not_found`, also for a malformed id
+ */
+export async function showRollout(rollouts: Bucket, id: string): Promise<RolloutView> {
+  const rollout = await loadRollout(rollouts, id);
+  return viewOfRollout(rollout, await loadTargets(rollouts, id));
+}
+
+/** The waves of a plan that has not begun. */
+export function plannedWaves(plan: Pick<RolloutPlan, "bounds">, targets: readonly string[]): WaveView[] {
+  return plan.bounds.map((_, wave) => ({ peels: peelsOfWave(plan, targets, wave) }));
+}
+
+/** @param targets the frozen list */
+export function viewOfRollout(rollout: Rollout, targets: readonly string[]): RolloutView {
+  const { plan, waves, abort, pause, driver, finishedAt, reason, requestId } = rollout;
+  const { check } = plan;
+  return {
+    id: rollout.id,
+    function: rollout.function,
+    args: rollout.args,
+    ...(rollout.target === undefined ? {} : { target: rollout.target }),
+    metadata: rollout.metadata,
+    status: rollout.status,
+    step: rollout.step,
+    wave: waves.length,
+    targets: plan.bounds.at(-1) ?? 0,
+    waves: plannedWaves(plan, targets).map((planned, i) => ({ ...planned, ...progressOf(rollout, i) })),
+    failures: rollout.failures,
+    max_failures: plan.maxFailures,
+    timeout: formatDuration(plan.timeoutMs),
+    wave_wait: formatDuration(plan.waveWaitMs),
+    ...(check === undefined
+      ? {}
+      : { check: { function: check.function, args: check.args, timeout: formatDuration(check.timeoutMs) } }),
+    deadline: rfc3339(plan.deadline),
+    ...(pause === undefined ? {} : { paused_by: pause.by }),
+    ...(abort === undefined || !isLive(rollout) ? {} : { abort_asked_by: abort.by }),
+    forbidden: rollout.forbidden,
+    ...(driver === undefined ? {} : { driver }),
+    token: rollout.token,
+    heartbeat_at: rfc3339(rollout.heartbeatAt),
+    created_at: rfc3339(rollout.createdAt),
+    created_by: rollout.createdBy,
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function progressOf({ waves }: Rollout, index: number): Omit<WaveView, "peels"> {
+  const wave = waves[index];
+  if (wave === undefined) return {};
+  const { job, check, endedAt } = wave;
+  return {
+    jid: job.jid,
+    begun_at: rfc3339(wave.begunAt),
+    ...(endedAt === undefined ? {} : { ended_at: rfc3339(endedAt) }),
+    ...(job.counts === undefined ? {} : { counts: job.counts }),
+    gone: wave.gone,
+    ...(check === undefined ? {} : { check_jid: check.jid }),
+    ...(check?.counts === undefined ? {} : { check_counts: check.counts }),
+  };
+}

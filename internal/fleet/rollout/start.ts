@@ -1,0 +1,128 @@
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { newId, type Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import type { Vouch } from "../../identity/record-mac.ts";
+import type { Target } from "../targeting/resolve.ts";
+import { takePlace } from "./claim.ts";
+import { cutWaves, peelsOf } from "./plan.ts";
+import { encodeRollout, encodeTargets, type Rollout, type RolloutPlan, targetsKey } from "./record.ts";
+import { digestOfTargets, voucherOf } from "./record-mac.ts";
+import { type RolloutRequest, readRolloutRequest } from "./request.ts";
+
+const maxRunning = 50;
+
+export interface StartDeps {
+  rollouts: Bucket;
+  /**
+   * Finds who is meant, as encoded peel ids of members in order.
+   *
+   * @throws SvcError `bad_request` for a malformed target
+   */
+  resolve(target: Target): Promise<string[]>;
+  /** Rollouts that have not ended, as of now. */
+  running(): Promise<readonly Rollout[]>;
+  vouch: Vouch;
+  /** The name of this master, which will drive it. */
+  self: string;
+  /** The request that is served: it is kept with the rollout and its jobs. */
+  requestId?: string;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+/** Whom a rollout would be for, and when. */
+export interface RolloutPreview {
+  /** The frozen list: encoded peel ids, sorted. */
+  targets: string[];
+  plan: RolloutPlan;
+}
+
+/**
+ * Finds out whom a rollout is for and cuts them into waves, without starting anything.
+ *
+ * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches
+ */
+export async function planRollout(
+  deps: Pick<StartDeps, "resolve" | "clock">,
+  request: RolloutRequest,
+): Promise<RolloutPreview> {
+  const read = readRolloutRequest(request);
+  const targets = [...new Set(await deps.resolve(read.target))].sort();
+  if (targets.length === 0) {
+    throw new SvcError("not_found", "no peel matches the target: see svc enroll list --state all");
+  }
+  return {
+    targets,
+    plan: {
+      bounds: cutWaves(targets.length, read.canary, read.waves),
+      waveWaitMs: read.waveWaitMs,
+      maxFailures: peelsOf(read.maxFailures, targets.length, "down"),
+      ...(read.check === undefined ? {} : { check: read.check }),
+      timeoutMs: read.timeoutMs,
+      deadline: deps.clock.now() + read.deadlineMs,
+    },
+  };
+}
+
+/**
+ * Starts a rollout: its list is frozen, and this master drives it from now on, or another that takes it.
+ *
+ * @returns the rollout as it is stored, and its frozen list
+ * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `conflict` when
+ *   too many run, or one that does the same on the same peels; `storage` when it could not be stored
+ */
+export async function startRollout(
+  deps: StartDeps,
+  request: RolloutRequest,
+  operator: string,
+): Promise<{ rollout: Rollout; targets: string[] }> {
+  const { rollouts, clock, random, log, self } = deps;
+  const { targets, plan } = await planRollout(deps, request);
+  const running = await deps.running();
+  if (running.length >= maxRunning) {
+    throw new SvcError("conflict", `${running.length} rollouts run already; wait for one, or abort one`);
+  }
+  const now = clock.now();
+  const asked: Rollout = {
+    id: newId("rol", now, random),
+    function: request.function,
+    args: request.args ?? {},
+    ...(request.target === undefined ? {} : { target: request.target }),
+    metadata: request.metadata ?? {},
+    plan,
+    status: "running",
+    step: "ready",
+    waves: [],
+    failures: 0,
+    forbidden: [],
+    driver: self,
+    token: 1,
+    heartbeatAt: now,
+    createdAt: now,
+    createdBy: operator,
+    ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
+  };
+  const rollout = { ...asked, voucher: voucherOf(deps.vouch, asked, digestOfTargets(targets)) };
+  await takePlace(rollouts, rollout, targets);
+  // First the list, which then never changes: a record without one does not exist.
+  for (const [key, value] of [
+    [targetsKey(rollout.id), encodeTargets(targets)],
+    [rollout.id, encodeRollout(rollout)],
+  ] as const) {
+    if ((await rollouts.create(key, value)) === undefined) {
+      throw new SvcError("conflict", `the rollout ${rollout.id} exists already`);
+    }
+  }
+  log.info("rollout started", {
+    rollout: rollout.id,
+    function: rollout.function,
+    targets: targets.length,
+    waves: plan.bounds.length,
+    operator,
+    deadline: rfc3339(plan.deadline),
+  });
+  return { rollout, targets };
+}

@@ -1,0 +1,25 @@
+import { SvcError } from "../../base/errors.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import { readClaim } from "./envelope.ts";
+import { decodeSettingsRecord } from "./record.ts";
+import type { Told } from "./store.ts";
+
+/**
+ * What a peel is to be told of its settings: the stored envelope, unless it is of the version that the peel
+ * says it has. Nothing of it is opened or judged here; the peel does that.
+ *
+ * @throws SvcError `storage` when the bucket cannot be read
+ */
+export async function tellSettings(
+  bucket: Pick<Bucket, "get">,
+  peelId: string,
+  version: number,
+): Promise<Told> {
+  const entry = await bucket.get(peelId);
+  if (entry === undefined) return {};
+  const record = decodeSettingsRecord(entry.value);
+  if (record === undefined) throw new SvcError("storage", "the stored settings of the peel cannot be read");
+  const { envelope, error } = record;
+  const isNew = envelope !== undefined && readClaim(envelope)?.version !== version;
+  return { ...(isNew ? { envelope } : {}), ...(error === undefined ? {} : { error }) };
+}

@@ -1,0 +1,293 @@
+import { expect, test } from "bun:test";
+import { compileTexts, treeOf } from "../../../test/harness/settings-tree.ts";
+import { createCompilers } from "./compile.ts";
+
+const top = (text: string) => `base:\n${text}`;
+const settingsOf = async (...args: Parameters<typeof compileTexts>) => (await compileTexts(...args)).settings;
+const failure = (texts: Record<string, string>, facts = {}) =>
+  compileTexts(texts, "web-1", facts).then(
+    () => "nothing failed",
+    (thrown: Error) => thrown.message,
+  );
+
+test("the files of every target that matches, in the order of the top file, a later one over an earlier", async () => {
+  const files = {
+    "top.sls": top("  'web-*': [web]\n  '*': [common]\n  'db-*': [db]\n"),
+    "web.sls": "role: web\nport: 80\nusers: [a, b]\nnested: {x: 1, y: {z: 1}}\n",
+    "common.sls": "role: any\nusers: [c]\nnested: {y: {w: null}}\n",
+    "db.sls": "role: db\n",
+  };
+  expect(await settingsOf(files)).toEqual({
+    role: "any",
+    port: 80,
+    users: ["c"],
+    nested: { x: 1, y: { z: 1, w: null } },
+  });
+  expect(await settingsOf(files, "db-1")).toMatchObject({ role: "db" });
+  expect(await settingsOf(files, "mail-1")).toEqual({
+    role: "any",
+    users: ["c"],
+    nested: { y: { w: null } },
+  });
+});
+
+test("a null takes the place of what was there, and a map of a null", async () => {
+  const files = {
+    "top.sls": top("  '*': [a, b]"),
+    "a.sls": "x: {y: 1}\nz: null\n",
+    "b.sls": "x: null\nz: {y: 1}\n",
+  };
+  expect(await settingsOf(files)).toEqual({ x: null, z: { y: 1 } });
+});
+
+test.each<[string, boolean]>([
+  ["web-1.example.com", true],
+  ["web-1_example_com", true],
+  ["'web-* and not *.org'", true],
+  ["'E@^web-[0-9]+\\.'", true],
+  ["'L@db-1,web-1.example.com'", true],
+  ["G@os:deb*", true],
+  ["'P@os:(Debian|SUSE)'", true],
+  ["N@front", true],
+  ["'N@front and G@os:SUSE'", false],
+  ["db-*", false],
+])("the target %s", async (target, isMeant) => {
+  const files = {
+    "top.sls": top(`  ${target}:\n    - a\n`),
+    "a.sls": "a: 1\n",
+    "nodegroups.yaml": "front: web-*\n",
+  };
+  expect(await settingsOf(files, undefined, { os: "Debian" })).toEqual(isMeant ? { a: 1 } : {});
+});
+
+test.each([
+  ["compound", "'web-* and G@os:Debian'"],
+  ["glob", "web-*"],
+  ["list", "'web-1.example.com,db-1'"],
+  ["pcre", "'web-.*'"],
+  ["grain", "'os:Debian'"],
+  ["grain_pcre", "'os:Deb'"],
+  ["nodegroup", "front"],
+])("match: %s reads the target as Salt does", async (way, target) => {
+  const files = {
+    "top.sls": top(`  ${target}:\n    - match: ${way}\n    - a\n`),
+    "a.sls": "a: 1\n",
+    "nodegroups.yaml": "front: web-*\n",
+  };
+  expect(await settingsOf(files, undefined, { os: "Debian" })).toEqual({ a: 1 });
+});
+
+test("files include others, which lie under them, each once", async () => {
+  const files = {
+    "top.sls": top("  '*': [web, common]"),
+    "common.sls": "level: common\nshared: 1\n",
+    "web/init.sls": "include:\n  - common\n  - .tls\n  - web.extra\nlevel: web\n",
+    "web/tls.sls": "include: [..common]\ntls: true\nlevel: tls\n",
+    "web/extra.sls": "extra: 1\n",
+  };
+  // The common file is the first one that was read: being wanted once more changes nothing.
+  expect(await settingsOf(files)).toEqual({ level: "web", shared: 1, tls: true, extra: 1 });
+});
+
+test("templates see the facts, and who the peel really is", async () => {
+  const files = {
+    "top.sls": top("  '*': [a]"),
+    "a.sls": [
+      "{% from 'map.jinja' import port %}",
+      "id: {{ id }}",
+      "told: {{ grains.id }} {{ facts['id'] }}",
+      "os: {{ grains.os }}",
+      "port: {{ port }}",
+      "mem: {{ salt['grains.get']('mem', 5) }}",
+    ].join("\n"),
+    "map.jinja": "{% set port = 80 if facts.os == 'Debian' else 443 %}",
+  };
+  expect(await settingsOf(files, undefined, { os: "Debian", id: "db-1.example.com" })).toEqual({
+    id: "web-1.example.com",
+    told: "web-1.example.com web-1.example.com",
+    os: "Debian",
+    port: 80,
+    mem: 5,
+  });
+});
+
+test("peels compiled at the same time never see each other's facts", async () => {
+  const compiler = createCompilers()(
+    treeOf({
+      "top.sls": top("  '*': [a, b]"),
+      "a.sls": "{% include 'c.sls' %}\n",
+      "b.sls": "b: {{ facts.n }}-{{ id }}\n",
+      "c.sls": "c: {{ facts.n }}\n",
+    }),
+  );
+  const all = Array.from({ length: 50 }, async (_, n) => {
+    const { settings } = await compiler.compile({ peelId: `p-${n}`, facts: { n } }, new Set());
+    expect(settings).toEqual({ c: n, b: `${n}-p-${n}` });
+  });
+  await Promise.all(all);
+});
+
+test("the top file may be a template too", async () => {
+  const files = {
+    "top.sls": top("  '*':\n{% if facts.os == 'Debian' %}    - a\n{% endif %}"),
+    "a.sls": "a: 1",
+  };
+  expect(await settingsOf(files, "web-1", { os: "Debian" })).toEqual({ a: 1 });
+  expect(await settingsOf(files, "web-1", { os: "SUSE" })).toEqual({});
+});
+
+test("what settings are made of is told, with what was looked for and is not there", async () => {
+  const files = {
+    "top.sls": top("  'web-*': [web]\n  N@none: [db]\n"),
+    "nodegroups.yaml": "none: L@nobody\n",
+    "web.sls": "{% include 'part.sls' %}\n",
+    "part.sls": "include: [other]\n",
+    "other.sls": "a: 1",
+    "db.sls": "b: 1",
+  };
+  const { uses } = await compileTexts(files, "web-1");
+  expect(uses).toEqual([
+    "nodegroups.yaml",
+    "other.sls",
+    "other/init.sls",
+    "part.sls",
+    "top.sls",
+    "web.sls",
+    "web/init.sls",
+  ]);
+  const used = new Set<string>();
+  const broken = createCompilers()(treeOf({ "top.sls": top("  '*': [gone]") }));
+  await expect(broken.compile({ peelId: "web-1", facts: {} }, used)).rejects.toThrow();
+  expect([...used]).toEqual(["top.sls", "gone.sls", "gone/init.sls"]);
+});
+
+test("a file that an earlier template included counts for the next one as well", async () => {
+  const compiler = createCompilers()(
+    treeOf({
+      "top.sls": top("  '*': [a]"),
+      "a.sls": "{% from 'm' ~ 'ap.jinja' import x %}\nx: {{ x }}\n",
+      "map.jinja": "{% set x = 1 %}",
+    }),
+  );
+  for (const peelId of ["web-1", "web-2"]) {
+    const uses = new Set<string>();
+    await compiler.compile({ peelId, facts: {} }, uses);
+    expect(uses.has("map.jinja")).toBe(true);
+  }
+});
+
+test("no top file, an empty one, and an empty file mean no settings", async () => {
+  for (const files of [
+    {},
+    { "top.sls": "" },
+    { "top.sls": "base:\n" },
+    { "top.sls": top("  '*': [a]"), "a.sls": "# nothing\n" },
+  ]) {
+    expect(await settingsOf(files as Record<string, string>)).toEqual({});
+  }
+});
+
+test.each<[string, Record<string, string>, string]>([
+  [
+    "no file",
+    { "top.sls": top("  '*':\n    - web.tls\n") },
+    'top.sls:3: there is no settings file "web.tls"',
+  ],
+  [
+    "no included file",
+    { "top.sls": top("  '*': [a]"), "a.sls": "x: 1\ninclude:\n - b\n" },
+    "a.sls:3: there is no",
+  ],
+  [
+    "undefined",
+    { "top.sls": top("  '*': [a]"), "a.sls": "x: 1\ny: {{ facts.nope }}\n" },
+    "a.sls:2: undefined: facts.nope",
+  ],
+  ["template", { "top.sls": top("  '*': [a]"), "a.sls": "\n{% if %}\n" }, "a.sls:2: syntax error"],
+  ["yaml", { "top.sls": top("  '*': [a]"), "a.sls": "a: [s3cret\n" }, "a.sls:"],
+  ["rendered yaml", { "top.sls": top("  '*': [a]"), "a.sls": "{{ '' }}\na: [s3cret\n" }, "a.sls (rendered):"],
+  ["a list", { "top.sls": top("  '*': [a]"), "a.sls": "- s3cret\n" }, "a.sls:1: expected a map of settings"],
+  [
+    "include",
+    { "top.sls": top("  '*': [a]"), "a.sls": "include: s3cret\n" },
+    "a.sls:1: include: expected a list",
+  ],
+  [
+    "include map",
+    { "top.sls": top("  '*': [a]"), "a.sls": "include: [{b: s3cret}]\n" },
+    "a.sls:1: include: expected the name",
+  ],
+  [
+    "cycle",
+    { "top.sls": top("  '*': [a]"), "a.sls": "include: [b]", "b.sls": "include: [a]" },
+    "b.sls:1: the files include each other: a.sls -> b.sls -> a.sls",
+  ],
+  [
+    "proto",
+    { "top.sls": top("  '*': [a]"), "a.sls": "a:\n  __proto__: {x: 1}" },
+    "a.sls:2: no setting may be called",
+  ],
+  [
+    "deep",
+    { "top.sls": top("  '*': [a]"), "a.sls": `a: ${"[".repeat(30)}${"]".repeat(30)}` },
+    "a.sls:1: nested more than 24 deep",
+  ],
+  [
+    "large",
+    { "top.sls": top("  '*': [a]"), "a.sls": `a: ${"x".repeat(300_000)}` },
+    "the settings of web-1 take 30",
+  ],
+  [
+    "out of the tree",
+    { "top.sls": top("  '*': [a]"), "a.sls": "include: [...b]" },
+    'a.sls:1: "...b" leads out',
+  ],
+  ["a path", { "top.sls": top("  '*': [../a]") }, 'top.sls:2: "../a" is no name'],
+  [
+    "renderer",
+    { "top.sls": top("  '*': [a]"), "a.sls": "#!py\n" },
+    "a.sls:1: the renderer py is not supported",
+  ],
+  ["environment", { "top.sls": "dev:\n  '*': [a]\n" }, 'top.sls:1: the environment "dev" is unknown'],
+  ["target", { "top.sls": top("  'web-* and': [a]") }, "top.sls:2: column 10: expected a matcher"],
+  [
+    "settings",
+    { "top.sls": top("  'I@a:b': [a]") },
+    'top.sls:2: "I@a:b": I@ cannot choose settings by settings',
+  ],
+  ["group", { "top.sls": top("  'N@front': [a]") }, "top.sls:2: column 1: no node group is called front"],
+  ["way", { "top.sls": top("  'a':\n    - match: ipcidr\n") }, "top.sls:3: this way to match is unknown"],
+  ["names", { "top.sls": top("  'a': b\n") }, "top.sls:2: expected a list of settings files"],
+])("%s: one line with the place, and no value", async (_, files, expected) => {
+  const message = await failure(files);
+  expect(message).toStartWith(expected);
+  expect(message).not.toContain("s3cret");
+  expect(message).not.toContain("\n");
+});
+
+test("a broken top file is everybody's, a file one peel's, and so is a top file that is a template", async () => {
+  const kind = (files: Record<string, string>) =>
+    compileTexts(files, "web-1").then(
+      () => undefined,
+      (thrown) => thrown.wholeTree,
+    );
+  expect(await kind({ "top.sls": "base: [" })).toBe(true);
+  expect(await kind({ "top.sls": top("  '(': [a]") })).toBe(true);
+  expect(await kind({ "top.sls": top("  N@a: [a]"), "nodegroups.yaml": "- x" })).toBe(true);
+  expect(await kind({ "top.sls": top("  '*': [a]") })).toBe(false);
+  expect(await kind({ "top.sls": top("  '*': [{{ facts.nope }}]") })).toBe(false);
+});
+
+test("targets by facts are told, node groups looked through", () => {
+  const targets = (files: Record<string, string>) =>
+    createCompilers()(treeOf(files))
+      .factTargets()
+      .map(({ expression, at }) => `${at} ${expression}`);
+  const groups = { "nodegroups.yaml": "deb: G@os:Debian\nfront: web-*\n" };
+  expect(targets({ "top.sls": top("  'web-*': [a]\n  N@front: [b]\n"), ...groups })).toEqual([]);
+  expect(targets({ "top.sls": top("  'a or P@os:x': [a]\n  N@deb: [b]\n"), ...groups })).toEqual([
+    "top.sls:2 a or P@os:x",
+    "top.sls:3 N@deb",
+  ]);
+  expect(targets({ "top.sls": "base: [" })).toEqual([]);
+});

@@ -1,0 +1,192 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { plainValue, type YamlNode } from "../../base/yaml.ts";
+import type { Facts } from "../../host/facts/fact.ts";
+import { displayPeelId } from "../../identity/peel-id.ts";
+import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
+import type { Groups } from "../../tree/targets/groups.ts";
+import { encodeSettings, type Settings } from "./envelope.ts";
+import { SettingsFault } from "./fault.ts";
+import { mergeSettings } from "./merge.ts";
+import { fileOf, type Include, readIncludes } from "./names.ts";
+import { createYamlCache, readerOf, type TreeReader } from "./read.ts";
+import { createTreeRenderer } from "./render.ts";
+import { groupsFile, groupsOf, readTop, type Top, topFile } from "./top.ts";
+import type { SettingsTree } from "./tree.ts";
+
+/** What settings are compiled for. */
+export interface Subject {
+  /** Encoded peel id: what the bus holds the peel to, not what it says. */
+  peelId: string;
+  facts: Facts;
+}
+
+export interface Compiled {
+  settings: Settings;
+  /** The same, encoded: what is sealed. */
+  bytes: Uint8Array;
+}
+
+/** Compiles the settings of peels from one tree. */
+export interface SettingsCompiler {
+  readonly tree: SettingsTree;
+  /**
+   * Compiles one peel's settings. `uses` gets every path that was looked at, so that a change of another
+   * one cannot matter; it does so also when this fails.
+   *
+   * @throws SettingsFault
+   */
+  compile(subject: Subject, uses: Set<string>): Promise<Compiled>;
+  /** Targets of the top file that ask for facts, as they are written; none when it is a template. */
+  factTargets(): readonly { expression: string; at: string }[];
+}
+
+/** All settings of a peel together, encoded: they travel in one message. */
+const maxBytes = 256 * 1024;
+/** Deeper ones could not be read back. */
+const maxDepth = 24;
+
+/** Makes compilers, which share what trees have in common. */
+export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
+  const cache = createYamlCache();
+  const packer = createFactPacker(1_024);
+  const owns = new WeakMap<YamlNode, Settings>();
+  return (tree) => {
+    const renderer = createTreeRenderer();
+    let groups: Groups | undefined;
+    const tops = new WeakMap<YamlNode, Top>();
+    const groupsOnce = () => {
+      groups ??= groupsOf(tree);
+      return groups;
+    };
+    const topOf = async (reader: TreeReader): Promise<Top> => {
+      if (!reader.has(topFile)) return { targets: [], usesGroups: false };
+      const { root, isTemplate } = await wholeUnless(reader.yaml(topFile), isTopTemplate(tree));
+      const known = tops.get(root);
+      if (known !== undefined) return known;
+      try {
+        const top = readTop(root, isTemplate ? `${topFile} (rendered)` : topFile, groupsOnce);
+        tops.set(root, top);
+        return top;
+      } catch (thrown) {
+        throw asWhole(thrown, isTemplate);
+      }
+    };
+    const compile = async ({ peelId, facts: told }: Subject, uses: Set<string>): Promise<Compiled> => {
+      const id = displayPeelId(peelId);
+      // A peel may call itself anything; who it is the bus knows.
+      const facts: Facts = { ...told, id };
+      const peel = { renderer, scope: { facts, settings: {} }, variables: { id } };
+      const reader = readerOf(tree, peel, cache);
+      try {
+        const top = await topOf(reader);
+        if (top.usesGroups) reader.has(groupsFile);
+        let packed: FactMap | undefined;
+        const view = {
+          id: peelId,
+          get facts() {
+            packed ??= packer.pack(facts).facts;
+            return packed;
+          },
+        };
+        const wanted = top.targets.filter(({ test }) => test(view)).flatMap(({ names }) => names);
+        const settings = await collect(reader, wanted, owns);
+        const bytes = encodeSettings(settings);
+        if (bytes.length > maxBytes) {
+          throw new SettingsFault(`the settings of ${id} take ${bytes.length} bytes, more than 256 KiB`);
+        }
+        return { settings, bytes };
+      } finally {
+        for (const path of reader.uses) uses.add(path);
+      }
+    };
+    let turn: Promise<unknown> = Promise.resolve();
+    return {
+      tree,
+      compile(subject, uses) {
+        // One after the other: the renderer has room for the facts of one peel.
+        const compiled = turn.then(() => compile(subject, uses));
+        turn = compiled.catch(() => {});
+        return compiled;
+      },
+      factTargets() {
+        const file = tree.files.get(topFile);
+        if (file?.text === undefined || isTopTemplate(tree)) return [];
+        try {
+          const root = cache.parse(topFile, file.text, topFile);
+          return readTop(root, topFile, groupsOnce).targets.filter(({ asksFacts }) => asksFacts);
+        } catch {
+          // Whoever compiles is told.
+          return [];
+        }
+      },
+    };
+  };
+}
+
+/** Reads the wanted files in order, each once, and lays a later one over what came before. */
+async function collect(
+  reader: TreeReader,
+  wanted: readonly Include[],
+  owns: WeakMap<YamlNode, Settings>,
+): Promise<Settings> {
+  const read = new Set<string>();
+  let settings: Settings = {};
+  const take = async (include: Include, from: string, trail: readonly string[]): Promise<void> => {
+    const path = fileOf(include, from, reader);
+    if (trail.includes(path)) {
+      const cycle = [...trail.slice(trail.indexOf(path)), path].join(" -> ");
+      throw new SettingsFault(`${include.at}: the files include each other: ${cycle}`);
+    }
+    if (read.has(path)) return;
+    read.add(path);
+    const { root, isTemplate } = await reader.yaml(path);
+    const label = isTemplate ? `${path} (rendered)` : path;
+    // What a file includes lies under what it says itself.
+    for (const inner of readIncludes(root, label)) await take(inner, path, [...trail, path]);
+    settings = mergeSettings(settings, ownOf(root, label, owns));
+  };
+  for (const include of wanted) await take(include, "", []);
+  return settings;
+}
+
+/** What a file says itself. Parts of it are shared by all peels: nobody changes them. */
+function ownOf(root: YamlNode, label: string, owns: WeakMap<YamlNode, Settings>): Settings {
+  const known = owns.get(root);
+  if (known !== undefined) return known;
+  if (root.kind === "scalar" && root.value === null) return {};
+  if (root.kind !== "map") throw new SettingsFault(`${label}:${root.at.line}: expected a map of settings`);
+  checkNames(root, label, 0);
+  const { include: _, ...own } = plainValue(root) as Record<string, Plain>;
+  owns.set(root, own);
+  return own;
+}
+
+function checkNames(node: YamlNode, label: string, depth: number): void {
+  if (depth > maxDepth)
+    throw new SettingsFault(`${label}:${node.at.line}: nested more than ${maxDepth} deep`);
+  if (node.kind === "list") for (const item of node.items) checkNames(item, label, depth + 1);
+  if (node.kind !== "map") return;
+  for (const { key, keyAt, value } of node.entries) {
+    if (key === "__proto__")
+      throw new SettingsFault(`${label}:${keyAt.line}: no setting may be called __proto__`);
+    checkNames(value, label, depth + 1);
+  }
+}
+
+function isTopTemplate(tree: SettingsTree): boolean {
+  return /\{[{%#]/.test(tree.files.get(topFile)?.text ?? "");
+}
+
+/** A top file without templates is the same for all: what is wrong with it is nobody's in particular. */
+async function wholeUnless<Value>(reading: Promise<Value>, isTemplate: boolean): Promise<Value> {
+  try {
+    return await reading;
+  } catch (thrown) {
+    throw asWhole(thrown, isTemplate);
+  }
+}
+
+function asWhole(thrown: unknown, isTemplate: boolean): unknown {
+  if (isTemplate || !(thrown instanceof SettingsFault)) return thrown;
+  return new SettingsFault(thrown.message, { wholeTree: true, cause: thrown });
+}

@@ -1,0 +1,110 @@
+import { expect, test } from "bun:test";
+import { systemRandom } from "../../base/id.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import { deriveCurveKey } from "../../identity/curve.ts";
+import { newKeyPair } from "../../identity/nkey.ts";
+import { seal } from "../../identity/seal.ts";
+import {
+  createEnvelopeMaker,
+  encodeSettings,
+  isGenuine,
+  openEnvelope,
+  type Recipient,
+  readClaim,
+} from "./envelope.ts";
+
+const command = newKeyPair("user", systemRandom);
+const own = deriveCurveKey(newKeyPair("user", systemRandom));
+const other = deriveCurveKey(newKeyPair("user", systemRandom));
+const to = { peelId: "web-1", curvePublicKey: own.publicKey };
+const settings = { db: { password: "s3cret" } };
+const maker = createEnvelopeMaker(command, systemRandom);
+const bytes = encodeSettings(settings);
+const make = (version: number, recipient = to, from = maker) =>
+  from.make(bytes, recipient, { version, digest: from.digest(bytes, recipient) });
+const trust = { keys: [command.publicKey], newest: 0 };
+const open = (envelope: Uint8Array, more = {}, peelId = "web-1", key = own) =>
+  openEnvelope(envelope, peelId, key, { ...trust, ...more });
+
+test("a peel opens what a master made for it", () => {
+  expect(open(make(5))).toEqual({ version: 5, settings });
+  expect(open(make(5), { newest: 5 })).toEqual({ version: 5, settings });
+  expect(Buffer.from(make(5)).includes("s3cret")).toBe(false);
+});
+
+test("what is older than what a peel has is refused", () => {
+  expect(() => open(make(5), { newest: 6 })).toThrow("older than those in force");
+});
+
+test("another peel's are refused, also with the id changed, and when both peels have one key", () => {
+  const others = make(5, { peelId: "web-2", curvePublicKey: own.publicKey });
+  expect(() => open(others)).toThrow("another peel's");
+  expect(() => open(encode({ ...(decode(others) as object), peel_id: "web-1" }))).toThrow("signature");
+  expect(() => open(make(5, { ...to, curvePublicKey: other.publicKey }))).toThrow("signature is wrong");
+});
+
+test("what somebody else signed, or nobody, is refused", () => {
+  const forger = newKeyPair("user", systemRandom);
+  const forged = make(9, to, createEnvelopeMaker(forger, systemRandom));
+  expect(() => open(forged)).toThrow("unknown command key");
+  expect(() => open(encode({ ...(decode(forged) as object), key: command.publicKey }))).toThrow("signature");
+  expect(() => open(encode({ ...(decode(make(5)) as object), signature: new Uint8Array(64) }))).toThrow(
+    "signature",
+  );
+});
+
+test("a box that anybody sealed to the peel does not take the place of the signed one", () => {
+  const box = seal(
+    encode({ a: 1 }),
+    own.publicKey,
+    Buffer.from("svc/settings/v1\0settings\0web-1"),
+    systemRandom,
+  );
+  const envelope = decode(make(5)) as object;
+  for (const change of [{ sealed: box }, { version: 6 }, { digest: new Uint8Array(32) }]) {
+    expect(() => open(encode({ ...envelope, ...change }))).toThrow("signature is wrong");
+  }
+});
+
+test("a signature over something else than settings does not count", () => {
+  // Another use of the same key, over bytes an attacker chooses after the domain, cannot be had.
+  const envelope = decode(make(5)) as { sealed: Uint8Array };
+  const signature = command.sign(envelope.sealed);
+  expect(() => open(encode({ ...envelope, signature }))).toThrow("signature is wrong");
+});
+
+test.each<[string, Uint8Array]>([
+  ["nothing", new Uint8Array()],
+  ["no map", encode([1])],
+  ["another version", encode({ ...(decode(make(5)) as object), v: 2 })],
+  ["a version that is no whole number", encode({ ...(decode(make(5)) as object), version: 1.5 })],
+])("%s is malformed", (_, envelope) => {
+  expect(() => open(envelope)).toThrow("malformed settings");
+});
+
+test("the digest tells changes to masters alone, and differs by peel and key", () => {
+  const hex = (settings: Uint8Array, recipient = to, from = maker) =>
+    Buffer.from(from.digest(settings, recipient)).toString("hex");
+  expect(hex(bytes)).toBe(hex(encodeSettings(settings), to, createEnvelopeMaker(command, systemRandom)));
+  const others = [
+    hex(encodeSettings({})),
+    hex(bytes, { ...to, peelId: "web-2" }),
+    hex(bytes, { ...to, curvePublicKey: other.publicKey }),
+    hex(bytes, to, createEnvelopeMaker(newKeyPair("user", systemRandom), systemRandom)),
+  ];
+  expect(new Set([hex(bytes), ...others]).size).toBe(5);
+});
+
+test("a master believes its own fleet's envelopes alone", () => {
+  const judge = (envelope: Uint8Array, recipient: Recipient = to, signer = command.publicKey) => {
+    const claim = readClaim(envelope);
+    return claim !== undefined && isGenuine(claim, recipient, signer);
+  };
+  expect(readClaim(make(5))).toMatchObject({ version: 5, peelId: "web-1" });
+  expect(judge(make(5))).toBe(true);
+  expect(judge(encode({ ...(decode(make(5)) as object), digest: new Uint8Array(32) }))).toBe(false);
+  expect(judge(make(5), { ...to, peelId: "web-2" })).toBe(false);
+  expect(judge(make(5), { ...to, curvePublicKey: other.publicKey })).toBe(false);
+  expect(judge(make(5), to, newKeyPair("user", systemRandom).publicKey)).toBe(false);
+  expect(readClaim(Buffer.from("junk"))).toBeUndefined();
+});

@@ -1,0 +1,103 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { systemClock } from "../../base/clock.ts";
+import { followTree } from "./follow.ts";
+import { readTree } from "./tree.ts";
+
+const paths = (directory: string) => [...readTree(directory).files.keys()].sort();
+
+test("a tree is every file below, links followed, without what is hidden or a leftover", () => {
+  using directory = temporaryDirectory("settings");
+  const at = (path: string) => join(directory.path, path);
+  for (const below of ["web", ".git", "..data"]) mkdirSync(at(below));
+  for (const path of [
+    "top.sls",
+    "web/init.sls",
+    ".git/config",
+    "..data/linked.sls",
+    "a.sls~",
+    ".a.sls.swp",
+  ]) {
+    writeFileSync(at(path), path);
+  }
+  symlinkSync("..data/linked.sls", at("linked.sls"));
+  symlinkSync(".", at("web/around"));
+  symlinkSync("nowhere", at("dangling.sls"));
+  expect(paths(directory.path)).toEqual(["linked.sls", "top.sls", "web/init.sls"]);
+  expect(paths(at("none"))).toEqual([]);
+  expect(paths(at("top.sls"))).toEqual([]);
+});
+
+test("a file that cannot be used says why, where it is used", () => {
+  using directory = temporaryDirectory("settings");
+  writeFileSync(join(directory.path, "binary.sls"), Buffer.of(0xff, 0xfe));
+  writeFileSync(join(directory.path, "large.sls"), "x".repeat(1024 * 1024 + 1));
+  const { files } = readTree(directory.path);
+  expect(files.get("binary.sls")?.problem).toBe("it is not UTF-8 text");
+  expect(files.get("large.sls")?.problem).toBe("it is larger than 1 MiB");
+});
+
+test("what changed is told by path, and a file that is the same is no change", () => {
+  using directory = temporaryDirectory("settings");
+  const at = (path: string) => join(directory.path, path);
+  writeFileSync(at("a.sls"), "1");
+  writeFileSync(at("b.sls"), "1");
+  const followed = followTree({ directory: directory.path, clock: manualClock(), log: recordingLog() });
+  const told: string[][] = [];
+  followed.onChange((changed) => told.push([...changed].sort()));
+  const scanned = () => {
+    followed.scan();
+    return told.pop();
+  };
+  expect(scanned()).toBeUndefined();
+  writeFileSync(at("new"), "1");
+  renameSync(at("new"), at("a.sls"));
+  expect(scanned()).toBeUndefined();
+  writeFileSync(at("a.sls"), "22");
+  writeFileSync(at("c.sls"), "1");
+  rmSync(at("b.sls"));
+  expect(scanned()).toEqual(["a.sls", "b.sls", "c.sls"]);
+  followed.stop();
+});
+
+test("a change is noticed by itself, also in a directory that is new", async () => {
+  using directory = temporaryDirectory("settings");
+  const followed = followTree({ directory: directory.path, clock: systemClock, log: recordingLog() });
+  const next = () =>
+    new Promise<string[]>((resolve) => {
+      const stop = followed.onChange((changed) => {
+        stop();
+        resolve([...changed]);
+      });
+    });
+  const first = next();
+  writeFileSync(join(directory.path, "top.sls"), "1");
+  expect(await first).toEqual(["top.sls"]);
+  const second = next();
+  mkdirSync(join(directory.path, "web"));
+  writeFileSync(join(directory.path, "web/init.sls"), "1");
+  expect(await second).toEqual(["web/init.sls"]);
+  followed.stop();
+});
+
+test("a directory that comes later, or takes another's place, is found by the slow look", () => {
+  using directory = temporaryDirectory("settings");
+  const at = (path: string) => join(directory.path, path);
+  const clock = manualClock();
+  const followed = followTree({ directory: at("current"), clock, log: recordingLog() });
+  expect(followed.tree.files.size).toBe(0);
+  for (const release of ["1", "2"]) {
+    mkdirSync(at(release));
+    writeFileSync(join(at(release), "top.sls"), release);
+    symlinkSync(release, at("next"));
+    renameSync(at("next"), at("current"));
+    clock.advance(30_000);
+    expect(followed.tree.files.get("top.sls")?.text).toBe(release);
+  }
+  followed.stop();
+  expect(clock.pending).toBe(0);
+});

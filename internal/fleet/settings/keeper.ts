@@ -1,0 +1,111 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import type { ExclusiveWriter } from "../../bus/fenced-writer.ts";
+import type { Tenure } from "../../bus/lease/lease.ts";
+import type { SettingsCompiler } from "./compile.ts";
+import { SettingsFault } from "./fault.ts";
+import type { FollowedTree } from "./follow.ts";
+import { type Renewal, type RenewDeps, renewPeel } from "./renew.ts";
+import { createReport, type SettingsHealth } from "./report.ts";
+import { readStored, type Stored } from "./stored-versions.ts";
+import type { Peels, Tracker } from "./tracker.ts";
+import type { SettingsTree } from "./tree.ts";
+
+const retryMs = 2_000;
+/** Peels worked on at once: the time goes to asking the bus. */
+const lanes = 16;
+
+export interface KeeperDeps extends Omit<RenewDeps, "peels" | "bucket"> {
+  peels: Peels;
+  bucket: Pick<Bucket, "get" | "watch">;
+  tree: FollowedTree;
+  tracker: Tracker;
+  compilerOf(tree: SettingsTree): SettingsCompiler;
+  takeOver(token: number): Promise<ExclusiveWriter>;
+  onRenewal(renewal: Renewal): void;
+  clock: Clock;
+  log: Log;
+}
+
+/** Keeps the stored settings of the fleet up to date while this master holds the lease. */
+export interface Keeper {
+  /** Works until the tenure ends. */
+  serve(tenure: Tenure): Promise<void>;
+  health(): SettingsHealth;
+}
+
+export function createKeeper(deps: KeeperDeps): Keeper {
+  const { tree, tracker, clock, log } = deps;
+  const report = createReport(log);
+  /** The tree whose top file is broken: nothing is compiled until there is another one. */
+  let broken: SettingsTree | undefined;
+
+  const one = async (writer: ExclusiveWriter, stored: Map<string, Stored>, peelId: string) => {
+    const uses = new Set<string>();
+    const from = tree.tree;
+    try {
+      const { renewal, reason } = await renewPeel(
+        deps,
+        deps.compilerOf(from),
+        { writer, stored },
+        peelId,
+        uses,
+      );
+      report.add(peelId, renewal, reason);
+      deps.onRenewal(renewal);
+      tracker.done(peelId, uses.size === 0 ? undefined : uses);
+    } catch (thrown) {
+      tracker.mark(peelId);
+      tracker.done(peelId);
+      if (!(thrown instanceof SettingsFault && thrown.wholeTree)) throw thrown;
+      broken = from;
+      report.treeBroken(thrown.message);
+    }
+  };
+  const lane = async (writer: ExclusiveWriter, stored: Map<string, Stored>, signal: AbortSignal) => {
+    while (!signal.aborted) {
+      const changed = tracker.changed();
+      const peelId = broken === tree.tree ? undefined : tracker.take();
+      if (peelId !== undefined) {
+        await one(writer, stored, peelId);
+        continue;
+      }
+      if (tracker.idle || broken === tree.tree) report.pause();
+      await changed;
+    }
+  };
+  const work = async (token: number, signal: AbortSignal) => {
+    const writer = await deps.takeOver(token);
+    const stored = await readStored(deps.bucket, clock.now());
+    for (const peelId of stored.keys()) if (!deps.peels.isMember(peelId)) tracker.mark(peelId);
+    const end = new AbortController();
+    const both = AbortSignal.any([signal, end.signal]);
+    both.addEventListener("abort", () => tracker.wake(), { once: true });
+    const running = Array.from({ length: lanes }, () => lane(writer, stored, both));
+    // One that fails ends all of them: whatever it was, it is tried again from what is stored.
+    await Promise.all(running.map((lane) => lane.finally(() => end.abort()))).finally(() =>
+      Promise.allSettled(running),
+    );
+  };
+  return {
+    async serve({ token, signal }) {
+      log.info("this master compiles the settings", { token });
+      tracker.markAll();
+      while (!signal.aborted) {
+        try {
+          await work(token, signal);
+        } catch (thrown) {
+          if (signal.aborted) break;
+          log.warn("settings are not up to date", { reason: describeError(thrown), retry_in_ms: retryMs });
+          await sleep(clock, retryMs, signal).catch(() => {
+            // The loop sees it.
+          });
+        }
+      }
+      report.clear();
+    },
+    health: () => report.health(tree.problem),
+  };
+}

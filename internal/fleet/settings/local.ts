@@ -1,0 +1,38 @@
+import { SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import type { Facts } from "../../host/facts/fact.ts";
+import { createCompilers } from "./compile.ts";
+import { type SettingsStore, settingAt } from "./store.ts";
+import { readTree } from "./tree.ts";
+
+/**
+ * The settings of this host compiled from a directory, without any master.
+ *
+ * @throws SettingsFault
+ */
+export async function localSettings(options: {
+  directory: string;
+  /** Encoded peel id. */
+  peelId: string;
+  facts(): Facts;
+}): Promise<SettingsStore> {
+  const { directory, peelId, facts } = options;
+  const compilers = createCompilers();
+  const compile = async () => {
+    const tree = readTree(directory);
+    if (tree.files.size === 0) throw new SvcError("bad_request", `${directory}: no settings files are there`);
+    return (await compilers(tree).compile({ peelId, facts: facts() }, new Set())).settings;
+  };
+  let settings = await compile();
+  return {
+    resolved: true,
+    reason: undefined,
+    current: () => settings,
+    get: (path, fallback?: Plain) => settingAt(settings, path, fallback),
+    async refresh() {
+      const before = settings;
+      settings = await compile();
+      return !Bun.deepEquals(before, settings);
+    },
+  };
+}

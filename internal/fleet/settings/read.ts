@@ -1,0 +1,94 @@
+import { describeError, SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { parseYaml, type YamlNode } from "../../base/yaml.ts";
+import { SettingsFault } from "./fault.ts";
+import type { PeelScope, TreeRenderer } from "./render.ts";
+import type { SettingsTree } from "./tree.ts";
+
+/** Reads files of one tree for one peel, and remembers which. */
+export interface TreeReader {
+  /** Paths that were looked at, those that are not there included. */
+  readonly uses: ReadonlySet<string>;
+  has(path: string): boolean;
+  /** The YAML of a file, rendered when it is a template. @throws SettingsFault */
+  yaml(path: string): Promise<{ root: YamlNode; isTemplate: boolean }>;
+}
+
+/** Parsed files by their rendered text: most of a fleet shares nearly all of them. */
+export interface YamlCache {
+  parse(path: string, text: string, label: string): YamlNode;
+}
+
+const cachedDocuments = 512;
+/** Larger ones are not kept: a peel whose facts are in one could fill the memory with its own. */
+const largestCached = 16 * 1024;
+const templateMark = /\{[{%#]/;
+/** A first line that says who renders a file, as Salt has it. */
+const shebang = /^#!\s*(\S+)/;
+const renderers: ReadonlySet<string> = new Set(["yaml", "jinja", "jinja|yaml", "jinja2|yaml"]);
+
+export function createYamlCache(): YamlCache {
+  // Two generations: what was not asked for while a whole one filled up is forgotten.
+  let young = new Map<string, YamlNode>();
+  let old = new Map<string, YamlNode>();
+  return {
+    parse(path, text, label) {
+      const key = `${path}\0${text}`;
+      const known = young.get(key) ?? old.get(key);
+      const root = known ?? parseYaml(text, label);
+      if (text.length > largestCached) return root;
+      if (!young.has(key)) {
+        if (young.size >= cachedDocuments) {
+          old = young;
+          young = new Map();
+        }
+        young.set(key, root);
+      }
+      return root;
+    },
+  };
+}
+
+export function readerOf(
+  tree: SettingsTree,
+  peel: { renderer: TreeRenderer; scope: PeelScope; variables: Readonly<Record<string, Plain>> },
+  cache: YamlCache,
+): TreeReader {
+  const uses = new Set<string>();
+  const textOf = (path: string): string | undefined => {
+    uses.add(path);
+    const file = tree.files.get(path);
+    if (file?.problem !== undefined) throw new SettingsFault(`${path}: ${file.problem}`);
+    return file?.text;
+  };
+  return {
+    uses,
+    has(path) {
+      uses.add(path);
+      return tree.files.has(path);
+    },
+    async yaml(path) {
+      const text = textOf(path) ?? "";
+      const named = shebang.exec(text)?.[1];
+      if (named !== undefined && !renderers.has(named)) {
+        throw new SettingsFault(
+          `${path}:1: the renderer ${named.slice(0, 40)} is not supported: known is jinja|yaml`,
+        );
+      }
+      const isTemplate = named !== "yaml" && templateMark.test(text);
+      try {
+        const rendered = isTemplate
+          ? await peel.renderer.render({ name: path, text }, peel.scope, peel.variables, textOf)
+          : text;
+        // Lines of what came out of a template are not those of its file.
+        const label = isTemplate ? `${path} (rendered)` : path;
+        return { root: cache.parse(path, rendered, label), isTemplate };
+      } catch (thrown) {
+        if (thrown instanceof SettingsFault) throw thrown;
+        const reason = thrown instanceof SvcError ? thrown.message : describeError(thrown);
+        const placed = reason.includes(path) ? reason : `${path}: ${reason}`;
+        throw new SettingsFault(placed, { cause: thrown });
+      }
+    },
+  };
+}

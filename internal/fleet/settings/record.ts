@@ -1,0 +1,40 @@
+import * as v from "valibot";
+import { decode, encode } from "../../base/msgpack.ts";
+
+/** A value of the bucket `settings`: what is in force for a peel, and why nothing newer is. */
+export interface SettingsRecord {
+  peelId: string;
+  /** Sealed and signed; absent when no settings of this peel could ever be compiled. */
+  envelope?: Uint8Array;
+  /** Why newer settings cannot be compiled: file, line and reason, without any value. */
+  error?: string;
+}
+
+const stored = v.object({
+  v: v.literal(1),
+  peel_id: v.string(),
+  envelope: v.optional(v.instance(Uint8Array)),
+  error: v.optional(v.string()),
+});
+
+export function encodeSettingsRecord({ peelId, envelope, error }: SettingsRecord): Uint8Array {
+  return encode({ v: 1, peel_id: peelId, envelope, error });
+}
+
+/** @returns `undefined` when it is none */
+export function decodeSettingsRecord(bytes: Uint8Array): SettingsRecord | undefined {
+  let value: unknown;
+  try {
+    value = decode(bytes);
+  } catch {
+    return undefined;
+  }
+  const parsed = v.safeParse(stored, value);
+  if (!parsed.success) return undefined;
+  const { peel_id: peelId, envelope, error } = parsed.output;
+  return {
+    peelId,
+    ...(envelope === undefined ? {} : { envelope }),
+    ...(error === undefined ? {} : { error }),
+  };
+}

@@ -1,0 +1,119 @@
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { decode } from "../../base/msgpack.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import type { ExclusiveWriter } from "../../bus/fenced-writer.ts";
+import type { SettingsCompiler } from "./compile.ts";
+import { type EnvelopeMaker, encodeSettings, isGenuine, isSettings } from "./envelope.ts";
+import { SettingsFault } from "./fault.ts";
+import { decodeSettingsRecord, encodeSettingsRecord } from "./record.ts";
+import type { Stored } from "./stored-versions.ts";
+import { topFile } from "./top.ts";
+import type { Peels } from "./tracker.ts";
+
+/** What became of a peel's settings. `kept` are those of a tree that is gone. */
+export type Renewal = "written" | "unchanged" | "failed" | "kept" | "waiting" | "removed";
+
+export interface RenewDeps {
+  peels: Pick<Peels, "isMember" | "facts">;
+  /** The curve key of a member, `X…`. @throws SvcError `storage` */
+  recipientOf(peelId: string): Promise<string | undefined>;
+  bucket: Pick<Bucket, "get">;
+  envelopes: EnvelopeMaker;
+  /** Public key of the command key. */
+  signer: string;
+  /** Tells a peel that there is something new. */
+  hint(peelId: string): void;
+  clock: Clock;
+}
+
+const maxErrorLength = 500;
+const nothing = encodeSettings({});
+
+/**
+ * Brings the stored settings of one peel up to date. Nothing is written when they are what is stored.
+ *
+ * @param uses gets the paths that the settings were made of
+ * @throws SettingsFault about the whole tree; SvcError `storage` or `conflict` when it cannot be written
+ */
+export async function renewPeel(
+  deps: RenewDeps,
+  compiler: SettingsCompiler,
+  to: { writer: ExclusiveWriter; stored: Map<string, Stored> },
+  peelId: string,
+  uses: Set<string>,
+): Promise<{ renewal: Renewal; reason?: string }> {
+  const { writer, stored } = to;
+  const before = stored.get(peelId);
+  if (!deps.peels.isMember(peelId)) {
+    if (before === undefined) return { renewal: "waiting" };
+    await writer.write(peelId, undefined);
+    stored.delete(peelId);
+    return { renewal: "removed" };
+  }
+  const [curvePublicKey, facts] = await Promise.all([deps.recipientOf(peelId), deps.peels.facts(peelId)]);
+  if (curvePublicKey === undefined || facts === undefined) return { renewal: "waiting" };
+  const recipient = { peelId, curvePublicKey };
+  if (before?.claim !== undefined) {
+    const { claim } = before;
+    if (isGenuine(claim, recipient, deps.signer)) before.digest = Buffer.from(claim.digest).toString("hex");
+    else before.ofEarlierKey = isGenuine(claim, recipient, claim.key);
+    delete before.claim;
+  }
+
+  const fail = async (reason: string) => {
+    const error = reason.slice(0, maxErrorLength);
+    if (before?.error !== error) {
+      const envelope = before === undefined ? undefined : await storedEnvelope(deps.bucket, peelId);
+      await writer.write(peelId, encodeSettingsRecord({ peelId, ...withEnvelope(envelope), error }));
+      stored.set(peelId, { version: 0, ...before, error });
+      deps.hint(peelId);
+    }
+    return { renewal: "failed", reason: error } as const;
+  };
+
+  let bytes: Uint8Array;
+  try {
+    ({ bytes } = await compiler.compile({ peelId, facts: readFacts(facts) }, uses));
+  } catch (thrown) {
+    if (thrown instanceof SettingsFault && thrown.wholeTree) throw thrown;
+    // What nobody expected may repeat a value.
+    return fail(thrown instanceof SvcError ? thrown.message : "internal error");
+  }
+  const digestOf = (settings: Uint8Array) =>
+    Buffer.from(deps.envelopes.digest(settings, recipient)).toString("hex");
+  const digest = digestOf(bytes);
+  if (digest === before?.digest) {
+    if (before.error === undefined) return { renewal: "unchanged" };
+    const envelope = await storedEnvelope(deps.bucket, peelId);
+    await writer.write(peelId, encodeSettingsRecord({ peelId, ...withEnvelope(envelope) }));
+    stored.set(peelId, { version: before.version, digest });
+    return { renewal: "unchanged" };
+  }
+  // A master without the files must not take from the fleet what another one had.
+  const had = before?.digest !== undefined && before.digest !== digestOf(nothing);
+  if ((had || before?.ofEarlierKey === true) && !compiler.tree.files.has(topFile)) return { renewal: "kept" };
+  // It only grows, also when this host's clock is behind that of the last holder.
+  const version = Math.max(deps.clock.now(), (before?.version ?? 0) + 1);
+  const envelope = deps.envelopes.make(bytes, recipient, { version, digest: Buffer.from(digest, "hex") });
+  await writer.write(peelId, encodeSettingsRecord({ peelId, envelope }));
+  stored.set(peelId, { version, digest });
+  deps.hint(peelId);
+  return { renewal: "written" };
+}
+
+async function storedEnvelope(bucket: Pick<Bucket, "get">, peelId: string): Promise<Uint8Array | undefined> {
+  const entry = await bucket.get(peelId);
+  return entry === undefined ? undefined : decodeSettingsRecord(entry.value)?.envelope;
+}
+
+function withEnvelope(envelope: Uint8Array | undefined): { envelope?: Uint8Array } {
+  return envelope === undefined ? {} : { envelope };
+}
+
+/** A peel stores its facts itself: they may be anything. @throws SvcError `bad_request` */
+function readFacts(bytes: Uint8Array) {
+  const facts = decode(bytes);
+  if (isSettings(facts)) return facts;
+  throw new SvcError("bad_request", "the facts of the peel are no map");
+}

@@ -1,0 +1,91 @@
+import type { Log } from "../../base/log.ts";
+import type { Renewal } from "./renew.ts";
+
+export interface SettingsHealth {
+  status: "up" | "degraded";
+  message?: string;
+}
+
+/** What is told of the work on settings: by the log once for a reason, by the health for as long as it is so. */
+export interface Report {
+  add(peelId: string, renewal: Renewal, reason: string | undefined): void;
+  /** Nothing of the fleet can be compiled. */
+  treeBroken(reason: string): void;
+  /** The work is done for now: what was not told yet is. */
+  pause(): void;
+  /** Somebody else does this now. */
+  clear(): void;
+  health(directoryProblem: string | undefined): SettingsHealth;
+}
+
+const shownPeels = 5;
+
+export function createReport(log: Log): Report {
+  const failing = new Map<string, string>();
+  const kept = new Set<string>();
+  let broken: string | undefined;
+  let untold = new Map<string, string[]>();
+  let counts = { written: 0, unchanged: 0, failed: 0, removed: 0, kept: 0 };
+  let worked = false;
+  return {
+    add(peelId, renewal, reason) {
+      broken = undefined;
+      if (renewal === "kept") kept.add(peelId);
+      else kept.delete(peelId);
+      if (renewal !== "waiting") {
+        counts[renewal]++;
+        worked = true;
+      }
+      if (reason === undefined) {
+        failing.delete(peelId);
+        return;
+      }
+      if (failing.get(peelId) === reason) return;
+      failing.set(peelId, reason);
+      const peels = untold.get(reason) ?? [];
+      untold.set(reason, peels);
+      peels.push(peelId);
+    },
+    treeBroken(reason) {
+      if (broken !== reason) {
+        log.error("the settings files are broken: the settings of all peels stay as they are", { reason });
+      }
+      broken = reason;
+    },
+    pause() {
+      for (const [reason, peels] of untold) {
+        log.error("settings cannot be compiled: these peels keep those they have", {
+          reason,
+          peels: peels.length,
+          peel_ids: peels.slice(0, shownPeels),
+        });
+      }
+      untold = new Map();
+      if (worked) log.info("settings compiled", counts);
+      if (counts.kept > 0) {
+        log.error("there is no top.sls: settings that were compiled from one before stay as they are");
+      }
+      counts = { written: 0, unchanged: 0, failed: 0, removed: 0, kept: 0 };
+      worked = false;
+    },
+    clear() {
+      failing.clear();
+      kept.clear();
+      broken = undefined;
+    },
+    health(directoryProblem) {
+      const degraded = (message: string): SettingsHealth => ({ status: "degraded", message });
+      if (directoryProblem !== undefined) return degraded(directoryProblem);
+      if (broken !== undefined) return degraded(broken);
+      const [first] = failing;
+      if (first !== undefined) {
+        const [peelId, reason] = first;
+        return degraded(`${failing.size} peels keep older settings, such as ${peelId}: ${reason}`);
+      }
+      if (kept.size > 0) {
+        return degraded("there is no top.sls: settings stay as they were; an empty one would remove them");
+      }
+      return { status: "up" };
+    },
+  };
+}

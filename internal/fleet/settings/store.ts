@@ -1,0 +1,155 @@
+import { readFileSync } from "node:fs";
+import * as v from "valibot";
+import { describeError } from "../../base/errors.ts";
+import { isErrno, secretMode, writeFileAtomic } from "../../base/file.ts";
+import type { Log } from "../../base/log.ts";
+import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { lookUpFact } from "../../host/facts/look-up.ts";
+import type { CurveKey } from "../../identity/curve.ts";
+import { isSettings, openEnvelope, type Settings } from "./envelope.ts";
+
+/** The settings of one peel. */
+export interface SettingsStore {
+  /** Whether settings were ever resolved; until then the current ones are empty, and states must not run. */
+  readonly resolved: boolean;
+  /** Why there are none, in one sentence; absent when they are resolved. */
+  readonly reason: string | undefined;
+  current(): Settings;
+  /** The setting at a path such as `web:port`, or the fallback. */
+  get(path: string, fallback?: Plain): Plain | undefined;
+  /**
+   * Asks the masters for what is in force now.
+   *
+   * @returns whether the settings changed
+   * @throws SvcError `unavailable` when they cannot be asked
+   */
+  refresh(): Promise<boolean>;
+}
+
+/** What the masters say of a peel's settings. */
+export interface Told {
+  /** Absent when it is the version that the peel has, or when there is none. */
+  envelope?: Uint8Array;
+  /** Why newer ones cannot be compiled. */
+  error?: string;
+}
+
+/** A store that is fed by the masters. */
+export interface FedSettingsStore extends Omit<SettingsStore, "refresh"> {
+  /** Version in force; 0 for none. */
+  readonly version: number;
+  /**
+   * Takes what the masters say. Settings that are refused change nothing.
+   *
+   * @returns whether the settings changed
+   */
+  take(told: Told): boolean;
+}
+
+const snapshotForm = v.object({
+  v: v.literal(1),
+  peel_id: v.string(),
+  version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  settings: v.custom<Settings>(isSettings),
+});
+type Snapshot = v.InferOutput<typeof snapshotForm>;
+
+/**
+ * Opens the settings of a peel from its snapshot, which is all it has while the bus is away. The file is a
+ * secret: it holds the settings in the clear.
+ */
+export function openSettingsStore(options: {
+  /** `settings-snapshot.msgpack` */
+  file: string;
+  /** Encoded peel id. */
+  peelId: string;
+  /** Asked for each envelope, as keys are replaced. */
+  commandKeys: { readonly current: readonly string[] };
+  /** The peel's own curve key; there is one once it enrolls. */
+  key(): CurveKey;
+  log: Log;
+}): FedSettingsStore {
+  const { file, peelId, log } = options;
+  let held = readSnapshot(file, peelId, log);
+  let problem: string | undefined;
+  let complaint: string | undefined;
+
+  const complain = (event: string, reason: string) => {
+    if (complaint !== reason) log.warn(event, { reason });
+    complaint = reason;
+  };
+  const accept = (envelope: Uint8Array): boolean => {
+    const trust = { keys: options.commandKeys.current, newest: held?.version ?? 0 };
+    const { version, settings } = openEnvelope(envelope, peelId, options.key(), trust);
+    complaint = undefined;
+    if (version === held?.version) return false;
+    const before = held;
+    held = { v: 1, peel_id: peelId, version, settings };
+    try {
+      writeFileAtomic(file, encode(held), secretMode);
+    } catch (thrown) {
+      log.error("settings are in force but not kept: the next start has older ones", {
+        file,
+        error: describeError(thrown),
+      });
+    }
+    const changed = before === undefined || !Bun.deepEquals(before.settings, settings);
+    log.info("settings in force", { version, names: Object.keys(settings).length });
+    return changed;
+  };
+
+  return {
+    get resolved() {
+      return held !== undefined;
+    },
+    get reason() {
+      if (held !== undefined) return undefined;
+      const why = problem ?? "the masters were not reached yet, or have compiled none for this peel";
+      return `no settings were ever resolved for this peel: ${why}`;
+    },
+    get version() {
+      return held?.version ?? 0;
+    },
+    current: () => held?.settings ?? {},
+    get: (path, fallback) => settingAt(held?.settings ?? {}, path, fallback),
+    take({ envelope, error }) {
+      try {
+        const changed = envelope !== undefined && accept(envelope);
+        problem = error;
+        if (error !== undefined) complain("the masters cannot compile newer settings of this peel", error);
+        return changed;
+      } catch (thrown) {
+        problem = describeError(thrown);
+        complain("settings not taken; those in force stay", problem);
+        return false;
+      }
+    },
+  };
+}
+
+/** The setting at a path, or the fallback; one that is null is there. */
+export function settingAt(settings: Settings, path: string, fallback?: Plain): Plain | undefined {
+  const found = lookUpFact(settings, path);
+  return found === undefined ? fallback : found;
+}
+
+function readSnapshot(file: string, peelId: string, log: Log): Snapshot | undefined {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(file);
+  } catch (thrown) {
+    if (!isErrno(thrown, "ENOENT")) {
+      log.error("the snapshot of the settings cannot be read", { file, error: describeError(thrown) });
+    }
+    return undefined;
+  }
+  try {
+    const parsed = v.safeParse(snapshotForm, decode(bytes));
+    if (parsed.success && parsed.output.peel_id === peelId) return parsed.output;
+    const reason = parsed.success ? "it is another peel's" : "it is damaged";
+    log.warn("the snapshot of the settings is not used", { file, reason });
+  } catch (thrown) {
+    log.warn("the snapshot of the settings is not used", { file, reason: describeError(thrown) });
+  }
+  return undefined;
+}

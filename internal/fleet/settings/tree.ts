@@ -1,0 +1,97 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { SvcError } from "../../base/errors.ts";
+import { isErrno, reasonOf } from "../../base/file.ts";
+
+/** The files of a settings directory at one moment. */
+export interface SettingsTree {
+  /** The directory, for messages. */
+  readonly directory: string;
+  /** By path below the directory, with `/`. */
+  readonly files: ReadonlyMap<string, TreeFile>;
+}
+
+export interface TreeFile {
+  /** Changes whenever the content may have. */
+  readonly stamp: string;
+  readonly digest: string;
+  /** Absent when it cannot be used; then there is a problem. */
+  readonly text?: string;
+  readonly problem?: string;
+}
+
+const maxFileBytes = 1024 * 1024;
+const maxFiles = 10_000;
+const maxDepth = 32;
+
+/**
+ * Reads a directory with everything below it, links followed. Names that start with a dot or end with `~`
+ * are no part of it. A file whose time, size and inode are those of `before` is not read again.
+ *
+ * @throws SvcError `bad_request` when a directory cannot be read, or there are too many files
+ */
+export function readTree(directory: string, before?: SettingsTree): SettingsTree {
+  const files = new Map<string, TreeFile>();
+  const walk = (below: string, trail: readonly string[]) => {
+    const real = resolved(join(directory, below));
+    if (real === undefined || trail.includes(real) || trail.length > maxDepth) return;
+    for (const name of namesIn(real, below)) {
+      const path = below === "" ? name : `${below}/${name}`;
+      const stat = statSync(join(real, name), { throwIfNoEntry: false });
+      if (stat?.isDirectory()) walk(path, [...trail, real]);
+      if (!stat?.isFile()) continue;
+      if (files.size >= maxFiles)
+        throw new SvcError("bad_request", `${directory}: more than ${maxFiles} files`);
+      const stamp = `${stat.mtimeMs} ${stat.ctimeMs} ${stat.size} ${stat.ino}`;
+      const known = before?.files.get(path);
+      files.set(path, known?.stamp === stamp ? known : readOne(join(real, name), stat.size, stamp));
+    }
+  };
+  walk("", []);
+  return { directory, files };
+}
+
+/** The paths whose content is not the same in both, in either. */
+export function changedPaths(before: SettingsTree, after: SettingsTree): Set<string> {
+  const changed = new Set<string>();
+  for (const [path, { digest }] of after.files) {
+    if (before.files.get(path)?.digest !== digest) changed.add(path);
+  }
+  for (const path of before.files.keys()) if (!after.files.has(path)) changed.add(path);
+  return changed;
+}
+
+function readOne(path: string, size: number, stamp: string): TreeFile {
+  const unusable = (problem: string) => ({ stamp, digest: `problem: ${problem}`, problem });
+  if (size > maxFileBytes) return unusable("it is larger than 1 MiB");
+  try {
+    const bytes = readFileSync(path);
+    const digest = createHash("sha256").update(bytes).digest("hex");
+    // A text that cannot be read back as it is written would be changed silently.
+    return { stamp, digest, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch (thrown) {
+    return unusable(thrown instanceof TypeError ? "it is not UTF-8 text" : reasonOf(thrown));
+  }
+}
+
+function resolved(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch (thrown) {
+    // It may be gone since its name was read; without the root there is no tree.
+    if (isErrno(thrown, "ENOENT") || isErrno(thrown, "ENOTDIR")) return undefined;
+    throw new SvcError("bad_request", `cannot read ${path}: ${reasonOf(thrown)}`, { cause: thrown });
+  }
+}
+
+function namesIn(directory: string, below: string): string[] {
+  try {
+    return readdirSync(directory)
+      .filter((name) => !name.startsWith(".") && !name.endsWith("~"))
+      .sort();
+  } catch (thrown) {
+    if (below === "" && isErrno(thrown, "ENOTDIR")) return [];
+    throw new SvcError("bad_request", `cannot read ${directory}: ${reasonOf(thrown)}`, { cause: thrown });
+  }
+}

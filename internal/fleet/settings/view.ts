@@ -1,0 +1,103 @@
+import type { Clock, Timer } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { decode } from "../../base/msgpack.ts";
+import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
+import type { SettingsCompiler } from "./compile.ts";
+import { isSettings } from "./envelope.ts";
+import { SettingsFault } from "./fault.ts";
+import type { FollowedTree } from "./follow.ts";
+import { topFile } from "./top.ts";
+import { type Peels, trackSettings } from "./tracker.ts";
+import type { SettingsTree } from "./tree.ts";
+
+const lanes = 16;
+/** Settings are secrets: they are not kept in memory for nobody. */
+const forgetMs = 10 * 60_000;
+
+/** The settings of the fleet for `I@`, compiled from the files of this master when somebody asks. */
+export interface SettingsView {
+  /**
+   * Settings by encoded peel id. A peel whose settings cannot be compiled has none.
+   *
+   * @throws SvcError `unavailable` when there are no files to compile from, or they are broken
+   */
+  load(): Promise<ReadonlyMap<string, FactMap>>;
+  stop(): void;
+}
+
+export function createSettingsView(deps: {
+  tree: FollowedTree;
+  peels: Peels;
+  compilerOf(tree: SettingsTree): SettingsCompiler;
+  clock: Clock;
+}): SettingsView {
+  const { tree, peels, clock } = deps;
+  const packer = createFactPacker();
+  const settings = new Map<string, FactMap>();
+  const tracker = trackSettings(tree, peels);
+  let isLoaded = false;
+  let loading: Promise<void> = Promise.resolve();
+  let forget: Timer | undefined;
+
+  const one = async (peelId: string) => {
+    const uses = new Set<string>();
+    try {
+      const facts = peels.isMember(peelId) ? await peels.facts(peelId) : undefined;
+      const told = facts === undefined ? undefined : decode(facts);
+      if (!isSettings(told)) {
+        settings.delete(peelId);
+        return;
+      }
+      const compiled = await deps.compilerOf(tree.tree).compile({ peelId, facts: told }, uses);
+      settings.set(peelId, packer.pack({ ...compiled.settings }).facts);
+    } catch (thrown) {
+      settings.delete(peelId);
+      if (!(thrown instanceof SvcError) || thrown.kind === "storage") {
+        tracker.mark(peelId);
+        throw thrown;
+      }
+      if (thrown instanceof SettingsFault && thrown.wholeTree) {
+        tracker.mark(peelId);
+        throw new SvcError("unavailable", `target: I@ cannot be used: ${thrown.message}`);
+      }
+    } finally {
+      tracker.done(peelId, uses.size === 0 ? undefined : uses);
+    }
+  };
+  const lane = async () => {
+    for (let peelId = tracker.take(); peelId !== undefined; peelId = tracker.take()) {
+      await one(peelId);
+    }
+  };
+  const refresh = async () => {
+    if (!isLoaded) tracker.markAll();
+    isLoaded = true;
+    const results = await Promise.allSettled(Array.from({ length: lanes }, lane));
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  };
+  return {
+    async load() {
+      if (!tree.tree.files.has(topFile)) {
+        throw new SvcError(
+          "unavailable",
+          `target: I@ cannot be used: this master has no ${topFile} in ${tree.tree.directory}`,
+        );
+      }
+      forget?.cancel();
+      const before = loading;
+      loading = before.catch(() => {}).then(refresh);
+      await loading;
+      forget?.cancel();
+      forget = clock.after(forgetMs, () => {
+        settings.clear();
+        isLoaded = false;
+      });
+      return settings;
+    },
+    stop() {
+      forget?.cancel();
+      tracker.stop();
+    },
+  };
+}

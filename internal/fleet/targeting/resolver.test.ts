@@ -1,0 +1,81 @@
+import { expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { SvcError } from "../../base/errors.ts";
+import { parseYaml } from "../../base/yaml.ts";
+import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
+import type { Groups } from "../../tree/targets/groups.ts";
+import { readGroups } from "../../tree/targets/groups.ts";
+import type { Wanted } from "./fleet.ts";
+import { createResolver } from "./resolver.ts";
+
+/** A resolver over a fleet that only becomes known when it is waited for. */
+function setup(groups: () => Groups = () => new Map()) {
+  const waited: string[] = [];
+  let members: string[] = [];
+  let facts: FactMap | undefined;
+  const directory = {
+    members: () => members,
+    caughtUp: async () => {
+      waited.push("members");
+      members = ["a1", "b1"];
+    },
+  };
+  const index = {
+    ready: Promise.resolve(),
+    running: true,
+    members: () => members,
+    peels: () => members.map((id) => ({ id, facts })),
+    hasSettings: false,
+    alive: (peel: string) => peel === "a1",
+    caughtUp: async (wanted: Wanted) => {
+      if (wanted.heartbeats) waited.push("heartbeats");
+      if (!wanted.facts) return;
+      waited.push("facts");
+      facts = createFactPacker().pack({ os: "Debian" }).facts;
+    },
+    stop: () => {},
+  };
+  const resolver = createResolver({
+    directory,
+    index,
+    facts: memoryBucket(),
+    heartbeats: memoryBucket(),
+    groups: { current: groups },
+    settings: async () => new Map([["b1", createFactPacker().pack({ role: "db" }).facts]]),
+    clock: manualClock(),
+    log: recordingLog(),
+  });
+  return { resolver, waited };
+}
+
+test("what was stored before a request counts in it, and only what it asks for is waited for", async () => {
+  const first = setup();
+  expect(await first.resolver.resolve({ expression: "not b*" })).toEqual(["a1"]);
+  expect(await first.resolver.resolve({ peels: ["b1"] })).toEqual(["b1"]);
+  expect(first.waited).toEqual(["members", "members"]);
+  expect(await first.resolver.resolve({ expression: "I@role:d*" })).toEqual(["b1"]);
+  const second = setup();
+  expect(await second.resolver.resolve({ expression: "b1 and G@os:debian" })).toEqual(["b1"]);
+  expect(second.waited).toEqual(["members", "facts"]);
+  expect(await second.resolver.resolveWithLife({ expression: "*" })).toEqual([
+    { peelId: "a1", alive: true },
+    { peelId: "b1", alive: false },
+  ]);
+  expect(second.waited).toEqual(["members", "facts", "members", "heartbeats"]);
+});
+
+test("facts in a node group are waited for as well", async () => {
+  const { resolver, waited } = setup(() => readGroups(parseYaml("debian: G@os:debian", "g"), "g"));
+  expect(await resolver.resolve({ expression: "N@debian" })).toEqual(["a1", "b1"]);
+  expect(waited).toEqual(["members", "facts"]);
+});
+
+test("groups that cannot be read stand in the way of those who name one, of nobody else", async () => {
+  const { resolver } = setup(() => {
+    throw new SvcError("unavailable", "node groups cannot be read: no");
+  });
+  expect(await resolver.resolve({ expression: "a*" })).toEqual(["a1"]);
+  await expect(resolver.resolve({ expression: "a* and not N@x" })).rejects.toThrow("cannot be read: no");
+});

@@ -1,0 +1,95 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import { matchersOf } from "../../tree/targets/expression.ts";
+import type { FactMap } from "../../tree/targets/fact-map.ts";
+import { expandGroups, type Groups } from "../../tree/targets/groups.ts";
+import { parseTarget } from "../../tree/targets/parse.ts";
+import { type Fleet, scanFleet, type Wanted } from "./fleet.ts";
+import type { FleetIndex } from "./fleet-index.ts";
+import type { NodeGroups } from "./node-groups.ts";
+import { resolveExpression, resolveList, type Target } from "./resolve.ts";
+
+/** Finds who a target means, as of now. */
+export interface Resolver {
+  /**
+   * @returns encoded peel ids of members, in order
+   * @throws SvcError `bad_request` for a target that cannot be understood or used, `unavailable` when it
+   *   names a node group and the groups cannot be read, `storage` when the bus cannot be asked
+   */
+  resolve(target: Target): Promise<string[]>;
+  /** The same, with who of them is alive. */
+  resolveWithLife(target: Target): Promise<{ peelId: string; alive: boolean }[]>;
+}
+
+export interface ResolverDeps {
+  /** Members of the fleet: what is stored now is known when `caughtUp` has resolved. */
+  directory: { members(): readonly string[]; caughtUp(): Promise<void> };
+  index: Omit<FleetIndex, "onFacts" | "onBeat">;
+  /** Read only while the index does not run. */
+  facts: Bucket;
+  heartbeats: Bucket;
+  groups: NodeGroups;
+  /** Settings by encoded peel id, as this master compiles them. @throws SvcError `unavailable` */
+  settings(): Promise<ReadonlyMap<string, FactMap>>;
+  clock: Clock;
+  log: Log;
+}
+
+export function createResolver(deps: ResolverDeps): Resolver {
+  const { directory, index, groups, clock, log } = deps;
+
+  const fleetFor = async (wanted: Wanted): Promise<Fleet> => {
+    await directory.caughtUp();
+    if (index.running) {
+      await index.caughtUp(wanted);
+      return index;
+    }
+    if (wanted.facts || wanted.heartbeats) {
+      log.warn("the fleet is not indexed: a target is resolved by reading the buckets", { ...wanted });
+    }
+    const { facts, heartbeats } = deps;
+    return scanFleet({ members: directory.members, facts, heartbeats, wanted });
+  };
+
+  const resolveOver = async (
+    target: Target,
+    heartbeats: boolean,
+  ): Promise<{ fleet: Fleet; peels: string[] }> => {
+    if ("peels" in target) {
+      const fleet = await fleetFor({ facts: false, heartbeats });
+      return { fleet, peels: resolveList(target.peels, fleet.members()) };
+    }
+    const parsed = parseTarget(target.expression);
+    const expression = expandGroups(parsed, usesGroups(parsed) ? groups.current() : noGroups);
+    const kinds = new Set([...matchersOf(expression)].map(({ kind }) => kind));
+    const found = await fleetFor({ facts: kinds.has("fact"), heartbeats });
+    const fleet = kinds.has("setting") ? withSettings(found, await deps.settings()) : found;
+    return { fleet, peels: resolveExpression(expression, fleet, clock) };
+  };
+
+  return {
+    resolve: async (target) => (await resolveOver(target, false)).peels,
+    async resolveWithLife(target) {
+      const { fleet, peels } = await resolveOver(target, true);
+      return peels.map((peelId) => ({ peelId, alive: fleet.alive(peelId) }));
+    },
+  };
+}
+
+/** Settings of peels that are members by now: who came since has none yet. */
+function withSettings(fleet: Fleet, settings: ReadonlyMap<string, FactMap>): Fleet {
+  return {
+    members: fleet.members,
+    peels: () => fleet.peels().map(({ id, facts }) => ({ id, facts, settings: settings.get(id) })),
+    hasSettings: true,
+    alive: fleet.alive,
+  };
+}
+
+const noGroups: Groups = new Map();
+
+function usesGroups(expression: ReturnType<typeof parseTarget>): boolean {
+  for (const { kind } of matchersOf(expression)) if (kind === "group") return true;
+  return false;
+}

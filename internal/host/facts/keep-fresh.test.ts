@@ -1,0 +1,59 @@
+import { expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { keepFresh } from "./keep-fresh.ts";
+
+const minute = 60_000;
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+function keeping(jitter: number) {
+  const clock = manualClock();
+  const log = recordingLog();
+  const facts = {
+    count: 0,
+    answer: () => Promise.resolve(true),
+    refresh() {
+      facts.count++;
+      return facts.answer();
+    },
+  };
+  return { clock, log, facts, running: keepFresh({ facts, clock, jitter: () => jitter, log }) };
+}
+
+test.each([
+  [0, 9],
+  [0.5, 10],
+  [0.999_999, 11],
+])("with the jitter %p every %i minutes", async (jitter, minutes) => {
+  const { clock, facts } = keeping(jitter);
+  for (let count = 0; count < 3; count++) {
+    clock.advance(minutes * minute - 1_000);
+    expect(facts.count).toBe(count);
+    clock.advance(1_000);
+    expect(facts.count).toBe(count + 1);
+    await settle();
+  }
+});
+
+test("goes on after a failure, which is logged, until it is stopped", async () => {
+  const { clock, log, facts, running } = keeping(0.5);
+  facts.answer = () => Promise.reject(new Error("broken"));
+  clock.advance(10 * minute);
+  await settle();
+  expect(log.records).toEqual([
+    { level: "error", event: "facts not collected", fields: { error: "broken" } },
+  ]);
+  clock.advance(10 * minute);
+  expect(facts.count).toBe(2);
+  running.stop();
+  await settle();
+  expect(clock.pending).toBe(0);
+});
+
+test("one that takes long is not joined by another", async () => {
+  const { clock, facts } = keeping(0.5);
+  facts.answer = () => new Promise(() => {});
+  clock.advance(60 * minute);
+  await settle();
+  expect(facts.count).toBe(1);
+});

@@ -1,0 +1,36 @@
+import type { Clock, Timer } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { FactStore } from "./store.ts";
+
+const everyMs = 10 * 60_000;
+
+/** Collects a peel's facts again about every 10 minutes, whether there is a bus or not. */
+export function keepFresh(options: {
+  facts: Pick<FactStore, "refresh">;
+  clock: Clock;
+  /** A number in [0, 1): the hosts of a fleet do not look all at once. */
+  jitter: () => number;
+  log: Log;
+}): { stop(): void } {
+  const { facts, clock, jitter, log } = options;
+  let stopped = false;
+  let next: Timer | undefined;
+  const later = () => {
+    next = clock.after(Math.round(everyMs * (0.9 + jitter() / 5)), async () => {
+      try {
+        await facts.refresh();
+      } catch (thrown) {
+        log.error("facts not collected", { error: describeError(thrown) });
+      }
+      if (!stopped) later();
+    });
+  };
+  later();
+  return {
+    stop() {
+      stopped = true;
+      next?.cancel();
+    },
+  };
+}

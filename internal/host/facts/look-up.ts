@@ -1,0 +1,26 @@
+import type { Plain } from "../../base/msgpack.ts";
+import type { Facts } from "./fact.ts";
+
+/**
+ * The fact at a path: `mounts:/var:fstype`, or `ipv4:0` for the first of a list. A key that contains a
+ * colon itself is found as well; the shortest key that leads to something wins.
+ */
+export function lookUpFact(facts: Facts, path: string): Plain | undefined {
+  return descend(facts, path.split(":"));
+}
+
+function descend(at: Plain | Facts | undefined, words: readonly string[]): Plain | undefined {
+  if (words.length === 0) return at as Plain | undefined;
+  if (Array.isArray(at)) {
+    const [index = "", ...rest] = words;
+    return /^\d{1,9}$/.test(index) ? descend(at[Number(index)], rest) : undefined;
+  }
+  if (typeof at !== "object" || at === null || at instanceof Uint8Array) return undefined;
+  for (let length = 1; length <= words.length; length++) {
+    const key = words.slice(0, length).join(":");
+    if (!Object.hasOwn(at, key)) continue;
+    const found = descend((at as Facts)[key], words.slice(length));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,228 @@
+import { describe, expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { fixtureHost, type HostFixture } from "../../../test/harness/facts.ts";
+import { collectFacts } from "./collect.ts";
+import { osFacts, parseOsRelease } from "./os.ts";
+
+const factsOf = async (fixture: HostFixture) =>
+  (await collectFacts(osFacts, fixtureHost(fixture), manualClock())).facts;
+const release = (text: string, machine = "x86_64"): HostFixture => ({
+  files: { "/etc/os-release": text },
+  uname: { machine },
+});
+
+describe("what systems call themselves", () => {
+  const cases: [string, HostFixture, Record<string, unknown>][] = [
+    [
+      "Debian 12",
+      release(
+        'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nNAME="Debian GNU/Linux"\nVERSION_ID="12"\nVERSION="12 (bookworm)"\nVERSION_CODENAME=bookworm\nID=debian\n',
+      ),
+      {
+        os: "Debian",
+        os_family: "Debian",
+        osfullname: "Debian GNU/Linux",
+        osrelease: "12",
+        osmajorrelease: 12,
+        oscodename: "bookworm",
+        osfinger: "Debian-12",
+        osarch: "amd64",
+      },
+    ],
+    [
+      "Debian unstable, which has no number",
+      release('NAME="Debian GNU/Linux"\nVERSION_CODENAME=trixie\nID=debian\n', "aarch64"),
+      {
+        os: "Debian",
+        os_family: "Debian",
+        osfullname: "Debian GNU/Linux",
+        oscodename: "trixie",
+        osarch: "arm64",
+      },
+    ],
+    [
+      "Ubuntu 24.04",
+      release(
+        'NAME="Ubuntu"\nVERSION_ID="24.04"\nVERSION="24.04.1 LTS (Noble Numbat)"\nVERSION_CODENAME=noble\nID=ubuntu\nID_LIKE=debian\n',
+      ),
+      {
+        os: "Ubuntu",
+        os_family: "Debian",
+        osfullname: "Ubuntu",
+        osrelease: "24.04",
+        osmajorrelease: 24,
+        oscodename: "noble",
+        osfinger: "Ubuntu-24.04",
+        osarch: "amd64",
+      },
+    ],
+    [
+      "Red Hat Enterprise Linux 9",
+      release(
+        'NAME="Red Hat Enterprise Linux"\nVERSION="9.4 (Plow)"\nID="rhel"\nID_LIKE="fedora"\nVERSION_ID="9.4"\n',
+      ),
+      {
+        os: "RedHat",
+        os_family: "RedHat",
+        osfullname: "Red Hat Enterprise Linux",
+        osrelease: "9.4",
+        osmajorrelease: 9,
+        oscodename: "Plow",
+        osfinger: "Red Hat Enterprise Linux-9",
+        osarch: "x86_64",
+      },
+    ],
+    [
+      "Rocky 8",
+      release(
+        'NAME="Rocky Linux"\nVERSION="8.10 (Green Obsidian)"\nID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION_ID="8.10"\n',
+        "aarch64",
+      ),
+      {
+        os: "Rocky",
+        os_family: "RedHat",
+        osfullname: "Rocky Linux",
+        osrelease: "8.10",
+        osmajorrelease: 8,
+        oscodename: "Green Obsidian",
+        osfinger: "Rocky Linux-8",
+        osarch: "aarch64",
+      },
+    ],
+    [
+      "CentOS Stream 9",
+      release('NAME="CentOS Stream"\nVERSION="9"\nID="centos"\nID_LIKE="rhel fedora"\nVERSION_ID="9"\n'),
+      {
+        os: "CentOS Stream",
+        os_family: "RedHat",
+        osfullname: "CentOS Stream",
+        osrelease: "9",
+        osmajorrelease: 9,
+        osfinger: "CentOS Stream-9",
+        osarch: "x86_64",
+      },
+    ],
+    [
+      "Amazon Linux 2023",
+      release('NAME="Amazon Linux"\nVERSION="2023"\nID="amzn"\nID_LIKE="fedora"\nVERSION_ID="2023"\n'),
+      {
+        os: "Amazon",
+        os_family: "RedHat",
+        osfullname: "Amazon Linux",
+        osrelease: "2023",
+        osmajorrelease: 2023,
+        osfinger: "Amazon Linux-2023",
+        osarch: "x86_64",
+      },
+    ],
+    [
+      "Alpine 3.20",
+      release('NAME="Alpine Linux"\nID=alpine\nVERSION_ID=3.20.1\nPRETTY_NAME="Alpine Linux v3.20"\n'),
+      {
+        os: "Alpine",
+        os_family: "Alpine",
+        osfullname: "Alpine Linux",
+        osrelease: "3.20.1",
+        osmajorrelease: 3,
+        osfinger: "Alpine Linux-3",
+        osarch: "x86_64",
+      },
+    ],
+    [
+      "SUSE Linux Enterprise 15",
+      release('NAME="SLES"\nVERSION="15-SP5"\nVERSION_ID="15.5"\nID="sles"\nID_LIKE="suse"\n'),
+      {
+        os: "SUSE",
+        os_family: "Suse",
+        osfullname: "SLES",
+        osrelease: "15.5",
+        osmajorrelease: 15,
+        osfinger: "SLES-15",
+        osarch: "x86_64",
+      },
+    ],
+    [
+      "openSUSE Leap",
+      release(
+        'NAME="openSUSE Leap"\nVERSION="15.6"\nID="opensuse-leap"\nID_LIKE="suse opensuse"\nVERSION_ID="15.6"\n',
+      ),
+      {
+        os: "SUSE",
+        os_family: "Suse",
+        osfullname: "openSUSE Leap",
+        osrelease: "15.6",
+        osmajorrelease: 15,
+        osfinger: "openSUSE Leap-15",
+        osarch: "x86_64",
+      },
+    ],
+    [
+      "Arch, which rolls",
+      release('NAME="Arch Linux"\nPRETTY_NAME="Arch Linux"\nID=arch\nBUILD_ID=rolling\n'),
+      {
+        os: "Arch",
+        os_family: "Arch",
+        osfullname: "Arch Linux",
+        osrelease: "rolling",
+        osfinger: "Arch Linux-rolling",
+        osarch: "x86_64",
+      },
+    ],
+    [
+      "one that only says whom it is like",
+      release('NAME="Example Linux"\nID=example\nID_LIKE="unheard rhel"\nVERSION_ID=2\n'),
+      {
+        os: "Example",
+        os_family: "RedHat",
+        osfullname: "Example Linux",
+        osrelease: "2",
+        osmajorrelease: 2,
+        osfinger: "Example Linux-2",
+        osarch: "x86_64",
+      },
+    ],
+    [
+      "a container without os-release",
+      {},
+      { os: "Linux", os_family: "Linux", osfullname: "Linux", osarch: "x86_64" },
+    ],
+    [
+      "macOS",
+      {
+        platform: "darwin",
+        uname: { type: "Darwin", machine: "arm64" },
+        files: {
+          "/System/Library/CoreServices/SystemVersion.plist":
+            "<dict>\n<key>ProductName</key>\n<string>macOS</string>\n<key>ProductVersion</key>\n<string>14.5</string></dict>",
+        },
+      },
+      {
+        os: "MacOS",
+        os_family: "MacOS",
+        osfullname: "macOS",
+        osrelease: "14.5",
+        osmajorrelease: 14,
+        osfinger: "MacOS-14",
+        osarch: "arm64",
+      },
+    ],
+  ];
+  test.each(cases)("%s", async (_, fixture, expected) => {
+    expect(await factsOf(fixture)).toEqual(expected as never);
+  });
+
+  test("the copy in /usr/lib when /etc has none", async () => {
+    expect(
+      await factsOf({ files: { "/usr/lib/os-release": "ID=fedora\nNAME='Fedora Linux'\n" } }),
+    ).toMatchObject({
+      os: "Fedora",
+      os_family: "RedHat",
+    });
+  });
+});
+
+test("os-release is read as a shell would, without expansion", () => {
+  const text =
+    '# comment\nA="a \\"quoted\\" \\$word"\nB=\'it\\s\'\n C=plain \nlower=no\nD=\nE="$HOME"\nno equals sign\n';
+  expect(parseOsRelease(text)).toEqual({ A: 'a "quoted" $word', B: "it\\s", C: "plain", D: "", E: "$HOME" });
+});

@@ -1,0 +1,207 @@
+import { posix } from "node:path";
+import { parseDuration } from "../../base/duration.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { suggestion } from "../../base/nearest.ts";
+import { parseYaml, plainValue } from "../../base/yaml.ts";
+import type { ArgSpec, ArgType, ModuleFunction } from "./function.ts";
+
+/** What has a name and a table of arguments. */
+type Called = Pick<ModuleFunction, "name" | "args">;
+
+/** An argument's type in words, for messages: "expected …". */
+const words: Record<ArgType, string> = {
+  string: "a string",
+  integer: "an integer",
+  number: "a number",
+  boolean: "true or false",
+  duration: "a duration: a number and a unit (ms, s, m, h), such as 90s or 1h30m",
+  path: "an absolute path without a . or .. in it",
+  mode: "three or four octal digits as a string, such as 0644",
+  strings: "a list of strings",
+  map: "a map",
+  any: "a value",
+};
+
+/**
+ * Checks the arguments of a call against the function's table.
+ *
+ * @throws SvcError `bad_request`: `cmd.run: timeout: expected a duration …`
+ */
+export function checkArguments(called: ModuleFunction, args: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(args)) {
+    const problem = argumentProblem(specOf(called, name), value);
+    if (problem !== undefined) throw refusal(called, `${name}: ${problem}`);
+  }
+  for (const [name, spec] of Object.entries(called.args)) {
+    if (spec.required !== true || args[name] !== undefined) continue;
+    throw refusal(called, `${name}: missing; expected ${expectation(spec)}`);
+  }
+  const problem = called.refuse?.(args as Readonly<Record<string, Plain>>);
+  if (problem !== undefined) throw refusal(called, problem);
+}
+
+/**
+ * Reads the words after the function's name on a command line. A word `key=value` whose key is an argument
+ * of the function sets that argument; the other words are the remaining arguments in the declared order. A
+ * function with open arguments takes every `key=value` after the required ones, as text.
+ *
+ * What a word means follows from the argument's type alone: a string stays as it is written, a list is
+ * `a,b,c` or YAML, a map or a value of any type is YAML or JSON.
+ *
+ * @throws SvcError `bad_request` naming the argument
+ */
+export function readCommandLine(called: ModuleFunction, line: readonly string[]): Record<string, Plain> {
+  const names = Object.keys(called.args);
+  const args = new Map<string, Plain>();
+  const plain: string[] = [];
+  const open = new Map<string, Plain>();
+  const required = names.filter((name) => called.args[name]?.required === true).length;
+  for (const word of line) {
+    const at = word.indexOf("=");
+    const name = word.slice(0, Math.max(0, at));
+    if (!names.includes(name)) {
+      const isOpen = called.openArgs !== undefined && /^[a-z_]\w*$/i.test(name);
+      if (!isOpen || plain.length + args.size < required) plain.push(word);
+      else if (open.has(name)) throw refusal(called, `${name}: given twice`);
+      else open.set(name, word.slice(at + 1));
+      continue;
+    }
+    if (args.has(name)) throw refusal(called, `${name}: given twice`);
+    args.set(name, readArgument(called, name, word.slice(at + 1)));
+  }
+  const free = names.filter((name) => !args.has(name));
+  for (const [index, word] of plain.entries()) {
+    const name = free[index];
+    if (name === undefined) {
+      throw refusal(
+        called,
+        names.length === 0
+          ? `takes no arguments, and got ${quote(word)}`
+          : `no argument is left for ${quote(word)}: quote a value that has spaces`,
+      );
+    }
+    args.set(name, readArgument(called, name, word));
+  }
+  if (called.openArgs !== undefined && open.size > 0) {
+    const given = args.get(called.openArgs);
+    args.set(called.openArgs, {
+      ...(given as Record<string, Plain> | undefined),
+      ...Object.fromEntries(open),
+    });
+  }
+  return Object.fromEntries(args);
+}
+
+/** A function's call as people write it: `file.read path [offset] [limit]`. */
+export function signatureOf(called: ModuleFunction): string {
+  const args = Object.entries(called.args).map(([name, spec]) => (spec.required ? name : `[${name}]`));
+  return [called.name, ...args].join(" ");
+}
+
+/** What a value of this argument has to be, in words. */
+export function expectation({ type, values, min, max }: ArgSpec): string {
+  if (values !== undefined) return `one of ${values.join(", ")}`;
+  const range = [min === undefined ? "" : ` from ${min}`, max === undefined ? "" : ` to ${max}`].join("");
+  return `${words[type]}${range}`;
+}
+
+function specOf(called: Called, name: string): ArgSpec {
+  const names = Object.keys(called.args);
+  const spec = names.includes(name) ? called.args[name] : undefined;
+  if (spec !== undefined) return spec;
+  throw refusal(called, `no argument ${quote(name)}${suggestion(name, names)}`);
+}
+
+/** What is wrong with a value, or `undefined`. */
+export function argumentProblem(spec: ArgSpec, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const fits = checks[spec.type](value) && isWithin(spec, value);
+  return fits ? undefined : `expected ${expectation(spec)}`;
+}
+
+const checks: Record<ArgType, (value: unknown) => boolean> = {
+  string: isText,
+  integer: (value) => Number.isSafeInteger(value),
+  number: (value) => Number.isFinite(value),
+  boolean: (value) => typeof value === "boolean",
+  duration: isDuration,
+  path: (value) => isText(value) && isCleanPath(value),
+  mode: (value) => isText(value) && /^[0-7]{3,4}$/.test(value),
+  strings: (value) => Array.isArray(value) && value.every(isText),
+  map: (value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
+  any: () => true,
+};
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isDuration(value: unknown): boolean {
+  if (!isText(value)) return false;
+  try {
+    parseDuration(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Absolute, and the same after `.`, `..` and doubled slashes are resolved; a slash may end it. */
+function isCleanPath(path: string): boolean {
+  return path.startsWith("/") && !path.includes("\0") && posix.normalize(path) === path;
+}
+
+function isWithin({ values, min, max }: ArgSpec, value: unknown): boolean {
+  if (values !== undefined) return isText(value) && values.includes(value);
+  if (typeof value !== "number") return true;
+  return (min === undefined || value >= min) && (max === undefined || value <= max);
+}
+
+/**
+ * Reads the value of an argument as it is written on a command line.
+ *
+ * @throws SvcError `bad_request` naming the function and the argument
+ */
+export function readArgument(called: Called, name: string, text: string): Plain {
+  const spec = specOf(called, name);
+  const value = read(called, name, spec.type, text);
+  const problem = argumentProblem(spec, value);
+  if (problem !== undefined) throw refusal(called, `${name}: ${problem}`);
+  return value as Plain;
+}
+
+function read(called: Called, name: string, type: ArgType, text: string): unknown {
+  switch (type) {
+    case "integer":
+      return /^[+-]?\d+$/.test(text) ? Number(text) : unreadable;
+    case "number":
+      return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : unreadable;
+    case "boolean":
+      return text === "true" ? true : text === "false" ? false : unreadable;
+    case "strings":
+      if (text.trimStart().startsWith("[")) return readYaml(called, name, text);
+      return text === "" ? [] : text.split(",");
+    case "map":
+    case "any":
+      return readYaml(called, name, text);
+    default:
+      return text;
+  }
+}
+
+/** A value that no type accepts. */
+const unreadable = Symbol("unreadable");
+
+function readYaml(called: Called, name: string, text: string): unknown {
+  return plainValue(parseYaml(text, `${called.name}: ${name}`));
+}
+
+function refusal(called: Called, problem: string): SvcError {
+  return new SvcError("bad_request", `${called.name}: ${problem}`);
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, 80));
+}

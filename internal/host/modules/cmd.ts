@@ -1,0 +1,129 @@
+import { parseDuration } from "../../base/duration.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { findAccount, findAccountIfPresent } from "../../base/process/account.ts";
+import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
+import { type Account, type ProcessResult, runProcess } from "../../base/process/process.ts";
+import { define } from "./define.ts";
+import { type ArgSpec, type CallContext, FunctionFailure, type ModuleFunction } from "./function.ts";
+
+const commandArgs = {
+  command: { type: "string", doc: "Command line for /bin/sh -c; give this or argv." },
+  argv: { type: "strings", doc: "Program and its arguments, which no shell reads; give this or command." },
+  cwd: { type: "path", doc: "Directory to run in; / by default." },
+  env: { type: "map", doc: "Variables to add to the clean environment; null takes one away." },
+  user: { type: "string", doc: "Name or uid of the user to run as; the peel's own by default." },
+  umask: { type: "mode", doc: "Permission bits that new files do not get; the peel's own by default." },
+  stdin: { type: "string", doc: "What the command reads; nothing by default." },
+  timeout: { type: "duration", doc: "Stops the command before the job's own time is over." },
+} as const satisfies Record<string, ArgSpec>;
+
+interface CommandArgs {
+  command: string | undefined;
+  argv: string[] | undefined;
+  cwd: string | undefined;
+  env: { [key: string]: Plain } | undefined;
+  user: string | undefined;
+  umask: string | undefined;
+  stdin: string | undefined;
+  timeout: string | undefined;
+}
+
+/** Functions that run programs of the host. */
+export const cmdFunctions: readonly ModuleFunction[] = [
+  define({
+    name: "cmd.run",
+    doc: "Runs a command, and fails when it does not exit with 0.",
+    args: commandArgs,
+    refuse,
+    async run(args, context) {
+      const result = await runCommand(args, context);
+      const problem = problemOf(result, args.timeout) ?? exitProblem(result);
+      if (problem === undefined) return reportOf(result);
+      throw new FunctionFailure(problem, reportOf(result), result.code === 0 ? 1 : result.code);
+    },
+  }),
+  define({
+    name: "cmd.retcode",
+    doc: "Runs a command and gives its exit code, whatever it is.",
+    args: commandArgs,
+    refuse,
+    async run(args, context) {
+      const result = await runCommand(args, context);
+      const problem = problemOf(result, args.timeout);
+      if (problem === undefined) return result.code;
+      throw new FunctionFailure(problem, result.code, result.code === 0 ? 1 : result.code);
+    },
+  }),
+  define({
+    name: "cmd.which",
+    doc: "Gives the path of the program that a command of this name runs, or null.",
+    args: { name: { type: "string", required: true, doc: "Name of the program." } },
+    run: ({ name }) => Bun.which(name, { PATH: programPath, cwd: "/" }),
+  }),
+];
+
+function refuse({ command, argv, env = {} }: CommandArgs): string | undefined {
+  if ((command === undefined) === (argv === undefined)) return "give either command or argv";
+  if (command === "") return "command: expected a command line, not an empty string";
+  if (argv !== undefined && !argv[0]) return "argv: expected a program as its first item";
+  for (const [name, value] of Object.entries(env)) {
+    if (!/^[^=\0]+$/.test(name)) return `env: ${JSON.stringify(name.slice(0, 80))} cannot name a variable`;
+    if (value !== null && typeof value === "object") {
+      return `env: ${name.slice(0, 80)}: expected a string, a number, true or false, or null to take it away`;
+    }
+  }
+  return undefined;
+}
+
+async function runCommand(args: CommandArgs, { clock, signal }: CallContext): Promise<ProcessResult> {
+  const account = await accountOf(args.user, { clock, signal });
+  return runProcess({
+    argv: args.argv ?? ["/bin/sh", "-c", args.command ?? ""],
+    env: environmentOf(account, args.env ?? {}),
+    cwd: args.cwd ?? "/",
+    clock,
+    signal,
+    ...(account === undefined ? {} : { account }),
+    ...(args.umask === undefined ? {} : { umask: Number.parseInt(args.umask, 8) }),
+    ...(args.stdin === undefined ? {} : { stdin: args.stdin }),
+    ...(args.timeout === undefined ? {} : { timeoutMs: parseDuration(args.timeout) }),
+  });
+}
+
+/** Whoever the command runs as; a peel in a container may run under a number that nobody has. */
+function accountOf(
+  user: string | undefined,
+  deps: Pick<CallContext, "clock" | "signal">,
+): Promise<Account | undefined> {
+  return user === undefined ? findAccountIfPresent(`${process.getuid?.()}`, deps) : findAccount(user, deps);
+}
+
+function environmentOf(account: Account | undefined, added: Record<string, Plain>): Record<string, string> {
+  const all = Object.entries<Plain>({ ...cleanEnvironment(account), ...added });
+  return Object.fromEntries(all.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]])));
+}
+
+/** Why the command did not come to its own end, or `undefined`. */
+function problemOf(
+  { stopped, code, killedBy }: ProcessResult,
+  timeout: string | undefined,
+): string | undefined {
+  if (stopped === undefined) return undefined;
+  const how = killedBy === undefined ? `exited with ${code}` : `ended by ${killedBy}`;
+  return stopped === "timeout" ? `stopped after ${timeout}: ${how}` : `stopped with its job: ${how}`;
+}
+
+function exitProblem({ code, killedBy }: ProcessResult): string | undefined {
+  if (killedBy !== undefined) return `killed by ${killedBy}`;
+  return code === 0 ? undefined : `exited with ${code}`;
+}
+
+function reportOf({ pid, code, killedBy, stdout, stderr }: ProcessResult): Plain {
+  return {
+    pid,
+    retcode: code,
+    ...(killedBy === undefined ? {} : { signal: killedBy }),
+    stdout: stdout.text,
+    stderr: stderr.text,
+  };
+}

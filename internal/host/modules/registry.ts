@@ -1,0 +1,68 @@
+import { SvcError } from "../../base/errors.ts";
+import { suggestion } from "../../base/nearest.ts";
+import { checkArguments } from "./arguments.ts";
+import { cmdFunctions } from "./cmd.ts";
+import { eventFunctions } from "./event.ts";
+import { factsFunctions } from "./facts.ts";
+import { fileFunctions } from "./file.ts";
+import type { ModuleFunction } from "./function.ts";
+import { pkgFunctions } from "./pkg.ts";
+import { serviceFunctions } from "./service.ts";
+import { settingsFunctions } from "./settings.ts";
+import { stateFunctions } from "./state.ts";
+import { statusFunctions } from "./status.ts";
+import { sysFunctions } from "./sys.ts";
+import { systemFunctions } from "./system.ts";
+import { testFunctions } from "./test.ts";
+import { upgradeFunctions } from "./upgrade.ts";
+import { groupFunctions, userFunctions } from "./user.ts";
+
+/** Every function there is. */
+export const allFunctions: readonly ModuleFunction[] = [
+  ...cmdFunctions,
+  ...eventFunctions,
+  ...factsFunctions,
+  ...fileFunctions,
+  ...groupFunctions,
+  ...pkgFunctions,
+  ...serviceFunctions,
+  ...stateFunctions,
+  ...settingsFunctions,
+  ...statusFunctions,
+  ...sysFunctions(() => allFunctions),
+  ...systemFunctions,
+  ...testFunctions,
+  ...upgradeFunctions,
+  ...userFunctions,
+];
+const byName = new Map<string, ModuleFunction>(
+  allFunctions.flatMap((entry) =>
+    [entry.name, ...(entry.aliases ?? [])].map((name) => [name, entry] as const),
+  ),
+);
+
+/**
+ * The function of this name or alias.
+ *
+ * @throws SvcError `bad_request` with the nearest valid name
+ */
+export function functionNamed(name: string): ModuleFunction {
+  const found = byName.get(name);
+  if (found !== undefined) return found;
+  throw new SvcError("bad_request", `unknown function ${quote(name)}${suggestion(name, [...byName.keys()])}`);
+}
+
+/**
+ * Looks a function up and checks its arguments.
+ *
+ * @throws SvcError `bad_request` naming the function or the argument, with the nearest valid name
+ */
+export function checkCall(name: string, args: Readonly<Record<string, unknown>>): ModuleFunction {
+  const found = functionNamed(name);
+  checkArguments(found, args);
+  return found;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, 80));
+}

@@ -1,0 +1,38 @@
+import { expect, test } from "bun:test";
+import { callFunction } from "../../../test/harness/call.ts";
+import { fixedSettings } from "../../../test/harness/settings.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { functionNamed } from "./registry.ts";
+
+const settings = fixedSettings({ web: { port: 80 }, users: [{ name: "ann" }], none: null });
+
+test.each<[string, Record<string, Plain>, unknown]>([
+  ["settings.items", {}, { web: { port: 80 }, users: [{ name: "ann" }], none: null }],
+  ["pillar.items", {}, { web: { port: 80 }, users: [{ name: "ann" }], none: null }],
+  ["settings.ls", {}, ["none", "users", "web"]],
+  ["pillar.ls", {}, ["none", "users", "web"]],
+  ["settings.get", { name: "web:port" }, 80],
+  ["pillar.get", { name: "users:0:name" }, "ann"],
+  ["settings.get", { name: "web:host" }, null],
+  ["settings.get", { name: "web:host", default: "d" }, "d"],
+  ["settings.get", { name: "none", default: "d" }, null],
+  ["settings.refresh", {}, false],
+  ["pillar.refresh", {}, false],
+])("%s %j", async (name, args, expected) => {
+  expect(await callFunction(name, args, { settings })).toEqual(expected as Plain);
+  expect(functionNamed(name).readOnly).toBe(true);
+});
+
+test("a refresh that cannot ask says so, and one that is cancelled ends", async () => {
+  const refused = new SvcError("unavailable", "the bus is away");
+  const failing = { ...settings, refresh: () => Promise.reject(refused) };
+  await expect(callFunction("settings.refresh", {}, { settings: failing })).rejects.toThrow(
+    "the bus is away",
+  );
+  const never = { ...settings, refresh: () => new Promise<boolean>(() => {}) };
+  const signal = AbortSignal.abort(new Error("cancelled"));
+  await expect(callFunction("settings.refresh", {}, { settings: never, signal })).rejects.toThrow(
+    "cancelled",
+  );
+});

@@ -1,0 +1,146 @@
+import { encode, type Plain } from "../../base/msgpack.ts";
+import type { StateResult, StatesRun } from "./states-service.ts";
+
+/** A return may have 512 KiB; this leaves room for what is around it. */
+export const mostReturnBytes = 400 * 1024;
+const keptText = 1_000;
+const keptNames = 10;
+/** Bytes of a state beside its texts, rounded up: names of fields, lengths, numbers. */
+const aroundTexts = 160;
+
+/** How many states came to what. Each is counted once: a state that failed half-way has failed. */
+export interface StatesSummary {
+  /** As described already. */
+  ok: number;
+  /** Changed, or in a test run about to be. */
+  changed: number;
+  failed: number;
+  /** Not looked at, because a requisite, `unless` or `onlyif` said so. */
+  skipped: number;
+  /** Never had their turn: the run ended before. */
+  not_run?: number;
+  stopped?: "failhard" | "cancelled";
+  duration_ms: number;
+  test: boolean;
+  environment: string;
+  commit?: string;
+  /** States that are counted here and not in the list, which would be too long. */
+  left_out?: number;
+}
+
+type Standing = "ok" | "changed" | "failed" | "skipped";
+
+/** What a state counts as. */
+function standingOf({ result, changes, skipped }: StateResult): Standing {
+  if (result === false) return "failed";
+  if (skipped !== undefined) return "skipped";
+  return result === null || Object.keys(changes).length > 0 ? "changed" : "ok";
+}
+
+/** Counts the states of a run. */
+export function summaryOf(run: StatesRun): StatesSummary {
+  const counts: Record<Standing, number> = { ok: 0, changed: 0, failed: 0, skipped: 0 };
+  for (const state of run.states) counts[standingOf(state)]++;
+  const { duration_ms, test, environment, commit, stopped, not_run } = run;
+  return {
+    ...counts,
+    ...(not_run === 0 ? {} : { not_run }),
+    ...(stopped === undefined ? {} : { stopped }),
+    duration_ms,
+    test,
+    environment,
+    ...(commit === undefined ? {} : { commit }),
+  };
+}
+
+/**
+ * The return of a run: `{states, summary}`. One that is too large for a return says less, and first of the
+ * states that are as described: those are named alone, then left out; then long texts in changes are cut,
+ * then changes are only named, and in the end whole states, those that failed last.
+ */
+export function statesReturn(run: StatesRun, mostBytes = mostReturnBytes): Plain {
+  const summary = summaryOf(run);
+  let states: readonly Plain[] = run.states.map((state) => ({ ...state }));
+  if (mayExceed(run.states, mostBytes) && sizeOf(states) > mostBytes) {
+    for (const shorten of shorter) {
+      states = run.states.flatMap(shorten);
+      if (sizeOf(states) <= mostBytes) break;
+    }
+    if (sizeOf(states) > mostBytes) states = fitting(run.states, mostBytes);
+  }
+  const leftOut = run.states.length - states.length;
+  return { states: [...states], summary: { ...summary, ...(leftOut === 0 ? {} : { left_out: leftOut }) } };
+}
+
+/** Each says less than the one before. */
+const shorter: readonly ((state: StateResult) => Plain[])[] = [
+  (state) => [isQuiet(state) ? named(state) : { ...state }],
+  (state) => (isQuiet(state) ? [] : [{ ...state }]),
+  (state) => (isQuiet(state) ? [] : [{ ...state, changes: cutTexts(state.changes) }]),
+  (state) => (isQuiet(state) ? [] : [short(state)]),
+];
+
+function isQuiet(state: StateResult): boolean {
+  const standing = standingOf(state);
+  return standing === "ok" || standing === "skipped";
+}
+
+function named({ id, function: called, result }: StateResult): Plain {
+  return { id, function: called, result };
+}
+
+/** What changed is still named. */
+function short({ comment, changes, ...state }: StateResult): Plain {
+  const names = Object.keys(changes).slice(0, keptNames).map(cut);
+  return {
+    ...state,
+    changes: Object.fromEntries(names.map((name) => [name, "left out"])),
+    comment: cut(comment),
+  };
+}
+
+/** As many as there is room for, the failed ones before all others, in the order of the run. */
+function fitting(states: readonly StateResult[], mostBytes: number): Plain[] {
+  const rank = (state: StateResult) => (standingOf(state) === "failed" ? 0 : 1);
+  const kept = new Set<StateResult>();
+  let left = mostBytes;
+  for (const state of [...states].filter((each) => !isQuiet(each)).sort((a, b) => rank(a) - rank(b))) {
+    left -= encode(short(state)).length;
+    if (left < 0) break;
+    kept.add(state);
+  }
+  return states.filter((state) => kept.has(state)).map(short);
+}
+
+function cutTexts(value: Plain): Plain {
+  if (typeof value === "string") return cut(value);
+  if (Array.isArray(value)) return value.map(cutTexts);
+  if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cutTexts(item)]));
+}
+
+function cut(text: string): string {
+  return text.length <= keptText
+    ? text
+    : `${text.slice(0, keptText)}\n[cut: ${keptText} of ${text.length} characters]`;
+}
+
+/**
+ * Whether the states might take more than there is room for, without encoding them, which would be most of
+ * the work of a run that changes nothing.
+ */
+function mayExceed(states: readonly StateResult[], mostBytes: number): boolean {
+  if (mostBytes === Number.POSITIVE_INFINITY) return false;
+  let most = 0;
+  for (const { id, name, function: called, at = "", comment, changes } of states) {
+    if (Object.keys(changes).length > 0) return true;
+    for (const text of [id, name, called, at, comment]) most += Buffer.byteLength(text);
+    most += aroundTexts;
+    if (most > mostBytes) return true;
+  }
+  return false;
+}
+
+function sizeOf(states: readonly Plain[]): number {
+  return encode([...states]).length;
+}

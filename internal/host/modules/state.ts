@@ -1,0 +1,136 @@
+import { SvcError } from "../../base/errors.ts";
+import { define } from "./define.ts";
+import { type CallContext, FunctionFailure, type ModuleFunction } from "./function.ts";
+import { mostReturnBytes, statesReturn, summaryOf } from "./state-return.ts";
+import type { StatesRequest, StatesService } from "./states-service.ts";
+
+const from = {
+  saltenv: { type: "string", doc: "Environment of the state files; base by default." },
+  environment: { type: "string", doc: "The same as saltenv." },
+  commit: {
+    type: "string",
+    doc: "Use the files of this commit of the environment, in hexadecimal, instead of its newest.",
+  },
+} as const;
+const test = {
+  type: "boolean",
+  doc: "Only tell what would change, with the same differences; false by default.",
+} as const;
+const mods = { type: "strings", doc: "Names of states, in order, such as web,web.tls." } as const;
+const required = { ...mods, required: true } as const;
+
+/** States: what the files describe is looked at, and brought about where it is not so. */
+export const stateFunctions: readonly ModuleFunction[] = [
+  define({
+    name: "state.apply",
+    doc: "Applies the named states, or without names the highstate: everything that the top file assigns to the peel.",
+    args: {
+      mods: { ...mods, doc: `${mods.doc} Without any it is the highstate.` },
+      test,
+      ...from,
+    },
+    refuse,
+    run: (args, context) => run(context, { ...namesOf(args.mods), ...where(args) }),
+  }),
+  define({
+    name: "state.highstate",
+    doc: "Applies everything that the top file assigns to the peel.",
+    args: { test, ...from },
+    refuse,
+    run: (args, context) => run(context, where(args)),
+  }),
+  define({
+    name: "state.sls",
+    doc: "Applies the named states.",
+    args: { mods: required, test, ...from },
+    refuse: (args) =>
+      args.mods?.length === 0 ? "mods: name a state; state.highstate applies all" : refuse(args),
+    run: (args, context) => run(context, { mods: args.mods ?? [], ...where(args) }),
+  }),
+  define({
+    name: "state.single",
+    doc: "Applies one state that stands in no file: its function, its name, and its arguments as key=value.",
+    args: {
+      fun: { type: "string", required: true, doc: "The state's function, such as file.managed." },
+      name: { type: "string", required: true, doc: "What it is about, such as /etc/motd." },
+      test,
+      ...from,
+      args: { type: "map", doc: "Its other arguments; on a command line each may be written key=value." },
+    },
+    openArgs: "args",
+    refuse,
+    run: (args, context) =>
+      run(context, {
+        single: { function: args.fun ?? "", name: args.name ?? "", args: args.args ?? {} },
+        ...where(args),
+      }),
+  }),
+  define({
+    name: "state.show_sls",
+    doc: "Shows the named states as they come out of their files for this peel, without looking at the host.",
+    args: { mods: required, ...from },
+    refuse,
+    run: (args, context) =>
+      service(context).show("states", { mods: args.mods ?? [], ...where(args) }, context),
+  }),
+  define({
+    name: "state.show_highstate",
+    doc: "Shows the states of the highstate as they come out of their files for this peel, in the order they would run.",
+    args: from,
+    refuse,
+    run: (args, context) => service(context).show("states", where(args), context),
+  }),
+  define({
+    name: "state.show_top",
+    doc: "Shows which states the top file assigns to this peel.",
+    args: from,
+    refuse,
+    run: (args, context) => service(context).show("top", where(args), context),
+  }),
+];
+
+interface From {
+  saltenv?: string | undefined;
+  environment?: string | undefined;
+  commit?: string | undefined;
+  test?: boolean | undefined;
+}
+
+function refuse({ saltenv, environment, commit }: From): string | undefined {
+  if (saltenv !== undefined && environment !== undefined && saltenv !== environment) {
+    return "saltenv and environment mean the same: give one of them";
+  }
+  if (commit !== undefined && !/^[0-9a-f]{7,64}$/i.test(commit)) {
+    return "commit: expected 7 to 64 hexadecimal digits";
+  }
+  return undefined;
+}
+
+function where({ saltenv, environment, commit, test: isTest }: From): StatesRequest {
+  const wanted = environment ?? saltenv;
+  return {
+    ...(wanted === undefined ? {} : { environment: wanted }),
+    ...(commit === undefined ? {} : { commit: commit.toLowerCase() }),
+    ...(isTest === undefined ? {} : { test: isTest }),
+  };
+}
+
+/** No names are the highstate, and so is the word for it. */
+function namesOf(given: readonly string[] = []): StatesRequest {
+  return given.length === 0 || (given.length === 1 && given[0] === "highstate") ? {} : { mods: given };
+}
+
+function service({ states }: CallContext): StatesService {
+  if (states !== undefined) return states;
+  throw new SvcError("unavailable", "states cannot be run here: this program has no state files");
+}
+
+async function run(context: CallContext, request: StatesRequest) {
+  const ended = await service(context).run(request, context);
+  const value = statesReturn(ended, context.unbounded === true ? Number.POSITIVE_INFINITY : mostReturnBytes);
+  const { failed } = summaryOf(ended);
+  if (failed === 0 && ended.stopped === undefined) return value;
+  const planned = ended.states.length + ended.not_run;
+  const problem = failed === 0 ? `stopped after ${ended.states.length}` : `${failed}`;
+  throw new FunctionFailure(`${problem} of ${planned} states${failed === 0 ? "" : " failed"}`, value, 2);
+}

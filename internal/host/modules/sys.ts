@@ -1,0 +1,63 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { signatureOf } from "./arguments.ts";
+import { define } from "./define.ts";
+import type { ArgSpec, ModuleFunction } from "./function.ts";
+
+const pattern = {
+  type: "string",
+  doc: "Only functions whose name or alias fits, such as file.*; every one by default.",
+} as const satisfies ArgSpec;
+
+/**
+ * Functions that tell of functions.
+ *
+ * @param all every function there is, those made here included
+ */
+export function sysFunctions(all: () => readonly ModuleFunction[]): readonly ModuleFunction[] {
+  const matching = (glob = "*") => {
+    const form = new Bun.Glob(glob);
+    return all()
+      .filter(({ name, aliases = [] }) => [name, ...aliases].some((each) => form.match(each)))
+      .sort((one, other) => (one.name < other.name ? -1 : 1));
+  };
+  return [
+    define({
+      name: "sys.list_functions",
+      doc: "Lists the functions this peel knows, with their arguments.",
+      args: { pattern },
+      readOnly: true,
+      run: ({ pattern }) => matching(pattern).map(describe),
+    }),
+    define({
+      name: "sys.doc",
+      doc: "Gives the description of functions as text, by name.",
+      args: { pattern },
+      run: ({ pattern }) => Object.fromEntries(matching(pattern).map((each) => [each.name, manual(each)])),
+    }),
+  ];
+}
+
+function describe(entry: ModuleFunction): Plain {
+  const args = Object.entries(entry.args).map(([name, spec]) => ({
+    name,
+    type: spec.type,
+    required: spec.required ?? false,
+    ...(spec.values === undefined ? {} : { values: [...spec.values] }),
+    ...(spec.min === undefined ? {} : { min: spec.min }),
+    ...(spec.max === undefined ? {} : { max: spec.max }),
+    doc: spec.doc,
+  }));
+  return {
+    name: entry.name,
+    aliases: [...(entry.aliases ?? [])],
+    signature: signatureOf(entry),
+    doc: entry.doc,
+    read_only: entry.readOnly ?? false,
+    args,
+  };
+}
+
+function manual(entry: ModuleFunction): string {
+  const lines = Object.entries(entry.args).map(([name, spec]) => `  ${name} (${spec.type}): ${spec.doc}`);
+  return [signatureOf(entry), "", entry.doc, ...(lines.length === 0 ? [] : ["", ...lines])].join("\n");
+}

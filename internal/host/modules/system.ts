@@ -1,0 +1,48 @@
+import { SvcError } from "../../base/errors.ts";
+import { parseCrontab, readCrontab } from "../system/crontab.ts";
+import { hostsPath, parseHosts } from "../system/hosts-file.ts";
+import { runningValue } from "../system/sysctl.ts";
+import { systemOf } from "../system/system.ts";
+import { currentZone } from "../system/timezone.ts";
+import { define } from "./define.ts";
+import type { ModuleFunction } from "./function.ts";
+
+/** Functions that tell how a host is set up, each under the module of its states. */
+export const systemFunctions: readonly ModuleFunction[] = [
+  define({
+    name: "cron.list_tab",
+    doc: "Gives the entries and the text of a user's crontab.",
+    args: { user: { type: "string", doc: "Whose crontab it is; root by default." } },
+    async run({ user = "root" }, context) {
+      const text = await readCrontab(systemOf(context), user);
+      return {
+        entries: parseCrontab(text)
+          .entries()
+          .map((entry) => ({ ...entry })),
+        text,
+      };
+    },
+  }),
+  define({
+    name: "hosts.list_hosts",
+    doc: "Gives the host names of /etc/hosts, by address.",
+    args: {},
+    run: (_, context) => Object.fromEntries(parseHosts(systemOf(context).read(hostsPath) ?? "")),
+  }),
+  define({
+    name: "sysctl.get",
+    doc: "Gives the value of a setting of the kernel.",
+    args: { name: { type: "string", required: true, doc: "Such as net.ipv4.ip_forward." } },
+    run({ name }, context) {
+      const value = runningValue(systemOf(context), name);
+      if (value !== undefined) return value;
+      throw new SvcError("not_found", `the kernel has no setting ${JSON.stringify(name.slice(0, 80))}`);
+    },
+  }),
+  define({
+    name: "timezone.get_zone",
+    doc: "Gives the name of the time zone.",
+    args: {},
+    run: (_, context) => currentZone(systemOf(context)) ?? null,
+  }),
+];

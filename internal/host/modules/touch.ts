@@ -1,0 +1,77 @@
+import { closeSync, constants, fchmodSync, fchownSync, fstatSync, openSync, type Stats } from "node:fs";
+import { SvcError } from "../../base/errors.ts";
+import { reasonOf } from "../../base/file.ts";
+import { findAccount, findGroup } from "../../base/process/account.ts";
+import type { CallContext } from "./function.ts";
+
+/** Whom a file belongs to; what is `undefined` stays as it is. */
+export interface Owner {
+  uid: number | undefined;
+  gid: number | undefined;
+}
+
+/** A path as the system calls take it: a slash at its end would follow a symbolic link. */
+export function trimmed(path: string): string {
+  return path.replace(/\/+$/, "") || "/";
+}
+
+/**
+ * Runs what touches a file, and names the file when the system refuses.
+ *
+ * @param what `read`, as in "cannot read /etc/shadow: permission denied"
+ * @throws SvcError `storage`
+ */
+export async function touching<Value>(what: string, path: string, run: () => Promise<Value> | Value) {
+  try {
+    return await run();
+  } catch (cause) {
+    if (cause instanceof SvcError || !(cause instanceof Error) || !("code" in cause)) throw cause;
+    throw new SvcError("storage", `cannot ${what} ${path}: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/**
+ * Opens what has to be a regular file, hands out its descriptor and closes it. It never waits, as opening
+ * a named pipe would.
+ *
+ * @throws SvcError `bad_request` when it is something else
+ */
+export async function withRegularFile<Value>(
+  path: string,
+  flags: number,
+  run: (file: number, stats: Stats) => Promise<Value> | Value,
+): Promise<Value> {
+  const file = openSync(path, flags | constants.O_NONBLOCK, 0o644);
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile()) throw new SvcError("bad_request", `${path} is no regular file`);
+    return await run(file, stats);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Looks up the names of a call's `user` and `group`. @throws SvcError `not_found` */
+export async function ownerOf(
+  { user, group }: { user: string | undefined; group: string | undefined },
+  { clock, signal }: CallContext,
+): Promise<Owner> {
+  return {
+    uid: user === undefined ? undefined : (await findAccount(user, { clock, signal })).uid,
+    gid: group === undefined ? undefined : (await findGroup(group, { clock, signal })).gid,
+  };
+}
+
+/** Permission bits of a checked `mode`. */
+export function modeBits(mode: string): number {
+  return Number.parseInt(mode, 8);
+}
+
+/** Gives an open file its owner and then its mode: a change of owner takes special bits away. */
+export function setOwnerAndMode(file: number, { uid, gid }: Owner, mode: number | undefined): void {
+  if (uid !== undefined || gid !== undefined) fchownSync(file, uid ?? keep, gid ?? keep);
+  if (mode !== undefined) fchmodSync(file, mode);
+}
+
+/** What chown(2) leaves as it is. */
+const keep = -1;

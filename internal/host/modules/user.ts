@@ -1,0 +1,53 @@
+import { SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { type Group, groupsOfUser, localGroups, localUsers, type User } from "../system/accounts/users.ts";
+import { type System, systemOf } from "../system/system.ts";
+import { define } from "./define.ts";
+import type { ModuleFunction } from "./function.ts";
+
+/** Functions that tell of the users of this host; states change them. */
+export const userFunctions: readonly ModuleFunction[] = [
+  define({
+    name: "user.list_users",
+    doc: "Lists the users of this host, without those of a directory service.",
+    args: {},
+    run: (_, context) => [...localUsers(systemOf(context)).keys()].sort(),
+  }),
+  define({
+    name: "user.info",
+    doc: "Describes a user of this host.",
+    args: { name: { type: "string", required: true, doc: "Name of the user." } },
+    run({ name }, context) {
+      const system = systemOf(context);
+      return describeUser(system, known(localUsers(system).get(name), "user", name));
+    },
+  }),
+];
+
+/** Functions that tell of the groups of this host; states change them. */
+export const groupFunctions: readonly ModuleFunction[] = [
+  define({
+    name: "group.list_groups",
+    doc: "Lists the groups of this host, without those of a directory service.",
+    args: {},
+    run: (_, context) => [...localGroups(systemOf(context)).keys()].sort(),
+  }),
+  define({
+    name: "group.info",
+    doc: "Describes a group of this host.",
+    args: { name: { type: "string", required: true, doc: "Name of the group." } },
+    run({ name }, context) {
+      const { members, gid }: Group = known(localGroups(systemOf(context)).get(name), "group", name);
+      return { name, gid, members: [...members] };
+    },
+  }),
+];
+
+function describeUser(system: System, user: User): Plain {
+  return { ...user, groups: groupsOfUser(system, user.name) };
+}
+
+function known<Value>(found: Value | undefined, kind: string, name: string): Value {
+  if (found !== undefined) return found;
+  throw new SvcError("not_found", `this host has no ${kind} ${JSON.stringify(name.slice(0, 80))}`);
+}

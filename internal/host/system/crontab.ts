@@ -1,0 +1,153 @@
+import { SvcError } from "../../base/errors.ts";
+import { type System, succeed } from "./system.ts";
+
+/** What a line of a crontab runs. */
+export interface CronEntry {
+  /** What tells it from the others: a word of the caller's, or else the command. */
+  identifier: string;
+  /** Five words such as `0 4 * * 1`, or one such as `@daily`. */
+  schedule: string;
+  command: string;
+  /** Line for people above it. */
+  comment?: string;
+}
+
+const marker = "# svc:";
+
+/** A crontab as it is edited: what is not ours stays as it is. */
+export interface Crontab {
+  entries(): readonly CronEntry[];
+  find(identifier: string): CronEntry | undefined;
+  /** Puts an entry in the place of the one with its identifier, or at the end. */
+  set(entry: CronEntry): void;
+  remove(identifier: string): void;
+  variable(name: string): string | undefined;
+  /** Sets a variable, above every entry; `undefined` takes it away. */
+  setVariable(name: string, value: string | undefined): void;
+  text(): string;
+}
+
+interface Line {
+  text: string;
+  entry?: CronEntry;
+  variable?: string;
+}
+
+/**
+ * Parses crontab(5). An entry with an identifier or a comment has a line `# svc:<identifier> <comment>`
+ * above it; any other is found by its command, whoever wrote it.
+ */
+export function parseCrontab(text: string): Crontab {
+  const lines = readLines(text);
+  const indexOf = (identifier: string) => lines.findIndex(({ entry }) => entry?.identifier === identifier);
+  return {
+    entries: () => lines.flatMap(({ entry }) => entry ?? []),
+    find: (identifier) => lines[indexOf(identifier)]?.entry,
+    set(entry) {
+      const line = { text: formatEntry(entry), entry };
+      const at = indexOf(entry.identifier);
+      if (at === -1) lines.push(line);
+      else lines[at] = line;
+    },
+    remove(identifier) {
+      const at = indexOf(identifier);
+      if (at !== -1) lines.splice(at, 1);
+    },
+    variable(name) {
+      const line = lines.find(({ variable }) => variable === name);
+      return line === undefined ? undefined : valueIn(line.text);
+    },
+    setVariable(name, value) {
+      const at = lines.findIndex(({ variable }) => variable === name);
+      if (value === undefined) {
+        if (at !== -1) lines.splice(at, 1);
+        return;
+      }
+      const line = { text: `${name}="${value}"`, variable: name };
+      if (at !== -1) lines[at] = line;
+      else {
+        const first = lines.findIndex(({ entry }) => entry !== undefined);
+        lines.splice(first === -1 ? lines.length : first, 0, line);
+      }
+    },
+    text: () => lines.map((line) => `${line.text}\n`).join(""),
+  };
+}
+
+const variableForm = /^\s*(?:"([^"]+)"|'([^']+)'|([^\s=#"']+))\s*=\s*(.*?)\s*$/;
+const entryForm = /^\s*(@\w+|(?:[^\s#@]\S*\s+){4}\S+)\s+(.+?)\s*$/;
+
+function readLines(text: string): Line[] {
+  const all = text.split("\n");
+  if (all.at(-1) === "") all.pop();
+  const lines: Line[] = [];
+  for (const raw of all) {
+    const [, schedule, command] = /^\s*#/.test(raw) ? [] : (entryForm.exec(raw) ?? []);
+    const [, first, second, third] = /^\s*#/.test(raw) ? [] : (variableForm.exec(raw) ?? []);
+    const variable = first ?? second ?? third;
+    if (variable !== undefined && !/^\s*(@|[\d*])/.test(raw)) lines.push({ text: raw, variable });
+    else if (schedule !== undefined && command !== undefined) {
+      lines.push(withMarker(lines, raw, schedule.replace(/\s+/g, " "), command));
+    } else lines.push({ text: raw });
+  }
+  return lines;
+}
+
+/** Takes the marker above an entry into the entry's own lines. */
+function withMarker(lines: Line[], raw: string, schedule: string, command: string): Line {
+  const { text: above = "", entry: other } = lines.at(-1) ?? {};
+  if (other !== undefined || !above.startsWith(marker))
+    return { text: raw, entry: { identifier: command, schedule, command } };
+  lines.pop();
+  const [, identifier = "", comment] = /^# svc:(\S*)(?: (.*))?$/.exec(above) ?? [];
+  const entry: CronEntry = {
+    identifier: identifier === "" ? command : decoded(identifier),
+    schedule,
+    command,
+    ...(comment === undefined ? {} : { comment }),
+  };
+  return { text: `${above}\n${raw}`, entry };
+}
+
+function formatEntry({ identifier, schedule, command, comment }: CronEntry): string {
+  const line = `${schedule} ${command}`;
+  if (identifier === command && comment === undefined) return line;
+  const word = identifier === command ? "" : encodeURIComponent(identifier);
+  return `${marker}${word}${comment === undefined ? "" : ` ${comment}`}\n${line}`;
+}
+
+/** What somebody changed by hand is taken as it is. */
+function decoded(word: string): string {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
+}
+
+function valueIn(line: string): string {
+  const value = variableForm.exec(line)?.[4] ?? "";
+  return /^(["'])(.*)\1$/.exec(value)?.[2] ?? value;
+}
+
+/** The text of a user's crontab; empty when there is none. @throws SvcError with what the program said */
+export function readCrontab(system: System, user: string): Promise<string> {
+  requireCrontab(system);
+  return system.memo(`crontab of ${user}`, async () => {
+    const { code, stdout, stderr } = await system.run(["crontab", "-u", user, "-l"]);
+    if (code === 0) return stdout;
+    if (/no crontab for|can't open/i.test(stderr)) return "";
+    throw new SvcError("bad_request", `cannot read the crontab of ${user}: ${stderr.trim().slice(-400)}`);
+  });
+}
+
+/** @throws SvcError with what the program said */
+export async function writeCrontab(system: System, user: string, text: string): Promise<void> {
+  requireCrontab(system);
+  await succeed(system, `write the crontab of ${user}`, ["crontab", "-u", user, "-"], { stdin: text });
+}
+
+function requireCrontab(system: System): void {
+  if (system.has("crontab")) return;
+  throw new SvcError("bad_request", "cron: this host has no program crontab; install cron");
+}

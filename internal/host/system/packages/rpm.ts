@@ -1,0 +1,156 @@
+import { SvcError } from "../../../base/errors.ts";
+import { type System, succeed } from "../system.ts";
+import { namesOf } from "./apt.ts";
+import {
+  fitsPattern,
+  type InstalledPackages,
+  listBytes,
+  type PackageManager,
+  packageTimeoutMs,
+} from "./manager.ts";
+
+const format = "%{NAME}\\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\\t%{ARCH}\\n";
+const none: readonly string[] = [];
+
+/**
+ * Packages of Red Hat and its kin.
+ *
+ * @param program `dnf`, or `yum` of older systems; both take the same words
+ */
+export function rpmPackages(system: System, program: "dnf" | "yum"): PackageManager {
+  const installed = () =>
+    system.memo("packages", async () => {
+      const text = await succeed(system, "list packages", ["rpm", "-qa", "--queryformat", format], {
+        outputLimit: listBytes,
+      });
+      return parseRpmList(text);
+    });
+  const change = async (purpose: string, args: readonly string[]) => {
+    await succeed(system, purpose, [program, "-q", "-y", ...args], { timeoutMs: packageTimeoutMs });
+  };
+  return {
+    name: program,
+    installed,
+    async providers(name) {
+      const { code, stdout } = await system.run([
+        "rpm",
+        "-q",
+        "--whatprovides",
+        "--queryformat",
+        "%{NAME}\\n",
+        name,
+      ]);
+      return code === 0 ? [...new Set(stdout.split("\n").filter((line) => line !== ""))] : none;
+    },
+    leftovers: async () => new Set(),
+    fits: fitsRpm,
+    async newest(names) {
+      const all = await installed();
+      const [there, missing] = [
+        names.filter((name) => all.has(name)),
+        names.filter((name) => !all.has(name)),
+      ];
+      const updates =
+        there.length === 0 ? "" : await listed(system, [program, "-q", "check-update", ...there]);
+      const offers =
+        missing.length === 0 ? "" : await listed(system, [program, "-q", "list", "available", ...missing]);
+      return parseDnfList(`${updates}\n${offers}`, names);
+    },
+    // It looks at the sources by itself when what it knows is old.
+    refreshedAt: () => undefined,
+    refresh: () => change("refresh the lists of packages", ["makecache"]),
+    async install(packages) {
+      const all = await installed();
+      const named = packages.map(({ name, version }) =>
+        version === undefined ? name : `${name}-${version}`,
+      );
+      const purpose = `install ${namesOf(packages)}`;
+      // It says that there is nothing to do where an older version was asked for, or a newer one by name.
+      const present = packages.some(({ name }) => all.has(name));
+      await change(purpose, ["install", ...named]);
+      if (!present) return;
+      const newer = packages.filter(({ name, version }) => version === undefined && all.has(name));
+      if (newer.length > 0) await change(purpose, [upgradeWord(program), ...newer.map(({ name }) => name)]);
+      await downgrade(
+        system,
+        program,
+        packages.flatMap(({ name, version }) =>
+          version === undefined || !all.has(name) ? [] : [{ name, version }],
+        ),
+      );
+    },
+    remove: (names) => change(`remove ${names.join(", ")}`, ["remove", ...names]),
+    upgrade: () => change("upgrade packages", [upgradeWord(program)]),
+  };
+}
+
+function upgradeWord(program: string): string {
+  return program === "yum" ? "update" : "upgrade";
+}
+
+/** Goes back to older versions where `install` has not brought the wanted one. */
+async function downgrade(
+  system: System,
+  program: string,
+  packages: readonly { name: string; version: string }[],
+): Promise<void> {
+  for (const { name, version } of packages) {
+    const text = await succeed(system, `look at ${name}`, ["rpm", "-q", "--queryformat", format, name]);
+    const versions = parseRpmList(text).get(name) ?? none;
+    if (versions.some((each) => fitsRpm(version, each))) continue;
+    await succeed(
+      system,
+      `install ${name} ${version}`,
+      [program, "-q", "-y", "downgrade", `${name}-${version}`],
+      { timeoutMs: packageTimeoutMs },
+    );
+  }
+}
+
+/** Parses the list that `format` makes. A package of another architecture beside the native one is merged. */
+export function parseRpmList(text: string): InstalledPackages {
+  const found = new Map<string, string[]>();
+  for (const line of text.split("\n")) {
+    const [name, version, architecture] = line.split("\t");
+    // Keys that packages are signed with look like packages.
+    if (!name || version === undefined || architecture === "(none)" || name === "gpg-pubkey") continue;
+    const versions = found.get(name) ?? [];
+    if (!versions.includes(version)) versions.push(version);
+    found.set(name, versions);
+  }
+  return found;
+}
+
+/** `2:8.2.2637-20.el9` is also asked for as `8.2.2637-20.el9`, `2:8.2.2637` and `8.2.2637`. */
+function fitsRpm(wanted: string, version: string): boolean {
+  const bare = version.replace(/^\d+:/, "");
+  const forms = [version, bare, version.replace(/-[^-]*$/, ""), bare.replace(/-[^-]*$/, "")];
+  return forms.some((form) => fitsPattern(wanted, form));
+}
+
+/** Both programs end with 100 when there are updates, and with 1 when nothing has the name. */
+async function listed(system: System, argv: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await system.run(argv, {
+    outputLimit: listBytes,
+    timeoutMs: packageTimeoutMs,
+  });
+  if (code === 0 || code === 100) return stdout;
+  if (code === 1 && /no match/i.test(stderr)) return "";
+  throw new SvcError(
+    "bad_request",
+    `cannot list packages: ${argv[0]} ended with ${code}: ${stderr.trim().slice(-400)}`,
+  );
+}
+
+/** Parses lines such as `nginx.x86_64  1:1.24.0-4.el9  appstream`, of these names. */
+export function parseDnfList(text: string, names: readonly string[]): Map<string, string> {
+  const newest = new Map<string, string>();
+  for (const line of text.split("\n")) {
+    const [full = "", version, repository] = line.trim().split(/\s+/);
+    if (version === undefined || repository === undefined) continue;
+    const name = full.replace(/\.[^.]*$/, "");
+    if (names.includes(name)) newest.set(name, version);
+    else if (names.includes(full)) newest.set(full, version);
+  }
+  return newest;
+}

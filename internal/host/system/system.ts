@@ -1,0 +1,198 @@
+import {
+  existsSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { publicMode, readTextIfPresent, reasonOf, temporaryName, writeFileAtomic } from "../../base/file.ts";
+import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
+import { type Account, runProcess } from "../../base/process/process.ts";
+
+/** How a program ended. */
+export interface ProgramResult {
+  /** Exit code, or 128 and the number of the signal that ended it. */
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface ProgramOptions {
+  stdin?: string;
+  /** Variables in addition to the clean environment. */
+  env?: Readonly<Record<string, string>>;
+  /** Milliseconds; a minute by default. */
+  timeoutMs?: number;
+  /** Bytes kept of each stream; 128 KiB by default. */
+  outputLimit?: number;
+  /** Runs as this user, in the user's home. */
+  account?: Account;
+}
+
+/** What drivers see of a host, so that a test can show them another one. Paths are absolute. */
+export interface System {
+  /** Text of a file; `undefined` when there is none. @throws SvcError `storage` */
+  read(path: string): string | undefined;
+  /** Names in a directory, sorted; none when there is no such directory. */
+  list(path: string): string[];
+  /** Whether something has this name; a symbolic link is followed. */
+  exists(path: string): boolean;
+  isDirectory(path: string): boolean;
+  /** Milliseconds since 1970 of the last change; `undefined` when there is nothing. */
+  modifiedAt(path: string): number | undefined;
+  /** Where a symbolic link points; `undefined` when it is none. */
+  linkTarget(path: string): string | undefined;
+  /**
+   * Writes a file whole or not at all; one that is there keeps its mode.
+   *
+   * @throws SvcError `storage`
+   */
+  write(path: string, text: string): void;
+  /** Removes a file or a link, if there is one. @throws SvcError `storage` */
+  remove(path: string): void;
+  /** Makes a symbolic link take the place of whatever file has this name. @throws SvcError `storage` */
+  link(path: string, target: string): void;
+  /** Writes a file of the kernel, such as those below /proc/sys, in place. @throws SvcError `storage` */
+  poke(path: string, text: string): void;
+  /** Whether a program of this name is where programs are looked for. */
+  has(program: string): boolean;
+  /** @throws SvcError when it cannot be started or does not end in time; the reason when the call ends */
+  run(argv: readonly string[], options?: ProgramOptions): Promise<ProgramResult>;
+  /** The text of a fact such as `init`; `undefined` when it is unknown. */
+  fact(name: string): string | undefined;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Finds something out once, until a state was applied. */
+  memo<Value>(key: string, find: () => Value): Value;
+  /** Forgets what was found out, after a change. */
+  forget(): void;
+}
+
+/** A call of a function, as far as a host is concerned. */
+export interface HostCall {
+  clock: Clock;
+  signal: AbortSignal;
+  facts: { get(path: string): unknown };
+  cache?: Map<string, unknown>;
+}
+
+const programTimeoutMs = 60_000;
+
+/** The host this program runs on. States of one run share what was found out. */
+export function systemOf(call: HostCall): System {
+  const cache = call.cache ?? new Map<string, unknown>();
+  const known = cache.get("system");
+  if (known !== undefined) return known as System;
+  const system = localSystem(call, cache);
+  cache.set("system", system);
+  return system;
+}
+
+function localSystem({ clock, signal, facts }: HostCall, cache: Map<string, unknown>): System {
+  return {
+    read: (path) => touching("read", path, () => readTextIfPresent(path)),
+    list: listDirectory,
+    exists: existsSync,
+    isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
+    modifiedAt: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
+    linkTarget,
+    write: (path, text) =>
+      touching("write", path, () => {
+        const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? publicMode;
+        writeFileAtomic(path, text, mode & 0o7777);
+      }),
+    remove: (path) => touching("remove", path, () => rmSync(path, { force: true })),
+    link: (path, target) =>
+      touching("link", path, () => {
+        const temporary = temporaryName(path);
+        symlinkSync(target, temporary);
+        renameSync(temporary, path);
+      }),
+    poke: (path, text) => touching("write", path, () => writeFileSync(path, text)),
+    has: (program) => Bun.which(program, { PATH: programPath, cwd: "/" }) !== null,
+    async run(argv, options = {}) {
+      const { account, env = {}, timeoutMs = programTimeoutMs, ...rest } = options;
+      const result = await runProcess({
+        argv,
+        env: { ...cleanEnvironment(account), ...env },
+        cwd: account?.home ?? "/",
+        timeoutMs,
+        clock,
+        signal,
+        ...rest,
+        ...(account === undefined ? {} : { account }),
+      });
+      signal.throwIfAborted();
+      if (result.stopped !== undefined) {
+        throw new SvcError("unavailable", `${argv[0]} did not end within ${timeoutMs / 1000} s`);
+      }
+      return { code: result.code, stdout: result.stdout.text, stderr: result.stderr.text };
+    },
+    fact(name) {
+      const value = facts.get(name);
+      return typeof value === "string" ? value : undefined;
+    },
+    now: () => clock.now(),
+    memo<Value>(key: string, find: () => Value): Value {
+      if (!cache.has(key)) cache.set(key, find());
+      return cache.get(key) as Value;
+    },
+    forget: () => cache.clear(),
+  };
+}
+
+/**
+ * Runs a program that has to succeed.
+ *
+ * @param purpose for the message: `install nginx`
+ * @throws SvcError `bad_request` with what the program said last
+ */
+export async function succeed(
+  system: System,
+  purpose: string,
+  argv: readonly string[],
+  options: ProgramOptions = {},
+): Promise<string> {
+  const { code, stdout, stderr } = await system.run(argv, options);
+  if (code === 0) return stdout;
+  const said = lastLines(stderr) || lastLines(stdout);
+  throw new SvcError(
+    "bad_request",
+    `cannot ${purpose}: ${argv[0]} ended with ${code}${said === "" ? "" : `: ${said}`}`,
+  );
+}
+
+const shownLines = 3;
+const shownCharacters = 600;
+
+function lastLines(text: string): string {
+  const lines = text.split("\n").flatMap((line) => line.trim() || []);
+  return lines.slice(-shownLines).join("; ").slice(-shownCharacters);
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function listDirectory(path: string): string[] {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return touching("read", path, () => readdirSync(path).sort());
+}
+
+function touching<Value>(what: string, path: string, run: () => Value): Value {
+  try {
+    return run();
+  } catch (cause) {
+    if (cause instanceof SvcError) throw cause;
+    throw new SvcError("storage", `cannot ${what} ${path}: ${reasonOf(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,143 @@
+import type { Extension, X509Certificate } from "@peculiar/x509";
+import type { Random } from "../../base/id.ts";
+import { signingAlgorithm } from "./key.ts";
+import type { SubjectName } from "./names.ts";
+import type { Validity } from "./validity.ts";
+import { loadX509 } from "./x509.ts";
+
+/** What a leaf is for, by the file it ends up in. */
+export type LeafUsage = "nats-server" | "enroll";
+
+/** The parts of a distinguished name, outermost first, as plain text. */
+export type DistinguishedName = readonly (readonly [type: "O" | "CN", text: string])[];
+
+interface Template {
+  subject: DistinguishedName;
+  publicKey: CryptoKey;
+  serial: string;
+  validity: Validity;
+}
+
+/** The certificate that signs: absent means that the new one signs itself. */
+interface Issuer {
+  /** PEM. */
+  certificate: string;
+  key: CryptoKey;
+}
+
+/** A serial number in hexadecimal: 158 random bits, positive and never zero (RFC 5280 section 4.1.2.2). */
+export function newSerial(random: Random): string {
+  const bytes = Uint8Array.from(random(20));
+  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
+  return Buffer.from(bytes).toString("hex");
+}
+
+/**
+ * Builds a certificate of an authority.
+ *
+ * @param pathLength how many authorities may stand below it
+ * @returns PEM
+ */
+export async function buildAuthorityCertificate(
+  template: Template & { pathLength: number },
+  issuer: Issuer | { selfSigningKey: CryptoKey },
+): Promise<string> {
+  const x509 = await loadX509();
+  return build(template, issuer, [
+    new x509.BasicConstraintsExtension(true, template.pathLength, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+  ]);
+}
+
+/**
+ * Builds a server certificate. A bus server also dials its peers, so its certificate serves both ends.
+ *
+ * @returns PEM of the leaf alone
+ */
+export async function buildLeafCertificate(
+  template: Template & { names: readonly SubjectName[]; usage: LeafUsage },
+  issuer: Issuer,
+): Promise<string> {
+  const x509 = await loadX509();
+  const { serverAuth, clientAuth } = x509.ExtendedKeyUsage;
+  return build(template, issuer, [
+    new x509.BasicConstraintsExtension(false, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension(
+      template.usage === "nats-server" ? [serverAuth, clientAuth] : [serverAuth],
+    ),
+    new x509.SubjectAlternativeNameExtension([...template.names]),
+  ]);
+}
+
+/** A certificate of an authority that is issued again for the same key. */
+interface Reissue {
+  /** PEM of the certificate it replaces. */
+  certificate: string;
+  serial: string;
+  validity: Validity;
+}
+
+/**
+ * Builds a certificate of an authority anew: what it says stays, byte for byte, but for the serial number
+ * and the validity. The key and its identifier stay as well, so whatever the old one signed verifies
+ * under the new one.
+ *
+ * @param signer of the new certificate: its own key for a root
+ * @returns PEM
+ */
+export async function rebuildAuthorityCertificate(
+  { certificate, serial, validity }: Reissue,
+  signer: Issuer | { selfSigningKey: CryptoKey },
+): Promise<string> {
+  const x509 = await loadX509();
+  const old = new x509.X509Certificate(certificate);
+  const issued = await x509.X509CertificateGenerator.create({
+    serialNumber: serial,
+    subject: old.subjectName,
+    issuer:
+      "selfSigningKey" in signer ? old.subjectName : new x509.X509Certificate(signer.certificate).subjectName,
+    notBefore: new Date(validity.notBefore),
+    notAfter: new Date(validity.notAfter),
+    publicKey: old.publicKey,
+    signingKey: "selfSigningKey" in signer ? signer.selfSigningKey : signer.key,
+    signingAlgorithm,
+    extensions: old.extensions,
+  });
+  return toPem(issued);
+}
+
+async function build(
+  template: Template,
+  issuer: Issuer | { selfSigningKey: CryptoKey },
+  extensions: readonly Extension[],
+): Promise<string> {
+  const x509 = await loadX509();
+  const signer = "selfSigningKey" in issuer ? undefined : new x509.X509Certificate(issuer.certificate);
+  // As an object a value is taken as it is; as a string the library looks for quotes and "#" in it.
+  const subject = new x509.Name(template.subject.map(([type, text]) => ({ [type]: [{ utf8String: text }] })));
+  // An authority that another tool made may have derived its key identifier in another way.
+  const signerKeyId = signer?.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId;
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: template.serial,
+    subject,
+    issuer: signer?.subjectName ?? subject,
+    notBefore: new Date(template.validity.notBefore),
+    notAfter: new Date(template.validity.notAfter),
+    publicKey: template.publicKey,
+    signingKey: "selfSigningKey" in issuer ? issuer.selfSigningKey : issuer.key,
+    signingAlgorithm,
+    extensions: [
+      ...extensions,
+      await x509.SubjectKeyIdentifierExtension.create(template.publicKey),
+      signerKeyId === undefined
+        ? await x509.AuthorityKeyIdentifierExtension.create(signer?.publicKey ?? template.publicKey)
+        : new x509.AuthorityKeyIdentifierExtension(signerKeyId),
+    ],
+  });
+  return toPem(certificate);
+}
+
+function toPem(certificate: X509Certificate): string {
+  return `${certificate.toString("pem").trimEnd()}\n`;
+}

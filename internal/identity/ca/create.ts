@@ -1,0 +1,118 @@
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { publicMode, secretMode } from "../../base/file.ts";
+import type { Random } from "../../base/id.ts";
+import { createFiles, type NewFile } from "../../base/new-files.ts";
+import { buildAuthorityCertificate, newSerial } from "./build.ts";
+import { type CertificateSummary, describeCertificate } from "./describe.ts";
+import { newSigningKey } from "./key.ts";
+import type { Authority } from "./load.ts";
+import { authorityPaths } from "./paths.ts";
+import { assertRootValidity, intermediateValidityMs, validityFrom } from "./validity.ts";
+
+/** Upper bound of an organization or common name (RFC 5280 appendix A). */
+const maxNameLength = 64;
+
+export interface CreateAuthorityOptions {
+  dir: string;
+  organization: string;
+  /** Common name of the root; `<organization> Root CA` when absent. */
+  commonName?: string;
+  rootValidityMs: number;
+  clock: Clock;
+  random: Random;
+}
+
+/** An authority that stands in no directory yet. */
+export interface NewAuthority {
+  authority: Authority;
+  /** What the root certificate says. */
+  root: CertificateSummary;
+  /** The files of its directory, in the order to write them. */
+  files: NewFile[];
+}
+
+/**
+ * Makes a new authority and writes its four files, which must not exist yet.
+ *
+ * @returns what the root certificate says
+ * @throws SvcError `conflict` when any of the files exists, `bad_request` for a name or validity
+ */
+export async function createAuthority(options: CreateAuthorityOptions): Promise<CertificateSummary> {
+  const { root, files } = await newAuthority(options);
+  createFiles(files);
+  return root;
+}
+
+/**
+ * Makes a new authority: a root and the intermediate that signs every leaf, each with its key.
+ *
+ * @throws SvcError `bad_request` for a name or validity
+ */
+export async function newAuthority(options: CreateAuthorityOptions): Promise<NewAuthority> {
+  const { dir, organization, rootValidityMs, clock, random } = options;
+  const commonName = options.commonName ?? `${organization} Root CA`;
+  assertName("organization", organization);
+  assertName("common name", commonName);
+  if (commonName === intermediateName(organization)) {
+    throw new SvcError("bad_request", `the common name ${JSON.stringify(commonName)} is the intermediate's`);
+  }
+  const now = clock.now();
+  assertRootValidity(now, rootValidityMs);
+
+  const rootValidity = validityFrom(now, rootValidityMs);
+  const root = await newSigningKey();
+  const rootPem = await buildAuthorityCertificate(
+    {
+      subject: [
+        ["O", organization],
+        ["CN", commonName],
+      ],
+      publicKey: root.keys.publicKey,
+      serial: newSerial(random),
+      validity: rootValidity,
+      pathLength: 1,
+    },
+    { selfSigningKey: root.keys.privateKey },
+  );
+  const intermediate = await newSigningKey();
+  const intermediatePem = await buildAuthorityCertificate(
+    {
+      subject: [
+        ["O", organization],
+        ["CN", intermediateName(organization)],
+      ],
+      publicKey: intermediate.keys.publicKey,
+      serial: newSerial(random),
+      validity: validityFrom(now, intermediateValidityMs, rootValidity),
+      pathLength: 0,
+    },
+    { certificate: rootPem, key: root.keys.privateKey },
+  );
+
+  const paths = authorityPaths(dir);
+  // The root certificate comes last: a master takes its presence for a complete authority.
+  const files = [
+    { path: paths.rootKey, data: root.pem, mode: secretMode },
+    { path: paths.subKey, data: intermediate.pem, mode: secretMode },
+    { path: paths.subCrt, data: intermediatePem, mode: publicMode },
+    { path: paths.rootCrt, data: rootPem, mode: publicMode },
+  ];
+  const authority = { rootPem, intermediatePem, signingKey: intermediate.keys.privateKey, hasRootKey: true };
+  return { authority, root: describeCertificate(rootPem), files };
+}
+
+/** The intermediate's common name must differ from the root's, or chains could not be told apart. */
+function intermediateName(organization: string): string {
+  return `${organization.slice(0, maxNameLength - " Intermediate CA".length)} Intermediate CA`;
+}
+
+function assertName(what: string, name: string): void {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+  if (name.trim() === "" || name.length > maxNameLength || /[\u0000-\u001f\u007f]/.test(name)) {
+    throw new SvcError(
+      "bad_request",
+      `the ${what} must be 1 to ${maxNameLength} characters without control characters`,
+    );
+  }
+}

@@ -1,0 +1,74 @@
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Random } from "../../base/id.ts";
+import { buildLeafCertificate, type LeafUsage, newSerial } from "./build.ts";
+import { describeCertificate } from "./describe.ts";
+import { newSigningKey } from "./key.ts";
+import type { Authority } from "./load.ts";
+import { parseNames } from "./names.ts";
+import { validityFrom } from "./validity.ts";
+
+export interface IssueOptions {
+  commonName: string;
+  /** DNS names and IP addresses it is valid for, at least one. */
+  names: readonly string[];
+  usage: LeafUsage;
+  validityMs: number;
+  clock: Clock;
+  random: Random;
+}
+
+export interface IssuedCertificate {
+  /** PEM of the leaf, then of the intermediate: what a server presents. */
+  certPem: string;
+  /** PEM of its private key, a secret. */
+  keyPem: string;
+  /** Milliseconds since the Unix epoch. */
+  notBefore: number;
+  notAfter: number;
+  /** Whether it ends earlier than asked for, because the intermediate does. */
+  clamped: boolean;
+}
+
+/**
+ * Issues a server certificate under a new key. It never outlives the intermediate that signs it.
+ *
+ * @throws SvcError `bad_request` for a bad name or validity, or when the intermediate has expired
+ */
+export async function issueCertificate(
+  authority: Authority,
+  { commonName, names, usage, validityMs, clock, random }: IssueOptions,
+): Promise<IssuedCertificate> {
+  const subjectNames = parseNames(names);
+  if (subjectNames.length === 0) {
+    throw new SvcError("bad_request", "a certificate needs at least one DNS name or IP address");
+  }
+  if (validityMs < 1000) throw new SvcError("bad_request", "a certificate must be valid for at least 1s");
+  const now = clock.now();
+  const intermediate = describeCertificate(authority.intermediatePem);
+  if (intermediate.notAfter <= now) {
+    throw new SvcError(
+      "bad_request",
+      `intermediate.crt expired at ${rfc3339(intermediate.notAfter)}: renew it with svc ca renew-intermediate`,
+    );
+  }
+  const validity = validityFrom(now, validityMs, intermediate);
+  const { keys, pem: keyPem } = await newSigningKey();
+  const leaf = await buildLeafCertificate(
+    {
+      subject: [["CN", commonName]],
+      publicKey: keys.publicKey,
+      serial: newSerial(random),
+      validity,
+      names: subjectNames,
+      usage,
+    },
+    { certificate: authority.intermediatePem, key: authority.signingKey },
+  );
+  return {
+    certPem: leaf + authority.intermediatePem,
+    keyPem,
+    ...validity,
+    clamped: validity.notAfter < validityFrom(now, validityMs).notAfter,
+  };
+}

@@ -1,0 +1,43 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+import { rfc3339 } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+
+/**
+ * Checks that a certificate chain and a private key can be served together now.
+ *
+ * @param pair PEM texts, the leaf first in the chain
+ * @param names what to call the two in messages; their texts are never repeated
+ * @param now milliseconds since the Unix epoch
+ * @returns the validity of the leaf, milliseconds since the Unix epoch
+ * @throws SvcError `bad_request` saying what does not fit
+ */
+export function checkPair(
+  pair: { cert: string; key: string },
+  names: { cert: string; key: string },
+  now: number,
+): { notBefore: number; notAfter: number } {
+  const refuse = (reason: string) => new SvcError("bad_request", reason);
+  let leaf: X509Certificate;
+  let key: KeyObject;
+  try {
+    leaf = new X509Certificate(pair.cert);
+  } catch {
+    throw refuse(`${names.cert} is not a certificate in PEM`);
+  }
+  try {
+    key = createPrivateKey(pair.key);
+  } catch {
+    throw refuse(`${names.key} is not an unencrypted private key in PEM`);
+  }
+  if (!leaf.checkPrivateKey(key)) throw refuse(`${names.key} is not the key of ${names.cert}`);
+  const [notBefore, notAfter] = [Date.parse(leaf.validFrom), Date.parse(leaf.validTo)];
+  if (now < notBefore) throw refuse(`${names.cert} is not valid before ${rfc3339(notBefore)}`);
+  if (now >= notAfter) throw refuse(`${names.cert} expired at ${rfc3339(notAfter)}: replace it`);
+  try {
+    createSecureContext(pair);
+  } catch {
+    throw refuse(`${names.cert} and ${names.key} are not what TLS can serve`);
+  }
+  return { notBefore, notAfter };
+}

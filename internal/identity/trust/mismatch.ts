@@ -1,0 +1,95 @@
+import { SvcError } from "../../base/errors.ts";
+import type { Rung } from "./ladder.ts";
+
+/** The other side is not who it must be. It is final: nothing is sent, and no lower rung is tried. */
+export class TrustError extends SvcError {
+  constructor(message: string) {
+    super("forbidden", message);
+  }
+}
+
+/** The failure of a rung as one line that says what an operator can do about it. */
+export function mismatch(rung: Rung, url: string, reason: string): TrustError {
+  return new TrustError(`${url} is not trusted by ${nameOf(rung)}: ${reason}; ${remedyOf(rung)}`);
+}
+
+function nameOf(rung: Rung): string {
+  switch (rung.rung) {
+    case 1:
+      return `rung 1 (enroll_ca ${rung.ca.path})`;
+    case 2:
+      return "rung 2 (enroll_ca_pin)";
+    case 3:
+      return `rung 3 (the anchor ${rung.ca.path})`;
+    case 4:
+      return rung.firstUse ? "rung 5 (trust on first use)" : "rung 4 (the system trust store)";
+  }
+}
+
+function remedyOf(rung: Rung): string {
+  switch (rung.rung) {
+    case 1:
+      return "if the fleet's CA was replaced, replace that file";
+    case 2:
+      return "compare enroll_ca_pin with svc ca fingerprint";
+    case 3:
+      return `if the fleet's CA was replaced on purpose, delete ${rung.ca.path}, set enroll_ca_pin, and start again`;
+    case 4:
+      return "set enroll_ca or enroll_ca_pin";
+  }
+}
+
+// The names under which BoringSSL's X509_V_ERR codes reach JavaScript: no path leads from the
+// certificate that was shown to what is trusted.
+const authorityCodes = new Set([
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "CERT_UNTRUSTED",
+]);
+const certificateCodes = new Set([
+  ...authorityCodes,
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "HOSTNAME_MISMATCH",
+  "IP_ADDRESS_MISMATCH",
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "CERT_SIGNATURE_FAILURE",
+  "CERT_REJECTED",
+  "CERT_REVOKED",
+  "CERT_CHAIN_TOO_LONG",
+  "PATH_LENGTH_EXCEEDED",
+  "INVALID_CA",
+  "INVALID_PURPOSE",
+  "INVALID_NON_CA",
+  "INVALID_EXTENSION",
+  "KEYUSAGE_NO_CERTSIGN",
+  "KEYUSAGE_NO_DIGITAL_SIGNATURE",
+  "AKID_SKID_MISMATCH",
+  "AKID_ISSUER_SERIAL_MISMATCH",
+  "SUBJECT_ISSUER_MISMATCH",
+  "UNHANDLED_CRITICAL_EXTENSION",
+  "ERROR_IN_CERT_NOT_BEFORE_FIELD",
+  "ERROR_IN_CERT_NOT_AFTER_FIELD",
+  "UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY",
+  "UNABLE_TO_DECRYPT_CERT_SIGNATURE",
+  "PERMITTED_VIOLATION",
+  "EXCLUDED_VIOLATION",
+  "UNSPECIFIED",
+]);
+
+/** Whether a request failed because the certificate did not verify, which is not the network's fault. */
+export function isCertificateError(thrown: unknown): boolean {
+  return certificateCodes.has(codeOf(thrown));
+}
+
+/** Whether it failed because the certificate comes from an authority that is not trusted. */
+export function isUnknownAuthority(thrown: unknown): boolean {
+  return authorityCodes.has(codeOf(thrown));
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+}

@@ -1,0 +1,94 @@
+import { type FSWatcher, watch } from "node:fs";
+import { dirname } from "node:path";
+import { rfc3339, type Timer } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import { readTextFile } from "../../base/file.ts";
+import { checkPair } from "../../identity/ca/pair.ts";
+import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
+
+/** For file systems that tell nothing, and for a directory that was itself swapped for another. */
+const lookEveryMs = 60_000;
+/** A pair is two files: after a change of one the other gets this long before they are read. */
+const settleMs = 200;
+
+/**
+ * The certificate in `enroll.tls_cert` and `enroll.tls_key`. Replaced files are used as soon as the two
+ * fit together and are valid; until then the old pair is served, and a warning says once why.
+ *
+ * @throws SvcError `bad_request` when the pair cannot be served at the start
+ */
+export async function createFileCertificate(options: CertificateOptions): Promise<CertificateSource> {
+  const { config, clock, log, metrics } = options;
+  const paths = { cert: config["enroll.tls_cert"], key: config["enroll.tls_key"] };
+  const listeners = new Set<(certificate: EnrollCertificate) => void>();
+
+  const read = (): EnrollCertificate => {
+    const pair = {
+      cert: readTextFile(paths.cert, "enroll.tls_cert"),
+      key: readTextFile(paths.key, "enroll.tls_key"),
+    };
+    const names = { cert: `enroll.tls_cert ${paths.cert}`, key: `enroll.tls_key ${paths.key}` };
+    return { ...pair, notAfter: checkPair(pair, names, clock.now()).notAfter };
+  };
+  let current = read();
+  metrics.certificateNotAfter("enroll", current.notAfter);
+
+  let refused = "";
+  const look = () => {
+    let next: EnrollCertificate;
+    try {
+      next = read();
+    } catch (cause) {
+      const reason = describeError(cause);
+      if (reason === refused) return;
+      refused = reason;
+      metrics.certificateRenewal("failed");
+      log.warn("enrollment certificate not replaced", {
+        error: reason,
+        served_until: rfc3339(current.notAfter),
+      });
+      return;
+    }
+    refused = "";
+    if (next.cert === current.cert && next.key === current.key) return;
+    current = next;
+    metrics.certificateNotAfter("enroll", current.notAfter);
+    metrics.certificateRenewal("ok");
+    log.info("enrollment certificate replaced", { not_after: rfc3339(current.notAfter) });
+    for (const run of listeners) run(current);
+  };
+
+  let settling: Timer | undefined;
+  const lookSoon = () => {
+    settling ??= clock.after(settleMs, () => {
+      settling = undefined;
+      look();
+    });
+  };
+  const watchers = [...new Set([dirname(paths.cert), dirname(paths.key)])].flatMap(
+    (directory): FSWatcher[] => {
+      const unwatched = (error: unknown) =>
+        log.warn("replaced certificates are noticed within a minute only", { directory, error });
+      try {
+        // The directory, not the file: what replaces a file, or a link on the way to it, is another one.
+        return [watch(directory, { persistent: false }, lookSoon).on("error", unwatched)];
+      } catch (cause) {
+        unwatched(cause);
+        return [];
+      }
+    },
+  );
+  const timer = clock.every(lookEveryMs, look);
+  return {
+    current: () => current,
+    onChange(run) {
+      listeners.add(run);
+      return () => listeners.delete(run);
+    },
+    stop() {
+      timer.cancel();
+      settling?.cancel();
+      for (const watcher of watchers) watcher.close();
+    },
+  };
+}

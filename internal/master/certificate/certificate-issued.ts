@@ -1,0 +1,156 @@
+import { rfc3339 } from "../../base/clock.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
+import { readTextIfPresent } from "../../base/file.ts";
+import { describeCertificate } from "../../identity/ca/describe.ts";
+import { issueCertificate } from "../../identity/ca/issue.ts";
+import { loadAuthority } from "../../identity/ca/load.ts";
+import { authorityPaths } from "../../identity/ca/paths.ts";
+import { nextRenewal, remainingLife, retryPause } from "../../identity/ca/renew.ts";
+import type { CheckResult } from "../../program/health/check.ts";
+import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
+
+/**
+ * The longest wait: timers of the runtime end at 24.8 days, and a clock that was set, or a CA directory
+ * that was replaced, is noticed by looking.
+ */
+const lookEveryMs = 60 * 60 * 1000;
+
+/** A certificate together with the authority that it was issued from. */
+interface Issued extends EnrollCertificate {
+  /** When it was put to use, milliseconds since the Unix epoch. */
+  from: number;
+  rootPem: string;
+  intermediatePem: string;
+}
+
+/**
+ * The certificate that the embedded CA issues: at the start, and again in memory at about two thirds of
+ * its life, or within an hour when the files of the CA were replaced. While issuing fails the old one
+ * is served, with a warning at each attempt.
+ *
+ * @throws SvcError `bad_request` when the CA cannot issue at the start
+ */
+export async function createIssuedCertificate(options: CertificateOptions): Promise<CertificateSource> {
+  const { config, clock, random, log, metrics } = options;
+  const dir = config["ca.dir"];
+  const listeners = new Set<(certificate: EnrollCertificate) => void>();
+  let stopped = false;
+  let failures = 0;
+  let lastError = "";
+
+  let issued = await issue(options);
+  let renewAt = renewalTime();
+  announce();
+  let timer = clock.after(pause(), wake);
+
+  /** The instant at which this certificate is to be renewed. */
+  function renewalTime(): number {
+    const jitter = Buffer.from(random(2)).readUInt16BE() / 65_536;
+    return clock.now() + nextRenewal(issued.from, issued.notAfter, clock.now(), jitter);
+  }
+  function pause(): number {
+    if (failures > 0) return retryPause(failures);
+    return Math.min(lookEveryMs, Math.max(0, renewAt - clock.now()));
+  }
+  function announce(): void {
+    metrics.certificateNotAfter("enroll", issued.notAfter);
+    metrics.certificateNotAfter("intermediate", describeCertificate(issued.intermediatePem).notAfter);
+    metrics.certificateNotAfter("root", describeCertificate(issued.rootPem).notAfter);
+    log.info("enrollment certificate issued", { not_after: rfc3339(issued.notAfter) });
+  }
+  function wake(): void {
+    if (failures === 0 && clock.now() < renewAt && !isReplaced(dir, issued)) {
+      timer = clock.after(pause(), wake);
+      return;
+    }
+    renew()
+      .catch(fail)
+      .finally(() => {
+        if (!stopped) timer = clock.after(pause(), wake);
+      });
+  }
+  async function renew(): Promise<void> {
+    const next = await issue(options);
+    if (stopped) return;
+    const sameAuthority = next.rootPem === issued.rootPem && next.intermediatePem === issued.intermediatePem;
+    if (sameAuthority && next.notAfter <= issued.notAfter) {
+      throw new SvcError(
+        "unavailable",
+        "the certificate ends with the intermediate: renew that with svc ca renew-intermediate",
+      );
+    }
+    if (next.root?.pin !== issued.root?.pin) {
+      log.warn("the root of the CA was replaced", { old: issued.root?.pin, new: next.root?.pin });
+    }
+    issued = next;
+    renewAt = renewalTime();
+    failures = 0;
+    metrics.certificateRenewal("ok");
+    announce();
+    for (const run of listeners) run(issued);
+  }
+  function fail(cause: unknown): void {
+    failures++;
+    lastError = describeError(cause);
+    metrics.certificateRenewal("failed");
+    log.warn("enrollment certificate not renewed", {
+      error: lastError,
+      served_until: rfc3339(issued.notAfter),
+      retry_in_ms: pause(),
+    });
+  }
+  return {
+    current: () => issued,
+    onChange(run) {
+      listeners.add(run);
+      return () => listeners.delete(run);
+    },
+    check(): CheckResult {
+      const left = remainingLife(issued.from, issued.notAfter, clock.now());
+      const reason = failures === 0 ? "" : `: ${lastError}`;
+      const end = rfc3339(issued.notAfter);
+      if (left === 0)
+        return { status: "down", message: `the enrollment certificate expired at ${end}${reason}` };
+      if (left >= 1 / 3) return { status: "up" };
+      return { status: "degraded", message: `the enrollment certificate ends at ${end}${reason}` };
+    },
+    stop() {
+      stopped = true;
+      timer.cancel();
+    },
+  };
+}
+
+async function issue({ config, hostname, clock, random }: CertificateOptions): Promise<Issued> {
+  const authority = await loadAuthority(config["ca.dir"]);
+  const from = clock.now();
+  const leaf = await issueCertificate(authority, {
+    commonName: "svc-master",
+    names: [hostname, "localhost", ...config["ca.enroll_sans"]],
+    usage: "enroll",
+    validityMs: config["ca.enroll_cert_validity"],
+    clock,
+    random,
+  });
+  return {
+    cert: leaf.certPem,
+    key: leaf.keyPem,
+    from,
+    notAfter: leaf.notAfter,
+    root: { pem: authority.rootPem, pin: describeCertificate(authority.rootPem).pin },
+    rootPem: authority.rootPem,
+    intermediatePem: authority.intermediatePem,
+  };
+}
+
+/** Whether the CA directory holds other certificates than these; files that are away for a moment do not count. */
+function isReplaced(dir: string, { rootPem, intermediatePem }: Issued): boolean {
+  const paths = authorityPaths(dir);
+  try {
+    const [root, intermediate] = [readTextIfPresent(paths.rootCrt), readTextIfPresent(paths.subCrt)];
+    if (root === undefined || intermediate === undefined) return false;
+    return root !== rootPem || intermediate !== intermediatePem;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,181 @@
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { AssetName } from "../../bus/assets.ts";
+import { clientCertificate } from "../../bus/client-certificate.ts";
+import { type Bus, connectBus, resolveBusCa } from "../../bus/connect.ts";
+import { loadRules } from "../../fleet/reactor/load.ts";
+import { describeCertificate } from "../../identity/ca/describe.ts";
+import { loadAuthority } from "../../identity/ca/load.ts";
+import { dataDir, loadMasterConfig, type MasterConfig } from "../../program/config/load.ts";
+import { type BusContext, busSteps, storageSteps } from "../../program/diagnosis/bus.ts";
+import { findOpenSecrets, findUnreadable, findUnwritable } from "../../program/diagnosis/files.ts";
+import { judgeCredentials, judgeEnd } from "../../program/diagnosis/findings.ts";
+import { once, type Step, type StepResult, takeSteps } from "../../program/diagnosis/step.ts";
+import { isEmbedded } from "../certificate/certificate.ts";
+import { createFileCertificate } from "../certificate/certificate-files.ts";
+import { loadMasterKeys } from "../daemon/keys.ts";
+import { warnOfTokenFiles } from "../doors/http/tokens.ts";
+
+const needed = ["master-heartbeat", "enrollments", "jobs", "settings", "secrets", "leases"] as const;
+const renewMaster =
+  "issue other credentials with svc nats-auth init in a fresh directory, and move them here";
+
+export interface CheckOptions {
+  /** What follows the name of the program, without the word `check`. */
+  argv: readonly string[];
+  env: Readonly<Record<string, string | undefined>>;
+  hostname: string;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+interface Context extends CheckOptions, BusContext {
+  config(): MasterConfig;
+  connectAs(who: "master" | "system"): Promise<Bus>;
+}
+
+/** What a master needs, in the order in which it would miss it. */
+const steps: readonly Step<Context>[] = [
+  {
+    name: "configuration",
+    next: "svc-master --help lists every key",
+    look({ config }) {
+      return { level: "ok", message: `auth_dir ${config().auth_dir}, bus_url ${config().bus_url}` };
+    },
+  },
+  {
+    name: "keys",
+    needs: ["configuration"],
+    look({ config, clock }) {
+      const { credentials } = loadMasterKeys(config().auth_dir);
+      const found = judgeCredentials("master.creds", credentials, clock.now(), renewMaster);
+      return found.level === "ok" ? findOpenSecrets(config().auth_dir) : found;
+    },
+  },
+  {
+    name: "certificate",
+    needs: ["configuration"],
+    next: "svc ca init makes an embedded CA; with your own CA set enroll.tls_cert and enroll.tls_key",
+    async look({ config, ...options }) {
+      const values = config();
+      if (isEmbedded(values)) {
+        const { intermediatePem } = await loadAuthority(values["ca.dir"]);
+        const { notAfter } = describeCertificate(intermediatePem);
+        return judgeEnd("the intermediate CA", notAfter, options.clock.now(), "svc ca renew");
+      }
+      const metrics = { certificateNotAfter() {}, certificateRenewal() {} };
+      const source = await createFileCertificate({ ...options, config: values, metrics });
+      source.stop();
+      const { notAfter } = source.current();
+      return judgeEnd("enroll.tls_cert", notAfter, options.clock.now(), "replace the pair of files");
+    },
+  },
+  {
+    name: "tokens",
+    needs: ["configuration"],
+    look({ config, log }) {
+      const tokens = config()["api.tokens"];
+      const warnings: string[] = [];
+      const warn = (message: string, fields?: Record<string, unknown>) =>
+        void warnings.push(`${fields?.path}: ${message}`);
+      warnOfTokenFiles(tokens, { ...log, warn });
+      if (warnings.length > 0) return { level: "warn", message: warnings.join("; ") };
+      if (tokens.length > 0) return { level: "ok", message: `${tokens.length} of the REST API` };
+      return { level: "ok", message: "none, so the REST API is off" };
+    },
+  },
+  {
+    name: "directories",
+    needs: ["configuration"],
+    look({ config }) {
+      return findUnreadable([config().states_dir, config().settings_dir]);
+    },
+  },
+  {
+    name: "reactor rules",
+    needs: ["configuration"],
+    next: "correct the file; masters that run keep the last good rules until then",
+    look({ config }) {
+      if (!config()["reactor.enabled"]) return { level: "ok", message: "none, as the reactor is off" };
+      const directory = config()["reactor.dir"];
+      const { rules, files } = loadRules(directory);
+      const inFiles = files.length === 1 ? "1 file" : `${files.length} files`;
+      return {
+        level: "ok",
+        message: `${rules.length === 1 ? "1 rule" : `${rules.length} rules`} in ${inFiles} of ${directory}`,
+      };
+    },
+  },
+  {
+    name: "data directory",
+    look: ({ env }) => findUnwritable(dataDir(env)),
+  },
+  {
+    name: "bus CA",
+    needs: ["configuration"],
+    next: "name the CA of the bus in bus_ca; bus_tls_cert and bus_tls_key are only for a bus that asks for them",
+    look({ ca, client }) {
+      client();
+      return {
+        level: "ok",
+        message: ca() === undefined ? "the host's trust store" : "a CA of its own",
+      };
+    },
+  },
+  ...busSteps(["configuration", "bus CA"], ["keys"]),
+  {
+    name: "system account",
+    needs: ["bus credentials"],
+    next: "system.creds and master.creds must be from one run of svc nats-auth init",
+    async look({ connectAs }) {
+      await connectAs("system");
+      return { level: "ok", message: "system.creds are accepted: revocations can be enforced" };
+    },
+  },
+  ...storageSteps(needed satisfies readonly AssetName[]),
+];
+
+/** Tests the configuration of a master without starting one; nothing is written. */
+export async function checkMaster(options: CheckOptions): Promise<StepResult[]> {
+  const open: Bus[] = [];
+  const load = once(() => {
+    const loaded = loadMasterConfig(options.argv, options.env);
+    if (loaded.kind === "run") return loaded.values;
+    throw new SvcError("usage", "a flag that only prints something is not for check");
+  });
+  const ca = () => resolveBusCa({ explicit: load().bus_ca, env: options.env, authDir: load().auth_dir });
+  const client = () => clientCertificate(load().bus_tls_cert, load().bus_tls_key);
+  const connectAs = async (who: "master" | "system") => {
+    const keys = loadMasterKeys(load().auth_dir);
+    const [pem, pair] = [ca(), client()];
+    const bus = await connectBus({
+      urls: [load().bus_url],
+      name: "svc-master-check",
+      identity: { credentials: who === "master" ? keys.credentials : keys.systemCredentials },
+      ...(pem === undefined ? {} : { ca: pem }),
+      ...(pair === undefined ? {} : { clientCertificate: pair }),
+      clock: options.clock,
+      log: options.log,
+    });
+    open.push(bus);
+    return bus;
+  };
+  const connect = once(() => connectAs("master"));
+  try {
+    const context = {
+      ...options,
+      config: load,
+      urls: () => [load().bus_url],
+      ca,
+      client,
+      connect,
+      connectAs,
+    };
+    return await takeSteps(steps, context);
+  } finally {
+    await Promise.all(open.map((bus) => bus.drain()));
+  }
+}

@@ -1,0 +1,30 @@
+import { hostname } from "node:os";
+import { systemClock } from "../../base/clock.ts";
+import { systemRandom } from "../../base/id.ts";
+import { checkCommand } from "../../program/command-line/check.ts";
+import { group } from "../../program/command-line/command.ts";
+import { runTree } from "../../program/command-line/run-tree.ts";
+import { checkMaster } from "./check.ts";
+
+/** What stands behind `svc-master` as a word; without one it is the daemon. */
+export const masterCommands = group({
+  name: "svc-master",
+  description: "Run a master, or test its configuration.",
+  commands: () => [checkCommand("svc-master", ({ argv, cli, log }) => checkMaster({ ...cli, argv, log }))],
+});
+
+/** Runs a command of `svc-master` on this machine. @returns the exit code */
+export function runMasterCommand(
+  { env, stdout, stderr }: Pick<NodeJS.Process, "env" | "stdout" | "stderr">,
+  argv: readonly string[],
+): Promise<number> {
+  return runTree(masterCommands, {
+    argv,
+    env,
+    hostname: hostname(),
+    stdout,
+    stderr,
+    clock: systemClock,
+    random: systemRandom,
+  });
+}

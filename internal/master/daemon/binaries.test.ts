@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { newId, systemRandom } from "../../base/id.ts";
+import { provision } from "../../bus/assets.ts";
+import { openBlobStore } from "../../bus/blob-store.ts";
+import { openBucket } from "../../bus/bucket.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { uploadBinary } from "../../cli/upgrade/upload.ts";
+import { decodeBinaryCatalog } from "../../fleet/binaries/catalog.ts";
+import { encodeJob, type Job } from "../../fleet/jobs/record.ts";
+import { encodeRollout, encodeTargets, type Rollout, targetsKey } from "../../fleet/rollout/record.ts";
+import { digestOf } from "../../host/binary/digest.ts";
+import { encodeBinaryManifest } from "../../host/binary/manifest.ts";
+import { startBinaries } from "./binaries.ts";
+
+let bus: TestBus;
+let master: Bus;
+const log = recordingLog();
+const clock = manualClock();
+
+beforeAll(async () => {
+  bus = await startBus();
+  master = await connectTo(bus, "master");
+  await provision(master, { replicas: 1, onlyRaise: true }, log);
+});
+afterAll(async () => {
+  await master?.nats.close();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+function binaryOf(name: string) {
+  const bytes = Buffer.from(name);
+  const manifest = {
+    sha256: digestOf(bytes),
+    size: bytes.length,
+    platform: "linux-x64" as const,
+    version: "",
+    chunks: [digestOf(bytes)],
+  };
+  return {
+    manifest,
+    ...encodeBinaryManifest(manifest),
+    chunk: async () => bytes,
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+const call = (manifest: string) => ({ function: "upgrade.apply", args: { manifest } });
+
+function rolloutOf(manifest: string, finishedAt?: number): Rollout {
+  return {
+    id: newId("rol", clock.now(), systemRandom),
+    ...call(manifest),
+    metadata: {},
+    plan: { bounds: [1], waveWaitMs: 0, maxFailures: 0, timeoutMs: 1, deadline: clock.now() },
+    status: finishedAt === undefined ? "paused" : "completed",
+    step: "ready",
+    waves: [],
+    failures: 0,
+    forbidden: [],
+    token: 1,
+    heartbeatAt: clock.now(),
+    createdAt: clock.now(),
+    createdBy: "alice",
+    ...(finishedAt === undefined ? {} : { finishedAt }),
+  };
+}
+
+function jobOf(manifest: string): Job {
+  const now = clock.now();
+  return {
+    jid: newId("job", now, systemRandom),
+    ...call(manifest),
+    targets: ["web-1"],
+    metadata: {},
+    timeoutMs: 1,
+    createdAt: now,
+    createdBy: "alice",
+    deadline: now + 1,
+  };
+}
+
+test("what a rollout or a job names that has not ended stays, also when four are newer", async () => {
+  const jobs = await openBucket(master, "jobs");
+  const rollouts = await openBucket(master, "rollouts");
+  const all = Array.from({ length: 7 }, (_, index) => binaryOf(`binary ${index}`));
+  const [byRollout = "", byJob = "", byEnded = ""] = all.map(({ digest }) => digest);
+  const job = jobOf(byJob);
+  await jobs.put(job.jid, encodeJob(job));
+  for (const rollout of [rolloutOf(byRollout), rolloutOf(byEnded, clock.now())]) {
+    await rollouts.put(targetsKey(rollout.id), encodeTargets(["web-1"]));
+    await rollouts.put(rollout.id, encodeRollout(rollout));
+  }
+  const running = {
+    ...job,
+    targets: 1,
+    status: "running" as const,
+    counts: {},
+    created_at: "",
+    created_by: "",
+  };
+  const board = { list: async () => [running] };
+  const binaries = await startBinaries({ bus: master, jobs, board, clock, jitter: () => 0, log });
+  for (const binary of all) await uploadBinary(master, binary, () => {});
+  const store = openBlobStore(master, "binaries");
+  const catalog = decodeBinaryCatalog((await store.get((await store.head())?.digest ?? "")) ?? Buffer.of());
+  const newest = all.slice(3).reverse();
+  expect(catalog.binaries.map(({ manifest }) => manifest)).toEqual([
+    ...newest.map(({ digest }) => digest),
+    byJob,
+    byRollout,
+  ]);
+  expect(await binaries.cache.get(byRollout)).toEqual(Buffer.from(all[0]?.data ?? []));
+  expect(clock.pending).toBe(1);
+  binaries.stop();
+  expect(clock.pending).toBe(0);
+});

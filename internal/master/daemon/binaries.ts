@@ -1,0 +1,91 @@
+import * as v from "valibot";
+import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { decode } from "../../base/msgpack.ts";
+import { openBlobStore } from "../../bus/blob-store.ts";
+import { type Bucket, openBucket } from "../../bus/bucket.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { openBinaries } from "../../fleet/binaries/binaries.ts";
+import type { Board } from "../../fleet/jobs/board.ts";
+import { type BlobCache, createBlobCache } from "../../tree/files/blob-cache.ts";
+import { serveBinaries } from "../doors/bus/binary.ts";
+
+/** Bytes of binaries that a master keeps in memory for peels that ask: one of them, with room to spare. */
+const cacheBytes = 160 * 1024 * 1024;
+const collectMs = 10 * 60_000;
+/** Running jobs that are looked at for what they need. */
+const maxJobs = 50_000;
+const upgradeFunction = "upgrade.apply";
+/** What jobs and rollouts have in common, also those of another version. */
+const upgradeCall = v.object({
+  function: v.literal(upgradeFunction),
+  args: v.object({ manifest: v.string() }),
+  finished_at: v.optional(v.string()),
+});
+
+/** Binaries for peels on a master: taken from operators, kept as long as they are needed. */
+export interface MasterBinaries {
+  /** What peels fetch. */
+  cache: BlobCache;
+  stop(): void;
+}
+
+export interface MasterBinariesOptions {
+  bus: Bus;
+  /** The bucket `jobs`. */
+  jobs: Bucket;
+  board: Pick<Board, "list">;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+}
+
+/** Serves uploads, and removes every ten minutes what nothing needs any more. */
+export async function startBinaries(options: MasterBinariesOptions): Promise<MasterBinaries> {
+  const { bus, clock, jitter, log } = options;
+  const store = openBlobStore(bus, "binaries");
+  const rollouts = await openBucket(bus, "rollouts");
+  const binaries = openBinaries({ store, named: () => namedBinaries(options, rollouts), clock, log });
+  serveBinaries({ bus, binaries, log });
+  let timer: { cancel(): void } | undefined;
+  let stopped = false;
+  const schedule = () => {
+    if (stopped) return;
+    timer = clock.after(Math.round(collectMs * (0.75 + jitter() / 2)), () => {
+      binaries
+        .collect()
+        .catch((thrown) => log.warn("binaries were not tidied", { reason: describeError(thrown) }))
+        .then(schedule);
+    });
+  };
+  schedule();
+  return {
+    cache: createBlobCache(store, cacheBytes),
+    stop() {
+      stopped = true;
+      timer?.cancel();
+    },
+  };
+}
+
+/** Digests of the manifests that rollouts and jobs name which have not ended. */
+async function namedBinaries(
+  { jobs, board }: Pick<MasterBinariesOptions, "jobs" | "board">,
+  rollouts: Bucket,
+): Promise<Set<string>> {
+  const named = new Set<string>();
+  const add = (record: Uint8Array) => {
+    const parsed = v.safeParse(upgradeCall, decode(record));
+    if (parsed.success && parsed.output.finished_at === undefined) named.add(parsed.output.args.manifest);
+  };
+  // The lists of peels that stand among the rollouts are no calls.
+  for (const { value } of await rollouts.entries()) add(value);
+  for (const { jid, ...summary } of await board.list({ limit: maxJobs, status: "running" })) {
+    if (summary.function !== upgradeFunction) continue;
+    const entry = await jobs.get(jid);
+    if (entry !== undefined) add(entry.value);
+  }
+  return named;
+}

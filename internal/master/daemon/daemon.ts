@@ -1,0 +1,24 @@
+import { hostname } from "node:os";
+import { systemClock } from "../../base/clock.ts";
+import { systemJitter, systemRandom } from "../../base/id.ts";
+import { loadMasterConfig } from "../../program/config/load.ts";
+import { runDaemon } from "../../program/daemon/daemon.ts";
+import { type MasterOptions, runMaster } from "./run.ts";
+
+/** Runs a master on this machine until a signal ends it. @returns the exit code */
+export function runMasterDaemon(argv: readonly string[], env: MasterOptions["env"]): Promise<number> {
+  return runDaemon({
+    name: "svc-master",
+    load: () => loadMasterConfig(argv, env),
+    run: (config, context) =>
+      runMaster({
+        ...context,
+        env,
+        hostname: hostname(),
+        clock: systemClock,
+        random: systemRandom,
+        jitter: systemJitter,
+        config,
+      }),
+  });
+}

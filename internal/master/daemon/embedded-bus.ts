@@ -1,0 +1,46 @@
+import { resolve } from "node:path";
+import { type Clock, untilAborted } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { carriedServer } from "../../bus/server/carried.ts";
+import { type BusServer, startBusServer } from "../../bus/server/supervise.ts";
+import type { MasterConfig } from "../../program/config/load.ts";
+
+/** Debian's package puts nats-server where only root looks. */
+const systemPath = "/usr/local/sbin:/usr/sbin";
+
+interface EmbeddedBusOptions {
+  config: MasterConfig;
+  env: Readonly<Record<string, string | undefined>>;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** Runs the bus and nothing else until the signal aborts: `embedded_bus_only`. */
+export async function runBusAlone(options: EmbeddedBusOptions): Promise<void> {
+  const server = await startEmbeddedBus({ ...options, metrics: { busRestarted() {} } });
+  options.log.info("bus ready, without a master");
+  await untilAborted(options.signal);
+  await server?.stop();
+}
+
+/**
+ * Starts the bus of a master with `embedded_bus`, and waits until it serves.
+ *
+ * @returns `undefined` where the bus is another's business
+ * @throws SvcError saying why it cannot be started
+ */
+export async function startEmbeddedBus(
+  options: EmbeddedBusOptions & { metrics: { busRestarted(): void } },
+): Promise<BusServer | undefined> {
+  const { config, env, metrics } = options;
+  if (!config.embedded_bus) return undefined;
+  return startBusServer({
+    ...options,
+    dir: resolve(config.embedded_bus_dir),
+    program: config.embedded_bus_path,
+    carried: carriedServer(),
+    searchPath: `${env.PATH ?? ""}:${systemPath}`,
+    onRestart: metrics.busRestarted,
+  });
+}

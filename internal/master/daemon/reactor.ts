@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bus } from "../../bus/connect.ts";
+import type { Lease } from "../../bus/lease/lease.ts";
+import type { Directory } from "../../fleet/enrollment/directory.ts";
+import { memberStates } from "../../fleet/enrollment/transition.ts";
+import type { DispatchDeps } from "../../fleet/jobs/dispatch.ts";
+import { createJobLookup } from "../../fleet/reactor/job-lookup.ts";
+import { followPresence } from "../../fleet/reactor/presence.ts";
+import { startReactor } from "../../fleet/reactor/run.ts";
+import type { FleetIndex } from "../../fleet/targeting/fleet-index.ts";
+import type { KeyPair } from "../../identity/nkey.ts";
+import type { MasterConfig } from "../../program/config/load.ts";
+import type { Check } from "../../program/health/check.ts";
+import { serveReactor } from "../doors/bus/reactor.ts";
+import type { MasterMetrics, MasterView } from "../metrics/metrics.ts";
+import type { Storage } from "./storage.ts";
+
+/** Separates what is signed here from commands, which are MessagePack maps. */
+const messageIdDomain = "svc reactor message id v1\n";
+
+/** The reactor on a master: one reacts, all watch for peels that fall silent. */
+export interface MasterReactor {
+  /** `reactor` of /readyz. */
+  check: Check;
+  view: NonNullable<MasterView["reactor"]>;
+  lease: Pick<Lease, "name" | "tenure">;
+  stop(): Promise<void>;
+}
+
+/** @returns `undefined` when the configuration turns the reactor off */
+export function startMasterReactor(options: {
+  config: MasterConfig;
+  bus: Bus;
+  storage: Storage;
+  directory: Directory;
+  index: FleetIndex;
+  dispatch: DispatchDeps;
+  /** Signs commands. */
+  command: KeyPair;
+  /** Of this master. */
+  name: string;
+  metrics: MasterMetrics;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+}): MasterReactor | undefined {
+  const { config, bus, storage, directory, clock, log } = options;
+  if (!config["reactor.enabled"]) return undefined;
+  const dir = config["reactor.dir"];
+  const self = options.name;
+  const presence = followPresence({
+    bus,
+    index: options.index,
+    members: directory.members,
+    isMember: (peel) => memberStates.has(directory.stateOf(peel) ?? "pending"),
+    clock,
+    log,
+  });
+  const reactor = startReactor({
+    ...options,
+    leases: storage.leases,
+    bucket: storage.reactor,
+    dir,
+    config: {
+      maxChainDepth: config["reactor.max_chain_depth"],
+      enableChaining: config["reactor.enable_chaining"],
+      defaultThrottleMs: config["reactor.default_throttle"],
+      sourceRateLimit: config["reactor.source_rate_limit"],
+      maxEventAgeMs: config["reactor.max_event_age"],
+      stormRate: config["reactor.storm_rate"],
+      breakerCooldownMs: config["reactor.breaker_cooldown"],
+      workers: config["reactor.workers"],
+    },
+    self,
+    actions: {
+      bus,
+      dispatch: options.dispatch,
+      enrollments: { enrollments: storage.enrollments, clock },
+      webhook: { fetch, clock, jitter: options.jitter },
+      messageId: (key) =>
+        createHash("sha256")
+          .update(options.command.sign(Buffer.from(`${messageIdDomain}${key}`)))
+          .digest("base64url"),
+    },
+    jobOf: createJobLookup(storage.jobs),
+    onSession: (session) =>
+      serveReactor({
+        bus,
+        session,
+        rules: () => reactor.rules,
+        problem: () => reactor.problem,
+        self,
+        dir,
+        clock,
+        log,
+      }),
+  });
+  return {
+    check: reactor.health,
+    view() {
+      const { rules, problem, session, waiting } = reactor;
+      return {
+        rules: rules.rules.length,
+        failed: problem !== undefined,
+        ...(session === undefined ? {} : { breakersOpen: session.breakers().length }),
+        ...(waiting === undefined ? {} : { waiting }),
+      };
+    },
+    lease: reactor.lease,
+    async stop() {
+      await presence.stop();
+      await reactor.stop();
+    },
+  };
+}

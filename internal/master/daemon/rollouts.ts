@@ -1,0 +1,69 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import { openBucket } from "../../bus/bucket.ts";
+import type { Bus } from "../../bus/connect.ts";
+import type { CancelDeps } from "../../fleet/jobs/cancel.ts";
+import type { DispatchDeps } from "../../fleet/jobs/dispatch.ts";
+import { keepRollouts } from "../../fleet/rollout/controller.ts";
+import { createRolloutJobs } from "../../fleet/rollout/jobs.ts";
+import { isLive } from "../../fleet/rollout/record.ts";
+import type { StartDeps } from "../../fleet/rollout/start.ts";
+import type { RolloutTiming } from "../../fleet/rollout/timing.ts";
+import { serveRollouts } from "../doors/bus/rollout.ts";
+import { rolloutRoutes } from "../doors/http/rollout-routes.ts";
+import type { Route } from "../doors/http/route.ts";
+import type { MasterMetrics, MasterView } from "../metrics/metrics.ts";
+
+/** Rollouts on a master: those it drives, those it may take over, and the doors to all of them. */
+export interface MasterRollouts {
+  routes: Route[];
+  /** For others that start rollouts of their own. */
+  start: StartDeps;
+  view: NonNullable<MasterView["rollouts"]>;
+  /** Answers operators over the bus. */
+  serve(): void;
+  stop(): Promise<void>;
+}
+
+export async function startRollouts(options: {
+  bus: Bus;
+  dispatch: DispatchDeps;
+  cancel: CancelDeps;
+  /** Of this master. */
+  name: string;
+  timing: RolloutTiming;
+  metrics: Pick<MasterMetrics, "rolloutWave" | "rolloutEnded" | "rolloutTaken">;
+  clock: Clock;
+  random: Random;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+}): Promise<MasterRollouts> {
+  const { bus, dispatch, cancel, clock, random, log } = options;
+  const rollouts = await openBucket(bus, "rollouts");
+  const self = options.name;
+  const jobs = createRolloutJobs({ dispatch, cancel });
+  const { vouch } = dispatch;
+  const keeper = keepRollouts({ ...options, rollouts, jobs, vouch, self });
+  await keeper.ready;
+  const { resolve } = dispatch;
+  const start = { rollouts, resolve, running: keeper.running, vouch, self, clock, random, log };
+  const command = { rollouts, self, clock, log };
+  return {
+    routes: rolloutRoutes({ start, command, keeper, follow: { bus, rollouts } }),
+    start,
+    view() {
+      const live = keeper.known().filter(isLive);
+      const byStatus = { running: 0, paused: 0 };
+      for (const { status } of live) byStatus[status === "paused" ? "paused" : "running"]++;
+      const progress = live.map(({ id, plan: { bounds }, waves }) => {
+        const ended = waves.filter(({ endedAt }) => endedAt !== undefined).length;
+        return [id, (bounds[ended - 1] ?? 0) / (bounds.at(-1) ?? 1)];
+      });
+      return { byStatus, progress: Object.fromEntries(progress), undriven: keeper.undriven() };
+    },
+    serve: () => serveRollouts({ bus, start, command, keeper, log }),
+    stop: keeper.stop,
+  };
+}

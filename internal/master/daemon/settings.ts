@@ -1,0 +1,134 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { takeOver } from "../../bus/fenced-writer.ts";
+import { contend, type Lease } from "../../bus/lease/lease.ts";
+import { hintSubject } from "../../bus/subjects.ts";
+import type { Directory } from "../../fleet/enrollment/directory.ts";
+import { findByPeel } from "../../fleet/enrollment/store.ts";
+import { memberStates } from "../../fleet/enrollment/transition.ts";
+import { tellSettings } from "../../fleet/settings/answer.ts";
+import { createCompilers, type SettingsCompiler } from "../../fleet/settings/compile.ts";
+import { createEnvelopeMaker } from "../../fleet/settings/envelope.ts";
+import { followTree } from "../../fleet/settings/follow.ts";
+import { createKeeper } from "../../fleet/settings/keeper.ts";
+import type { Told } from "../../fleet/settings/store.ts";
+import { type Peels, trackSettings } from "../../fleet/settings/tracker.ts";
+import { createSettingsView, type SettingsView } from "../../fleet/settings/view.ts";
+import type { FleetIndex } from "../../fleet/targeting/fleet-index.ts";
+import type { KeyPair } from "../../identity/nkey.ts";
+import type { Check } from "../../program/health/check.ts";
+import type { MasterMetrics } from "../metrics/metrics.ts";
+import type { Storage } from "./storage.ts";
+
+/** Settings on a master: compiled by whoever holds the lease, told to peels by everyone. */
+export interface MasterSettings {
+  /** `settings` of /readyz. */
+  check: Check;
+  /** For `I@`. */
+  view: SettingsView;
+  /** What a peel that has this version is told. @throws SvcError `storage` */
+  tell(peelId: string, version: number): Promise<Told>;
+  lease: Pick<Lease, "name" | "tenure">;
+  stop(): Promise<void>;
+}
+
+export function startSettings(options: {
+  bus: Bus;
+  storage: Pick<Storage, "enrollments" | "facts" | "settings" | "leases">;
+  directory: Directory;
+  index: Pick<FleetIndex, "onFacts">;
+  /** `settings_dir` */
+  path: string;
+  /** Of this master. */
+  name: string;
+  command: KeyPair;
+  metrics: Pick<MasterMetrics, "settingsRenewal">;
+  clock: Clock;
+  random: Random;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+}): MasterSettings {
+  const { bus, storage, directory, index, command, clock, random, log } = options;
+  const peels: Peels = {
+    members: directory.members,
+    isMember: (peelId) => memberStates.has(directory.stateOf(peelId) ?? "pending"),
+    onMember: directory.onMember,
+    onFacts: index.onFacts,
+    facts: async (peelId) => (await storage.facts.get(peelId))?.value,
+  };
+  const tree = followTree({ directory: options.path, clock, log });
+  const compilers = createCompilers();
+  let compiler: SettingsCompiler | undefined;
+  const compilerOf = (of: typeof tree.tree) => {
+    if (compiler?.tree === of) return compiler;
+    compiler = compilers(of);
+    warnOfFacts(compiler, log);
+    return compiler;
+  };
+  /** A peel that enrolls anew has another key, and is no member in between. */
+  const recipients = new Map<string, string>();
+  const forget = directory.onMember((peelId) => recipients.delete(peelId));
+  const recipientOf = async (peelId: string) => {
+    const known = recipients.get(peelId);
+    if (known !== undefined) return known;
+    const record = (await findByPeel(storage.enrollments, peelId))?.current?.record;
+    if (record === undefined || !memberStates.has(record.state)) return undefined;
+    recipients.set(peelId, record.curvePublicKey);
+    return record.curvePublicKey;
+  };
+  const tracker = trackSettings(tree, peels);
+  const keeper = createKeeper({
+    peels,
+    recipientOf,
+    bucket: storage.settings,
+    envelopes: createEnvelopeMaker(command, random),
+    hint: (peelId) => bus.nats.publish(hintSubject(peelId)),
+    tree,
+    tracker,
+    compilerOf,
+    takeOver: (token) => takeOver(bus, storage.settings.name, token),
+    signer: command.publicKey,
+    onRenewal: options.metrics.settingsRenewal,
+    clock,
+    log,
+  });
+  const view = createSettingsView({ tree, peels, compilerOf, clock });
+  const lease = contend({
+    bucket: storage.leases,
+    name: "facts-secrets",
+    self: options.name,
+    onTenure(tenure) {
+      void keeper.serve(tenure);
+    },
+    clock,
+    jitter: options.jitter,
+    log,
+  });
+  return {
+    check: () => keeper.health(),
+    view,
+    lease,
+    tell: (peelId, version) => tellSettings(storage.settings, peelId, version),
+    async stop() {
+      forget();
+      await lease.stop();
+      view.stop();
+      tracker.stop();
+      tree.stop();
+    },
+  };
+}
+
+/** A host can say anything of itself. */
+function warnOfFacts(compiler: SettingsCompiler, log: Log): void {
+  const [first, ...more] = compiler.factTargets();
+  if (first === undefined) return;
+  log.warn(
+    "settings are chosen by facts, and a peel tells its facts itself: whoever controls one host can make it " +
+      "say what another one says, and is sent that one's settings. Choose settings with secrets by peel ID",
+    { target: first.expression, at: first.at, more: more.length },
+  );
+}

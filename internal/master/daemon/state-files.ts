@@ -1,0 +1,179 @@
+import { join } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { openBlobStore } from "../../bus/blob-store.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { contend, type Lease, type Tenure } from "../../bus/lease/lease.ts";
+import { hintSubject } from "../../bus/subjects.ts";
+import type { KeyPair } from "../../identity/nkey.ts";
+import type { Check } from "../../program/health/check.ts";
+import { type BlobCache, createBlobCache } from "../../tree/files/blob-cache.ts";
+import { followCatalog } from "../../tree/files/follow-catalog.ts";
+import { createHeadSeal } from "../../tree/files/head-seal.ts";
+import { openGit } from "../../tree/git/git.ts";
+import { openMirror } from "../../tree/git/mirror.ts";
+import { type GitSync, startGitSync } from "../../tree/git/sync.ts";
+import { serveFetch } from "../doors/peels/fetch.ts";
+import { publishStates } from "./publish-states.ts";
+
+/** Bytes of state files that a master keeps in memory for peels that ask. */
+const cacheBytes = 256 * 1024 * 1024;
+/** The other masters have heard of a change by then, whichever of them is asked. */
+const hintDelayMs = 1_000;
+const hintEveryMs = 100;
+/** A fleet of ten thousand hears of a change within ten seconds, and asks spread over this time. */
+const hintsAtOnce = 100;
+
+/** State files on a master: published by whoever holds the lease, served to peels by everyone. */
+export interface MasterStateFiles {
+  /**
+   * Digest of the snapshot of `base` that is in force, and what the publisher signed of it; `undefined` when
+   * none was published yet.
+   */
+  inForce(): Promise<{ base: string; statement: Uint8Array } | undefined>;
+  /** `gitfs` of /readyz; absent without repositories. */
+  check?: Check;
+  lease: Pick<Lease, "name" | "tenure">;
+  stop(): Promise<void>;
+}
+
+export interface MasterStateFilesOptions {
+  bus: Bus;
+  /** The bucket `leases`. */
+  leases: Bucket;
+  /** The command key, which signs what is published. */
+  command: KeyPair;
+  /** Peels that are told of changes. */
+  members(): readonly string[];
+  /** What peels fetch through the same door. */
+  binaries: BlobCache;
+  statesDir: string;
+  git: { remotes: readonly string[]; intervalMs: number; sshKey: string };
+  /** Where copies of repositories are kept. */
+  gitDir: string;
+  /** Of this master. */
+  name: string;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** @throws SvcError `bad_request` when there are repositories and no git */
+export function startStateFiles(options: MasterStateFilesOptions): MasterStateFiles {
+  const { bus, clock, jitter, log } = options;
+  const store = openBlobStore(bus, "states");
+  const startGit = gitStarter(options);
+  const seal = createHeadSeal(options.command, clock);
+  const catalog = followCatalog({ store, seal, bus, clock, log });
+  const blobs = createBlobCache(store, cacheBytes);
+  const fetching = serveFetch({ bus, catalog, blobs, binaries: options.binaries, log });
+  const hints = createHints(options);
+  const publishing = new Set<Promise<void>>();
+  let git: { sync: GitSync; tenure: Tenure } | undefined;
+  const lease = contend({
+    bucket: options.leases,
+    name: "publisher",
+    self: options.name,
+    onTenure(tenure) {
+      const published = publishStates({
+        store,
+        seal,
+        statesDir: options.statesDir,
+        tenure,
+        ...(startGit === undefined
+          ? {}
+          : {
+              startGit(onChange: () => void) {
+                const sync = startGit(onChange, tenure.signal);
+                git = { sync, tenure };
+                return sync;
+              },
+            }),
+        onReconnect: bus.onReconnect,
+        onForeignHead: catalog.onForeign,
+        onPublished(environments) {
+          if (environments.includes("base")) hints.send();
+        },
+        clock,
+        log,
+      }).finally(() => publishing.delete(published));
+      publishing.add(published);
+    },
+    clock,
+    jitter,
+    log,
+  });
+  const check: Check = () => {
+    if (lease.tenure === undefined) {
+      return {
+        status: "up",
+        message: `not this master's turn: ${lease.holder?.holder ?? "nobody"} holds it`,
+      };
+    }
+    if (git?.tenure !== lease.tenure) return { status: "degraded", message: "no successful sync yet" };
+    if (!git.sync.running) return { status: "down", message: "the syncer ended" };
+    const problem = git.sync.problem();
+    return problem === undefined ? { status: "up" } : { status: "degraded", message: problem };
+  };
+  return {
+    async inForce() {
+      const current = await catalog.current();
+      const base = current?.catalog.get("base")?.[0]?.manifest;
+      return current === undefined || base === undefined ? undefined : { base, statement: current.statement };
+    },
+    ...(startGit === undefined ? {} : { check }),
+    lease,
+    async stop() {
+      await lease.stop();
+      await Promise.all(publishing);
+      hints.stop();
+      fetching.stop();
+      catalog.stop();
+    },
+  };
+}
+
+function gitStarter(
+  options: MasterStateFilesOptions,
+): ((onChange: () => void, signal: AbortSignal) => GitSync) | undefined {
+  const { git: config, gitDir, clock, jitter, log } = options;
+  if (config.remotes.length === 0) return undefined;
+  const open = (signal: AbortSignal) =>
+    openGit({ sshKey: config.sshKey, knownHosts: join(gitDir, "known_hosts"), clock, signal });
+  // A master without git says so when it starts, and not when its turn comes.
+  open(options.signal);
+  return (onChange, signal) => {
+    const git = open(signal);
+    return startGitSync({
+      mirrors: [...new Set(config.remotes)].map((url) => openMirror(url, { git, dir: gitDir, clock })),
+      intervalMs: config.intervalMs,
+      onChange,
+      clock,
+      jitter,
+      log,
+      signal,
+    });
+  };
+}
+
+/** Tells every peel that there is something new, spread over a while; a later change begins anew. */
+function createHints({ bus, members, clock }: MasterStateFilesOptions): { send(): void; stop(): void } {
+  let timer: { cancel(): void } | undefined;
+  return {
+    send() {
+      timer?.cancel();
+      timer = clock.after(hintDelayMs, () => {
+        const waiting = [...members()];
+        const some = () => {
+          for (const peelId of waiting.splice(0, hintsAtOnce)) bus.nats.publish(hintSubject(peelId));
+          if (waiting.length > 0) timer = clock.after(hintEveryMs, some);
+        };
+        some();
+      });
+    },
+    stop: () => timer?.cancel(),
+  };
+}

@@ -1,0 +1,42 @@
+import { expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import type { Bucket } from "../../bus/bucket.ts";
+import type { Directory } from "../../fleet/enrollment/directory.ts";
+import type { Storage } from "./storage.ts";
+import { startTargeting } from "./targeting.ts";
+
+/** A bucket whose contents never all arrive. */
+const silent = {
+  watch: () => ({ ready: new Promise(() => {}), caughtUp: () => new Promise(() => {}), stop: () => {} }),
+} as unknown as Bucket;
+
+test("a fleet that cannot be indexed is told, and does not keep a master from starting", async () => {
+  using files = temporaryDirectory("targeting");
+  const clock = manualClock();
+  const log = recordingLog();
+  const storage: Pick<Storage, "enrollments" | "facts" | "peelHeartbeats"> = {
+    enrollments: silent,
+    facts: silent,
+    peelHeartbeats: silent,
+  };
+  const directory = { members: () => ["p1"] } as unknown as Directory;
+  const starting = startTargeting({
+    storage,
+    directory,
+    settingsDir: files.path,
+    settings: async () => new Map(),
+    clock,
+    log,
+  });
+  clock.advance(10_000);
+  const targeting = await starting;
+  expect(await targeting.check()).toMatchObject({
+    status: "down",
+    message: expect.stringContaining("resolved by reading the buckets"),
+  });
+  expect(targeting.alive("p1")).toBe(true);
+  expect(log.records.map(({ level }) => level)).toContain("warn");
+  targeting.stop();
+});

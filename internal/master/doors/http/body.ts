@@ -1,0 +1,47 @@
+import { SvcError } from "../../../base/errors.ts";
+import { suggestion } from "../../../base/nearest.ts";
+import type { Incoming } from "./serve.ts";
+
+/** Largest request body, bytes (specification, section "Limits"). */
+const maxBodyBytes = 4096;
+
+/**
+ * Reads a JSON body of at most 4 KB; stops reading as soon as it is longer.
+ *
+ * @returns `undefined` for an empty body when `required` is false
+ * @throws SvcError `unsupported_media_type`, `too_large` or `bad_request`
+ */
+export async function readJson(
+  incoming: Pick<Incoming, "headers" | "body">,
+  required: boolean,
+): Promise<unknown> {
+  const bytes = await incoming.body(maxBodyBytes);
+  if (bytes.length === 0 && !required) return undefined;
+  const type = incoming.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (type !== "application/json") {
+    throw new SvcError("unsupported_media_type", "the Content-Type must be application/json");
+  }
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw new SvcError("bad_request", "the body is not valid JSON");
+  }
+}
+
+/**
+ * Hands a body on when it has no other keys than these. Of what starts something a misspelt `dry_run` or
+ * `max_failures` must not be passed over.
+ *
+ * @returns the body, also when it is no object
+ * @throws SvcError `bad_request` naming the key
+ */
+export function onlyKnown(body: unknown, known: readonly string[], within = ""): unknown {
+  if (typeof body !== "object" || body === null) return body;
+  const unknown = Object.keys(body).find((key) => !known.includes(key));
+  if (unknown === undefined) return body;
+  const where = `${within}${unknown}`;
+  throw new SvcError(
+    "bad_request",
+    `unknown key ${JSON.stringify(where)}${suggestion(unknown, known)}; known are ${known.join(", ")}`,
+  );
+}

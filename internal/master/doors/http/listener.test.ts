@@ -1,0 +1,64 @@
+import { expect, test } from "bun:test";
+import { manualClock } from "../../../../test/harness/clock.ts";
+import { recordingLog } from "../../../../test/harness/log.ts";
+import { anyDoc } from "../../../../test/harness/route-doc.ts";
+import { createHandler } from "./listener.ts";
+import { json, type Route } from "./route.ts";
+
+const route = (method: "GET" | "POST", path: string, body?: "json"): Route => ({
+  method,
+  path,
+  auth: "none",
+  budget: "relaxed",
+  doc: anyDoc,
+  ...(body === undefined ? {} : { body }),
+  handle: (call) => json(200, { path, params: call.params, q: call.query.get("q"), body: call.body ?? null }),
+});
+
+const { handle } = createHandler({
+  routes: [route("GET", "/e"), route("POST", "/e", "json"), route("GET", "/things/:name/e")],
+  tokens: [],
+  metrics: { rateLimited: () => {}, httpRequest: () => {} },
+  clock: manualClock(),
+  log: recordingLog(),
+});
+
+const ask = async (method: string, target: string, body = "", headers: Record<string, string> = {}) => {
+  const response = await handle({
+    method,
+    target,
+    headers: new Headers(headers),
+    ip: "127.0.0.1",
+    signal: new AbortController().signal,
+    body: async () => Buffer.from(body),
+    keepOpen: () => {},
+  });
+  return { status: response.status, text: await response.text() };
+};
+
+test("parameters and query reach the handler, and only whole paths match", async () => {
+  const found = await ask("GET", "/things/one/e?q=1");
+  expect([found.status, JSON.parse(found.text)]).toEqual([
+    200,
+    { path: "/things/:name/e", params: { name: "one" }, q: "1", body: null },
+  ]);
+  for (const target of ["/abc/e", "/e/", "//e", "/things/one/two/e", "/E"]) {
+    expect([target, (await ask("GET", target)).status]).toEqual([target, 404]);
+  }
+  expect(await ask("HEAD", "/e")).toEqual({ status: 200, text: "" });
+});
+
+test("a JSON body reaches the handler, and nothing else does", async () => {
+  const type = { "Content-Type": "application/json" };
+  expect(JSON.parse((await ask("POST", "/e", '{"a":1}', type)).text).body).toEqual({ a: 1 });
+  expect((await ask("POST", "/e", '{"a":1}')).status).toBe(415);
+  expect((await ask("POST", "/e", '{"a":', type)).status).toBe(400);
+  expect((await ask("POST", "/e", "", type)).status).toBe(400);
+});
+
+test("another method of a path is 405, also one that no Request can hold", async () => {
+  for (const method of ["PUT", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]) {
+    expect([method, (await ask(method, "/e")).status]).toEqual([method, 405]);
+  }
+  expect((await ask("TRACE", "/nothing")).status).toBe(404);
+});

@@ -1,0 +1,225 @@
+import { Elysia } from "elysia";
+import type { Clock } from "../../../base/clock.ts";
+import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
+import type { Log, LogFields } from "../../../base/log.ts";
+import { newRequestId, requestIdOf } from "../../../base/request-id.ts";
+import { readJson } from "./body.ts";
+import { budgets, createLimiter } from "./limit.ts";
+import { type AuthRule, type Call, json, type Route } from "./route.ts";
+import { type Certificate, type Incoming, serveHttps } from "./serve.ts";
+import { findOperator, type TokenEntry } from "./tokens.ts";
+
+const commonHeaders: Record<string, string> = {
+  "Strict-Transport-Security": "max-age=63072000; includeSubDomains",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'",
+  "Referrer-Policy": "no-referrer",
+};
+
+export interface ListenerOptions {
+  host: string;
+  port: number;
+  certificate: Certificate;
+  routes: readonly Route[];
+  tokens: readonly TokenEntry[];
+  metrics: {
+    rateLimited(budget: string): void;
+    httpRequest(request: { method: string; route: string; status: number; seconds: number }): void;
+  };
+  clock: Clock;
+  log: Log;
+}
+
+/** A route that is really served, and who may call it. */
+export interface ServedRoute {
+  method: string;
+  path: string;
+  /** Absent for a route that was added without a rule. */
+  auth: AuthRule | undefined;
+}
+
+export interface Listener {
+  /** The port it really listens on. */
+  readonly port: number;
+  /** Whether it takes new connections. */
+  readonly listening: boolean;
+  /** What the router knows, for a test that walks it. */
+  readonly routes: readonly ServedRoute[];
+  /** Serves new connections with another certificate; none is refused and none ends. */
+  setCertificate(certificate: Certificate): void;
+  stop(): Promise<void>;
+}
+
+/** Opens the HTTPS listener: TLS 1.3 only, each route behind its rate limit and its auth rule. */
+export async function startListener(options: ListenerOptions): Promise<Listener> {
+  const { handle, routes } = createHandler(options);
+  const server = await serveHttps({
+    host: options.host,
+    port: options.port,
+    certificate: options.certificate,
+    handle,
+    malformed(status, ip) {
+      const requestId = newRequestId();
+      options.log.info("http.request.malformed", { request_id: requestId, status, remote_ip: ip });
+      return withCommonHeaders(json(status, { error: "malformed request" }), requestId);
+    },
+    clock: options.clock,
+    log: options.log,
+  });
+  return {
+    port: server.port,
+    get listening() {
+      return server.listening;
+    },
+    routes,
+    setCertificate: server.setCertificate,
+    stop: server.stop,
+  };
+}
+
+/** The listener without its socket. */
+export function createHandler(
+  options: Pick<ListenerOptions, "routes" | "tokens" | "metrics" | "clock" | "log">,
+): {
+  handle(incoming: Incoming): Promise<Response>;
+  routes: readonly ServedRoute[];
+} {
+  const { clock, log, routes, tokens } = options;
+  const limiters = {
+    strict: createLimiter(budgets.strict, clock),
+    relaxed: createLimiter(budgets.relaxed, clock),
+  };
+  // Elysia routes; what it hands to a handler is looked up by the request it was given.
+  const calls = new WeakMap<Request, { call: Omit<Call, "params">; incoming: Incoming }>();
+  // A hook only holds for the routes that come after it.
+  const app = new Elysia({ strictPath: true }).onError(({ error, code, request }) => {
+    if (code === "NOT_FOUND") return unknownRoute(new URL(request.url).pathname);
+    return failure(error, calls.get(request)?.call.log ?? log);
+  });
+  for (const route of routes) {
+    app.route(
+      route.method,
+      route.path,
+      async ({ request, params }) => {
+        const found = calls.get(request);
+        if (found === undefined) throw new SvcError("internal", "a request without a call");
+        const authorized = authorize(route, found.call);
+        const body =
+          route.body === undefined ? undefined : await readJson(found.incoming, route.body === "json");
+        return route.handle(Object.assign(authorized, { body, params: params as Record<string, string> }));
+      },
+      { config: {}, parse: "none" },
+    );
+  }
+  const patterns = routes.map((route) => ({
+    route,
+    pattern: new RegExp(`^${route.path.replace(/:[a-z]+/g, "[^/]+")}$`),
+  }));
+  const unknownRoute = (path: string): Response => {
+    const allowed = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method);
+    if (allowed.length === 0) return json(404, { error: "not found" });
+    const allow = [...new Set(allowed.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))];
+    return json(405, { error: "method not allowed" }, { Allow: allow.join(", ") });
+  };
+  const authorize = (route: Route, call: Omit<Call, "params">): Omit<Call, "params"> => {
+    if (route.auth !== "bearer") return call;
+    const username = findOperator(tokens, call.headers.get("authorization"));
+    if (username === undefined) {
+      call.log.warn("http.request.unauthorized");
+      throw new SvcError("unauthorized", "a valid bearer token is required");
+    }
+    call.note({ auth_username: username });
+    return Object.assign(call, { username });
+  };
+  const routeOf = (path: string): Route | undefined =>
+    patterns.find(({ pattern }) => pattern.test(path))?.route;
+  const budgetOf = (path: string): keyof typeof budgets =>
+    routeOf(path)?.budget ?? (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
+
+  const handle = async (incoming: Incoming): Promise<Response> => {
+    const started = clock.monotonic();
+    const { ip, headers } = incoming;
+    // The router finds the path by counting characters, which a short authority would mislead.
+    const url = new URL(`https://listener${incoming.target}`);
+    const requestId = requestIdOf(headers.get("x-request-id")) ?? newRequestId();
+    const requestLog = log.with({ request_id: requestId, method: incoming.method, path: url.pathname });
+    const noted: LogFields = {};
+    const route = async (): Promise<Response> => {
+      const method = incoming.method === "HEAD" ? "GET" : incoming.method;
+      // Some methods cannot even be put into a Request, and no route has them.
+      if (method !== "GET" && method !== "POST") return unknownRoute(url.pathname);
+      const request = new Request(url.href, { method });
+      const call = {
+        query: url.searchParams,
+        headers,
+        body: undefined,
+        username: "",
+        requestId,
+        get signal() {
+          return incoming.signal;
+        },
+        log: requestLog.with({ remote_ip: ip }),
+        note: (fields: LogFields) => Object.assign(noted, fields),
+        keepOpen: incoming.keepOpen,
+      };
+      calls.set(request, { call, incoming });
+      return app.handle(request);
+    };
+    let response: Response;
+    const budget = budgetOf(url.pathname);
+    if (!limiters[budget].allow(ip)) {
+      options.metrics.rateLimited(budget);
+      requestLog.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
+      response = json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
+    } else {
+      response = await route().catch((thrown) => failure(thrown, requestLog));
+    }
+    if (incoming.method === "HEAD") response = await withoutBody(response);
+    withCommonHeaders(response, requestId);
+    const tookMs = clock.monotonic() - started;
+    options.metrics.httpRequest({
+      // Anything can be sent as a method, and each would be a series of its own.
+      method: /^(?:GET|HEAD|POST)$/.test(incoming.method) ? incoming.method : "other",
+      route: routeOf(url.pathname)?.path ?? "none",
+      status: response.status,
+      seconds: tookMs / 1000,
+    });
+    requestLog.info("http.request.complete", {
+      status: response.status,
+      duration_ms: Math.round(tookMs * 1000) / 1000,
+      bytes_out: incoming.method === "HEAD" ? 0 : Number(response.headers.get("content-length") ?? 0),
+      remote_ip: ip,
+      user_agent: headers.get("user-agent") ?? "",
+      ...noted,
+    });
+    return response;
+  };
+  const rules = new Map(routes.map((route) => [`${route.method} ${route.path}`, route.auth]));
+  return {
+    handle,
+    routes: app.routes.map(({ method, path }) => ({ method, path, auth: rules.get(`${method} ${path}`) })),
+  };
+}
+
+function withCommonHeaders(response: Response, requestId: string): Response {
+  for (const [name, value] of Object.entries(commonHeaders)) {
+    if (!response.headers.has(name)) response.headers.set(name, value);
+  }
+  response.headers.set("X-Request-ID", requestId);
+  return response;
+}
+
+function failure(thrown: unknown, log: Log): Response {
+  const error = toSvcError(thrown);
+  const meaning = meaningOf(error.kind);
+  if (meaning.http >= 500) log.error("request failed", { error: describeError(thrown) });
+  return json(meaning.http, { error: error.message });
+}
+
+async function withoutBody(response: Response): Promise<Response> {
+  const headers = new Headers(response.headers);
+  await response.body?.cancel();
+  return new Response(null, { status: response.status, headers });
+}

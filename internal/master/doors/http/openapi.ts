@@ -1,0 +1,147 @@
+import { version } from "../../../base/version.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import type { Route } from "./route.ts";
+import { type RouteDoc, tags } from "./route-doc.ts";
+
+/** A JSON document in the form of OpenAPI 3.1. */
+export type ApiDescription = Readonly<Record<string, unknown>>;
+
+const errorSchema: JsonSchema = {
+  title: "Error",
+  type: "object",
+  properties: { error: { type: "string", description: "what went wrong, for people" } },
+  required: ["error"],
+};
+
+/** Describes these routes (OpenAPI Specification 3.1.0). */
+export function describeApi(routes: readonly Route[]): ApiDescription {
+  const components = new Map<string, JsonSchema>();
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:([a-z]+)/g, "{$1}");
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, components) };
+  }
+  const used = new Set<string>(routes.map(({ doc }) => doc.tag));
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "svc master",
+      version,
+      description:
+        "The HTTPS interface of a master, TLS 1.3 only. Every answer carries an `X-Request-ID`: that of the request when it has one of at most 128 letters, digits, `.`, `_` and `-`, else a new one. Fields may be added to any answer; ignore those you do not know.",
+    },
+    servers: [{ url: "/" }],
+    tags: Object.entries(tags).flatMap(([name, description]) =>
+      used.has(name) ? [{ name, description }] : [],
+    ),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "The token of an operator, from `api.tokens`",
+        },
+        nkey: {
+          type: "apiKey",
+          in: "header",
+          name: "Authorization",
+          description:
+            "`Nkey <public_key>:<signature>`: the peel's Ed25519 signature, in base64url, over the enrollment id",
+        },
+      },
+      schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
+    },
+  };
+}
+
+function operationOf(route: Route, components: Map<string, JsonSchema>): Record<string, unknown> {
+  const { doc, auth } = route;
+  const refer = (schema: JsonSchema) => withReferences(schema, components);
+  return {
+    operationId: doc.id,
+    tags: [doc.tag],
+    summary: doc.summary,
+    ...(doc.description === undefined ? {} : { description: doc.description }),
+    security: auth === "none" ? [] : [{ [auth]: [] }],
+    ...(doc.parameters === undefined ? {} : { parameters: parametersOf(route.path, doc.parameters) }),
+    ...(doc.request === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: route.body === "json",
+            content: { "application/json": { schema: refer(doc.request) } },
+          },
+        }),
+    responses: Object.fromEntries(
+      Object.entries(responsesOf(route)).map(([status, response]) => {
+        const isError = Number(status) >= 400;
+        const schema = response.schema ?? (isError ? errorSchema : undefined);
+        const type = response.type ?? (schema === undefined ? undefined : "application/json");
+        return [
+          status,
+          {
+            description: response.description,
+            ...(response.headers === undefined ? {} : { headers: headersOf(response.headers) }),
+            ...(type === undefined
+              ? {}
+              : { content: { [type]: schema === undefined ? {} : { schema: refer(schema) } } }),
+          },
+        ];
+      }),
+    ),
+  };
+}
+
+/** The answers of a route, with those that its rules bring. */
+function responsesOf({ auth, body, doc }: Route): RouteDoc["responses"] {
+  const ruled: Record<number, RouteDoc["responses"][number]> = {};
+  if (auth === "bearer") ruled[401] = { description: "No token, or not a valid one" };
+  if (body !== undefined) {
+    ruled[400] = { description: "The request is malformed; the message names the field" };
+    ruled[413] = { description: "The body has more than 4096 bytes" };
+    ruled[415] = { description: "The body is not declared as application/json" };
+  }
+  ruled[429] = {
+    description: "Too many requests from this address",
+    headers: { "Retry-After": "Seconds to wait" },
+  };
+  ruled[500] = { description: "The master failed; the storage may be away" };
+  return { ...ruled, ...doc.responses };
+}
+
+function parametersOf(path: string, parameters: NonNullable<RouteDoc["parameters"]>): unknown[] {
+  return Object.entries(parameters).map(([name, parameter]) => {
+    const isInPath = path.split("/").includes(`:${name}`);
+    return {
+      name,
+      in: isInPath ? "path" : (parameter.in ?? "query"),
+      required: isInPath || parameter.required === true,
+      description: parameter.description,
+      schema: parameter.schema ?? { type: "string" },
+    };
+  });
+}
+
+function headersOf(headers: Readonly<Record<string, string>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
+  );
+}
+
+/** Puts each schema that has a title among the components, once, and a reference in its place. */
+function withReferences(schema: JsonSchema, components: Map<string, JsonSchema>): JsonSchema {
+  const inner = Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => [keyword, walk(value, components)]),
+  );
+  const { title } = schema;
+  if (typeof title !== "string") return inner;
+  components.set(title, inner);
+  return { $ref: `#/components/schemas/${title}` };
+}
+
+function walk(value: unknown, components: Map<string, JsonSchema>): unknown {
+  if (Array.isArray(value)) return value.map((item) => walk(item, components));
+  if (typeof value !== "object" || value === null) return value;
+  return withReferences(value as JsonSchema, components);
+}

@@ -1,0 +1,58 @@
+import type { Log, LogFields } from "../../../base/log.ts";
+import type { budgets } from "./limit.ts";
+import type { RouteDoc } from "./route-doc.ts";
+
+/** Who may call a route. Every route says so; there is no default. */
+export type AuthRule =
+  /** TLS only. */
+  | "none"
+  /** A signature by the enrolled key, checked by the core function against the record. */
+  | "nkey"
+  /** An operator's bearer token. */
+  | "bearer";
+
+/** One request as a handler sees it. */
+export interface Call {
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  headers: Pick<Headers, "get">;
+  /** The parsed JSON body; `undefined` when there is none. */
+  body: unknown;
+  /** Name of the operator whose token it was; empty on routes without a token. */
+  username: string;
+  /** Names the request in logs: the client's own, when it is well formed. */
+  requestId: string;
+  /** Aborts when the client goes away. */
+  signal: AbortSignal;
+  log: Log;
+  /** Adds fields to the record that is logged when the request is complete. */
+  note(fields: LogFields): void;
+  /** Lifts the time limit of the answer, for a stream. */
+  keepOpen(): void;
+}
+
+export interface Route {
+  method: "GET" | "POST";
+  /** Path with `:name` parameters. */
+  path: string;
+  auth: AuthRule;
+  budget: keyof typeof budgets;
+  /** Whether a body is read: `json` demands one, `optional-json` takes one. */
+  body?: "json" | "optional-json";
+  /** What the API description says of it. */
+  doc: RouteDoc;
+  handle(call: Call): Promise<Response> | Response;
+}
+
+/** A JSON answer. */
+export function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
+  const text = JSON.stringify(value);
+  return new Response(text, {
+    status,
+    headers: {
+      "Content-Type": "application/json",
+      "Content-Length": String(Buffer.byteLength(text)),
+      ...headers,
+    },
+  });
+}

@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
+import { send } from "../../../../test/harness/client.ts";
+import { type ManualClock, manualClock } from "../../../../test/harness/clock.ts";
+import { recordingLog } from "../../../../test/harness/log.ts";
+import { temporaryDirectory } from "../../../../test/harness/temporary.ts";
+import { systemClock } from "../../../base/clock.ts";
+import { systemRandom } from "../../../base/id.ts";
+import { createAuthority } from "../../../identity/ca/create.ts";
+import { issueCertificate } from "../../../identity/ca/issue.ts";
+import { type Authority, loadAuthority } from "../../../identity/ca/load.ts";
+import { type Certificate, type HttpsServer, serveHttps } from "./serve.ts";
+
+const files = temporaryDirectory("serve");
+const day = 24 * 3600_000;
+let authority: Authority;
+let server: HttpsServer;
+let clock: ManualClock;
+let opened = 0;
+let onGone = () => {};
+
+const issue = async (): Promise<Certificate> => {
+  const issued = await issueCertificate(authority, {
+    commonName: "svc-master",
+    names: ["localhost", "127.0.0.1"],
+    usage: "enroll",
+    validityMs: day,
+    clock: systemClock,
+    random: systemRandom,
+  });
+  return { cert: issued.certPem, key: issued.keyPem };
+};
+
+beforeAll(async () => {
+  const dir = join(files.path, "ca");
+  await createAuthority({
+    dir,
+    organization: "Test",
+    rootValidityMs: 30 * day,
+    clock: systemClock,
+    random: systemRandom,
+  });
+  authority = await loadAuthority(dir);
+  clock = manualClock();
+  server = await serveHttps({
+    host: "127.0.0.1",
+    port: 0,
+    certificate: await issue(),
+    clock,
+    log: recordingLog(),
+    malformed: (status) => Response.json({ error: "malformed request" }, { status }),
+    async handle({ method, target, ip, signal, body, keepOpen }) {
+      if (target === "/stream") {
+        keepOpen();
+        opened++;
+        signal.addEventListener("abort", () => onGone());
+        return new Response(
+          new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("first\n")) }),
+        );
+      }
+      const answer = (status: number, value: unknown) => {
+        const text = JSON.stringify(value);
+        return new Response(text, { status, headers: { "Content-Length": String(text.length) } });
+      };
+      try {
+        return answer(200, { ip, target, method, body: Buffer.from(await body(10)).toString() });
+      } catch (thrown) {
+        return answer(413, { error: (thrown as Error).message });
+      }
+    },
+  });
+});
+afterAll(async () => {
+  await server.stop();
+  files[Symbol.dispose]();
+});
+
+interface Raw {
+  write(text: string): void;
+  /** Resolves once what was received matches. */
+  received(pattern: RegExp): Promise<string>;
+  /** Resolves with all that was received when the server closed the connection. */
+  closed: Promise<string>;
+  serial: Promise<string>;
+  destroy(): void;
+}
+
+function open(options: { from?: string } = {}): Raw {
+  const socket = connectTls({
+    port: server.port,
+    host: "127.0.0.1",
+    servername: "localhost",
+    ca: authority.rootPem,
+    minVersion: "TLSv1.3",
+    ...(options.from === undefined ? {} : { localAddress: options.from }),
+  });
+  let text = "";
+  const waiting = new Set<() => void>();
+  socket.on("data", (chunk) => {
+    text += chunk;
+    for (const look of waiting) look();
+  });
+  socket.on("error", () => {});
+  const serial = new Promise<string>((resolve) =>
+    socket.on("secureConnect", () => resolve(socket.getPeerCertificate().serialNumber)),
+  );
+  return {
+    write: (chunk) => void socket.write(chunk),
+    received: (pattern) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (!pattern.test(text)) return;
+          waiting.delete(look);
+          resolve(text);
+        };
+        waiting.add(look);
+        look();
+      }),
+    closed: new Promise((resolve) => socket.on("close", () => resolve(text))),
+    serial,
+    destroy: () => socket.destroy(),
+  };
+}
+
+const base = () => `https://localhost:${server.port}`;
+
+test("a request keeps the address of its client, and no Host header changes its path", async () => {
+  const reply = await send(base(), authority.rootPem, {
+    method: "POST",
+    path: "/a?b=c",
+    headers: { host: "x", "x-forwarded-for": "192.0.2.9" },
+    body: "hello",
+    from: "127.0.0.9",
+  });
+  expect(reply.json).toEqual({ ip: "127.0.0.9", target: "/a?b=c", method: "POST", body: "hello" });
+});
+
+test("a body is read up to its limit, announced or not, and the rest is not waited for", async () => {
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    send(base(), authority.rootPem, { method: "POST", path: "/", body, headers });
+  expect((await post("0123456789")).status).toBe(200);
+  expect((await post("0123456789a")).status).toBe(413);
+  expect((await post("0123456789", { "transfer-encoding": "chunked" })).json).toMatchObject({
+    body: "0123456789",
+  });
+  expect((await post("0123456789a", { "transfer-encoding": "chunked" })).status).toBe(413);
+  const endless = open();
+  endless.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n0123");
+  expect(await endless.closed).toMatch(/^HTTP\/1\.1 413 [\s\S]*connection: close/i);
+});
+
+test("requests on one connection are answered in order", async () => {
+  const raw = open();
+  raw.write(
+    "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhiGET /3 HTTP/1.1\r\nHost: a\r\n\r\n",
+  );
+  const text = await raw.received(/"\/3"/);
+  expect([...text.matchAll(/"target":"(.*?)"/g)].map(([, target]) => target)).toEqual(["/1", "/2", "/3"]);
+  raw.destroy();
+});
+
+test("what is no HTTP, or ambiguous, is refused and the connection closed", async () => {
+  const rows: [string, number][] = [
+    ["\u0001\u0002 nonsense\r\n\r\n", 400],
+    [`GET / HTTP/1.1\r\nHost: a\r\nX: ${"a".repeat(40_000)}\r\n\r\n`, 431],
+    ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400],
+    ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello", 400],
+  ];
+  for (const [request, status] of rows) {
+    const raw = open();
+    raw.write(request);
+    expect(await raw.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*"malformed request"`));
+  }
+});
+
+test("a client that is silent, or trickles a request, is cut off after 10 s; handling takes its time", async () => {
+  const silent = open();
+  const header = open();
+  const body = open();
+  await Promise.all([silent.serial, header.serial, body.serial]);
+  header.write("GET / HTTP/1.1\r\nHo");
+  body.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+  const other = open();
+  other.write("GET /fine HTTP/1.1\r\nHost: a\r\n\r\n");
+  await other.received(/fine/);
+  clock.advance(9_000);
+  header.write("st: a\r\nX-Slow: a");
+  body.write("d");
+  // What was just written has arrived when a request sent after it was answered.
+  other.write("GET /more HTTP/1.1\r\nHost: a\r\n\r\n");
+  await other.received(/more/);
+  clock.advance(1_000);
+  await Promise.all([silent.closed, header.closed, body.closed]);
+  other.write("GET /still HTTP/1.1\r\nHost: a\r\n\r\n");
+  await other.received(/still/);
+  other.destroy();
+});
+
+test("an idle connection is kept for 60 s, a stream for as long as it lives", async () => {
+  const idle = open();
+  idle.write("GET /idle HTTP/1.1\r\nHost: a\r\n\r\n");
+  await idle.received(/idle/);
+  const stream = open();
+  stream.write("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+  await stream.received(/first/);
+  // The answer is with the client before the server knows that it was sent.
+  const probe = open();
+  probe.write("GET /probe HTTP/1.1\r\nHost: a\r\n\r\n");
+  await probe.received(/probe/);
+  clock.advance(59_000);
+  idle.write("GET /again HTTP/1.1\r\nHost: a\r\n\r\n");
+  await idle.received(/again/);
+  probe.destroy();
+  await probe.closed;
+  clock.advance(3_600_000);
+  await idle.closed;
+  stream.destroy();
+  await stream.closed;
+});
+
+test("a stream whose client vanished is told so", async () => {
+  const before = opened;
+  const all = Promise.withResolvers<void>();
+  let gone = 0;
+  onGone = () => {
+    if (++gone === 50) all.resolve();
+  };
+  const streams = Array.from({ length: 50 }, () => open());
+  for (const stream of streams) stream.write("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+  await Promise.all(streams.map((stream) => stream.received(/first/)));
+  for (const stream of streams) stream.destroy();
+  await all.promise;
+  expect(opened - before).toBe(50);
+});
+
+test("a new certificate serves new connections; those that stand go on", async () => {
+  const standing = open();
+  const before = await standing.serial;
+  server.setCertificate(await issue());
+  const next = open();
+  expect(await next.serial).not.toBe(before);
+  standing.write("GET /standing HTTP/1.1\r\nHost: a\r\n\r\n");
+  await standing.received(/standing/);
+  standing.destroy();
+  next.destroy();
+});
+
+test("no connection is refused while certificates rotate under new handshakes", async () => {
+  const certificates = await Promise.all(Array.from({ length: 4 }, issue));
+  let done = 0;
+  let failed = 0;
+  const serials = new Set<string>();
+  const worker = async () => {
+    while (done < 1_000) {
+      if (done++ % 20 === 0) server.setCertificate(certificates[((done / 20) % 4) | 0] ?? (await issue()));
+      const raw = open();
+      raw.write("GET /rotate HTTP/1.1\r\nHost: a\r\n\r\n");
+      const outcome = await Promise.race([raw.received(/rotate/), raw.closed.then(() => undefined)]);
+      if (outcome === undefined) failed++;
+      else serials.add(await raw.serial);
+      raw.destroy();
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+  expect(failed).toBe(0);
+  expect(serials.size).toBe(4);
+});
+
+test("an older TLS is refused", async () => {
+  const socket = connectTls({
+    port: server.port,
+    host: "127.0.0.1",
+    ca: authority.rootPem,
+    maxVersion: "TLSv1.2",
+  });
+  const refused = await new Promise<string>((resolve) => {
+    socket.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    socket.on("secureConnect", () => resolve("connected"));
+  });
+  expect(refused).not.toBe("connected");
+});
+
+test("a server says whether it still listens", async () => {
+  const other = await serveHttps({
+    host: "127.0.0.1",
+    port: 0,
+    certificate: await issue(),
+    clock,
+    log: recordingLog(),
+    malformed: (status) => Response.json({}, { status }),
+    handle: async () => Response.json({}),
+  });
+  expect(other.listening).toBe(true);
+  await other.stop();
+  expect(other.listening).toBe(false);
+});

@@ -1,0 +1,166 @@
+import * as v from "valibot";
+import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
+import type { Log } from "../../../base/log.ts";
+import { decode, encode } from "../../../base/msgpack.ts";
+import type { Bus } from "../../../bus/connect.ts";
+import { fetchSubject, mastersQueue } from "../../../bus/subjects.ts";
+import type { BlobCache } from "../../../tree/files/blob-cache.ts";
+import { findSnapshot } from "../../../tree/files/catalog.ts";
+import type { CatalogView } from "../../../tree/files/follow-catalog.ts";
+import { isEnvironmentName } from "../../../tree/files/manifest.ts";
+import { encodeFailure } from "../bus/message.ts";
+
+const maxRequestBytes = 32 * 1024;
+const maxDigests = 256;
+/** Bytes of blobs in one answer; the first blob is in it in any case. */
+const maxAnswerBytes = 640 * 1024;
+/** How many answers are made or on their way at the same time, and how many wait, of one peel and of all. */
+interface Bounds {
+  atOnce: number;
+  ofOne: number;
+  ofAll: number;
+}
+const stateFileBounds: Bounds = { atOnce: 32, ofOne: 8, ofAll: 8192 };
+/** Every answer is large: who would wait long is sent away, and comes again. */
+const binaryBounds: Bounds = { atOnce: 16, ofOne: 4, ofAll: 1024 };
+
+const digests = v.pipe(
+  v.array(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
+  v.minLength(1),
+  v.maxLength(maxDigests),
+);
+const requestSchema = v.union([
+  v.object({ digests }),
+  v.object({ binary: digests }),
+  v.object({
+    environment: v.pipe(v.string(), v.check(isEnvironmentName)),
+    commit: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/))),
+  }),
+]);
+
+export interface FetchDeps {
+  bus: Pick<Bus, "serve"> & { nats: Pick<Bus["nats"], "flush"> };
+  catalog: Pick<CatalogView, "current">;
+  blobs: BlobCache;
+  /** Chunks and manifests of binaries. */
+  binaries: BlobCache;
+  log: Log;
+}
+
+/**
+ * Serves state files and binaries to peels: every peel may read all of them, and nothing else is here. In
+ * comes a MessagePack map of one of three kinds.
+ *
+ * - `{digests: [hexadecimal SHA-256, …]}` is answered with `{blobs: [bytes, …]}`: the first ones that were
+ *   asked for, in that order, as many as fit. An error map when there is no first one.
+ * - `{binary: [hexadecimal SHA-256, …]}` is the same for manifests and chunks of binaries.
+ * - `{environment, commit?}` is answered with `{manifest, commits}` of the snapshot that is in force, or of
+ *   the newest one with that commit, and the signed `statement` of the catalog that it is found in. The
+ *   catalog is a blob like others.
+ *
+ * Failures are answered by an error map. Of all masters one takes each request.
+ */
+export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): { stop(): void } {
+  const stateFileSlots = createSlots(stateFileBounds);
+  const binarySlots = createSlots(binaryBounds);
+  const find = async (environment: string, commit: string | undefined) => {
+    const published = await catalog.current();
+    // Empty: a publisher that found nothing genuine is about to fill it.
+    if (published === undefined || published.catalog.size === 0)
+      throw new SvcError("unavailable", "no state files are published yet");
+    const { manifest, commits } = findSnapshot(published.catalog, environment, commit);
+    return encode({ manifest, commits: [...commits], statement: published.statement });
+  };
+  const handOut = async (peelId: string, slots: Slots, read: () => Promise<Uint8Array[]>) => {
+    const release = await slots.take(peelId);
+    try {
+      return encode({ blobs: await read() });
+    } finally {
+      // The answer is written after this returns; what the bus has not taken yet still counts.
+      void Promise.resolve()
+        .then(() => bus.nats.flush())
+        .catch(() => {})
+        .finally(release);
+    }
+  };
+  return bus.serve(fetchSubject("*"), mastersQueue, async (data, subject) => {
+    const peelId = subject.split(".")[2] ?? "";
+    try {
+      const request = readRequest(data);
+      if ("digests" in request) {
+        return await handOut(peelId, stateFileSlots, () => readBlobs(blobs, request.digests, "state file"));
+      }
+      if ("binary" in request) {
+        const read = () => readBlobs(binaries, request.binary, "part of a binary");
+        return await handOut(peelId, binarySlots, read);
+      }
+      return await find(request.environment, request.commit);
+    } catch (thrown) {
+      const { kind } = toSvcError(thrown);
+      // Who asks too much does not also fill the log.
+      log[kind === "rate_limited" ? "debug" : meaningOf(kind).level]("fetch refused", {
+        peel_id: peelId,
+        reason: describeError(thrown),
+      });
+      return encodeFailure(thrown);
+    }
+  });
+}
+
+/** @param what names a blob in the error. @throws SvcError `not_found` when there is no first one, `storage` */
+async function readBlobs(blobs: BlobCache, digests: readonly string[], what: string): Promise<Uint8Array[]> {
+  const found: Uint8Array[] = [];
+  let bytes = 0;
+  for (const digest of digests) {
+    const data = await blobs.get(digest);
+    if (data === undefined) {
+      if (found.length > 0) break;
+      throw new SvcError("not_found", `there is no ${what} with the digest ${digest}`);
+    }
+    bytes += data.length;
+    if (found.length > 0 && bytes > maxAnswerBytes) break;
+    found.push(data);
+  }
+  return found;
+}
+
+/** @throws SvcError `bad_request` naming the field */
+function readRequest(data: Uint8Array): v.InferOutput<typeof requestSchema> {
+  if (data.length > maxRequestBytes) {
+    throw new SvcError("bad_request", `a request has at most ${maxRequestBytes} bytes`);
+  }
+  const parsed = v.safeParse(requestSchema, decode(data));
+  if (parsed.success) return parsed.output;
+  throw new SvcError("bad_request", "a request has digests, binary, or environment and perhaps commit");
+}
+
+interface Slots {
+  take(peelId: string): Promise<() => void>;
+}
+
+/** Who may be answered now: peels that ask much wait behind each other, and not without end. */
+function createSlots({ atOnce, ofOne, ofAll }: Bounds): Slots {
+  const waiting: (() => void)[] = [];
+  const perPeel = new Map<string, number>();
+  let free = atOnce;
+  const release = (peelId: string) => {
+    const left = (perPeel.get(peelId) ?? 1) - 1;
+    if (left === 0) perPeel.delete(peelId);
+    else perPeel.set(peelId, left);
+    const next = waiting.shift();
+    if (next === undefined) free++;
+    else next();
+  };
+  return {
+    async take(peelId) {
+      const mine = perPeel.get(peelId) ?? 0;
+      if (mine >= ofOne || waiting.length >= ofAll) {
+        throw new SvcError("rate_limited", "too many requests at once; ask again later");
+      }
+      perPeel.set(peelId, mine + 1);
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      return () => release(peelId);
+    },
+  };
+}

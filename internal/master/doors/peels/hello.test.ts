@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { connectTo, startBus, type TestBus } from "../../../../test/harness/bus.ts";
+import { type LogRecord, recordingLog } from "../../../../test/harness/log.ts";
+import { connectPeel, type PeelConnection, refusals } from "../../../../test/harness/peel-connection.ts";
+import { systemClock } from "../../../base/clock.ts";
+import { systemRandom } from "../../../base/id.ts";
+import { decode, encode } from "../../../base/msgpack.ts";
+import type { Bus } from "../../../bus/connect.ts";
+import { peelPermissions } from "../../../fleet/enrollment/permissions.ts";
+import { createDocument } from "../../../identity/bootstrap/document.ts";
+import { formatCredentials } from "../../../identity/credentials.ts";
+import { encodeJwt } from "../../../identity/jwt.ts";
+import { keyPairFromSeed, newKeyPair } from "../../../identity/nkey.ts";
+import { serveHello } from "./hello.ts";
+
+const now = Date.UTC(2026, 0, 1);
+const document = createDocument(
+  { ca_bundle_pem: "", fingerprint: "", nats_urls: ["tls://bus:4222"], command_keys: ["U"] },
+  now,
+);
+const peelId = "web-1_example_com";
+const records: LogRecord[] = [];
+
+let bus: TestBus;
+let peel: PeelConnection;
+const masters: Bus[] = [];
+
+beforeAll(async () => {
+  bus = await startBus();
+  for (let i = 0; i < 2; i++) {
+    const master = await connectTo(bus, "master");
+    const clock = { ...systemClock, now: () => now };
+    serveHello({
+      bus: master,
+      document: () => document,
+      missed: () => [],
+      settings: async () => ({}),
+      states: async () => undefined,
+      clock,
+      log: recordingLog(records),
+    });
+    await master.nats.flush();
+    masters.push(master);
+  }
+  peel = await connectPeel(bus, { peelId, credentials: credentialsOf(peelId) });
+});
+
+afterAll(async () => {
+  await peel?.[Symbol.asyncDispose]();
+  for (const master of masters) await master.nats.close();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+beforeEach(() => {
+  records.length = 0;
+});
+
+/** A peel's credentials, as a master mints them. */
+function credentialsOf(id: string): string {
+  const user = newKeyPair("user", systemRandom);
+  const account = keyPairFromSeed("account", readFileSync(join(bus.authDir, "account.seed"), "utf8"));
+  const nats = { ...peelPermissions(id), subs: -1, data: -1, payload: -1 };
+  const issuedAt = Math.floor(systemClock.now() / 1000);
+  const jwt = encodeJwt({ type: "user", name: id, subject: user.publicKey, issuedAt, nats }, account);
+  return formatCredentials(jwt, user.seed);
+}
+
+const ask = async (data: Uint8Array) =>
+  decode((await peel.nats.request(`svc.peel.${peelId}.hello`, data, { timeout: 5_000 })).data);
+
+test("a peel is told the time and the cluster, by one of two masters", async () => {
+  const answers = await peel.nats.requestMany(`svc.peel.${peelId}.hello`, encode({ version: "1" }), {
+    maxMessages: 2,
+    maxWait: 300,
+  });
+  const told = [];
+  for await (const answer of answers) told.push(decode(answer.data));
+  expect(told).toEqual([
+    { server_time: "2026-01-01T00:00:00.000Z", cluster_info: { ...document }, jobs: [] },
+  ]);
+  expect(records).toMatchObject([{ level: "debug", fields: { peel_id: peelId } }]);
+});
+
+test("an empty map is enough, and unknown fields are for later", async () => {
+  for (const hello of [{}, { later: [1, { a: new Uint8Array(3) }] }]) {
+    expect(await ask(encode(hello))).toMatchObject({ cluster_info: { v: 1 } });
+  }
+});
+
+test.each([
+  ["nothing", new Uint8Array()],
+  ["no MessagePack", new Uint8Array([0xc1])],
+  ["a list", encode([{}])],
+  ["nil", encode(null)],
+  ["bytes", encode(new Uint8Array(3))],
+  ["a number", encode(1)],
+  ["a map that breaks off", encode({ a: "bcd" }).subarray(0, 4)],
+  ["an extension type", new Uint8Array([0x81, 0xa1, 0x61, 0xd6, 0xff, 0, 0, 0, 0])],
+  ["more than 4 KiB", encode({ a: "x".repeat(5_000) })],
+  ["very much", encode({ a: "x".repeat(500_000) })],
+])("%s is refused by a map with the error alone", async (_, data) => {
+  expect(await ask(data)).toEqual({ ok: false, error: { code: "bad_request", message: expect.any(String) } });
+  expect(records).toMatchObject([{ level: "info", event: "hello refused", fields: { peel_id: peelId } }]);
+  expect(JSON.stringify(records)).not.toContain("xxxx");
+});
+
+test("a peel cannot say hello as another one, nor hear what another one is told", async () => {
+  const other = "svc.peel.web-2_example_com.hello";
+  expect(await refusals(peel.bus, peel.records, () => peel.nats.publish(other, encode({})))).toEqual([other]);
+  expect(
+    await refusals(peel.bus, peel.records, () =>
+      peel.nats.subscribe("_INBOX_web-2_example_com.>", { callback: () => {} }),
+    ),
+  ).toEqual(["_INBOX_web-2_example_com.>"]);
+  expect(records).toEqual([]);
+});
+
+test("a hello that wants no answer, or one elsewhere, does no harm", async () => {
+  const secrets = await masters[0]?.nats.jetstream().views.kv("hello-secrets");
+  peel.nats.publish(`svc.peel.${peelId}.hello`, encode({}));
+  peel.nats.publish(`svc.peel.${peelId}.hello`, encode({}), { reply: "$KV.hello-secrets._cluster_info" });
+  expect(await ask(encode({}))).toMatchObject({ cluster_info: { v: 1 } });
+  expect(await secrets?.get("_cluster_info")).toBeNull();
+});

@@ -1,0 +1,340 @@
+import { dropCauses } from "../../fleet/reactor/drop.ts";
+import { createRegistry, type MetricInfo } from "../../program/health/registry.ts";
+
+/** What a master shows of itself, asked at each scrape; a part that has not started shows nothing. */
+export interface MasterView {
+  /** Enrollments that count, by state. */
+  enrollments?(): Record<string, number>;
+  /** Members whose heartbeat is recent. */
+  peelsAlive?(): number | undefined;
+  credentials?(): {
+    /** When the first of those that are good now end, milliseconds since the Unix epoch. */
+    soonestExpiry?: number;
+    /** How many members hold credentials that have ended. */
+    expired: number;
+  };
+  jobsRunning?(): number;
+  /** Rollouts that have not ended. */
+  rollouts?(): {
+    /** How many, by status. */
+    byStatus: Record<string, number>;
+    /** The part of each one's peels whose wave has ended, 0 to 1, by its id. */
+    progress: Record<string, number>;
+    /** How many have no driver, and nobody took them. */
+    undriven: number;
+  };
+  /** By the name of the connection. */
+  bus?(): Record<string, { connected: boolean; reconnects: number }>;
+  /** Whether this master holds a lease, by its name. */
+  leases?(): Record<string, boolean>;
+  reactor?(): {
+    rules: number;
+    /** Whether the files are not those in force. */
+    failed: boolean;
+    /** While this master reacts. */
+    breakersOpen?: number;
+    /** Events that are not over, by source; while this master reacts. */
+    waiting?: Record<string, number>;
+  };
+}
+
+/** One answered request. */
+export interface AnsweredRequest {
+  method: string;
+  /** The route as it is declared, with its `:name` parameters; `none` when there is none. */
+  route: string;
+  status: number;
+  seconds: number;
+}
+
+/** What a master counts. Names and labels are part of the product: alerts are written against them. */
+export interface MasterMetrics {
+  /** A request was answered; a stream when it began. */
+  httpRequest(request: AnsweredRequest): void;
+  /** From an operator's request for a job to its last command handed to the bus, seconds. */
+  jobDispatched(seconds: number): void;
+  /** From the creation of a job this master dispatched to one return, seconds. */
+  jobReturned(seconds: number): void;
+  /** This master wrote the end of a job, or changed it because of late returns. */
+  jobSettled(job: { status: string; counts: Counts }, before: { counts: Counts } | undefined): void;
+  /** From an operator's revocation to the end of the peel's live connection, seconds. */
+  revocationSeconds(seconds: number): void;
+  rateLimited(budget: string): void;
+  keyMismatch(): void;
+  /** A status stream was opened; call what it returns, once, when it is closed. */
+  streamOpened(): () => void;
+  /** @param epochMs when the certificate ends */
+  certificateNotAfter(certificate: "enroll" | "intermediate" | "root", epochMs: number): void;
+  /** The certificate of the listener was renewed or replaced, or could not be. */
+  certificateRenewal(result: "ok" | "failed"): void;
+  /** A peel's schedule sent a result: it became a job, had been one before, or could not be one. */
+  scheduleResult(result: "stored" | "repeated" | "refused"): void;
+  /** What became of a peel's settings: `written`, `unchanged`, `failed`, … */
+  settingsRenewal(result: string): void;
+  /** A wave of a rollout began on this master. */
+  rolloutWave(): void;
+  /** A rollout ended on this master. */
+  rolloutEnded(status: string): void;
+  /** This master took a rollout over. */
+  rolloutTaken(from: "silent" | "given_back"): void;
+  /** Events, or fires or actions of rules, were dropped. */
+  reactorDropped(cause: string, count?: number): void;
+  /** A rule fired for an event. */
+  reactorFired(rule: string): void;
+  /** An action was done, failed, or has to be tried again. */
+  reactorAction(action: string, result: "ok" | "failed" | "again"): void;
+  /** An event came again while it was in hand, or over. */
+  reactorRepeated(): void;
+  /** From the moment the bus stored an event until an action for it was done, seconds. */
+  reactorReacted(seconds: number): void;
+  reactorBreakerOpened(): void;
+  /** The embedded bus ended and was started again. */
+  busRestarted(): void;
+  /** The text of `/metrics`. */
+  render(): Promise<string>;
+  /** Every metric there is. */
+  catalog(): MetricInfo[];
+}
+
+/** Targets of a job by outcome. */
+type Counts = Readonly<Record<string, number | undefined>>;
+
+const fast = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const slow = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
+
+/** Rules that have a label value of their own. */
+const mostRuleNames = 2_000;
+
+/**
+ * Creates the metrics of a master.
+ *
+ * @param view asked at each scrape; parts may be added to it at any time
+ */
+export function createMasterMetrics(view: MasterView): MasterMetrics {
+  const registry = createRegistry();
+  const { counter, gauge, gaugeBy, histogram } = registry;
+  gaugeBy("svc_enrollments", "Enrollments, by state", "state", () => view.enrollments?.());
+  gauge("svc_peels_alive", "Members of the fleet whose heartbeat is recent", () => view.peelsAlive?.());
+  gauge(
+    "svc_peel_credentials_soonest_expiry_timestamp_seconds",
+    "When the first of all good peel credentials end, seconds since the Unix epoch; NaN when there are none",
+    () => seconds(view.credentials?.().soonestExpiry),
+  );
+  gauge(
+    "svc_peel_credentials_expired",
+    "Members of the fleet whose credentials have ended",
+    () => view.credentials?.().expired,
+  );
+  gauge("svc_jobs_running", "Jobs that have not ended", () => view.jobsRunning?.());
+  gaugeBy(
+    "svc_rollouts",
+    "Rollouts that have not ended, by status",
+    "status",
+    () => view.rollouts?.().byStatus,
+  );
+  gaugeBy(
+    "svc_rollout_progress_ratio",
+    "Part of the peels of a rollout that has not ended whose wave has ended, 0 to 1",
+    "rollout",
+    () => view.rollouts?.().progress,
+  );
+  gauge(
+    "svc_rollouts_undriven",
+    "Rollouts that have not ended, and that no master drives or takes over",
+    () => view.rollouts?.().undriven,
+  );
+  gaugeBy("svc_bus_connected", "1 while the connection to the bus is up", "connection", () =>
+    mapValues(view.bus?.(), ({ connected }) => Number(connected)),
+  );
+  registry.countedBy(
+    "svc_bus_reconnects_total",
+    "Times a connection to the bus came back",
+    "connection",
+    () => mapValues(view.bus?.(), ({ reconnects }) => reconnects),
+  );
+  gaugeBy("svc_lease_held", "1 on the master that holds the lease; one master holds each", "lease", () =>
+    mapValues(view.leases?.(), Number),
+  );
+
+  const requests = histogram(
+    "svc_http_request_seconds",
+    "Time to answer a request on the HTTPS listener; of a stream, until it began",
+    ["method", "route", "status"],
+    fast,
+  );
+  const limited = counter("svc_http_rate_limited_total", "Requests refused by the rate limit", ["budget"]);
+  const dispatched = histogram(
+    "svc_job_dispatch_seconds",
+    "Time from the request for a job until every command was handed to the bus",
+    [],
+    fast,
+  );
+  const returned = histogram(
+    "svc_job_return_seconds",
+    "Time from the creation of a job to the return of one target, on the master that dispatched it",
+    [],
+    slow,
+  );
+  const jobs = counter("svc_jobs_total", "Jobs whose end this master wrote, by status", ["status"]);
+  const targets = counter(
+    "svc_job_targets_total",
+    "Targets of jobs whose end this master wrote, by outcome; a late return counts under its outcome as well",
+    ["outcome"],
+  );
+  const revocation = histogram(
+    "svc_revocation_close_seconds",
+    "Time from the operator's command to the end of the revoked peel's connection",
+    [],
+    fast,
+  );
+  const mismatches = counter(
+    "svc_enrollment_key_mismatch_total",
+    "Enrollments repeated with another public key while one was pending",
+    [],
+  );
+  const streams = registry.level("svc_enroll_streams", "Open enrollment status streams", []);
+  const notAfter = registry.level(
+    "svc_certificate_not_after_timestamp_seconds",
+    "When a certificate ends, seconds since the Unix epoch",
+    ["certificate"],
+  );
+  const renewals = counter(
+    "svc_certificate_renewals_total",
+    "Renewals of the enrollment certificate while running, by result",
+    ["result"],
+  );
+  const scheduleResults = counter(
+    "svc_schedule_results_total",
+    "Results of the schedules of peels, by result",
+    ["result"],
+  );
+  const settings = counter(
+    "svc_settings_compiled_total",
+    "Settings of one peel compiled by this master, by result",
+    ["result"],
+  );
+  const rolloutWaves = counter("svc_rollout_waves_total", "Waves of rollouts that began on this master", []);
+  const rollouts = counter("svc_rollouts_ended_total", "Rollouts whose end this master wrote, by status", [
+    "status",
+  ]);
+  const takeovers = counter(
+    "svc_rollout_takeovers_total",
+    "Rollouts this master took from a driver that was silent, or that gave them back",
+    ["from"],
+  );
+  const dropped = counter(
+    "svc_reactor_dropped_total",
+    "Events, fires of rules and actions that the reactor dropped, by cause",
+    ["cause"],
+  );
+  const fires = counter("svc_reactor_fires_total", "Events that a rule fired for, by rule", ["rule"]);
+  const actions = counter(
+    "svc_reactor_actions_total",
+    "Actions of rules, by kind and result; one that is tried again counts each time",
+    ["action", "result"],
+  );
+  const repeated = counter(
+    "svc_reactor_repeated_total",
+    "Events that came again while they were in hand, or over",
+    [],
+  );
+  const reacted = histogram(
+    "svc_reactor_reaction_seconds",
+    "Time from the storing of an event on the bus until an action for it was done",
+    [],
+    slow,
+  );
+  const breakersOpened = counter(
+    "svc_reactor_breaker_opened_total",
+    "Times the breaker of a rule opened because it fired too often",
+    [],
+  );
+  gauge("svc_reactor_rules", "Rules of the reactor that are in force", () => view.reactor?.().rules);
+  gauge(
+    "svc_reactor_rules_failed",
+    "1 while the rule files cannot be read as they are, and the last good rules stay in force",
+    () => flag(view.reactor?.().failed),
+  );
+  gauge(
+    "svc_reactor_breakers_open",
+    "Rules whose breaker is open, on the master that reacts",
+    () => view.reactor?.().breakersOpen,
+  );
+  gaugeBy(
+    "svc_reactor_waiting_events",
+    "Events that were not handled yet, by source, on the master that reacts",
+    "source",
+    () => view.reactor?.().waiting,
+  );
+  const ruleNames = new Set<string>();
+  const busRestarts = counter(
+    "svc_embedded_bus_restarts_total",
+    "Times the embedded bus had to be started again",
+    [],
+  );
+  // What has not happened yet is 0 and not missing, so that the first time is an increase.
+  for (const budget of ["strict", "relaxed"]) limited.inc({ budget }, 0);
+  for (const status of ["completed", "failed", "cancelled"]) jobs.inc({ status }, 0);
+  for (const outcome of ["ok", "failed", "busy", "offline", "timeout", "lost", "cancelled"]) {
+    targets.inc({ outcome }, 0);
+  }
+  for (const result of ["ok", "failed"]) renewals.inc({ result }, 0);
+  for (const result of ["stored", "repeated", "refused"]) scheduleResults.inc({ result }, 0);
+  for (const result of ["written", "unchanged", "failed"]) settings.inc({ result }, 0);
+  for (const cause of dropCauses) dropped.inc({ cause }, 0);
+  for (const status of ["completed", "failed", "aborted"]) rollouts.inc({ status }, 0);
+  for (const from of ["silent", "given_back"]) takeovers.inc({ from }, 0);
+  return {
+    httpRequest: ({ seconds, ...labels }) => requests.observe(labels, seconds),
+    jobDispatched: (seconds) => dispatched.observe(seconds),
+    jobReturned: (seconds) => returned.observe(seconds),
+    jobSettled({ status, counts }, before) {
+      if (before === undefined) jobs.inc({ status });
+      for (const [outcome, count = 0] of Object.entries(counts)) {
+        targets.inc({ outcome }, Math.max(0, count - (before?.counts[outcome] ?? 0)));
+      }
+    },
+    revocationSeconds: (seconds) => revocation.observe(seconds),
+    rateLimited: (budget) => limited.inc({ budget }),
+    keyMismatch: () => mismatches.inc(),
+    streamOpened() {
+      streams.inc();
+      return () => streams.dec();
+    },
+    certificateNotAfter: (certificate, epochMs) => notAfter.set({ certificate }, epochMs / 1000),
+    certificateRenewal: (result) => renewals.inc({ result }),
+    scheduleResult: (result) => scheduleResults.inc({ result }),
+    settingsRenewal: (result) => settings.inc({ result }),
+    rolloutWave: () => rolloutWaves.inc(),
+    rolloutEnded: (status) => rollouts.inc({ status }),
+    rolloutTaken: (from) => takeovers.inc({ from }),
+    reactorDropped: (cause, count = 1) => dropped.inc({ cause }, count),
+    reactorFired(rule) {
+      // Names come from files that change, and a label value is never forgotten.
+      if (ruleNames.size < mostRuleNames) ruleNames.add(rule);
+      fires.inc({ rule: ruleNames.has(rule) ? rule : "(other)" });
+    },
+    reactorAction: (action, result) => actions.inc({ action, result }),
+    reactorRepeated: () => repeated.inc(),
+    reactorReacted: (seconds) => reacted.observe(seconds),
+    reactorBreakerOpened: () => breakersOpened.inc(),
+    busRestarted: () => busRestarts.inc(),
+    render: registry.render,
+    catalog: registry.catalog,
+  };
+}
+
+function flag(value: boolean | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
+}
+
+function seconds(epochMs: number | undefined): number | undefined {
+  return epochMs === undefined ? undefined : epochMs / 1000;
+}
+
+function mapValues<T>(
+  record: Readonly<Record<string, T>> | undefined,
+  value: (item: T) => number,
+): Record<string, number> {
+  return Object.fromEntries(Object.entries(record ?? {}).map(([key, item]) => [key, value(item)]));
+}

@@ -1,0 +1,45 @@
+import type { CommandDef } from "citty";
+import { createLog, type Log } from "../../base/log.ts";
+import { formatSteps, hasFailed, type StepResult } from "../diagnosis/step.ts";
+import { type Cli, command, Exit } from "./command.ts";
+import { visible } from "./print.ts";
+
+/** Runs the check of a daemon. @param what.argv the flags of the daemon */
+type Check = (what: { argv: readonly string[]; cli: Cli; log: Log }) => Promise<StepResult[]>;
+
+/**
+ * Defines the command that tests the configuration of a daemon without starting it. It exits 0, 1 when a
+ * step failed, 2 for a mistake on the command line.
+ *
+ * @param program the daemon
+ */
+export function checkCommand(program: string, check: Check): CommandDef {
+  return command({
+    name: "check",
+    description: "Test the configuration without starting the daemon.",
+    args: {
+      config: { type: "string", valueHint: "file", description: `Configuration file of ${program}` },
+      flags: {
+        type: "positional",
+        rest: true,
+        description: `Behind --, the flags that ${program} is started with`,
+      },
+    },
+    async run({ flags }, cli) {
+      const config = cli.config === undefined ? [] : ["--config", cli.config];
+      const argv = [...config, ...flags.words, ...flags.literal];
+      await showSteps(await check({ argv, cli, log: quietLog(cli) }), cli);
+    },
+  });
+}
+
+/** Writes the results of steps. @throws Exit 1 when one failed */
+export async function showSteps(results: readonly StepResult[], cli: Cli): Promise<void> {
+  await cli.print(results, () => formatSteps(results).split("\n").map(visible).join("\n"));
+  if (hasFailed(results)) throw new Exit(1);
+}
+
+/** What steps find is their result; the log beside it would say it twice. */
+export function quietLog({ clock }: Pick<Cli, "clock">): Log {
+  return createLog({ level: "error", format: "text", clock, write() {} });
+}

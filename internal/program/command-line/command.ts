@@ -1,0 +1,131 @@
+import { type ArgDef, type ArgsDef, type CommandDef, defineCommand, type ParsedArgs } from "citty";
+import type { Clock } from "../../base/clock.ts";
+import type { Random } from "../../base/id.ts";
+import type { IdKind } from "./id-kinds.ts";
+import type { OutputFormat } from "./print.ts";
+
+export type { CommandDef };
+
+/** A stream that text is written to, such as `process.stdout`. */
+export interface Output {
+  write(text: string): unknown;
+  /** Whether a person reads it. */
+  isTTY?: boolean;
+  /** Width of the terminal in cells, as of now. */
+  columns?: number;
+}
+
+/** Where Ctrl-C arrives, such as `process`. Without a listener it ends the program at once. */
+export interface Signals {
+  on(name: "SIGINT", listener: () => void): unknown;
+  off(name: "SIGINT", listener: () => void): unknown;
+}
+
+/** What a command finds around it. */
+export interface Machine {
+  env: Readonly<Record<string, string | undefined>>;
+  hostname: string;
+  stdout: Output;
+  stderr: Output;
+  signals?: Signals;
+  clock: Clock;
+  random: Random;
+  /** Ends the program at once, whatever is still under way. */
+  end?(code: number): void;
+}
+
+/** What a command works with: the machine, the global options, and the two ways to say something. */
+export interface Cli extends Machine {
+  /** `--config`: the file of the operator's configuration. */
+  config?: string;
+  /** Whether a person reads the result and wants color. */
+  color: boolean;
+  /** `--output` */
+  output: OutputFormat;
+  /**
+   * Writes the result of the command to standard output.
+   *
+   * @param data plain data with the field names of the wire, for `json` and `yaml`
+   * @param text the same for people, for `table`
+   */
+  print(data: unknown, text: () => string): Promise<void>;
+  /** Writes one line that is no result to standard error. */
+  say(line: string): void;
+}
+
+/** Ends a command with an exit code when all there is to say has been said. */
+export class Exit extends Error {
+  readonly code: number;
+
+  constructor(code: number) {
+    super(`exit ${code}`);
+    this.code = code;
+  }
+}
+
+/** A positional that takes every word that is left; it is declared last. */
+type RestArg = { type: "positional"; rest: true; description: string };
+
+/** What a rest takes: the words in their order, and apart from them those behind `--`. */
+export interface RestWords {
+  words: string[];
+  literal: string[];
+}
+
+/** An argument, and what completion offers for it where that is on the bus. */
+export type IdsArg = ArgDef & { ids?: IdKind };
+
+/** Whether an argument takes every word that is left. */
+export function isRest(definition: ArgDef | undefined): boolean {
+  return definition !== undefined && "rest" in definition;
+}
+
+type Plain<Args extends ArgsDef> = { [K in keyof Args as Args[K] extends RestArg ? never : K]: Args[K] };
+type Values<Args extends ArgsDef> = ParsedArgs<Plain<Args>> & {
+  [K in keyof Args as Args[K] extends RestArg ? K : never]: RestWords;
+};
+
+/** Defines one command. Its arguments are checked before it runs. */
+export function command<const Args extends Record<string, IdsArg>>(declared: {
+  name: string;
+  /** One sentence in the imperative, with a full stop. */
+  description: string;
+  args: Args;
+  run(args: Values<Args>, cli: Cli): Promise<void>;
+}): CommandDef {
+  const { name, description, args, run } = declared;
+  return defineCommand<ArgsDef>({
+    meta: { name, description },
+    args,
+    run: (context) => run(context.args as unknown as Values<Args>, context.data as Cli),
+  });
+}
+
+/** Defines a command that only holds others. They are loaded when one of them is wanted. */
+export function group(declared: {
+  name: string;
+  description: string;
+  commands: () => Promise<readonly CommandDef[]> | readonly CommandDef[];
+}): CommandDef {
+  const { name, description, commands } = declared;
+  return defineCommand({
+    meta: { name, description },
+    subCommands: async () => Object.fromEntries((await commands()).map((one) => [nameOf(one), one] as const)),
+  });
+}
+
+/** The name a command was defined with. */
+export function nameOf(defined: CommandDef): string {
+  return metaOf(defined).name;
+}
+
+/** What a command was defined with, apart from its arguments. */
+export function metaOf(defined: CommandDef): { name: string; description: string } {
+  return defined.meta as { name: string; description: string };
+}
+
+/** The commands below a command; `undefined` for one that runs. */
+export async function childrenOf(defined: CommandDef): Promise<readonly CommandDef[] | undefined> {
+  if (typeof defined.subCommands !== "function") return undefined;
+  return Object.values(await defined.subCommands()) as CommandDef[];
+}

@@ -1,0 +1,192 @@
+import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import type { ArgDef, ArgsDef, CommandDef } from "citty";
+import { SvcError } from "../../base/errors.ts";
+import { suggestion } from "../../base/nearest.ts";
+import { childrenOf, isRest, nameOf, type RestWords } from "./command.ts";
+import { globalArgs } from "./globals.ts";
+
+/** The command that a command line names. */
+export interface Found {
+  command: CommandDef;
+  /** `["svc", "ca", "init"]` */
+  path: readonly string[];
+  /** The command line without the names of the commands. */
+  rest: readonly string[];
+  /** `--help` was asked for: then the command may be one that holds others. */
+  help: boolean;
+  version: boolean;
+}
+
+/** Checked values by name; an option that was not given and has no default is absent. */
+export type ArgValues = Record<string, string | boolean | RestWords | undefined>;
+
+/**
+ * Follows the names on a command line down the tree of commands. Global options may stand before them.
+ *
+ * @throws SvcError `usage` for an unknown command or option, or when none that runs is named
+ */
+export async function findCommand(root: CommandDef, argv: readonly string[]): Promise<Found> {
+  let command = root;
+  const path = [nameOf(root)];
+  const rest: string[] = [];
+  const asked = () => {
+    const before = argv.indexOf("--");
+    const options = before === -1 ? argv : argv.slice(0, before);
+    return {
+      help: options.includes("--help") || options.includes("-h"),
+      version: options.includes("--version"),
+    };
+  };
+  let at = 0;
+  for (;;) {
+    const children = await childrenOf(command);
+    if (children === undefined) return { command, path, rest: [...rest, ...argv.slice(at)], ...asked() };
+    const word = argv[at];
+    if (word === undefined) {
+      const found = { command, path, rest, ...asked() };
+      if (found.help || found.version) return found;
+      throw usage(path, `name a command: ${children.map(nameOf).join(", ")}`);
+    }
+    if (word.startsWith("-")) {
+      const taken = takesValue(word, path) ? 2 : 1;
+      rest.push(...argv.slice(at, at + taken));
+      at += taken;
+      continue;
+    }
+    const child = children.find((one) => nameOf(one) === word);
+    if (child === undefined) {
+      const hint = suggestion(word, children.map(nameOf));
+      throw usage(path, `${path.join(" ")} has no command ${shown(word)}${hint}`);
+    }
+    command = child;
+    path.push(word);
+    at++;
+  }
+}
+
+/** Whether the word after this global option is its value. @throws SvcError `usage` */
+function takesValue(word: string, path: readonly string[]): boolean {
+  if (word === "-h") return false;
+  const [name = "", inline] = word.slice(2).split(/=(.*)/s);
+  const declared = word.startsWith("--") ? argsOf(globalArgs)[name] : undefined;
+  if (declared === undefined) throw unknownOption(path, word.split("=")[0] ?? word, globalArgs);
+  return declared.type !== "boolean" && inline === undefined;
+}
+
+/**
+ * Checks the options and arguments of a command against what it declares.
+ *
+ * @throws SvcError `usage` naming the option or argument, and the nearest valid one
+ */
+export function parseValues({ command, path, rest }: Found): ArgValues {
+  const declared: ArgsDef = { ...globalArgs, ...(command.args as ArgsDef | undefined) };
+  const positionals = Object.entries(declared).filter(([, { type }]) => type === "positional");
+  const restWords: RestWords = { words: [], literal: [] };
+  const values: ArgValues = {};
+  const { tokens } = parseArgs({
+    args: [...rest],
+    options: parserOptions(declared),
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const terminator = tokens.find(({ kind }) => kind === "option-terminator")?.index ?? rest.length;
+  let position = 0;
+  for (const token of tokens) {
+    if (token.kind === "positional") {
+      const [name, definition] = positionals[position] ?? [];
+      if (name === undefined) throw usage(path, `unexpected argument ${shown(token.value)}`);
+      if (isRest(definition)) {
+        restWords[token.index > terminator ? "literal" : "words"].push(token.value);
+        continue;
+      }
+      values[name] = token.value;
+      position++;
+    }
+    if (token.kind !== "option") continue;
+    const definition = declared[token.name];
+    if (definition === undefined || definition.type === "positional") {
+      throw unknownOption(path, token.rawName, declared, isRest(positionals[position]?.[1]));
+    }
+    if (token.name in values) throw usage(path, `${token.rawName} is there twice`);
+    values[token.name] = readValue(path, token, definition);
+  }
+  for (const [name, definition] of Object.entries(declared)) {
+    if (isRest(definition)) values[name] = restWords;
+    if (values[name] !== undefined) continue;
+    if (definition.default !== undefined) values[name] = String(definition.default);
+    else if (isRequired(definition)) {
+      throw usage(path, `${definition.type === "positional" ? `<${name}>` : `--${name}`} is required`);
+    }
+  }
+  return values;
+}
+
+/** Whether a command cannot run without this argument. */
+export function isRequired(definition: ArgDef): boolean {
+  return definition.type === "positional" ? definition.required !== false : definition.required === true;
+}
+
+function readValue(
+  path: readonly string[],
+  token: { rawName: string; value?: string | undefined; inlineValue?: boolean | undefined },
+  definition: ArgDef,
+): string | boolean {
+  const { rawName, value, inlineValue } = token;
+  if (definition.type === "boolean") {
+    if (value !== undefined) throw usage(path, `${rawName} takes no value`);
+    return true;
+  }
+  if (value === undefined) throw usage(path, `${rawName} needs a value`);
+  // The next option would be taken for the value of this one.
+  if (inlineValue !== true && value.startsWith("-") && value !== "-") {
+    throw usage(path, `${rawName} needs a value; one that starts with "-" is written ${rawName}=VALUE`);
+  }
+  if (definition.type === "enum" && !definition.options?.includes(value)) {
+    const options = definition.options ?? [];
+    const hint = suggestion(value, options);
+    throw usage(path, `${rawName} is ${options.join(", ")}, not ${shown(value)}${hint}`);
+  }
+  return value;
+}
+
+function parserOptions(declared: ArgsDef): ParseArgsOptionsConfig {
+  return Object.fromEntries(
+    Object.entries(declared)
+      .filter(([, { type }]) => type !== "positional")
+      .map(([name, definition]) => {
+        const short = "alias" in definition ? definition.alias : undefined;
+        const type = definition.type === "boolean" ? ("boolean" as const) : ("string" as const);
+        return [name, typeof short === "string" ? { type, short } : { type }];
+      }),
+  );
+}
+
+function argsOf(declared: ArgsDef): ArgsDef {
+  return declared;
+}
+
+/** @param wordsFollow the next word would belong to a rest, where "--" is a way to write this one */
+function unknownOption(
+  path: readonly string[],
+  word: string,
+  declared: ArgsDef,
+  wordsFollow = false,
+): SvcError {
+  const names = Object.keys(declared).filter((name) => declared[name]?.type !== "positional");
+  const hint = suggestion(
+    word,
+    names.map((name) => `--${name}`),
+  );
+  const way = wordsFollow && hint === "" ? '; what is no option of svc goes behind "--"' : "";
+  return usage(path, `unknown option ${shown(word)}${hint}${way}`);
+}
+
+/** A mistake on the command line, with where to read how it is done. */
+function usage(path: readonly string[], message: string): SvcError {
+  return new SvcError("usage", `${message}; see ${path.join(" ")} --help`);
+}
+
+function shown(word: string): string {
+  return JSON.stringify(word.slice(0, 60));
+}

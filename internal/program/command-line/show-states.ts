@@ -1,0 +1,106 @@
+import * as v from "valibot";
+import type { Plain } from "../../base/msgpack.ts";
+import { indent, plainLines, textLines } from "./plain-lines.ts";
+import { visible } from "./print.ts";
+
+const isMap = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What a run of states returned, as far as it is shown. */
+const form = v.object({
+  states: v.array(
+    v.looseObject({
+      id: v.string(),
+      function: v.string(),
+      name: v.optional(v.string()),
+      at: v.optional(v.string()),
+      result: v.nullable(v.boolean()),
+      changes: v.optional(v.custom<Record<string, Plain>>(isMap)),
+      comment: v.optional(v.string(), ""),
+      skipped: v.optional(v.string()),
+    }),
+  ),
+  summary: v.object({
+    ok: v.number(),
+    changed: v.number(),
+    failed: v.number(),
+    skipped: v.number(),
+    duration_ms: v.number(),
+    test: v.boolean(),
+    not_run: v.optional(v.number(), 0),
+    left_out: v.optional(v.number()),
+  }),
+});
+type States = v.InferOutput<typeof form>;
+type State = States["states"][number];
+
+/** A run of states for people: how it went on one line, and below it what changed and what failed. */
+export interface ShownStates {
+  line: string;
+  details: readonly string[];
+}
+
+/** Shows a return that is one of a run of states; `undefined` for any other. */
+export function showStates(value: Plain): ShownStates | undefined {
+  const parsed = v.safeParse(form, value);
+  if (!parsed.success) return undefined;
+  const { states, summary } = parsed.output;
+  const shown = states.filter((state) => standingOf(state) !== "ok");
+  // The failed ones last, where the eye is when it is over.
+  const ordered = [
+    ...shown.filter((state) => standingOf(state) !== "FAILED"),
+    ...shown.filter((state) => standingOf(state) === "FAILED"),
+  ];
+  const leftOut = summary.left_out ?? 0;
+  return {
+    line: lineOf(summary),
+    details: [
+      ...ordered.flatMap((state) => stateLines(state, summary.test)),
+      ...(leftOut === 0 ? [] : [`(${leftOut} more states are not listed: the return would be too long)`]),
+    ],
+  };
+}
+
+/** `2 changed, 1 failed, 117 ok (1.2 s)`; what would change in a test run. */
+function lineOf({ ok, changed, failed, skipped, not_run, duration_ms, test }: States["summary"]): string {
+  const counts = [
+    [changed, test ? "would change" : "changed"],
+    [failed, "failed"],
+    [skipped, "skipped"],
+    [not_run, "not run"],
+    [ok, "ok"],
+  ] as const;
+  const words = counts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
+  return `${words.join(", ") || "no states"} (${(duration_ms / 1000).toFixed(1)} s)`;
+}
+
+function standingOf({ result, changes = {}, skipped }: State): "ok" | "changed" | "skipped" | "FAILED" {
+  if (result === false) return "FAILED";
+  if (skipped !== undefined) return "skipped";
+  return result === null || Object.keys(changes).length > 0 ? "changed" : "ok";
+}
+
+function stateLines(state: State, test: boolean): string[] {
+  const { id, name = id, at, comment, changes = {} } = state;
+  const standing = standingOf(state);
+  const word = standing === "changed" && test ? "would change" : standing;
+  const about = name === id ? name : `${name} (${id})`;
+  const place = at === undefined ? "" : `  [${at}]`;
+  const head = visible(`${word}: ${state.function} ${about}${place}`);
+  return [
+    head,
+    ...indent([
+      ...(comment === "" ? [] : textLines(comment)),
+      ...Object.entries(changes).flatMap(([what, change]) => changeLines(what, change)),
+    ]),
+  ];
+}
+
+/** A diff stands as it is; anything else as `name: value`. */
+function changeLines(name: string, change: Plain): string[] {
+  if (change === null || typeof change !== "object" || Array.isArray(change)) {
+    return plainLines({ [name]: change });
+  }
+  const { diff, ...rest } = change as Record<string, Plain>;
+  if (typeof diff !== "string") return plainLines({ [name]: change });
+  return [...(Object.keys(rest).length === 0 ? [] : plainLines({ [name]: rest })), ...textLines(diff)];
+}

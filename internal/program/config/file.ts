@@ -1,0 +1,84 @@
+import { SvcError } from "../../base/errors.ts";
+import { suggestion } from "../../base/nearest.ts";
+import { parseYaml, type YamlEntry, type YamlNode, type YamlPosition } from "../../base/yaml.ts";
+import { Complaint, kindOf, type Option, type OptionTable } from "./option.ts";
+
+/** A value and its place in the file. */
+export interface FileValue {
+  readonly value: unknown;
+  readonly at: YamlPosition;
+}
+
+/**
+ * Reads every key of a file, strictly: nested at the dots, no key that no table knows.
+ *
+ * @param tables the tables whose keys the file may hold
+ * @returns the values by dotted key
+ * @throws SvcError `bad_request`: `<file>:<line>:<column>: <reason>`
+ */
+export function readKeys(
+  file: string,
+  content: string,
+  tables: readonly OptionTable[],
+): Map<string, FileValue> {
+  const root = parseYaml(content, file);
+  const keys = new KeyReader(file, new Map(tables.flatMap((table) => Object.entries(table))));
+  if (root.kind === "map") keys.read(root.entries, "");
+  else if (root.kind !== "scalar" || root.value !== null) {
+    throw fileError(file, root.at, `expected a map of keys, found ${kindOf(root)}`);
+  }
+  return keys.values;
+}
+
+/** The error for a place of a file. */
+export function fileError(file: string, at: YamlPosition, reason: string): SvcError {
+  return new SvcError("bad_request", `${file}:${at.line}:${at.column}: ${reason}`);
+}
+
+class KeyReader {
+  readonly values = new Map<string, FileValue>();
+  private readonly file: string;
+  private readonly options: ReadonlyMap<string, Option<unknown>>;
+  private readonly sections: ReadonlySet<string>;
+
+  constructor(file: string, options: ReadonlyMap<string, Option<unknown>>) {
+    this.file = file;
+    this.options = options;
+    this.sections = new Set([...options.keys()].flatMap((key) => key.split(".").slice(0, -1)));
+  }
+
+  read(entries: readonly YamlEntry[], section: string): void {
+    for (const { key, keyAt, value } of entries) {
+      const path = section === "" ? key : `${section}.${key}`;
+      const declared = key.includes(".") ? undefined : this.options.get(path);
+      if (declared !== undefined) this.values.set(path, this.value(path, declared, value));
+      else if (section === "" && this.sections.has(key)) this.section(key, value);
+      else throw this.unknown(path, keyAt);
+    }
+  }
+
+  private section(name: string, node: YamlNode): void {
+    if (node.kind === "map") this.read(node.entries, name);
+    // Nothing at all is a section whose keys are commented out.
+    else if (node.kind !== "scalar" || node.value !== null) {
+      throw fileError(this.file, node.at, `${name}: expected a map of keys, found ${kindOf(node)}`);
+    }
+  }
+
+  private value(key: string, declared: Option<unknown>, node: YamlNode): FileValue {
+    try {
+      return { value: declared.type.fromYaml(node), at: node.at };
+    } catch (thrown) {
+      if (!(thrown instanceof Complaint)) throw thrown;
+      throw fileError(this.file, thrown.at ?? node.at, `${key}: ${thrown.message}`);
+    }
+  }
+
+  private unknown(path: string, at: YamlPosition): SvcError {
+    const [section, ...rest] = path.split(".");
+    const hint = this.options.has(path)
+      ? `: write it nested, as ${section}: {${rest.join(".")}: ...}`
+      : suggestion(path, [...this.options.keys(), ...this.sections]);
+    return fileError(this.file, at, `unknown key ${JSON.stringify(path.slice(0, 80))}${hint}`);
+  }
+}

@@ -1,0 +1,122 @@
+import { parseArgs } from "node:util";
+import { SvcError } from "../../base/errors.ts";
+import { suggestion } from "../../base/nearest.ts";
+import { Complaint, flagOf, type OptionTable } from "./option.ts";
+
+/** A command line, read. */
+export interface Flags {
+  /** What to print instead of running. */
+  readonly wants: "help" | "version" | "print" | undefined;
+  /** The file named by `--config`. */
+  readonly config: string | undefined;
+  /** The keys whose flags were passed, and the flag. */
+  readonly values: ReadonlyMap<string, { readonly value: unknown; readonly flag: string }>;
+}
+
+/** How a flag is written: `valued` needs a value, `switch` may have one, `bare` has none. */
+type Form = "valued" | "switch" | "bare";
+
+/**
+ * Reads a daemon's command line, strictly. Of a flag passed twice the last counts; lists add up.
+ *
+ * @throws SvcError `usage` for an unknown flag, a bad or missing value, or an argument
+ */
+export function readFlags(table: OptionTable, argv: readonly string[]): Flags {
+  const options = Object.entries(table).flatMap(([key, declared]) => {
+    const flag = flagOf(key, declared);
+    return flag === undefined ? [] : [{ flag, key, type: declared.type }];
+  });
+  const forms = new Map<string, Form>([
+    ["config", "valued"],
+    ["print-config", "bare"],
+    ["version", "bare"],
+    ["help", "bare"],
+    ...options.map(({ flag, type }) => [flag, type.isSwitch ? "switch" : "valued"] as const),
+  ]);
+  const used = collect(argv, forms);
+  if (used.has("help")) return { wants: "help", config: undefined, values: new Map() };
+  if (used.has("version")) return { wants: "version", config: undefined, values: new Map() };
+  const values = new Map<string, { value: unknown; flag: string }>();
+  for (const { flag, key, type } of options) {
+    const texts = used.get(flag);
+    if (texts === undefined) continue;
+    try {
+      values.set(key, { value: type.fromFlag(texts), flag: `--${flag}` });
+    } catch (thrown) {
+      if (!(thrown instanceof Complaint)) throw thrown;
+      throw new SvcError("usage", `--${flag}: ${thrown.message}`);
+    }
+  }
+  const config = used.get("config")?.at(-1);
+  if (config === "") throw new SvcError("usage", "--config: expected the path of a file");
+  return { wants: used.has("print-config") ? "print" : undefined, config, values };
+}
+
+/** The texts of every flag used, by name; a switch has `true` or `false`. */
+function collect(argv: readonly string[], forms: ReadonlyMap<string, Form>): Map<string, string[]> {
+  const { tokens } = parseArgs({
+    args: [...argv],
+    // Its own messages know neither the nearest name nor --no-<flag>; the tokens are judged below.
+    strict: false,
+    tokens: true,
+    options: {
+      ...Object.fromEntries(
+        [...forms].map(([flag, form]) => [
+          flag,
+          { type: form === "valued" ? ("string" as const) : ("boolean" as const) },
+        ]),
+      ),
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  const used = new Map<string, string[]>();
+  for (const token of tokens) {
+    if (token.kind === "option-terminator") continue;
+    if (token.kind === "positional") {
+      throw new SvcError("usage", `unexpected argument ${shown(token.value)}: settings are given as flags`);
+    }
+    const [flag, text] = readToken(token, forms);
+    used.set(flag, [...(used.get(flag) ?? []), text]);
+  }
+  return used;
+}
+
+interface FlagToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
+function readToken(token: FlagToken, forms: ReadonlyMap<string, Form>): [flag: string, text: string] {
+  const { name, rawName, value, inlineValue } = token;
+  const negated = name.startsWith("no-") ? name.slice(3) : "";
+  const turnsOff = forms.get(negated) === "switch";
+  const form = turnsOff ? "bare" : forms.get(name);
+  switch (form) {
+    case "valued":
+      if (value === undefined) throw new SvcError("usage", `--${name} needs a value`);
+      // A forgotten value would otherwise swallow the next flag.
+      if (!inlineValue && value.startsWith("-")) {
+        throw new SvcError(
+          "usage",
+          `--${name} needs a value: write --${name}=... if it starts with a hyphen`,
+        );
+      }
+      return [name, value];
+    case "switch":
+      return [name, value ?? "true"];
+    case "bare":
+      if (value !== undefined) throw new SvcError("usage", `--${name} takes no value`);
+      return turnsOff ? [negated, "false"] : [name, "true"];
+    default: {
+      const flags = [...forms].flatMap(([flag, each]) => (each === "switch" ? [flag, `no-${flag}`] : [flag]));
+      const meant = suggestion(name, flags).replace("mean ", "mean --");
+      throw new SvcError("usage", `unknown flag ${shown(rawName)}${meant}`);
+    }
+  }
+}
+
+function shown(text: string): string {
+  return /^[\w-]{1,60}$/.test(text) ? text : JSON.stringify(text.slice(0, 60));
+}

@@ -1,0 +1,135 @@
+import { SvcError } from "../../base/errors.ts";
+import { logFormats, logLevels } from "../../base/log.ts";
+import { peelIdFromConfig } from "../../identity/peel-id.ts";
+import { listOf } from "./list.ts";
+import { Complaint, inDataDir, type OptionTable, option } from "./option.ts";
+import { address, oneOf, path, requiredPath, text } from "./scalar.ts";
+import { schedule } from "./schedule.ts";
+import { httpsUrls, optionalBusUrl, optionalHttpsUrl } from "./url.ts";
+
+const peelId = text({
+  name: "peel id",
+  placeholder: "<id>",
+  read: (id) => {
+    if (id === "") return id;
+    try {
+      peelIdFromConfig(id);
+      return id;
+    } catch (thrown) {
+      throw new Complaint(thrown instanceof SvcError ? thrown.message : "not a peel id");
+    }
+  },
+});
+
+const pins = listOf({
+  name: "sha256:<hex> pins",
+  placeholder: "<pin>",
+  read: (pin) => {
+    if (/^sha256:[0-9a-f]{64}$/i.test(pin)) return pin.toLowerCase();
+    throw new Complaint("expected sha256: and 64 hexadecimal digits, as svc ca fingerprint prints them");
+  },
+});
+
+const stateRefs = listOf({ name: "state names", placeholder: "<sls>", read: (ref) => ref });
+
+/** Every key of the peel daemon (specification, "Peel configuration"). */
+export const peelOptions = {
+  id: option({
+    group: "Identity",
+    type: peelId,
+    default: "",
+    doc: "name of this peel, with dots as in a host name; empty means the fully qualified host name",
+  }),
+  bus_url: option({
+    group: "Bus",
+    type: optionalBusUrl,
+    default: "",
+    doc: "URL of the message bus; only tls:// is accepted; empty means to discover it, and tls://bus:4222 in the end",
+  }),
+  bus_ca: option({
+    group: "Bus",
+    type: path,
+    default: "",
+    doc: "CA file that verifies the bus server; empty means BUS_CA_FILE, then <data>/auth/bus-ca.crt, then the host's trust store",
+    variable: "BUS_CA_FILE",
+  }),
+  bus_tls_cert: option({
+    group: "Bus",
+    type: path,
+    default: "",
+    doc: "client certificate for the bus, together with bus_tls_key",
+  }),
+  bus_tls_key: option({ group: "Bus", type: path, default: "", doc: "private key of bus_tls_cert" }),
+  master_url: option({
+    group: "Enrollment",
+    type: optionalHttpsUrl,
+    default: "",
+    doc: "https:// URL of the master to enroll with",
+  }),
+  master_urls: option({
+    group: "Enrollment",
+    type: httpsUrls,
+    default: [],
+    doc: "https:// URLs of several masters in the order to try; they replace master_url",
+  }),
+  enroll_ca: option({
+    group: "Enrollment",
+    type: path,
+    default: "",
+    doc: "CA file that alone verifies the master",
+  }),
+  enroll_ca_pin: option({
+    group: "Enrollment",
+    type: pins,
+    default: [],
+    doc: "pins of the master's root certificate, as svc ca fingerprint prints them",
+  }),
+  enroll_trust: option({
+    group: "Enrollment",
+    type: oneOf(["tofu", "strict"]),
+    default: "tofu",
+    doc: "tofu trusts the master met at first enrollment; strict never does",
+  }),
+  states_cache: option({
+    group: "States",
+    type: requiredPath,
+    default: inDataDir("states-cache"),
+    doc: "directory where state files are kept",
+  }),
+  startup_states: option({
+    group: "States",
+    type: oneOf(["highstate", "sls", ""]),
+    default: "",
+    doc: "what to apply at start: highstate, the states of startup_sls_list (sls), or nothing",
+  }),
+  startup_sls_list: option({
+    group: "States",
+    type: stateRefs,
+    default: [],
+    doc: "states to apply in order at start; only with startup_states: sls",
+  }),
+  schedule: option({
+    group: "Schedule",
+    type: schedule,
+    default: [],
+    doc: "jobs to run by themselves: entries with module, args, interval or cron, splay, maxrunning, run_on_start, return_job, enabled",
+  }),
+  health_addr: option({
+    group: "Health and logs",
+    type: address,
+    default: { host: "127.0.0.1", port: 9090 },
+    doc: "address of /healthz, /readyz and /metrics",
+  }),
+  log_level: option({
+    group: "Health and logs",
+    type: oneOf(logLevels),
+    default: "info",
+    doc: "least level that is logged",
+  }),
+  log_format: option({
+    group: "Health and logs",
+    type: oneOf(logFormats),
+    default: "json",
+    doc: "form of a log record",
+  }),
+} satisfies OptionTable;

@@ -1,0 +1,50 @@
+import { redact } from "../../base/log.ts";
+import { version } from "../../base/version.ts";
+import type { YamlPosition } from "../../base/yaml.ts";
+import type { OptionTable, Values } from "./option.ts";
+
+/** Where the value of a key comes from. */
+export type Origin =
+  | { readonly from: "default" }
+  /** A default that follows from a variable, or one that counts where the key is empty. */
+  | { readonly from: "environment"; readonly variable: string }
+  | { readonly from: "file"; readonly file: string; readonly at: YamlPosition }
+  | { readonly from: "flag"; readonly flag: string };
+
+/**
+ * Every resolved key as YAML that can be read again, each with a comment that names its origin. What reads
+ * as a secret is masked: a key may hold one by mistake, as the arguments of a schedule entry.
+ */
+export function formatConfig<Table extends OptionTable>(
+  name: string,
+  options: Table,
+  values: Values<Table>,
+  originOf: (key: string) => Origin,
+): string {
+  const lines = [`# ${name} ${version}, resolved configuration`];
+  const sections = new Map<string, string[]>();
+  for (const [key, declared] of Object.entries(options)) {
+    const [section = "", inner] = key.split(".");
+    const place = inner === undefined ? "" : section;
+    const line = `${inner ?? key}: ${redact(declared.type.format(values[key]))} # ${originText(originOf(key))}`;
+    sections.set(place, [...(sections.get(place) ?? []), line]);
+  }
+  for (const [section, inner] of sections) {
+    if (section === "") lines.push(...inner);
+    else lines.push(`${section}:`, ...inner.map((line) => `  ${line}`));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function originText(origin: Origin): string {
+  switch (origin.from) {
+    case "default":
+      return "default";
+    case "environment":
+      return `environment ${origin.variable}`;
+    case "flag":
+      return `flag ${origin.flag}`;
+    case "file":
+      return `${origin.file}:${origin.at.line}`;
+  }
+}

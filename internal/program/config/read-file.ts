@@ -1,0 +1,50 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { SvcError } from "../../base/errors.ts";
+import { isErrno, reasonOf } from "../../base/file.ts";
+
+/** Reads a configuration file; `undefined` when there is none. Tests pass a map of their own. */
+export type ReadFile = (path: string) => string | undefined;
+
+const maxBytes = 1024 * 1024;
+
+/**
+ * Reads a file of UTF-8 text of at most 1 MiB.
+ *
+ * @throws SvcError `bad_request` that names the file; `forbidden` when it may not be read
+ */
+export const readConfigFile: ReadFile = (path) => {
+  try {
+    return decode(path, readBounded(path));
+  } catch (thrown) {
+    if (thrown instanceof SvcError) throw thrown;
+    if (isErrno(thrown, "ENOENT")) return undefined;
+    throw new SvcError(
+      isErrno(thrown, "EACCES") ? "forbidden" : "bad_request",
+      `cannot read the configuration ${path}: ${reasonOf(thrown)}`,
+    );
+  }
+};
+
+function readBounded(path: string): Uint8Array {
+  const file = openSync(path, "r");
+  try {
+    // One byte more than allowed tells a file that is too large, also where the size is not known before.
+    const bytes = new Uint8Array(maxBytes + 1);
+    let length = 0;
+    for (let got = -1; got !== 0 && length < bytes.length; length += got) {
+      got = readSync(file, bytes, length, bytes.length - length, null);
+    }
+    if (length > maxBytes) throw new SvcError("bad_request", `${path}: larger than 1 MiB`);
+    return bytes.subarray(0, length);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function decode(path: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new SvcError("bad_request", `${path}: not UTF-8 text`);
+  }
+}

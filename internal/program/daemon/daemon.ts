@@ -1,0 +1,111 @@
+import { systemClock } from "../../base/clock.ts";
+import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
+import { createLog, type Log, type LogFormat, type LogLevel } from "../../base/log.ts";
+import { version } from "../../base/version.ts";
+
+/** What the command line of a daemon asked for. */
+export type Invocation<Values> =
+  | { kind: "help"; text: string }
+  | { kind: "version" }
+  | { kind: "print"; text: string }
+  | { kind: "run"; values: Values; file?: string };
+
+export interface DaemonOptions<Values> {
+  /** Name of the program, for messages. */
+  name: string;
+  /** Reads command line and configuration. @throws SvcError */
+  load(): Invocation<Values>;
+  /** Runs until the signal aborts. A throw before that is fatal. */
+  run(values: Values, context: { log: Log; signal: AbortSignal }): Promise<void>;
+}
+
+/**
+ * The life of a daemon: configuration, log, signals, exit code. SIGTERM and SIGINT end it in order, a
+ * second one at once.
+ *
+ * @returns the exit code
+ */
+export async function runDaemon<Values extends { log_level: LogLevel; log_format: LogFormat }>(
+  options: DaemonOptions<Values>,
+): Promise<number> {
+  let invocation: Invocation<Values>;
+  try {
+    invocation = options.load();
+  } catch (thrown) {
+    return complain(options.name, thrown);
+  }
+  switch (invocation.kind) {
+    case "help":
+    case "print":
+      process.stdout.write(`${invocation.text.trimEnd()}\n`);
+      return 0;
+    case "version":
+      process.stdout.write(`${options.name} ${version}\n`);
+      return 0;
+    case "run":
+      return runUntilSignal(options, invocation);
+  }
+}
+
+async function runUntilSignal<Values extends { log_level: LogLevel; log_format: LogFormat }>(
+  options: DaemonOptions<Values>,
+  { values, file }: Extract<Invocation<Values>, { kind: "run" }>,
+): Promise<number> {
+  const output = writeTogether((text) => process.stderr.write(text));
+  process.on("exit", output.flush);
+  const log = createLog({
+    level: values.log_level,
+    format: values.log_format,
+    clock: systemClock,
+    write: output.write,
+  });
+  const stopping = new AbortController();
+  const onSignal = (signal: string) => {
+    if (stopping.signal.aborted) process.exit(1);
+    log.info("stopping", { signal });
+    stopping.abort(new Error(`stopped by ${signal}`));
+  };
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+  log.info("starting", { program: options.name, version, config: file });
+  try {
+    await options.run(values, { log, signal: stopping.signal });
+  } catch (thrown) {
+    if (!stopping.signal.aborted) {
+      if (toSvcError(thrown).kind === "internal") {
+        log.error("stopped by a failure", { error: describeError(thrown) });
+      }
+      output.flush();
+      return complain(options.name, thrown);
+    }
+  }
+  log.info("stopped", { program: options.name });
+  return 0;
+}
+
+/**
+ * Joins what is written within one turn of the event loop, so that a busy daemon does not stop for each
+ * line.
+ */
+function writeTogether(write: (text: string) => void): { write(line: string): void; flush(): void } {
+  let waiting: string[] = [];
+  const flush = () => {
+    const lines = waiting;
+    waiting = [];
+    if (lines.length > 0) write(lines.join(""));
+  };
+  return {
+    flush,
+    write(line) {
+      if (waiting.push(line) === 1) setImmediate(flush);
+    },
+  };
+}
+
+/** Writes one line for the person at the terminal; the details of a surprise go to the log. */
+function complain(name: string, thrown: unknown): number {
+  const error = toSvcError(thrown);
+  const text = error.kind === "internal" ? describeError(thrown) : error.message;
+  process.stderr.write(`${name}: ${text}\n`);
+  return meaningOf(error.kind).exit;
+}

@@ -1,0 +1,68 @@
+import { accessSync, constants, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { SvcError } from "../../base/errors.ts";
+import { isErrno, reasonOf } from "../../base/file.ts";
+import type { Finding } from "./step.ts";
+
+const secretName = /\.(?:seed|creds|key|token)$/;
+
+/** Looks for secrets in a directory that group or others can reach. @throws SvcError `bad_request` */
+export function findOpenSecrets(directory: string): Finding {
+  const names = attempt(directory, () => readdirSync(directory)).filter((name) => secretName.test(name));
+  const open = names.filter((name) => (statSync(join(directory, name)).mode & 0o077) !== 0);
+  if (open.length === 0) {
+    return { level: "ok", message: `${directory}: ${names.length} secrets, for their owner alone` };
+  }
+  return {
+    level: "warn",
+    message: `${directory}: group or others can reach ${open.join(", ")}`,
+    next: `chmod 600 ${open.map((name) => join(directory, name)).join(" ")}`,
+  };
+}
+
+/** Whether this user may write into a directory. One that is not there is made by the daemon at its start. */
+export function findUnwritable(directory: string): Finding {
+  try {
+    accessSync(directory, constants.W_OK | constants.X_OK);
+    return { level: "ok", message: `${directory} is writable` };
+  } catch (thrown) {
+    if (isErrno(thrown, "ENOENT")) {
+      return {
+        level: "warn",
+        message: `${directory} is not there yet`,
+        next: "the daemon makes it, when it may write into the directory above",
+      };
+    }
+    return {
+      level: "fail",
+      message: `${directory}: ${reasonOf(thrown)}`,
+      next: "give it to the user the daemon runs as (chown), and run this check as that user",
+    };
+  }
+}
+
+/** Which of these directories are missing or cannot be read. */
+export function findUnreadable(directories: readonly string[]): Finding {
+  const problems = directories.flatMap((directory) => {
+    try {
+      accessSync(directory, constants.R_OK | constants.X_OK);
+      return [];
+    } catch (thrown) {
+      return [`${directory}: ${reasonOf(thrown)}`];
+    }
+  });
+  if (problems.length === 0) return { level: "ok", message: directories.join(", ") };
+  return {
+    level: "warn",
+    message: problems.join("; "),
+    next: "make the directory, or name another; without it there is nothing to serve",
+  };
+}
+
+function attempt<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    throw new SvcError("bad_request", `cannot read ${path}: ${reasonOf(thrown)}`);
+  }
+}

@@ -1,0 +1,48 @@
+import { expect, test } from "bun:test";
+import { SvcError } from "../../base/errors.ts";
+import { judgeClock, judgeEnd } from "./findings.ts";
+import { formatSteps, hasFailed, type Step, takeSteps } from "./step.ts";
+
+const day = 24 * 3600_000;
+const ok = (name: string, needs?: string[]): Step<unknown> => ({
+  name,
+  ...(needs === undefined ? {} : { needs }),
+  look: () => ({ level: "ok", message: "well" }),
+});
+
+test("what needs a failed step is left out, and what needs that as well; the rest is looked at", async () => {
+  const broken: Step<unknown> = {
+    name: "b",
+    next: "mend it",
+    look() {
+      throw new SvcError("unavailable", "broken");
+    },
+  };
+  const results = await takeSteps([ok("a"), broken, ok("c", ["b"]), ok("d", ["c"]), ok("e", ["a"])], {});
+  expect(results.map(({ level }) => level)).toEqual(["ok", "fail", "skip", "skip", "ok"]);
+  expect(results[1]).toEqual({ step: "b", level: "fail", message: "broken", next: "mend it" });
+  expect(hasFailed(results)).toBe(true);
+  expect(formatSteps(results.slice(1, 3))).toBe(
+    "FAIL  b  broken\n         next: mend it\nskip  c  not looked at: it needs b",
+  );
+});
+
+test("what ends is well for 30 days and more, worth a look before, and wrong in the end", () => {
+  const levelAt = (endsAt: number | undefined) => judgeEnd("it", endsAt, 1_000, "renew").level;
+  expect([undefined, 1_000 + 30 * day, 30 * day, 1_001, 1_000].map(levelAt)).toEqual([
+    "ok",
+    "ok",
+    "warn",
+    "warn",
+    "fail",
+  ]);
+});
+
+test("a clock is judged by what is sure of its difference", () => {
+  const levelOf = (aheadMs: number, uncertainMs = 0) => judgeClock("the bus", aheadMs, uncertainMs).level;
+  expect([0, 1_999, -1_999].map((ms) => levelOf(ms))).toEqual(["ok", "ok", "ok"]);
+  expect([2_000, -29_999].map((ms) => levelOf(ms))).toEqual(["warn", "warn"]);
+  expect([30_000, -30_000].map((ms) => levelOf(ms))).toEqual(["fail", "fail"]);
+  expect(levelOf(-2_500, 600)).toBe("ok");
+  expect(judgeClock("the bus", -5_000, 0).message).toContain("5.0 s behind");
+});

@@ -1,0 +1,45 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+
+const timeoutMs = 2_000;
+
+/** What a readiness check found; `degraded` is worth a look, `down` takes the daemon out of service. */
+export interface CheckResult {
+  status: "up" | "degraded" | "down";
+  message?: string;
+}
+
+export type Check = () => Promise<CheckResult> | CheckResult;
+
+export interface Readiness {
+  ready: boolean;
+  checks: Record<string, CheckResult & { latency_ms: number }>;
+}
+
+/** Runs all checks at once, each for at most 2 s; one that fails or takes longer is `down`. */
+export async function runChecks(checks: Readonly<Record<string, Check>>, clock: Clock): Promise<Readiness> {
+  const entries = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => {
+      const started = clock.monotonic();
+      const result = await within(check, clock);
+      return [name, { ...result, latency_ms: Math.round(clock.monotonic() - started) }] as const;
+    }),
+  );
+  return { ready: entries.every(([, { status }]) => status !== "down"), checks: Object.fromEntries(entries) };
+}
+
+async function within(check: Check, clock: Clock): Promise<CheckResult> {
+  const done = new AbortController();
+  try {
+    return await Promise.race([
+      Promise.resolve().then(check),
+      sleep(clock, timeoutMs, done.signal).then(
+        (): CheckResult => ({ status: "down", message: "timed out" }),
+      ),
+    ]);
+  } catch (thrown) {
+    return { status: "down", message: describeError(thrown) };
+  } finally {
+    done.abort();
+  }
+}

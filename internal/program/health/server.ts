@@ -1,0 +1,70 @@
+import { formatAddress } from "../../base/address.ts";
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { reasonOf } from "../../base/file.ts";
+import { version } from "../../base/version.ts";
+import { type Check, runChecks } from "./check.ts";
+
+export interface HealthOptions {
+  host: string;
+  port: number;
+  component: "master" | "peel";
+  /** Read at each request, so that parts add their check as they start. */
+  checks: Readonly<Record<string, Check>>;
+  /** Renders `/metrics`; absent means there is none. */
+  metrics?: () => Promise<string>;
+  clock: Clock;
+}
+
+/** Opens the local observability listener (specification, "Local observability endpoints"). */
+export function startHealthServer(options: HealthOptions): { readonly port: number; stop(): Promise<void> } {
+  const answer = async (path: string): Promise<Response> => {
+    switch (path) {
+      case "/healthz":
+        return Response.json({ status: "ok", component: options.component, version });
+      case "/readyz": {
+        const { ready, checks } = await runChecks(options.checks, options.clock);
+        return Response.json({ status: ready ? "ok" : "down", checks }, { status: ready ? 200 : 503 });
+      }
+      case "/metrics":
+        if (options.metrics === undefined) break;
+        return new Response(await options.metrics(), {
+          headers: { "Content-Type": "text/plain; version=0.0.4" },
+        });
+    }
+    return Response.json({ error: "not found" }, { status: 404 });
+  };
+  const server = listen(options, answer);
+  return {
+    get port() {
+      return server.port ?? options.port;
+    },
+    stop: () => server.stop(true),
+  };
+}
+
+function listen(
+  { host, port }: HealthOptions,
+  answer: (path: string) => Promise<Response>,
+): Bun.Server<undefined> {
+  try {
+    return Bun.serve({
+      hostname: host,
+      port,
+      idleTimeout: 10,
+      maxRequestBodySize: 1024,
+      // Otherwise a failure would be shown with its stack.
+      development: false,
+      // Bun turns this on outside development: two daemons would answer on one port, by turns, and a watchdog
+      // would take the word of another's peel.
+      reusePort: false,
+      // The URL holds what the Host header says, which need not be a host.
+      fetch: ({ url }) => answer(url.replace(/^http:\/\/[^/]*/, "").replace(/\?.*$/, "")),
+    });
+  } catch (cause) {
+    const address = formatAddress({ host, port });
+    throw new SvcError("unavailable", `cannot listen on health_addr ${address}: ${reasonOf(cause)}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,95 @@
+import { expect, test } from "bun:test";
+import { contentsOf } from "../../../test/harness/contents.ts";
+import { maxEnvironments } from "./catalog.ts";
+import { createComposer, type Layer } from "./compose.ts";
+import type { SnapshotOrigin } from "./manifest.ts";
+
+const nothing = { environments: () => [], originOf: () => undefined };
+const publishedAs = (origins: Record<string, SnapshotOrigin>) => ({
+  environments: () => Object.keys(origins),
+  originOf: (name: string) => origins[name],
+});
+const directory = (files: Record<string, string>): Layer => ({
+  environments: new Map([["base", { files: contentsOf(files) }]]),
+  confirmed: true,
+});
+const commit = (digit: string) => digit.repeat(40);
+const remote = (
+  name: string,
+  environments: Record<string, Record<string, string>>,
+  confirmed = true,
+): Layer => ({
+  remote: name,
+  environments: new Map(
+    Object.entries(environments).map(([environment, files]) => [
+      environment,
+      { files: contentsOf(files), ref: `refs/heads/${environment}`, commit: commit("1") },
+    ]),
+  ),
+  confirmed,
+});
+const textOf = async (files: ReturnType<typeof contentsOf>, path: string) => {
+  for await (const piece of files.get(path)?.pieces() ?? []) return Buffer.from(piece).toString();
+  return undefined;
+};
+
+test("the directory comes before the repositories, and those in their order", async () => {
+  const { environments } = createComposer()(
+    [
+      directory({ a: "directory" }),
+      remote("one", { base: { a: "one", b: "one" }, dev: { a: "dev of one" } }),
+      remote("two", { base: { a: "two", b: "two", c: "two" }, dev: { a: "dev of two", d: "two" } }),
+    ],
+    nothing,
+  );
+  const [base, dev] = environments;
+  if (base === undefined || dev === undefined) throw new Error("too few environments");
+  expect([base.name, dev.name]).toEqual(["base", "dev"]);
+  expect(await Promise.all(["a", "b", "c"].map((path) => textOf(base.files, path)))).toEqual([
+    "directory",
+    "one",
+    "two",
+  ]);
+  expect(await textOf(dev.files, "a")).toBe("dev of one");
+  expect(base.origin.directory).toBe(true);
+  expect(base.origin.commits.map((origin) => origin.remote)).toEqual(["one", "two"]);
+  expect(dev.origin.directory).toBe(false);
+});
+
+test("there is always a base, and what did not change is the same map", () => {
+  const compose = createComposer();
+  expect(compose([], nothing).environments).toMatchObject([{ name: "base" }]);
+  const layers = [directory({ a: "1" }), remote("one", { base: { b: "2" } })];
+  const [first] = compose(layers, nothing).environments;
+  expect(compose(layers, nothing).environments[0]?.files).toBe(first?.files as never);
+});
+
+test("an environment that holds what was never read by this master stays as it is", () => {
+  const origins = publishedAs({
+    base: { directory: true, commits: [{ remote: "one", ref: "refs/heads/main", commit: commit("1") }] },
+    dev: { directory: false, commits: [{ remote: "two", ref: "refs/heads/dev", commit: commit("2") }] },
+  });
+  const compose = createComposer();
+  const two = remote("two", { dev: {} });
+  const none = compose([directory({}), remote("one", {}, false), two], origins);
+  expect(none.unchanged).toEqual(["base"]);
+  expect(none.environments.map(({ name }) => name)).toEqual(["dev"]);
+  // A copy on this host of exactly what is published is as good.
+  const copy = compose([directory({}), remote("one", { base: { a: "1" } }, false), two], origins);
+  expect(copy.unchanged).toEqual([]);
+  // A directory that cannot be read is no empty directory.
+  const unreadable = { environments: new Map(), confirmed: false };
+  expect(compose([unreadable, remote("one", { base: {} }), two], origins).unchanged).toEqual(["base"]);
+  // A repository that never was part of anything holds nothing back.
+  expect(
+    compose([directory({}), remote("one", { base: {} }), two, remote("three", {}, false)], origins).unchanged,
+  ).toEqual([]);
+});
+
+test("base is never left out when there are too many", () => {
+  const many = Object.fromEntries(Array.from({ length: maxEnvironments + 5 }, (_, i) => [`a${i}`, {}]));
+  const { environments, omitted } = createComposer()([remote("one", many)], nothing);
+  expect(environments).toHaveLength(maxEnvironments);
+  expect(environments[0]?.name).toBe("base");
+  expect(omitted).toHaveLength(6);
+});

@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, sep } from "node:path";
+import { SvcError } from "../../base/errors.ts";
+import { isErrno, reasonOf } from "../../base/file.ts";
+import type { FileSource, SourceFile } from "./files.ts";
+import { maxFileBytes, pathProblem } from "./manifest.ts";
+import { below, noFile } from "./snapshot-source.ts";
+import { unreadable, walkDirectory } from "./walk-directory.ts";
+
+/**
+ * The files of a directory on this host, as they are at the moment they are asked for: to check states in
+ * a pipeline, and to apply them without a master. Symbolic links are followed inside the directory only.
+ *
+ * @throws SvcError `bad_request` when it is no directory
+ */
+export function createDirectorySource(root: string, environment = "base"): FileSource {
+  const top = realTop(root);
+  const directories = new Map<string, string>();
+  // A tree has far more files than directories, and to resolve a path is most of the work of looking at one.
+  const realDirectory = (path: string): string => {
+    const known = directories.get(path);
+    if (known !== undefined) return known;
+    const real = realpathSync(join(top, path));
+    directories.set(path, real);
+    return real;
+  };
+  const locate = (path: string): { real: string; size: number; mode: number } | undefined => {
+    if (pathProblem(path) !== undefined) return undefined;
+    try {
+      const plain = join(realDirectory(dirname(path)), basename(path));
+      const own = lstatSync(plain);
+      const real = own.isSymbolicLink() ? realpathSync(plain) : plain;
+      if (!real.startsWith(top + sep)) return undefined;
+      const stat = own.isSymbolicLink() ? statSync(real) : own;
+      if (!stat.isFile() || stat.size > maxFileBytes) return undefined;
+      return { real, size: stat.size, mode: stat.mode };
+    } catch (thrown) {
+      if (isErrno(thrown, "ENOENT") || isErrno(thrown, "ENOTDIR") || isErrno(thrown, "ELOOP"))
+        return undefined;
+      throw unreadable(join(root, path), thrown);
+    }
+  };
+  const load = (real: string): Buffer => {
+    try {
+      return readFileSync(real);
+    } catch (thrown) {
+      throw unreadable(real, thrown);
+    }
+  };
+  return {
+    environment,
+    stat(path): SourceFile | undefined {
+      const found = locate(path);
+      if (found === undefined) return undefined;
+      const { real, size, mode } = found;
+      let digest: string | undefined;
+      return {
+        size,
+        executable: (mode & 0o111) !== 0,
+        // Most callers want to know whether a file is there, and only some what is in it.
+        get digest() {
+          digest ??= createHash("sha256").update(load(real)).digest("hex");
+          return digest;
+        },
+      };
+    },
+    async read(path) {
+      const found = locate(path);
+      if (found === undefined) throw noFile(path, environment);
+      return load(found.real);
+    },
+    list(directory) {
+      const paths = [...walkDirectory(top, [])].map(({ path }) => path);
+      return below(paths.sort(), directory);
+    },
+  };
+}
+
+function realTop(root: string): string {
+  try {
+    if (statSync(root).isDirectory()) return realpathSync(root);
+  } catch (thrown) {
+    throw new SvcError("bad_request", `cannot read the directory ${root}: ${reasonOf(thrown)}`);
+  }
+  throw new SvcError("bad_request", `${root} is no directory`);
+}

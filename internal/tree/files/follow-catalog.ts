@@ -1,0 +1,98 @@
+import type { Clock } from "../../base/clock.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { BlobStore, Head } from "../../bus/blob-store.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { type Catalog, decodeCatalog } from "./catalog.ts";
+import type { HeadSeal } from "./head-seal.ts";
+import { digestOf } from "./manifest.ts";
+
+/** The head is looked at in any case, should its announcement have been lost. */
+const lookAgainMs = 60_000;
+
+/** A catalog that a master published. */
+export interface InForce {
+  catalog: Catalog;
+  /** What that master signed, for peels. */
+  statement: Uint8Array;
+}
+
+/** What is published, as a master sees it. */
+export interface CatalogView {
+  /** What is published now: a change that was announced is waited for. `undefined` when there is none yet. */
+  current(): Promise<InForce | undefined>;
+  /** Calls `run` when the head is not one that a master published; returns the way to stop it. */
+  onForeign(run: () => void): () => void;
+  stop(): void;
+}
+
+/** Follows the head of the store. One that no master published is not served: what was before is. */
+export function followCatalog(options: {
+  store: Pick<BlobStore, "get" | "head" | "onHead">;
+  seal: Pick<HeadSeal, "check" | "newest">;
+  bus: Pick<Bus, "onReconnect">;
+  clock: Clock;
+  log: Log;
+}): CatalogView {
+  const { store, seal, bus, clock, log } = options;
+  const listeners = new Set<() => void>();
+  let inForce: InForce | undefined;
+  let seen: Head | undefined;
+  let refused: Head | undefined;
+  const isGenuine = (head: Head): boolean => {
+    try {
+      seal.check(head);
+      return true;
+    } catch (thrown) {
+      if (!Bun.deepEquals(head, refused)) {
+        log.error("state files: the head is not as a master published it, and is not served", {
+          revision: head.revision,
+          reason: describeError(thrown),
+        });
+      }
+      refused = head;
+      return false;
+    }
+  };
+  let refreshing: Promise<void> = Promise.resolve();
+  const refresh = async () => {
+    try {
+      const head = await store.head();
+      if (head === undefined ? seal.newest !== undefined : !isGenuine(head)) {
+        for (const run of listeners) run();
+        return;
+      }
+      if (head?.statement === undefined || Bun.deepEquals(head, seen)) return;
+      const data = await store.get(head.digest);
+      if (data === undefined || digestOf(data) !== head.digest) {
+        throw new SvcError("storage", "the catalog of state files is damaged or not there");
+      }
+      inForce = { catalog: decodeCatalog(data), statement: head.statement };
+      seen = head;
+    } catch (thrown) {
+      log.warn("state files: the catalog was not read", { reason: describeError(thrown) });
+    }
+  };
+  const start = () => {
+    refreshing = refreshing.then(refresh);
+  };
+  start();
+  const unsubscribe = store.onHead(start);
+  const forget = bus.onReconnect(start);
+  const timer = clock.every(lookAgainMs, start);
+  return {
+    async current() {
+      await refreshing;
+      return inForce;
+    },
+    onForeign(run) {
+      listeners.add(run);
+      return () => listeners.delete(run);
+    },
+    stop() {
+      unsubscribe();
+      forget();
+      timer.cancel();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Head } from "../../bus/blob-store.ts";
+import type { KeyPair } from "../../identity/nkey.ts";
+import { openStatement, type SignedStatement, type Statement, signStatement } from "./statement.ts";
+
+/** Signs heads and tells heads of masters from others; a master has one of them. */
+export interface HeadSeal {
+  /** The newest genuine statement that was checked. */
+  readonly newest: SignedStatement | undefined;
+  /** Signs what is to be published, under a version that is larger than all this master knows of. */
+  sign(published: Omit<Statement, "version">): Uint8Array;
+  /** @throws SvcError `forbidden` when no master made the head, or when it is older than one that was seen */
+  check(head: Pick<Head, "digest" | "statement">): SignedStatement;
+}
+
+/** @param signer the command key, which all masters have */
+export function createHeadSeal(signer: KeyPair, clock: Pick<Clock, "now">): HeadSeal {
+  let newest: SignedStatement | undefined;
+  let last = 0;
+  return {
+    get newest() {
+      return newest;
+    },
+    sign(published) {
+      last = Math.max(clock.now(), last + 1);
+      return signStatement({ ...published, version: last }, signer);
+    },
+    check({ digest, statement }) {
+      const found = openStatement(statement, [signer.publicKey]);
+      if (found.catalog !== digest) throw new SvcError("forbidden", "the head names another catalog");
+      if (found.version < (newest?.version ?? 0)) throw new SvcError("forbidden", "the head is an older one");
+      newest = found;
+      last = Math.max(last, found.version);
+      return found;
+    },
+  };
+}

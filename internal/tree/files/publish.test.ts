@@ -1,0 +1,342 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { baseOf, contentsOf } from "../../../test/harness/contents.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { systemRandom } from "../../base/id.ts";
+import { provision } from "../../bus/assets.ts";
+import { type BlobStore, openBlobStore } from "../../bus/blob-store.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { newKeyPair } from "../../identity/nkey.ts";
+import { decodeCatalog, findSnapshot, keptSnapshots } from "./catalog.ts";
+import { followCatalog } from "./follow-catalog.ts";
+import { createHeadSeal } from "./head-seal.ts";
+import { decodePage, decodeRoot, digestOf, maxBlobBytes } from "./manifest.ts";
+import { takeOverHead } from "./publish.ts";
+
+let bus: TestBus;
+let master: Bus;
+let store: BlobStore;
+let clock = manualClock();
+const log = recordingLog();
+const graceMs = 10 * 60_000;
+
+beforeAll(async () => {
+  bus = await startBus();
+  master = await connectTo(bus, "master");
+});
+afterAll(async () => {
+  await master?.nats.close();
+  await bus?.[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  const manager = await master.nats.jetstreamManager({ checkAPI: false });
+  await manager.streams.delete("OBJ_states").catch(() => {});
+  await provision(master, { replicas: 1, onlyRaise: true }, log);
+  store = openBlobStore(master, "states");
+  clock = manualClock();
+  log.records.length = 0;
+});
+
+const key = newKeyPair("user", systemRandom);
+/** As a master that was just started. */
+const sealOf = (signer = key) => createHeadSeal(signer, clock);
+const take = (token: number, over: BlobStore = store, seal = sealOf()) =>
+  takeOverHead({ store: over, seal, clock, log }, token);
+
+async function blob(digest: string): Promise<Uint8Array> {
+  const data = await store.get(digest);
+  if (data === undefined || digestOf(data) !== digest) throw new Error(`the blob ${digest} is not there`);
+  return data;
+}
+
+/** Reads a snapshot as somebody does who knows nothing but the head. */
+async function readFiles(environment = "base", commit?: string): Promise<Record<string, string>> {
+  const head = await store.head();
+  const catalog = decodeCatalog(await blob(head?.digest ?? ""));
+  const root = decodeRoot(await blob(findSnapshot(catalog, environment, commit).manifest));
+  const found: Record<string, string> = {};
+  for (const page of root.pages) {
+    for (const file of decodePage(await blob(page))) {
+      const parts = await Promise.all((file.blobs ?? [file.digest]).map(blob));
+      found[file.path] = Buffer.concat(parts).toString("latin1");
+    }
+  }
+  return found;
+}
+
+test("what is published can be read, and of a change only what changed travels", async () => {
+  const publisher = await take(1);
+  const large = Buffer.alloc(3 * maxBlobBytes + 5, "x");
+  large.fill("y", maxBlobBytes, 2 * maxBlobBytes);
+  const many = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`d/${i}.sls`, `state ${i}`]));
+  const files = { ...many, "top.sls": "base: {}", empty: "", large };
+  const first = await publisher.publish([baseOf(files)]);
+  expect(first.changed).toEqual(["base"]);
+  expect(await readFiles()).toEqual({
+    ...many,
+    "top.sls": "base: {}",
+    empty: "",
+    large: large.toString("latin1"),
+  });
+
+  // The file, the page it is in, and the root.
+  const second = await publisher.publish([baseOf({ ...files, "d/7.sls": "changed" })]);
+  expect(second.blobs).toBe(3);
+  expect(second.bytes).toBeLessThan(60_000);
+  expect((await readFiles())["d/7.sls"]).toBe("changed");
+
+  // Of a large file the piece that changed.
+  const patched = Buffer.from(large);
+  patched.fill("z", 2 * maxBlobBytes, 2 * maxBlobBytes + 3);
+  const third = await publisher.publish([baseOf({ ...files, "d/7.sls": "changed", large: patched })]);
+  expect(third.blobs).toBe(3);
+  expect((await readFiles()).large).toBe(patched.toString("latin1"));
+
+  expect(await publisher.publish([baseOf({ ...files, "d/7.sls": "changed", large: patched })])).toEqual({
+    changed: [],
+    blobs: 0,
+    bytes: 0,
+  });
+});
+
+test("the tools of NATS list and read the objects", async () => {
+  await (await take(4)).publish([baseOf({ a: "hello" })]);
+  const objects = await master.nats.jetstream().views.os("states");
+  const hello = digestOf(Buffer.from("hello"));
+  expect(Buffer.from((await objects.getBlob(hello)) ?? []).toString()).toBe("hello");
+  expect((await objects.list()).map(({ name }) => name)).toContain(hello);
+  const head = await objects.info("head");
+  expect(head?.metadata).toEqual({ token: "4", statement: expect.any(String) });
+  expect(decodeCatalog((await objects.getBlob("head")) ?? new Uint8Array()).has("base")).toBe(true);
+});
+
+test("a holder that was paused cannot move the head any more, whatever it does", async () => {
+  const old = await take(5);
+  await old.publish([baseOf({ a: "of the old one" })]);
+  const now = await take(8);
+  await expect(old.publish([baseOf({ a: "stale" })])).rejects.toThrow("another master publishes");
+  await now.publish([baseOf({ a: "of the new one" })]);
+  await expect(old.publish([baseOf({ b: "stale" })])).rejects.toThrow("another master publishes");
+  expect(await readFiles()).toEqual({ a: "of the new one" });
+  expect((await store.head())?.token).toBe(8);
+  await expect(take(6)).rejects.toThrow("another master publishes");
+  expect((await store.head())?.token).toBe(8);
+});
+
+test("two that take over in the same moment: one of them publishes", async () => {
+  const both = await Promise.allSettled([take(1), take(2)]);
+  const results = await Promise.allSettled(
+    both.map(async (taken, i) => {
+      if (taken.status === "rejected") throw taken.reason;
+      return taken.value.publish([baseOf({ a: `of ${i}` })]);
+    }),
+  );
+  const winners = results.flatMap(({ status }, i) => (status === "fulfilled" ? [i] : []));
+  expect(winners).toHaveLength(1);
+  expect(await readFiles()).toEqual({ a: `of ${winners[0]}` });
+});
+
+test("what a former holder still removes is nothing that the new one needs", async () => {
+  const paused = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const old = await take(1, {
+    ...store,
+    async remove(place) {
+      reached.resolve();
+      await paused.promise;
+      await store.remove(place);
+    },
+  });
+  await old.publish([baseOf({ a: "wanted again later", b: "kept" })]);
+  for (let i = 0; i < keptSnapshots; i++) await old.publish([baseOf({ a: `version ${i}`, b: "kept" })]);
+  await old.collect();
+  clock.advance(graceMs);
+  const collecting = old.collect();
+  await reached.promise;
+
+  const now = await take(2);
+  await now.publish([baseOf({ a: "wanted again later", b: "kept" })]);
+  paused.resolve();
+  await collecting;
+  expect(await readFiles()).toEqual({ a: "wanted again later", b: "kept" });
+});
+
+test("blobs that nothing refers to go after a grace, pinned commits stay readable", async () => {
+  const publisher = await take(1);
+  const at = (i: number) => ({
+    ...baseOf({ a: `version ${i}`, same: "same" }),
+    origin: {
+      directory: false,
+      commits: [{ remote: "r", ref: "refs/heads/main", commit: String(i).padStart(40, "0") }],
+    },
+  });
+  for (let i = 0; i < keptSnapshots + 2; i++) await publisher.publish([at(i)]);
+  const blobs = (await store.list()).size;
+  expect(await publisher.collect()).toBe(0);
+  clock.advance(graceMs - 1);
+  expect(await publisher.collect()).toBe(0);
+  clock.advance(1);
+  expect(await publisher.collect()).toBeGreaterThan(0);
+  expect((await store.list()).size).toBeLessThan(blobs);
+  for (let i = 2; i < keptSnapshots + 2; i++) {
+    expect(await readFiles("base", String(i).padStart(40, "0"))).toEqual({ a: `version ${i}`, same: "same" });
+  }
+  await expect(readFiles("base", "0".repeat(40))).rejects.toThrow("no commit");
+  // What is removed is uploaded again when it comes back.
+  await publisher.publish([at(0)]);
+  expect(await readFiles()).toEqual({ a: "version 0", same: "same" });
+});
+
+test("a new holder heals what is damaged or missing in the store", async () => {
+  const files = { a: "one", b: "two", c: "three" };
+  await (await take(1)).publish([baseOf(files)]);
+  const places = (await store.list()).get(digestOf(Buffer.from("two"))) ?? [];
+  for (const place of places) await store.remove(place);
+  await expect(readFiles()).rejects.toThrow("not there");
+  await (await take(2)).publish([baseOf(files)]);
+  expect(await readFiles()).toEqual(files);
+
+  // A catalog that cannot be read: everything is published anew.
+  const junk = Buffer.from("junk");
+  await store.put(digestOf(junk), junk);
+  await store.moveHead(
+    { digest: digestOf(junk), size: junk.length, token: 2 },
+    (await store.head())?.revision ?? 0,
+  );
+  await (await take(3)).publish([baseOf(files)]);
+  expect(await readFiles()).toEqual(files);
+  expect(log.records.some(({ level }) => level === "error")).toBe(true);
+});
+
+test("environments come and go, and one that is to stay as it is stays", async () => {
+  const publisher = await take(1);
+  const environment = (name: string, text: string) => ({ ...baseOf({ a: text }), name });
+  await publisher.publish([environment("base", "b"), environment("dev", "d"), environment("old", "o")]);
+  const { changed } = await publisher.publish([environment("base", "b2")], ["dev", "never was"]);
+  expect(changed.toSorted()).toEqual(["base", "old"]);
+  expect(publisher.environments().toSorted()).toEqual(["base", "dev"]);
+  expect(await readFiles("dev")).toEqual({ a: "d" });
+  await expect(readFiles("old")).rejects.toThrow('no environment "old"');
+});
+
+test("a file that changes while it is published is an error, and the head stays", async () => {
+  const publisher = await take(1);
+  await publisher.publish([baseOf({ a: "good" })]);
+  const base = baseOf({ a: "said" });
+  const [content] = base.files.values();
+  if (content === undefined) throw new Error("no file");
+  const other = { ...content, pieces: contentsOf({ a: "done" }).get("a")?.pieces ?? content.pieces };
+  const moving = { ...base, files: new Map([["a", other]]) };
+  await expect(publisher.publish([moving])).rejects.toThrow("changed while it was published");
+  expect(await readFiles()).toEqual({ a: "good" });
+});
+
+/** Points the head at this tree, as somebody does who has the object store in hand. */
+async function forge(statement?: Uint8Array, digest?: string): Promise<void> {
+  const other = sealOf(newKeyPair("user", systemRandom));
+  const real = await store.head();
+  const evil = await takeOverHead({ store, seal: other, clock, log: recordingLog() }, 90);
+  await evil.publish([baseOf({ a: "evil" })]);
+  const forged = await store.head();
+  if (statement === undefined) return;
+  await store.moveHead(
+    { digest: digest ?? real?.digest ?? "", size: 1, token: 90, statement },
+    forged?.revision ?? 0,
+  );
+}
+
+/** A master that serves what is published. */
+function follow(seal = sealOf()) {
+  const records = recordingLog();
+  const view = followCatalog({ store, seal, bus: { onReconnect: () => () => {} }, clock, log: records });
+  const foreign = { times: 0 };
+  view.onForeign(() => foreign.times++);
+  const look = async () => {
+    clock.advance(60_000);
+    const current = await view.current();
+    return current?.catalog.get("base")?.[0]?.manifest;
+  };
+  const errors = () =>
+    records.records.filter(({ level }) => level === "error").map(({ fields }) => fields.reason);
+  return { ...view, look, errors, foreign };
+}
+
+test("a head that somebody changed is not served, and is published anew by the holder", async () => {
+  const seal = sealOf();
+  const holder = await take(1, store, seal);
+  await holder.publish([baseOf({ a: "one" })]);
+  const old = await store.head();
+  await holder.publish([{ ...baseOf({ a: "kept" }), name: "dev" }], ["base"]);
+  const genuine = await store.head();
+  const master = follow(seal);
+  const served = await master.look();
+  expect(served).toBeDefined();
+  const unsigned = () =>
+    store
+      .head()
+      .then((head) =>
+        store.moveHead({ digest: genuine?.digest ?? "", size: 1, token: 1 }, head?.revision ?? 0),
+      )
+      .then(() => {});
+  let publisher = holder;
+  const cases: [reason: string, tamper: () => Promise<unknown>][] = [
+    ["unknown command key", () => forge()],
+    ["not signed", unsigned],
+    ["another catalog", async () => forge((await store.head())?.statement, "0".repeat(64))],
+    ["an older one", async () => forge(old?.statement, old?.digest)],
+  ];
+  for (const [at, [reason, tamper]] of cases.entries()) {
+    expect(await publisher.holds()).toBe(true);
+    await tamper();
+    expect(await publisher.holds()).toBe(false);
+    expect(await master.look()).toBe(served);
+    const errors = master.errors();
+    expect(errors.at(-1)).toContain(reason);
+    // It is said once.
+    expect(await master.look()).toBe(served);
+    expect(master.errors()).toEqual(errors);
+    expect(master.foreign.times).toBeGreaterThanOrEqual(at + 1);
+    publisher = await take(1, store, seal);
+    await publisher.publish([baseOf({ a: "one" })], ["dev"]);
+    expect(await master.look()).toBe(served);
+    expect(await readFiles()).toEqual({ a: "one" });
+    // What only the catalog says is taken from the last one that was genuine.
+    expect(await readFiles("dev")).toEqual({ a: "kept" });
+  }
+  master.stop();
+});
+
+test("a master that was just started takes nothing over from a head that no master signed", async () => {
+  await (await take(1)).publish([baseOf({ a: "one" })]);
+  await forge();
+  const publisher = await take(2);
+  expect(publisher.environments()).toEqual([]);
+  await publisher.publish([baseOf({ a: "two" })], ["base"]);
+  expect(await readFiles()).toEqual({ a: "two" });
+  await expect(readFiles("dev")).rejects.toThrow("no environment");
+});
+
+test("after the command key was replaced everything is published anew under the new one", async () => {
+  await (await take(1)).publish([baseOf({ a: "one" })]);
+  const next = sealOf(newKeyPair("user", systemRandom));
+  const master = follow(next);
+  expect(await master.look()).toBeUndefined();
+  await (await take(2, store, next)).publish([baseOf({ a: "one" })]);
+  expect(await master.look()).toBeDefined();
+  expect(await readFiles()).toEqual({ a: "one" });
+  master.stop();
+});
+
+test("versions grow with each publication, also when the clock goes back", async () => {
+  const versions: number[] = [];
+  const note = async () => versions.push(sealOf().check((await store.head()) ?? { digest: "" }).version);
+  for (const token of [1, 2, 3]) {
+    const publisher = await take(token);
+    await note();
+    await publisher.publish([baseOf({ a: `by ${token}` })]);
+    await note();
+    clock = manualClock(clock.now() - 3_600_000);
+  }
+  expect(versions).toEqual([...new Set(versions)].toSorted((a, b) => a - b));
+});

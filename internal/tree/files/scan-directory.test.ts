@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { systemClock } from "../../base/clock.ts";
+import { createDirectorySource } from "./directory-source.ts";
+import { digestOf, maxBlobBytes } from "./manifest.ts";
+import { createDirectoryScan } from "./scan-directory.ts";
+
+let temporary = temporaryDirectory("scan");
+let root = "";
+beforeEach(() => {
+  temporary = temporaryDirectory("scan");
+  root = join(temporary.path, "states");
+  mkdirSync(join(root, "web"), { recursive: true });
+  writeFileSync(join(root, "top.sls"), "base: {}\n");
+  writeFileSync(join(root, "web/init.sls"), "a: {}\n");
+});
+afterEach(() => temporary[Symbol.dispose]());
+
+const digest = (text: string) => digestOf(Buffer.from(text));
+/** A clock for which the files of this test are old enough for their times to be believed. */
+const later = { ...systemClock, now: () => systemClock.now() + 60_000 };
+
+test("finds files with their digests, and executables", async () => {
+  writeFileSync(join(root, "run.sh"), "#!/bin/sh\n");
+  chmodSync(join(root, "run.sh"), 0o755);
+  writeFileSync(join(root, "empty"), "");
+  const large = Buffer.alloc(maxBlobBytes + 1, "x");
+  writeFileSync(join(root, "large"), large);
+  const { files, warnings } = await createDirectoryScan(root, later).scan();
+  expect(warnings).toEqual([]);
+  expect([...files.keys()].sort()).toEqual(["empty", "large", "run.sh", "top.sls", "web/init.sls"]);
+  expect(files.get("top.sls")).toMatchObject({ digest: digest("base: {}\n"), size: 9, executable: false });
+  expect(files.get("run.sh")?.executable).toBe(true);
+  expect(files.get("empty")).toMatchObject({ digest: digest(""), size: 0 });
+  expect(files.get("large")).toMatchObject({
+    digest: digestOf(large),
+    blobs: [digestOf(large.subarray(0, maxBlobBytes)), digest("x")],
+  });
+});
+
+test("the same map while nothing changes; one that changed is another, the rest are the same", async () => {
+  const scan = createDirectoryScan(root, later);
+  const { files } = await scan.scan();
+  expect((await scan.scan()).files).toBe(files);
+  utimesSync(join(root, "top.sls"), 1, 1);
+  expect((await scan.scan()).files).toBe(files);
+  writeFileSync(join(root, "top.sls"), "base: []\n");
+  const next = (await scan.scan()).files;
+  expect(next.get("top.sls")?.digest).toBe(digest("base: []\n"));
+  expect(next.get("web/init.sls")).toBe(files.get("web/init.sls"));
+  rmSync(join(root, "web"), { recursive: true });
+  expect([...(await scan.scan()).files.keys()]).toEqual(["top.sls"]);
+  rmSync(root, { recursive: true });
+  expect((await scan.scan()).files.size).toBe(0);
+});
+
+test("a file that was written just now is read again, should it change within one tick of its times", async () => {
+  const early = { ...systemClock, now: () => 0 };
+  const scan = createDirectoryScan(root, early);
+  const { files } = await scan.scan();
+  // Same inode, size and times cannot be forged here; that the content is taken again can be seen.
+  const before = files.get("top.sls");
+  expect((await scan.scan()).files.get("top.sls")).toBe(before);
+  writeFileSync(join(root, "top.sls"), "base: 11\n");
+  expect((await scan.scan()).files.get("top.sls")?.digest).toBe(digest("base: 11\n"));
+});
+
+test("links are followed inside, and left out with a warning when they lead out, nowhere or in a circle", async () => {
+  writeFileSync(join(temporary.path, "secret"), "outside");
+  mkdirSync(join(temporary.path, "states-other"));
+  symlinkSync("web/init.sls", join(root, "inside"));
+  symlinkSync("web", join(root, "alias"));
+  symlinkSync("../secret", join(root, "out"));
+  symlinkSync("/etc", join(root, "etc"));
+  symlinkSync("../states-other", join(root, "sibling"));
+  symlinkSync("nowhere", join(root, "dangling"));
+  symlinkSync("..", join(root, "web/up"));
+  symlinkSync("loop", join(root, "loop"));
+  const { files, warnings } = await createDirectoryScan(root, later).scan();
+  expect([...files.keys()].sort()).toEqual(["alias/init.sls", "inside", "top.sls", "web/init.sls"]);
+  for (const name of ["out", "etc", "sibling", "dangling", "web/up", "loop"]) {
+    expect(warnings.some((line) => line.startsWith(`${name}: `))).toBe(true);
+  }
+});
+
+test("what is no file, has no name that travels, or belongs to version control is left out", async () => {
+  mkdirSync(join(root, ".git"));
+  writeFileSync(join(root, ".git/config"), "token");
+  writeFileSync(join(root, "line\nend"), "x");
+  Bun.spawnSync(["mkfifo", join(root, "pipe")]);
+  const { files, warnings } = await createDirectoryScan(root, later).scan();
+  expect([...files.keys()].sort()).toEqual(["top.sls", "web/init.sls"]);
+  expect(warnings).toHaveLength(2);
+});
+
+test("the directory itself may be a link, and may be replaced by another", async () => {
+  const link = join(temporary.path, "current");
+  symlinkSync("states", link);
+  const scan = createDirectoryScan(link, later);
+  expect((await scan.scan()).files.size).toBe(2);
+  mkdirSync(join(temporary.path, "next"));
+  writeFileSync(join(temporary.path, "next/top.sls"), "next\n");
+  symlinkSync("next", `${link}.new`);
+  renameSync(`${link}.new`, link);
+  const { files } = await scan.scan();
+  expect([...files.keys()]).toEqual(["top.sls"]);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of files.get("top.sls")?.pieces() ?? []) pieces.push(piece);
+  expect(Buffer.concat(pieces).toString()).toBe("next\n");
+});
+
+test("a directory as the files of a run: looks and reads at the moment it is asked", async () => {
+  symlinkSync("/etc/hostname", join(root, "out"));
+  symlinkSync("web", join(root, "alias"));
+  const source = createDirectorySource(root);
+  expect(source.list("")).toEqual(["alias/init.sls", "top.sls", "web/init.sls"]);
+  expect(source.list("web")).toEqual(["web/init.sls"]);
+  expect(source.list("we")).toEqual([]);
+  expect(source.stat("top.sls")).toMatchObject({ size: 9, executable: false, digest: digest("base: {}\n") });
+  for (const path of ["out", "web", "nothing", "../secret", "/etc/hostname", "", "top.sls/x", "a\0b"]) {
+    expect(source.stat(path)).toBeUndefined();
+    await expect(source.read(path)).rejects.toHaveProperty("kind", "not_found");
+  }
+  writeFileSync(join(root, "top.sls"), "changed");
+  expect(Buffer.from(await source.read("top.sls")).toString()).toBe("changed");
+  expect(() => createDirectorySource(join(root, "top.sls"))).toThrow("is no directory");
+  expect(() => createDirectorySource(join(root, "no"))).toThrow("no such file");
+});

@@ -1,0 +1,56 @@
+import { SvcError } from "../../base/errors.ts";
+import type { FileSource } from "./files.ts";
+import { blobsOf, digestOf, type Manifest, type ManifestFile } from "./manifest.ts";
+
+/** The files of a published snapshot. */
+export interface SnapshotSource extends FileSource {
+  /** Digest of its manifest. */
+  readonly manifest: string;
+  /** The commits in it; none when no repository is. */
+  readonly commits: readonly string[];
+}
+
+/** @param readBlob verified bytes of a blob. @throws SvcError when they are not to be had */
+export function createSnapshotSource(
+  digest: string,
+  manifest: Manifest,
+  readBlob: (digest: string) => Promise<Uint8Array>,
+): SnapshotSource {
+  const files = new Map(manifest.files.map((file) => [file.path, file]));
+  const paths = manifest.files.map(({ path }) => path);
+  const read = async (file: ManifestFile): Promise<Uint8Array> => {
+    if (file.blobs === undefined) return readBlob(file.digest);
+    const parts: Uint8Array[] = [];
+    for (const blob of blobsOf(file)) parts.push(await readBlob(blob));
+    const whole = Buffer.concat(parts);
+    if (digestOf(whole) === file.digest) return whole;
+    throw new SvcError("storage", `the state file ${file.path} is not what its digest says`);
+  };
+  return {
+    environment: manifest.environment,
+    manifest: digest,
+    commits: manifest.origin.commits.map(({ commit }) => commit),
+    stat(path) {
+      const file = files.get(path);
+      if (file === undefined) return undefined;
+      return { digest: file.digest, size: file.size, executable: file.executable };
+    },
+    async read(path) {
+      const file = files.get(path);
+      if (file !== undefined) return read(file);
+      throw noFile(path, manifest.environment);
+    },
+    list: (directory) => below(paths, directory),
+  };
+}
+
+/** The paths below a directory of paths that are sorted. */
+export function below(sorted: readonly string[], directory: string): readonly string[] {
+  if (directory === "") return sorted;
+  const prefix = `${directory}/`;
+  return sorted.filter((path) => path.startsWith(prefix));
+}
+
+export function noFile(path: string, environment: string): SvcError {
+  return new SvcError("not_found", `there is no file ${path} in the environment ${environment}`);
+}

@@ -1,0 +1,78 @@
+import * as v from "valibot";
+import { SvcError } from "../../base/errors.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import { type KeyPair, verifySignature } from "../../identity/nkey.ts";
+
+// A snapshot is verified by its digest, so which digest is in force decides what hosts do: the bus must not
+// be able to say it. A master signs what it publishes, with a version that only grows, so that neither
+// somebody else's tree nor an older one passes.
+
+const domain = "svc/state-files/v1";
+const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
+const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+
+/** What is published, as a master signed it. */
+export interface Statement {
+  /** Grows with each publication; milliseconds since the Unix epoch unless clocks went back. */
+  version: number;
+  /** Fencing token of the publisher. */
+  token: number;
+  /** Digest of the catalog. */
+  catalog: string;
+  /** Digest of the snapshot of `base` in force, so that most peels need no catalog. */
+  base?: string | undefined;
+}
+
+/** A statement whose signature was checked, and by which command key (`U…`). */
+export interface SignedStatement extends Statement {
+  key: string;
+}
+
+const form = v.object({
+  v: v.literal(1),
+  version: whole,
+  token: whole,
+  catalog: digest,
+  base: v.optional(digest),
+  key: v.string(),
+  signature: v.instance(Uint8Array),
+});
+
+/** @param signer the command key */
+export function signStatement(statement: Statement, signer: KeyPair): Uint8Array {
+  const signature = signer.sign(signedBytes(statement));
+  return encode({ v: 1, ...statement, key: signer.publicKey, signature });
+}
+
+/**
+ * Reads a statement and checks that one of these keys signed it; its version is the caller's to compare.
+ *
+ * @throws SvcError `forbidden` when it is not signed, by an unknown key, or wrongly
+ */
+export function openStatement(bytes: Uint8Array | undefined, keys: readonly string[]): SignedStatement {
+  if (bytes === undefined) throw refused("they are not signed");
+  const statement = parse(bytes);
+  if (statement === undefined) throw refused("what says which are in force is malformed");
+  const { version, token, catalog, base, key, signature } = statement;
+  if (!keys.includes(key)) throw refused("signed by an unknown command key");
+  if (!verifySignature("user", key, signedBytes(statement), signature))
+    throw refused("the signature is wrong");
+  return { version, token, catalog, base, key };
+}
+
+function parse(bytes: Uint8Array): v.InferOutput<typeof form> | undefined {
+  try {
+    const parsed = v.safeParse(form, decode(bytes));
+    return parsed.success ? parsed.output : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function signedBytes({ version, token, catalog, base }: Statement): Uint8Array {
+  return Buffer.from([domain, version, token, catalog, base ?? ""].join("\0"), "latin1");
+}
+
+function refused(reason: string): SvcError {
+  return new SvcError("forbidden", `state files refused: ${reason}`);
+}

@@ -1,0 +1,77 @@
+import { lstatSync, readdirSync, realpathSync } from "node:fs";
+import { join, sep } from "node:path";
+import { SvcError } from "../../base/errors.ts";
+import { isErrno, reasonOf } from "../../base/file.ts";
+import { pathProblem } from "./manifest.ts";
+
+const maxDepth = 32;
+/** Directories that hold what tools keep about files, and no state files. */
+const skippedNames = new Set([".git", ".svn", ".hg"]);
+
+/**
+ * Finds the files below a directory, in no order. Symbolic links are followed as long as they stay inside.
+ *
+ * @param warnings gets a line for everything that is left out
+ * @returns the path of each file below the directory, and where it really is; none for a missing directory
+ * @throws SvcError `storage` when a directory cannot be read
+ */
+export function* walkDirectory(root: string, warnings: string[]): Generator<{ path: string; real: string }> {
+  let top: string;
+  try {
+    top = realpathSync(root);
+  } catch (thrown) {
+    if (isErrno(thrown, "ENOENT")) return;
+    throw unreadable(root, thrown);
+  }
+  const pending = [{ path: "", real: top, above: [top] }];
+  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+    for (const entry of entriesOf(at.real)) {
+      const path = at.path === "" ? entry.name : `${at.path}/${entry.name}`;
+      let real = join(at.real, entry.name);
+      if (skippedNames.has(entry.name)) continue;
+      const problem = pathProblem(path);
+      if (problem !== undefined) {
+        warnings.push(`${JSON.stringify(path.slice(0, 200))}: ${problem}, not published`);
+        continue;
+      }
+      if (entry.isSymbolicLink()) {
+        const target = targetOf(real, top);
+        if (target === undefined) {
+          warnings.push(`${path}: a symbolic link that leads out of ${root} or nowhere, not published`);
+          continue;
+        }
+        real = target;
+      }
+      const kind = entry.isSymbolicLink() ? lstatSync(real, { throwIfNoEntry: false }) : entry;
+      if (kind?.isFile() === true) yield { path, real };
+      else if (kind?.isDirectory() === true) {
+        if (at.above.includes(real) || at.above.length > maxDepth) {
+          warnings.push(`${path}: directories in a circle or too deep, not published`);
+        } else pending.push({ path, real, above: [...at.above, real] });
+      } else if (kind !== undefined) warnings.push(`${path}: neither a file nor a directory, not published`);
+    }
+  }
+}
+
+function entriesOf(directory: string) {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch (thrown) {
+    if (isErrno(thrown, "ENOENT")) return [];
+    throw unreadable(directory, thrown);
+  }
+}
+
+/** Where a link leads, when that is inside `top`. */
+function targetOf(link: string, top: string): string | undefined {
+  try {
+    const target = realpathSync(link);
+    return target.startsWith(top + sep) ? target : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function unreadable(path: string, thrown: unknown): SvcError {
+  return new SvcError("storage", `cannot read ${path}: ${reasonOf(thrown)}`, { cause: thrown });
+}

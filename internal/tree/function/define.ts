@@ -1,0 +1,28 @@
+import type { ValuesOf } from "../../host/modules/define.ts";
+import type { ArgSpec, CallArgs } from "../../host/modules/function.ts";
+import type { Plan, StateContext, StateFunction } from "./function.ts";
+
+interface Definition<Specs extends Readonly<Record<string, ArgSpec>>>
+  extends Omit<StateFunction, "args" | "refuse" | "plan" | "onWatch"> {
+  args: Specs;
+  refuse?(args: ValuesOf<Specs>): string | undefined;
+  plan(name: string, args: ValuesOf<Specs>, context: StateContext): Promise<Plan> | Plan;
+  onWatch?(name: string, args: ValuesOf<Specs>, context: StateContext): Promise<Plan> | Plan;
+}
+
+/** Declares a state function whose code sees the types that its own table of arguments says. */
+export function defineState<const Specs extends Readonly<Record<string, ArgSpec>>>(
+  definition: Definition<Specs>,
+): StateFunction {
+  // Sound because the arguments of a state are checked against this very table before it is planned.
+  const typed = (args: CallArgs) => args as ValuesOf<Specs>;
+  const { refuse, plan, onWatch, ...rest } = definition;
+  return {
+    ...rest,
+    ...(refuse === undefined ? {} : { refuse: (args) => refuse(typed(args)) }),
+    plan: (name, args, context) => plan(name, typed(args), context),
+    ...(onWatch === undefined
+      ? {}
+      : { onWatch: (name, args, context) => onWatch(name, typed(args), context) }),
+  };
+}

@@ -1,0 +1,105 @@
+import { SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import type { Place } from "./low.ts";
+
+/** One thing that is wrong with a tree of states. */
+export interface StateProblem extends Partial<Place> {
+  message: string;
+  /** The lines around it, after rendering, with values of settings hidden. */
+  excerpt?: string;
+}
+
+/** Everything that is wrong, as far as it could be found at once. The message has the first of it. */
+export class StateErrors extends SvcError {
+  readonly problems: readonly StateProblem[];
+
+  constructor(problems: readonly StateProblem[]) {
+    const [first] = problems;
+    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
+    super("bad_request", `${first === undefined ? "unknown problem" : headline(first)}${more}`);
+    this.problems = problems;
+  }
+}
+
+/** A line for each problem, and below it the text around its place. */
+export function formatProblems(problems: readonly StateProblem[]): string {
+  return problems.map(formatted).join("\n");
+}
+
+function formatted(problem: StateProblem): string {
+  return problem.excerpt === undefined ? headline(problem) : `${headline(problem)}\n${problem.excerpt}`;
+}
+
+function headline({ file, line, message }: StateProblem): string {
+  if (file === undefined) return message;
+  return line === undefined || line === 0 ? `${file}: ${message}` : `${file}:${line}: ${message}`;
+}
+
+const maxProblems = 50;
+const linesAround = 3;
+const maxLineLength = 160;
+/** Shorter values are words that say nothing, and hiding them would only make a text hard to read. */
+const minHidden = 5;
+
+/** Collects problems, so that one look at a tree shows all of them. */
+export class Problems {
+  private readonly found: StateProblem[] = [];
+  private readonly texts = new Map<string, string>();
+  private readonly settings: Plain;
+
+  /** @param settings their values may be secrets, and are not shown in an excerpt */
+  constructor(settings: Plain) {
+    this.settings = settings;
+  }
+
+  /** The text that lines of this file are counted in. */
+  setText(file: string, text: string): void {
+    this.texts.set(file, text);
+  }
+
+  add(message: string, place?: Partial<Place>): void {
+    if (this.found.length < maxProblems) this.found.push({ message, ...place });
+  }
+
+  /** @throws StateErrors when there are any */
+  throwIfAny(): void {
+    if (this.found.length > 0) throw this.errors();
+  }
+
+  errors(): StateErrors {
+    const hidden = textsIn(this.settings).filter((text) => text.length >= minHidden);
+    // A value that is part of another one goes last.
+    hidden.sort((a, b) => b.length - a.length);
+    return new StateErrors(this.found.map((problem) => this.withExcerpt(problem, hidden)));
+  }
+
+  private withExcerpt(problem: StateProblem, hidden: readonly string[]): StateProblem {
+    const text = problem.file === undefined ? undefined : this.texts.get(problem.file);
+    if (text === undefined || !problem.line) return problem;
+    return { ...problem, excerpt: excerptOf(text, problem.line, hidden) };
+  }
+}
+
+function excerptOf(text: string, line: number, hidden: readonly string[]): string {
+  let shown = text;
+  for (const value of hidden) {
+    // A value of several lines keeps their number, so that what follows keeps its own.
+    shown = shown.replaceAll(value, `***${"\n".repeat(value.split("\n").length - 1)}`);
+  }
+  const lines = shown.split("\n");
+  const from = Math.max(1, line - linesAround);
+  return lines
+    .slice(from - 1, line + linesAround)
+    .map((content, index) => {
+      const number = from + index;
+      const mark = number === line ? ">" : " ";
+      return `${mark} ${String(number).padStart(5)} | ${content.slice(0, maxLineLength)}`.trimEnd();
+    })
+    .join("\n");
+}
+
+function textsIn(value: Plain): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return [];
+  return Object.values(value).flatMap(textsIn);
+}

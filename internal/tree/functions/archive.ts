@@ -1,0 +1,247 @@
+import { closeSync, mkdirSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { temporaryName } from "../../base/file.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { defineState } from "../function/define.ts";
+import { type Plan, type StateContext, StateFailure, type StateFunction } from "../function/function.ts";
+import { type ArchiveFormat, formatNames, formatOf } from "./archive-format.ts";
+import { extractArchive, listArchive, type Member } from "./archive-program.ts";
+import { download } from "./download.ts";
+import {
+  type Attributes,
+  attributesDiffer,
+  attributesOf,
+  missingNote,
+  ownerArgs,
+  requireOwner,
+  setLinkOwner,
+} from "./file/attributes.ts";
+import { kindOf, lookAt, touching } from "./file/look.ts";
+import { makeDirectory, makeParents } from "./file/parents.ts";
+import { pathOf } from "./file/path.ts";
+import { walk } from "./file/walk.ts";
+import { findSource, localPath, refuseSource, type Source, sourceHashArg } from "./source.ts";
+import { readSourceHash } from "./source-hash.ts";
+
+const maxNamed = 20;
+
+const archiveExtracted = defineState({
+  name: "archive.extracted",
+  doc: "What is in an archive is in a directory. Files that are there are not compared with those of the archive; when one is missing, all are extracted.",
+  args: {
+    source: {
+      type: "strings",
+      required: true,
+      doc: "The archive: svc://path, salt://path, an absolute path of this host, or https://…; of several, the first that exists.",
+    },
+    source_hash: sourceHashArg,
+    archive_format: {
+      type: "string",
+      values: formatNames,
+      doc: "How the archive is packed, where its name does not tell.",
+    },
+    if_missing: {
+      type: "path",
+      doc: "Extracts nothing when this path is there, without a look at the archive.",
+    },
+    ...ownerArgs,
+    enforce_toplevel: {
+      type: "boolean",
+      doc: "Refuses an archive with more than one file or directory at its top; true by default.",
+    },
+    options: {
+      type: "string",
+      doc: "Of the options of tar only --strip-components=N, which leaves N leading directories out.",
+    },
+  },
+  refuse({ source, source_hash, options }) {
+    if (options !== undefined && stripped(options) === undefined) {
+      return "options: expected --strip-components=N, and nothing else";
+    }
+    return refuseSource(source, source_hash);
+  },
+  async plan(name, args, context) {
+    const target = pathOf(name);
+    if (args.if_missing !== undefined && lookAt(args.if_missing) !== undefined) {
+      return { changes: {}, comment: `${args.if_missing} is there` };
+    }
+    const source = findSource(args.source, readSourceHash(args.source_hash), context);
+    const format = (args.archive_format ?? formatOf(source.name)) as ArchiveFormat | undefined;
+    if (format === undefined) {
+      throw new StateFailure(`archive_format: missing; the name of ${source.name} does not tell what it is`);
+    }
+    const before = lookAt(target);
+    if (before !== undefined && !before.isDirectory()) {
+      throw new StateFailure(`${target} is a ${kindOf(target, before)}`);
+    }
+    const wish: Wish = {
+      target,
+      source,
+      hash: args.source_hash,
+      format,
+      strip: stripped(args.options ?? "") ?? 0,
+      single: args.enforce_toplevel !== false,
+      attributes: await attributesOf({ user: args.user, group: args.group }, context),
+    };
+    return planExtraction(wish, args.if_missing === undefined, context);
+  },
+});
+
+/** States of archives. */
+export const archiveStates: readonly StateFunction[] = [archiveExtracted];
+
+interface Wish {
+  target: string;
+  source: Source;
+  hash: string | undefined;
+  format: ArchiveFormat;
+  /** Leading directories that are left out. */
+  strip: number;
+  /** Whether there may be one file or directory at the top only. */
+  single: boolean;
+  attributes: Attributes;
+}
+
+async function planExtraction(wish: Wish, compare: boolean, context: StateContext): Promise<Plan> {
+  const { target, source, attributes } = wish;
+  const change: { [name: string]: Plain } = { extracted: source.name };
+  if (compare) {
+    const missing = await withArchive(wish, context, async (file) =>
+      missingFrom(wish, await membersOf(wish, file, context)),
+    );
+    if (missing.length === 0) return { changes: {}, comment: `${source.name} is extracted to ${target}` };
+    change.missing = missing.slice(0, maxNamed);
+    if (missing.length > maxNamed) change.missing_in_all = missing.length;
+  }
+  return {
+    changes: { [target]: change },
+    comment: `${source.name} is to be extracted to ${target}${missingNote(attributes)}`,
+    apply: async () => {
+      requireOwner(attributes);
+      await withArchive(wish, context, async (file) => {
+        await membersOf(wish, file, context);
+        await extract(wish, file, context);
+      });
+      return { comment: `${source.name} was extracted to ${target}` };
+    },
+  };
+}
+
+/** The members as they are to be in the target. */
+async function membersOf(wish: Wish, file: string, context: StateContext): Promise<Member[]> {
+  const members = await listArchive(file, wish.format, context);
+  const tops = new Set(members.map(({ path }) => path.split("/")[0]));
+  if (wish.single && wish.strip === 0 && tops.size > 1) {
+    throw new StateFailure(
+      `${wish.source.name} has ${tops.size} files and directories at its top: enforce_toplevel: false takes it`,
+    );
+  }
+  return members.flatMap(({ path, directory }) => {
+    const left = path.split("/").slice(wish.strip).join("/");
+    return left === "" ? [] : [{ path: left, directory }];
+  });
+}
+
+function missingFrom({ target, attributes }: Wish, members: readonly Member[]): string[] {
+  return members
+    .filter(({ path, directory }) => {
+      const stats = lookAt(join(target, path));
+      if (stats === undefined || stats.isDirectory() !== directory) return true;
+      return attributesDiffer(stats, attributes);
+    })
+    .map(({ path }) => path);
+}
+
+/** Has the archive as a file while `use` runs. */
+async function withArchive<Value>(
+  { source, hash }: Wish,
+  { signal }: StateContext,
+  use: (file: string) => Promise<Value>,
+): Promise<Value> {
+  const local = localPath(source.name);
+  if (local !== undefined) {
+    if (hash !== undefined) await source.content.bytes();
+    return use(local);
+  }
+  const directory = mkdtempSync(join(tmpdir(), "svc-archive-"));
+  const file = join(directory, "archive");
+  try {
+    const output = openSync(file, "wx", 0o600);
+    try {
+      const write = (piece: Uint8Array) => {
+        for (let at = 0; at < piece.length; ) at += writeSync(output, piece, at);
+      };
+      const pinned = source.name.startsWith("https://") ? readSourceHash(hash) : undefined;
+      if (pinned === undefined) write(await source.content.bytes());
+      else await download(source.name, pinned, { signal }, write);
+    } finally {
+      closeSync(output);
+    }
+    return await use(file);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Extracts into a directory of its own first, where no link that is there or in the archive can lead
+ * anything out, and then moves each file to its place.
+ */
+async function extract(wish: Wish, file: string, context: StateContext): Promise<void> {
+  const { target, format, attributes } = wish;
+  if (lookAt(target) === undefined) {
+    makeParents(target, true, attributes);
+    makeDirectory(target, attributes);
+  }
+  const staging = temporaryName(join(target, "extracting"));
+  touching("make", staging, () => mkdirSync(staging, { mode: 0o700 }));
+  try {
+    await extractArchive(file, format, staging, context);
+    checkStaged(staging);
+    moveIn(staging, wish);
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+/** @throws StateFailure for what no archive of files has: devices, and other names of files elsewhere */
+function checkStaged(staging: string): void {
+  const links = new Map<number, { expected: number; found: number; path: string }>();
+  for (const { stats, at, relative } of walk(staging, undefined)) {
+    if (stats.isFile()) {
+      const link = links.get(stats.ino) ?? { expected: stats.nlink, found: 0, path: relative };
+      link.found++;
+      links.set(stats.ino, link);
+    } else if (!stats.isDirectory() && !stats.isSymbolicLink()) {
+      throw new StateFailure(`the archive is not extracted: ${relative} is a ${kindOf(at, stats)}`);
+    }
+  }
+  const outside = [...links.values()].find(({ expected, found }) => found !== expected);
+  if (outside !== undefined) {
+    throw new StateFailure(`the archive is not extracted: ${outside.path} is a link to a file elsewhere`);
+  }
+}
+
+function moveIn(staging: string, { target, strip, attributes }: Wish): void {
+  for (const { stats, at, relative } of walk(staging, undefined)) {
+    const left = relative.split("/").slice(strip).join("/");
+    if (left === "") continue;
+    const to = join(target, left);
+    const there = lookAt(to);
+    if (stats.isDirectory()) {
+      if (there === undefined) makeDirectory(to, { ...attributes, mode: stats.mode & 0o1777 });
+      else if (!there.isDirectory()) throw new StateFailure(`${to} is a ${kindOf(to, there)}, no directory`);
+      else setLinkOwner(to, attributes);
+      continue;
+    }
+    if (there?.isDirectory() === true) throw new StateFailure(`${to} is a directory, no file`);
+    setLinkOwner(at, attributes);
+    touching("write", to, () => renameSync(at, to));
+  }
+}
+
+function stripped(options: string): number | undefined {
+  const [, count] = /^--strip(?:-components)?[= ](\d{1,3})$/.exec(options.trim()) ?? [];
+  return count === undefined ? undefined : Number(count);
+}

@@ -1,0 +1,198 @@
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseDuration } from "../../base/duration.ts";
+import { SvcError } from "../../base/errors.ts";
+import { reasonOf } from "../../base/file.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { findAccount } from "../../base/process/account.ts";
+import type { ValuesOf } from "../../host/modules/define.ts";
+import { type ArgSpec, FunctionFailure } from "../../host/modules/function.ts";
+import { defineState } from "../function/define.ts";
+import {
+  type Changes,
+  type Plan,
+  type StateContext,
+  StateFailure,
+  type StateFunction,
+} from "../function/function.ts";
+import { findSource, refuseSource, sourceHashArg } from "./source.ts";
+import { readSourceHash } from "./source-hash.ts";
+import { unchanged } from "./steps.ts";
+
+const commandArgs = {
+  cwd: { type: "path", doc: "Directory to run in; / by default." },
+  runas: { type: "string", doc: "Name or uid of the user to run as; the peel's own by default." },
+  shell: { type: "path", doc: "The shell that reads the command line; /bin/sh by default." },
+  env: { type: "any", doc: "Variables to add to the clean environment: a map, or a list of maps." },
+  umask: { type: "mode", doc: "Permission bits that new files do not get; the peel's own by default." },
+  stdin: { type: "string", doc: "What the command reads; nothing by default." },
+  timeout: { type: "any", doc: "Stops the command after this duration, such as 90s; a number is seconds." },
+  creates: { type: "strings", doc: "Runs nothing when all of these paths are there." },
+  success_retcodes: { type: "any", doc: "Exit codes beside 0 that mean success: a list of integers." },
+  hide_output: { type: "boolean", doc: "Leaves out what the command says; false by default." },
+} as const satisfies Record<string, ArgSpec>;
+
+const scriptArgs = {
+  source: {
+    type: "strings",
+    doc: "Where the script is: svc://path, salt://path, an absolute path or https://…; name by default.",
+  },
+  source_hash: sourceHashArg,
+  args: { type: "string", doc: "Words after the name of the script, as a shell reads them." },
+  template: { type: "string", values: ["jinja"], doc: "Renders the script with facts and settings." },
+  context: { type: "map", doc: "Variables of the template." },
+} as const satisfies Record<string, ArgSpec>;
+
+type CommandArgs = ValuesOf<typeof commandArgs>;
+
+/** States that run commands. They always change something, unless `creates`, `unless` or `onlyif` stop them. */
+export const cmdStates: readonly StateFunction[] = [
+  defineState({
+    name: "cmd.run",
+    doc: "Runs a command line with a shell; it has to exit with 0.",
+    args: commandArgs,
+    refuse: refuseCommand,
+    plan: (name, args, context) => planCommand(name, args, context),
+  }),
+  defineState({
+    name: "cmd.wait",
+    doc: "Runs a command line only when a state that it watches has changed.",
+    args: commandArgs,
+    refuse: refuseCommand,
+    plan: () => unchanged("nothing that it watches has changed"),
+    onWatch: (name, args, context) => planCommand(name, args, context),
+  }),
+  defineState({
+    name: "cmd.script",
+    doc: "Runs a script of the state files; it has to exit with 0.",
+    args: { ...commandArgs, ...scriptArgs },
+    refuse: (args) => refuseCommand(args) ?? refuseSource(args.source ?? [], args.source_hash),
+    plan(name, args, context) {
+      if (areThere(args.creates)) return unchanged(createsComment(args.creates));
+      const names = args.source ?? [name];
+      if (args.source === undefined) refuseNameAsSource(name, args.source_hash);
+      const source = findSource(names, readSourceHash(args.source_hash), context);
+      return commandPlan(name, async () => {
+        const bytes = await source.content.bytes();
+        const text =
+          args.template === undefined
+            ? bytes
+            : await context.render(
+                { name: source.name, text: new TextDecoder().decode(bytes) },
+                args.context ?? {},
+              );
+        return withScript(text, args.runas, context, (file) =>
+          runCommand(`${file}${args.args === undefined ? "" : ` ${args.args}`}`, args, context),
+        );
+      });
+    },
+  }),
+];
+
+function refuseCommand({ env, timeout, success_retcodes: codes }: CommandArgs): string | undefined {
+  if (env !== undefined && environmentOf(env) === undefined) {
+    return "env: expected a map of names to texts, or a list of such maps";
+  }
+  if (timeout !== undefined && timeoutOf(timeout) === undefined) {
+    return "timeout: expected a duration such as 90s, or a number of seconds";
+  }
+  if (codes === undefined || (Array.isArray(codes) && codes.every(Number.isSafeInteger))) return undefined;
+  return "success_retcodes: expected a list of integers";
+}
+
+function refuseNameAsSource(name: string, hash: string | undefined): void {
+  const problem = refuseSource([name], hash);
+  if (problem !== undefined) throw new StateFailure(problem);
+}
+
+function planCommand(command: string, args: CommandArgs, context: StateContext): Plan {
+  if (areThere(args.creates)) return unchanged(createsComment(args.creates));
+  return commandPlan(command, () => runCommand(command, args, context));
+}
+
+function commandPlan(command: string, run: () => Promise<Changes>): Plan {
+  return {
+    changes: { run: command },
+    comment: `to be run: ${command}`,
+    apply: async () => ({ changes: await run(), comment: `run: ${command}` }),
+  };
+}
+
+/** @throws StateFailure when it does not end well, with what it said */
+async function runCommand(command: string, args: CommandArgs, context: StateContext): Promise<Changes> {
+  const { cwd, runas, shell = "/bin/sh", env, umask, stdin, timeout, success_retcodes: codes } = args;
+  const call: { [name: string]: Plain } = { argv: [shell, "-c", command] };
+  if (cwd !== undefined) call.cwd = cwd;
+  if (runas !== undefined) call.user = runas;
+  if (env !== undefined) call.env = environmentOf(env) ?? {};
+  if (umask !== undefined) call.umask = umask;
+  if (stdin !== undefined) call.stdin = stdin;
+  if (timeout !== undefined) call.timeout = timeoutOf(timeout) ?? "";
+  const shown = (value: Plain): Changes => {
+    const { pid, retcode, stdout, stderr } = value as Changes;
+    const said = args.hide_output === true ? {} : { stdout: stdout ?? "", stderr: stderr ?? "" };
+    return { pid: pid ?? null, retcode: retcode ?? null, ...said };
+  };
+  try {
+    return shown(await context.call("cmd.run", call));
+  } catch (thrown) {
+    if (!(thrown instanceof FunctionFailure)) throw thrown;
+    const accepted = Array.isArray(codes) && codes.includes(thrown.retcode);
+    if (accepted && thrown.message === `exited with ${thrown.retcode}`) return shown(thrown.value);
+    throw new StateFailure(`the command ${thrown.message}`, shown(thrown.value), { cause: thrown });
+  }
+}
+
+/** Runs something with a file of this content that only the user it runs as can read. */
+async function withScript<Value>(
+  content: string | Uint8Array,
+  runas: string | undefined,
+  { clock, signal }: StateContext,
+  run: (file: string) => Promise<Value>,
+): Promise<Value> {
+  const account = runas === undefined ? undefined : await findAccount(runas, { clock, signal });
+  const directory = mkdtempSync(join(tmpdir(), "svc-script-"));
+  try {
+    const file = join(directory, "script");
+    try {
+      writeFileSync(file, content, { mode: 0o700, flag: "wx" });
+      chmodSync(file, 0o700);
+      if (account !== undefined) {
+        chownSync(file, account.uid, account.gid);
+        chownSync(directory, account.uid, account.gid);
+      }
+    } catch (cause) {
+      throw new SvcError("storage", `cannot write ${file}: ${reasonOf(cause)}`, { cause });
+    }
+    return await run(file);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function areThere(paths: readonly string[] | undefined): boolean {
+  return paths?.every((path) => existsSync(path)) === true;
+}
+
+function createsComment(paths: readonly string[] = []): string {
+  return `not run: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} there`;
+}
+
+function environmentOf(env: Plain): { [name: string]: Plain } | undefined {
+  const maps = Array.isArray(env) ? env : [env];
+  const isMap = (each: Plain) =>
+    typeof each === "object" && each !== null && !Array.isArray(each) && !(each instanceof Uint8Array);
+  return maps.every(isMap) ? Object.assign({}, ...maps) : undefined;
+}
+
+function timeoutOf(timeout: Plain): string | undefined {
+  if (typeof timeout === "number") return timeout > 0 ? `${Math.ceil(timeout * 1000)}ms` : undefined;
+  if (typeof timeout !== "string") return undefined;
+  try {
+    parseDuration(timeout);
+    return timeout;
+  } catch {
+    return undefined;
+  }
+}

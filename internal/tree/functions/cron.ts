@@ -1,0 +1,150 @@
+import type { Plain } from "../../base/msgpack.ts";
+import type { ArgSpec } from "../../host/modules/function.ts";
+import { localUsers } from "../../host/system/accounts/users.ts";
+import { type Crontab, parseCrontab, readCrontab, writeCrontab } from "../../host/system/crontab.ts";
+import { type System, systemOf } from "../../host/system/system.ts";
+import { defineState } from "../function/define.ts";
+import {
+  type Changes,
+  type Plan,
+  type StateContext,
+  StateFailure,
+  type StateFunction,
+} from "../function/function.ts";
+import { planSteps, refuseWith, unchanged } from "./steps.ts";
+
+const user = { type: "string", doc: "Whose crontab it is; root by default." } as const satisfies ArgSpec;
+const identifier = {
+  type: "string",
+  doc: "Tells the entry from others, so that its command can change; the command itself by default.",
+} as const satisfies ArgSpec;
+const field = (doc: string) => ({ type: "any", doc: `${doc}; * by default.` }) as const satisfies ArgSpec;
+const fields = ["minute", "hour", "daymonth", "month", "dayweek"] as const;
+const specials = ["@reboot", "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
+
+/** States of crontabs. What other people wrote there stays as it is. */
+export const cronStates: readonly StateFunction[] = [
+  defineState({
+    name: "cron.present",
+    doc: "A crontab has an entry that runs a command.",
+    args: {
+      user,
+      minute: field("Minutes"),
+      hour: field("Hours"),
+      daymonth: field("Days of the month"),
+      month: field("Months"),
+      dayweek: field("Days of the week"),
+      special: { type: "string", values: specials, doc: "In place of the times." },
+      identifier,
+      comment: { type: "string", doc: "A line for people above the entry." },
+    },
+    refuse(args) {
+      const given = fields.filter((name) => args[name] !== undefined);
+      if (args.special !== undefined && given.length > 0) return `give either special or ${given.join(", ")}`;
+      const wrong = given.find((name) => !isField(args[name]));
+      if (wrong !== undefined) return `${wrong}: expected a number, or text such as */5 or 1-5`;
+      return refuseLine("comment", args.comment) ?? refuseLine("identifier", args.identifier);
+    },
+    plan(name, { user = "root", special, identifier = name, comment, ...times }, context) {
+      refuseWith(refuseLine("name", name));
+      const schedule = special ?? fields.map((each) => String(times[each] ?? "*")).join(" ");
+      const entry = { identifier, schedule, command: name, ...(comment === undefined ? {} : { comment }) };
+      return planEdit(user, context, (crontab) => {
+        const found = crontab.find(identifier);
+        if (found?.schedule === schedule && found.command === name && found.comment === comment) return {};
+        crontab.set(entry);
+        const old = found === undefined ? "" : `${found.schedule} ${found.command}`;
+        return { [identifier]: { old, new: `${schedule} ${name}` } };
+      });
+    },
+  }),
+  defineState({
+    name: "cron.absent",
+    doc: "A crontab has no entry with this identifier, or else with this command.",
+    args: { user, identifier },
+    plan(name, { user = "root", identifier = name }, context) {
+      return planEdit(user, context, (crontab) => {
+        const found = crontab.find(identifier);
+        if (found === undefined) return {};
+        crontab.remove(identifier);
+        return { [identifier]: { old: `${found.schedule} ${found.command}`, new: "" } };
+      });
+    },
+  }),
+  defineState({
+    name: "cron.env_present",
+    doc: "A crontab sets a variable for its entries.",
+    args: { user, value: { type: "string", required: true, doc: "The value; it is written in quotes." } },
+    refuse: ({ value }) =>
+      refuseLine("value", value) ??
+      (value.includes('"') ? "value: a double quote cannot be in it" : undefined),
+    plan(name, { user = "root", value }, context) {
+      refuseWith(refuseVariable(name));
+      return planEdit(user, context, (crontab) => {
+        const old = crontab.variable(name);
+        if (old === value) return {};
+        crontab.setVariable(name, value);
+        return { [name]: { old: old ?? "", new: value } };
+      });
+    },
+  }),
+  defineState({
+    name: "cron.env_absent",
+    doc: "A crontab does not set a variable.",
+    args: { user },
+    plan(name, { user = "root" }, context) {
+      refuseWith(refuseVariable(name));
+      return planEdit(user, context, (crontab) => {
+        const old = crontab.variable(name);
+        if (old === undefined) return {};
+        crontab.setVariable(name, undefined);
+        return { [name]: { old, new: "" } };
+      });
+    },
+  }),
+];
+
+/** Plans an edit of a crontab; the edit says what it changed, and is made again on what is there by then. */
+async function planEdit(
+  user: string,
+  context: StateContext,
+  edit: (crontab: Crontab) => Changes,
+): Promise<Plan> {
+  const system = systemOf(context);
+  // The user may come with a state before; then the crontab is empty.
+  const isThere = localUsers(system).has(user) || user === "root";
+  const read = async () => parseCrontab(await readCrontab(system, user));
+  const changes = edit(isThere ? await read() : parseCrontab(""));
+  if (Object.keys(changes).length === 0) return unchanged(`the crontab of ${user} is as described`);
+  const run = async () => {
+    requireUser(system, user);
+    const crontab = await read();
+    edit(crontab);
+    await writeCrontab(system, user, crontab.text());
+  };
+  return planSteps([{ changes, run }], {
+    fine: "",
+    due: `the crontab of ${user} is to be changed`,
+    done: `the crontab of ${user} was changed`,
+  });
+}
+
+function requireUser(system: System, user: string): void {
+  system.forget();
+  if (!localUsers(system).has(user)) throw new StateFailure(`this host has no user ${user}`);
+}
+
+function isField(value: Plain | undefined): boolean {
+  if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0;
+  return typeof value === "string" && /^[A-Za-z0-9*,/-]+$/.test(value) && value !== "random";
+}
+
+function refuseLine(argument: string, value: string | undefined): string | undefined {
+  if (value === undefined || !/[\n\r\0]/.test(value)) return undefined;
+  return `${argument}: a line end cannot be in it`;
+}
+
+function refuseVariable(name: string): string | undefined {
+  if (/^[A-Za-z_]\w*$/.test(name)) return undefined;
+  return `${JSON.stringify(name.slice(0, 80))} cannot name a variable`;
+}

@@ -1,0 +1,110 @@
+import type { ArgSpec } from "../../../host/modules/function.ts";
+import { defineState } from "../../function/define.ts";
+import type { StateContext } from "../../function/function.ts";
+import { findSource, refuseSource } from "../source.ts";
+import { editArgs, linesOf, planEdit, textOfLines } from "./edit.ts";
+import { rendered, templateArgs } from "./managed.ts";
+import { makedirsArg } from "./parents.ts";
+import { refuseBackup } from "./plan-file.ts";
+
+const args = {
+  text: { type: "strings", doc: "The lines; each may hold several." },
+  source: { type: "string", doc: "Where the lines are, instead of text: svc://path, salt://path." },
+  ...templateArgs,
+  makedirs: makedirsArg,
+  ignore_whitespace: {
+    type: "boolean",
+    doc: "Takes lines for the same that differ in spaces only; true by default.",
+  },
+  ...editArgs,
+} as const satisfies Record<string, ArgSpec>;
+
+interface Lines {
+  text: string[] | undefined;
+  source: string | undefined;
+  template: string | undefined;
+  context: Record<string, unknown> | undefined;
+  defaults: Record<string, unknown> | undefined;
+  backup: string | undefined;
+}
+
+export const fileAppend = defineState({
+  name: "file.append",
+  doc: "These lines are in a file; those that are missing are added to its end. The file is made when it is not there.",
+  args,
+  refuse: refuseLines,
+  async plan(name, args, context) {
+    const wanted = await linesFor(args, context);
+    return planEdit({ name, whenMissing: "create", ...args }, context, (text) => {
+      const missing = missingFrom(text, wanted, args.ignore_whitespace);
+      if (missing.length === 0) return text;
+      const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
+      return `${start}${textOfLines(missing)}`;
+    });
+  },
+});
+
+export const filePrepend = defineState({
+  name: "file.prepend",
+  doc: "These lines are in a file; those that are missing are put before its first line. The file is made when it is not there.",
+  args: {
+    ...args,
+    header: { type: "boolean", doc: "They have to be the first lines, not just anywhere; false by default." },
+  },
+  refuse: refuseLines,
+  async plan(name, args, context) {
+    const wanted = await linesFor(args, context);
+    return planEdit({ name, whenMissing: "create", ...args }, context, (text) => {
+      const key = keyOf(args.ignore_whitespace);
+      const first = linesOf(text).slice(0, wanted.length);
+      const isHead =
+        first.length === wanted.length && wanted.every((line, at) => key(line) === key(first[at] ?? ""));
+      if (args.header === true) return isHead ? text : `${textOfLines(wanted)}${text}`;
+      return `${textOfLines(missingFrom(text, wanted, args.ignore_whitespace))}${text}`;
+    });
+  },
+});
+
+function refuseLines({
+  text,
+  source,
+  backup,
+}: Pick<Lines, "text" | "source" | "backup">): string | undefined {
+  if ((text === undefined) === (source === undefined)) return "give either text or source";
+  return refuseSource(source === undefined ? [] : [source], undefined) ?? refuseBackup(backup);
+}
+
+async function linesFor(
+  { text, source, template, context: variables, defaults }: Lines,
+  context: StateContext,
+): Promise<string[]> {
+  if (text !== undefined && template === undefined) return text.flatMap(linesOf);
+  const found =
+    source === undefined
+      ? { name: "text", content: { size: undefined, bytes: () => Buffer.from((text ?? []).join("\n")) } }
+      : findSource([source], undefined, context);
+  const content =
+    template === undefined
+      ? found.content
+      : await rendered(
+          found.name,
+          found.content,
+          { ...defaults, ...variables } as Parameters<typeof rendered>[2],
+          context,
+        );
+  return linesOf(Buffer.from(await content.bytes()).toString("utf8"));
+}
+
+function missingFrom(
+  text: string,
+  wanted: readonly string[],
+  ignoreWhitespace: boolean | undefined,
+): string[] {
+  const key = keyOf(ignoreWhitespace);
+  const there = new Set(linesOf(text).map(key));
+  return wanted.filter((line) => !there.has(key(line)));
+}
+
+function keyOf(ignoreWhitespace = true): (line: string) => string {
+  return ignoreWhitespace ? (line) => line.trim().replace(/\s+/g, " ") : (line) => line;
+}

@@ -1,0 +1,160 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  lchownSync,
+  openSync,
+  type Stats,
+} from "node:fs";
+import type { Plain } from "../../../base/msgpack.ts";
+import { findAccountIfPresent, findGroupIfPresent, type LookupDeps } from "../../../base/process/account.ts";
+import type { ArgSpec } from "../../../host/modules/function.ts";
+import { StateFailure } from "../../function/function.ts";
+import { touching } from "./look.ts";
+
+/** Whom something is to belong to, and its permission bits; what is `undefined` stays as it is. */
+export interface Attributes {
+  uid: number | undefined;
+  gid: number | undefined;
+  mode: number | undefined;
+  /** Users and groups that are not on this host yet; a state before this one may make them. */
+  missing: readonly string[];
+}
+
+export const noAttributes: Attributes = { uid: undefined, gid: undefined, mode: undefined, missing: [] };
+
+/** Arguments that most states of files have. */
+export const ownerArgs = {
+  user: { type: "string", doc: "Name or uid of the owner; stays as it is by default." },
+  group: { type: "string", doc: "Name or gid of the group; stays as it is by default." },
+} as const satisfies Record<string, ArgSpec>;
+
+/** Looks up the names of a state's `user` and `group`. */
+export async function attributesOf(
+  { user, group, mode }: { user?: string | undefined; group?: string | undefined; mode?: string | undefined },
+  deps: LookupDeps,
+): Promise<Attributes> {
+  if (user === undefined && group === undefined) {
+    return mode === undefined ? noAttributes : { ...noAttributes, mode: modeBits(mode) };
+  }
+  const [uid, gid] = [
+    user === undefined ? undefined : ((await findAccountIfPresent(user, deps))?.uid ?? numberOf(user)),
+    group === undefined ? undefined : ((await findGroupIfPresent(group, deps))?.gid ?? numberOf(group)),
+  ];
+  const missing = [
+    ...(user !== undefined && uid === undefined ? [`user ${user}`] : []),
+    ...(group !== undefined && gid === undefined ? [`group ${group}`] : []),
+  ];
+  return { uid, gid, mode: mode === undefined ? undefined : modeBits(mode), missing };
+}
+
+/** Permission bits of octal digits. */
+export function modeBits(mode: string): number {
+  return Number.parseInt(mode, 8);
+}
+
+/** Permission bits as four octal digits. */
+export function modeText(mode: number): string {
+  return (mode & 0o7777).toString(8).padStart(4, "0");
+}
+
+/** An owner needs no account: files of a container or an archive belong to mere numbers. */
+function numberOf(key: string): number | undefined {
+  return /^\d{1,9}$/.test(key) ? Number(key) : undefined;
+}
+
+/** Whether something has other attributes than it is to have. */
+export function attributesDiffer(stats: Stats, { uid, gid, mode, missing }: Attributes): boolean {
+  return (
+    (uid !== undefined && stats.uid !== uid) ||
+    (gid !== undefined && stats.gid !== gid) ||
+    (mode !== undefined && (stats.mode & 0o7777) !== mode) ||
+    missing.length > 0
+  );
+}
+
+/** What differs, by name: `{mode: {old: "0600", new: "0644"}}`. */
+export async function attributeChanges(
+  stats: Stats | undefined,
+  { uid, gid, mode, missing }: Attributes,
+  deps: LookupDeps,
+): Promise<{ [name: string]: Plain }> {
+  const changes: { [name: string]: Plain } = {};
+  if (mode !== undefined && (stats === undefined || (stats.mode & 0o7777) !== mode)) {
+    changes.mode = change(stats && modeText(stats.mode), modeText(mode));
+  }
+  if (uid !== undefined && stats?.uid !== uid) {
+    changes.user = change(stats && (await userName(stats.uid, deps)), await userName(uid, deps));
+  }
+  if (gid !== undefined && stats?.gid !== gid) {
+    changes.group = change(stats && (await groupName(stats.gid, deps)), await groupName(gid, deps));
+  }
+  for (const each of missing) {
+    const [what = "", name = ""] = each.split(" ");
+    const id = what === "user" ? stats?.uid : stats?.gid;
+    const old = id === undefined ? undefined : await (what === "user" ? userName : groupName)(id, deps);
+    changes[what] = change(old, name);
+  }
+  return changes;
+}
+
+function change(old: string | undefined, now: string): Plain {
+  return old === undefined ? now : { old, new: now };
+}
+
+async function userName(uid: number, deps: LookupDeps): Promise<string> {
+  return (await findAccountIfPresent(`${uid}`, deps))?.name ?? `${uid}`;
+}
+
+async function groupName(gid: number, deps: LookupDeps): Promise<string> {
+  return (await findGroupIfPresent(`${gid}`, deps))?.name ?? `${gid}`;
+}
+
+/** @throws StateFailure naming a user or group that is still not there */
+export function requireOwner({ missing }: Attributes): void {
+  if (missing.length > 0) throw new StateFailure(`this host has no ${missing.join(" and no ")}`);
+}
+
+/** What is said in a plan of owners that are not there yet. */
+export function missingNote({ missing }: Attributes): string {
+  return missing.length === 0 ? "" : `; this host has no ${missing.join(" and no ")} yet`;
+}
+
+/**
+ * Gives what is there its owner and mode: owner first, which takes special bits away. What became a
+ * symbolic link in the meantime is refused, and nothing is opened that would wait.
+ *
+ * @param shown what messages call the path
+ */
+export function setAttributes(path: string, attributes: Attributes, shown = path): void {
+  requireOwner(attributes);
+  touching("change owner or mode of", shown, () => {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      setAttributesOfOpen(file, attributes);
+    } finally {
+      closeSync(file);
+    }
+  });
+}
+
+/** The same for an open file. */
+export function setAttributesOfOpen(file: number, { uid, gid, mode }: Attributes): void {
+  if (uid !== undefined || gid !== undefined) {
+    const stats = fstatSync(file);
+    if ((uid ?? stats.uid) !== stats.uid || (gid ?? stats.gid) !== stats.gid) {
+      fchownSync(file, uid ?? -1, gid ?? -1);
+    }
+  }
+  if (mode !== undefined) fchmodSync(file, mode);
+}
+
+/** Gives a symbolic link itself its owner. */
+export function setLinkOwner(path: string, attributes: Attributes): void {
+  requireOwner(attributes);
+  const { uid, gid } = attributes;
+  if (uid === undefined && gid === undefined) return;
+  touching("change owner of", path, () => lchownSync(path, uid ?? -1, gid ?? -1));
+}

@@ -1,0 +1,121 @@
+import { defineState } from "../../function/define.ts";
+import { StateFailure, type StateFunction } from "../../function/function.ts";
+import { findSource, refuseSource } from "../source.ts";
+import { editArgs, linesOf, planEdit, textOfLines } from "./edit.ts";
+import { compileExpression } from "./expression.ts";
+import { rendered, templateArgs } from "./managed.ts";
+import { refuseBackup } from "./plan-file.ts";
+
+export const fileBlockreplace = defineState({
+  name: "file.blockreplace",
+  doc: "The lines between two marker lines of a file are these.",
+  args: {
+    marker_start: {
+      type: "string",
+      doc: "What the line before the block has in it; #-- start managed zone -- by default.",
+    },
+    marker_end: {
+      type: "string",
+      doc: "What the line after the block has in it; #-- end managed zone -- by default.",
+    },
+    content: { type: "strings", doc: "The lines of the block; nothing by default." },
+    source: { type: "string", doc: "Where the lines are, instead of content: svc://path, salt://path." },
+    ...templateArgs,
+    append_if_not_found: {
+      type: "boolean",
+      doc: "Adds the markers and the block to the end when they are missing.",
+    },
+    prepend_if_not_found: { type: "boolean", doc: "The same before the first line." },
+    insert_before_match: {
+      type: "string",
+      doc: "The same before the first line that this expression matches.",
+    },
+    insert_after_match: {
+      type: "string",
+      doc: "The same after the first line that this expression matches.",
+    },
+    ...editArgs,
+  },
+  refuse(args) {
+    const places = [
+      "append_if_not_found",
+      "prepend_if_not_found",
+      "insert_before_match",
+      "insert_after_match",
+    ] as const;
+    const given = places.filter((place) => args[place] !== undefined && args[place] !== false);
+    if (given.length > 1) return `give only one of ${given.join(", ")}`;
+    if (args.content !== undefined && args.source !== undefined) return "give only one of content, source";
+    if ([args.marker_start, args.marker_end].some((marker) => marker === "" || marker?.includes("\n"))) {
+      return "marker_start and marker_end: expected a part of one line";
+    }
+    return (
+      refuseSource(args.source === undefined ? [] : [args.source], undefined) ?? refuseBackup(args.backup)
+    );
+  },
+  async plan(name, args, context) {
+    const { template, defaults, context: variables } = args;
+    const given =
+      args.source === undefined
+        ? { size: undefined, bytes: () => Buffer.from((args.content ?? []).join("\n")) }
+        : findSource([args.source], undefined, context).content;
+    const content =
+      template === undefined
+        ? given
+        : await rendered(args.source ?? "content", given, { ...defaults, ...variables }, context);
+    const block = linesOf(Buffer.from(await content.bytes()).toString("utf8"));
+    const start = args.marker_start ?? "#-- start managed zone --";
+    const end = args.marker_end ?? "#-- end managed zone --";
+    return planEdit({ name, ...args }, context, (text) => {
+      const lines = linesOf(text);
+      const from = lines.findIndex((line) => line.includes(start));
+      if (from >= 0) {
+        const length = lines.slice(from + 1).findIndex((line) => line.includes(end));
+        if (length < 0)
+          throw new StateFailure(`${name} has the start marker without the end marker after it`);
+        lines.splice(from + 1, length, ...block);
+        return sameEnd(text, lines);
+      }
+      if (lines.some((line) => line.includes(end))) {
+        throw new StateFailure(`${name} has the end marker without the start marker before it`);
+      }
+      lines.splice(placeIn(lines, args, name), 0, start, ...block, end);
+      return textOfLines(lines);
+    });
+  },
+});
+
+/** The name that it has in Ansible. */
+export const fileBlockinfile: StateFunction = {
+  ...fileBlockreplace,
+  name: "file.blockinfile",
+  doc: "The same as file.blockreplace.",
+};
+
+function placeIn(
+  lines: readonly string[],
+  args: {
+    append_if_not_found: boolean | undefined;
+    prepend_if_not_found: boolean | undefined;
+    insert_before_match: string | undefined;
+    insert_after_match: string | undefined;
+  },
+  name: string,
+): number {
+  if (args.append_if_not_found === true) return lines.length;
+  if (args.prepend_if_not_found === true) return 0;
+  const before = args.insert_before_match !== undefined;
+  const argument = before ? "insert_before_match" : "insert_after_match";
+  const pattern = args[argument];
+  if (pattern === undefined) {
+    throw new StateFailure(`${name} has no markers: append_if_not_found: true adds them`);
+  }
+  const expression = compileExpression(argument, pattern, []);
+  const at = lines.findIndex((line) => expression.test(line));
+  if (at < 0) throw new StateFailure(`${name} has no markers, and no line that ${argument} matches`);
+  return before ? at : at + 1;
+}
+
+function sameEnd(before: string, lines: readonly string[]): string {
+  return before.endsWith("\n") ? textOfLines(lines) : lines.join("\n");
+}

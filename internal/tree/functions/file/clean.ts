@@ -1,0 +1,70 @@
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { type Changes, type StateContext, StateFailure } from "../../function/function.ts";
+import { kindOf, touching } from "./look.ts";
+import { mountsAt } from "./mounts.ts";
+import { removalProblem } from "./path.ts";
+import { readPatterns } from "./pattern.ts";
+import { type Entry, walk } from "./walk.ts";
+
+/**
+ * Plans the removal of what is in a directory and nobody describes. What another state of the run describes
+ * stays, with everything below it, and so do the directories that lead there.
+ *
+ * @param own what the state itself describes there, by paths below the directory
+ * @throws StateFailure when the directory must not be cleaned
+ */
+export function planClean(
+  directory: string,
+  excluded: readonly string[] | undefined,
+  own: { files: readonly string[]; directories: readonly string[] },
+  { described }: StateContext,
+): { changes: Changes; apply(): void } {
+  const [mount] = mountsAt(directory).filter((point) => point !== directory);
+  const problem = removalProblem(directory);
+  if (problem !== undefined) throw new StateFailure(`clean: ${problem}`);
+  if (mount !== undefined) throw new StateFailure(`clean: a file system is mounted on ${mount}`);
+  const prefix = `${directory}/`;
+  const names = described.map(({ name }) => name).filter((name) => name.startsWith(prefix));
+  const whole = new Set([...names, ...own.files.map((each) => `${prefix}${each}`)]);
+  const isExcluded = readPatterns(excluded) ?? (() => false);
+  const leading = own.directories.map((each) => `${prefix}${each}`);
+  const kept = keptPaths(directory, { whole, leading: new Set(leading) }, isExcluded);
+  const changes: Changes = {};
+  for (const { path, at, stats } of removable(directory, kept)) {
+    changes[path] = { removed: kindOf(at, stats) };
+  }
+  return {
+    changes,
+    apply() {
+      for (const { path, at } of removable(directory, kept)) {
+        touching("remove", path, () => rmSync(at, { recursive: true, force: true }));
+      }
+    },
+  };
+}
+
+interface Kept {
+  /** Stay with all that is in them. */
+  whole: ReadonlySet<string>;
+  /** Stay because of something in them. */
+  leading: ReadonlySet<string>;
+}
+
+/** Adds what is excluded, and the directories that lead to what stays. */
+function keptPaths(directory: string, known: Kept, isExcluded: (relative: string) => boolean): Kept {
+  const whole = new Set(known.whole);
+  const leading = new Set(known.leading);
+  for (const { path, relative } of walk(directory, undefined, (entry) => !whole.has(entry.path))) {
+    if (!whole.has(path) && !isExcluded(relative)) continue;
+    whole.add(path);
+    for (let at = dirname(path); at !== directory; at = dirname(at)) leading.add(at);
+  }
+  return { whole, leading };
+}
+
+function* removable(directory: string, { whole, leading }: Kept): Generator<Entry> {
+  for (const entry of walk(directory, undefined, ({ path }) => leading.has(path))) {
+    if (!whole.has(entry.path) && !leading.has(entry.path)) yield entry;
+  }
+}

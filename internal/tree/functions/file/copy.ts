@@ -1,0 +1,44 @@
+import { statSync } from "node:fs";
+import { defineState } from "../../function/define.ts";
+import { StateFailure } from "../../function/function.ts";
+import { attributesOf, modeText, ownerArgs } from "./attributes.ts";
+import { contentOf } from "./content.ts";
+import { lookAt, readRegular, realPathOf, touching } from "./look.ts";
+import { makedirsArg } from "./parents.ts";
+import { pathOf } from "./path.ts";
+import { planFile, showChangesArg } from "./plan-file.ts";
+
+export const fileCopy = defineState({
+  name: "file.copy",
+  doc: "A file is there, as a copy of another file of this host if it has to be made.",
+  args: {
+    source: { type: "path", required: true, doc: "The file to copy." },
+    force: { type: "boolean", doc: "Makes a file that is there the same as the source, too." },
+    preserve: { type: "boolean", doc: "Takes owner and mode from the source, where none are given." },
+    ...ownerArgs,
+    mode: { type: "mode", doc: "Permission bits; those of the source by default." },
+    makedirs: makedirsArg,
+    show_changes: showChangesArg,
+  },
+  async plan(name, args, context) {
+    const path = pathOf(name);
+    if (args.force !== true && lookAt(path) !== undefined) {
+      return { changes: {}, comment: `${path} is there` };
+    }
+    const source = realPathOf(args.source);
+    const stats = touching("read", args.source, () => statSync(source));
+    if (!stats.isFile()) throw new StateFailure(`the source ${args.source} is no regular file`);
+    const wanted = await attributesOf({ ...args, mode: args.mode ?? modeText(stats.mode & 0o777) }, context);
+    const preserved = args.preserve === true ? { uid: stats.uid, gid: stats.gid } : undefined;
+    return planFile(
+      {
+        path,
+        content: contentOf(readRegular(source)),
+        attributes: { ...wanted, uid: wanted.uid ?? preserved?.uid, gid: wanted.gid ?? preserved?.gid },
+        makedirs: args.makedirs,
+        showChanges: args.show_changes,
+      },
+      context,
+    );
+  },
+});

@@ -1,0 +1,200 @@
+import { lchownSync, rmSync } from "node:fs";
+import type { Plain } from "../../../base/msgpack.ts";
+import { defineState } from "../../function/define.ts";
+import { type Changes, type Plan, type StateContext, StateFailure } from "../../function/function.ts";
+import {
+  type Attributes,
+  attributeChanges,
+  attributesDiffer,
+  attributesOf,
+  missingNote,
+  noAttributes,
+  ownerArgs,
+  requireOwner,
+  setAttributes,
+} from "./attributes.ts";
+import { planClean } from "./clean.ts";
+import { kindOf, lookAt, realPathOf, touching } from "./look.ts";
+import { makeDirectory, makedirsArg, makeParents } from "./parents.ts";
+import { pathOf } from "./path.ts";
+import { followSymlinksArg } from "./plan-file.ts";
+import { type Entry, walk } from "./walk.ts";
+
+const recursions = ["user", "group", "mode", "ignore_files", "ignore_dirs"];
+/** Paths that are named one by one in what changed. */
+const maxListed = 1_000;
+
+export const fileDirectory = defineState({
+  name: "file.directory",
+  doc: "A directory is there, with this owner and mode; what is in it too, if recurse says so.",
+  args: {
+    ...ownerArgs,
+    mode: { type: "mode", doc: "Permission bits; 0755 for a new directory by default." },
+    dir_mode: { type: "mode", doc: "The same as mode." },
+    file_mode: { type: "mode", doc: "Permission bits of files below it, with recurse: [mode]." },
+    recurse: {
+      type: "strings",
+      doc: "What is set right below it too: user, group, mode; ignore_files or ignore_dirs leave these out.",
+    },
+    max_depth: { type: "integer", min: 1, doc: "How many levels recurse goes down; all by default." },
+    makedirs: makedirsArg,
+    clean: {
+      type: "boolean",
+      doc: "Removes what is in it, except what exclude_pat matches and what other states of the run describe.",
+    },
+    exclude_pat: {
+      type: "strings",
+      doc: "What clean leaves alone: globs, or regular expressions after E@, for paths below the directory.",
+    },
+    force: { type: "boolean", doc: "Replaces a file or a symbolic link that has this name." },
+    follow_symlinks: followSymlinksArg,
+  },
+  refuse({ recurse = [], mode, dir_mode }) {
+    const unknown = recurse.find((each) => !recursions.includes(each));
+    if (unknown !== undefined) return `recurse: expected a list of ${recursions.join(", ")}`;
+    return mode !== undefined && dir_mode !== undefined ? "give only one of mode, dir_mode" : undefined;
+  },
+  async plan(name, args, context) {
+    const path = args.follow_symlinks === true ? realPathOf(pathOf(name)) : pathOf(name);
+    const mode = args.mode ?? args.dir_mode;
+    const attributes = await attributesOf({ user: args.user, group: args.group, mode }, context);
+    const own = await planDirectory(
+      { path, attributes, makedirs: args.makedirs, force: args.force },
+      context,
+    );
+    const below = await belowOf(args, attributes, context);
+    const isThere = lookAt(path)?.isDirectory() === true;
+    const differing = isThere ? await differencesBelow(path, below, context) : {};
+    const clean =
+      args.clean === true && isThere
+        ? planClean(path, args.exclude_pat, { files: [], directories: [] }, context)
+        : undefined;
+    const changes = bounded({ ...own.changes, ...differing, ...clean?.changes });
+    if (Object.keys(changes).length === 0) return own;
+    return {
+      changes,
+      comment: own.apply === undefined ? `What is in ${path} is to be set right` : own.comment,
+      apply: async () => {
+        await own.apply?.();
+        clean?.apply();
+        if (isThere) setBelow(path, below);
+        return { comment: `The directory ${path} was set right` };
+      },
+    };
+  },
+});
+
+/** Plans a directory alone. */
+export async function planDirectory(
+  wish: { path: string; attributes: Attributes; makedirs?: boolean | undefined; force?: boolean | undefined },
+  context: StateContext,
+): Promise<Plan> {
+  const { path, attributes } = wish;
+  const before = lookAt(path);
+  const directory = before?.isDirectory() === true ? before : undefined;
+  if (directory !== undefined && !attributesDiffer(directory, attributes)) {
+    return { changes: {}, comment: `The directory ${path} is as described` };
+  }
+  if (before !== undefined && directory === undefined && wish.force !== true) {
+    const hint = before.isSymbolicLink()
+      ? "follow_symlinks: true goes to what it leads to, and force: true replaces it"
+      : "force: true replaces it";
+    throw new StateFailure(`${path} is a ${kindOf(path, before)}: ${hint}`);
+  }
+  const changes: { [name: string]: Plain } = {};
+  if (before === undefined) changes.created = true;
+  else if (directory === undefined) changes.type = { old: kindOf(path, before), new: "directory" };
+  Object.assign(changes, await attributeChanges(directory, attributes, context));
+  const verb = directory === undefined ? "made" : "updated";
+  return {
+    changes: { [path]: changes },
+    comment: `The directory ${path} is to be ${verb}${missingNote(attributes)}`,
+    apply: async () => {
+      if (directory !== undefined) setAttributes(path, attributes);
+      else {
+        requireOwner(attributes);
+        makeParents(path, wish.makedirs, attributes);
+        if (before !== undefined) touching("remove", path, () => rmSync(path));
+        makeDirectory(path, attributes);
+      }
+      return { comment: `The directory ${path} was ${verb}` };
+    },
+  };
+}
+
+/** What is to be set right below a directory. */
+interface Below {
+  files: Attributes;
+  directories: Attributes;
+  depth: number | undefined;
+}
+
+async function belowOf(
+  args: {
+    recurse: string[] | undefined;
+    file_mode: string | undefined;
+    max_depth: number | undefined;
+  },
+  { uid, gid, mode, missing }: Attributes,
+  context: StateContext,
+): Promise<Below> {
+  const { recurse = [] } = args;
+  const owner = {
+    uid: recurse.includes("user") ? uid : undefined,
+    gid: recurse.includes("group") ? gid : undefined,
+    missing: missing.filter((each) => recurse.includes(each.split(" ")[0] ?? "")),
+  };
+  const withMode = recurse.includes("mode");
+  const files = await attributesOf({ mode: args.file_mode }, context);
+  return {
+    files: recurse.includes("ignore_files")
+      ? noAttributes
+      : { ...owner, mode: withMode ? files.mode : undefined },
+    directories: recurse.includes("ignore_dirs")
+      ? noAttributes
+      : { ...owner, mode: withMode ? mode : undefined },
+    depth: args.max_depth,
+  };
+}
+
+function isNothing({ uid, gid, mode, missing }: Attributes): boolean {
+  return uid === undefined && gid === undefined && mode === undefined && missing.length === 0;
+}
+
+/** Entries below that are to have other attributes, with what these are. */
+function* differing(path: string, { files, directories, depth }: Below): Generator<[Entry, Attributes]> {
+  if (isNothing(files) && isNothing(directories)) return;
+  for (const entry of walk(path, depth)) {
+    const { stats } = entry;
+    const wanted = stats.isDirectory() ? directories : files;
+    // The mode of a symbolic link means nothing, and to open a device or pipe for it might do something.
+    const own = stats.isDirectory() || stats.isFile() ? wanted : { ...wanted, mode: undefined };
+    if (attributesDiffer(entry.stats, own)) yield [entry, own];
+  }
+}
+
+async function differencesBelow(path: string, below: Below, context: StateContext): Promise<Changes> {
+  const changes: Changes = {};
+  for (const [entry, wanted] of differing(path, below)) {
+    changes[entry.path] = await attributeChanges(entry.stats, wanted, context);
+  }
+  return changes;
+}
+
+function setBelow(path: string, below: Below): void {
+  requireOwner(below.files);
+  requireOwner(below.directories);
+  for (const [{ at, path: shown }, { uid, gid, mode }] of differing(path, below)) {
+    if (uid !== undefined || gid !== undefined) {
+      touching("change the owner of", shown, () => lchownSync(at, uid ?? -1, gid ?? -1));
+    }
+    if (mode !== undefined) setAttributes(at, { ...noAttributes, mode }, shown);
+  }
+}
+
+function bounded(changes: Changes): Changes {
+  const entries = Object.entries(changes);
+  if (entries.length <= maxListed) return changes;
+  const more = `${entries.length - maxListed} more paths change`;
+  return { ...Object.fromEntries(entries.slice(0, maxListed)), "…": more };
+}

@@ -1,0 +1,78 @@
+import { StateFailure } from "../../function/function.ts";
+
+const flagLetters: Readonly<Record<string, string>> = {
+  IGNORECASE: "i",
+  I: "i",
+  MULTILINE: "m",
+  M: "m",
+  DOTALL: "s",
+  S: "s",
+  UNICODE: "",
+  U: "",
+};
+
+/** Names of flags that a state may give. */
+export const flagNames: readonly string[] = Object.keys(flagLetters);
+
+/**
+ * Compiles a regular expression as operators write them for Salt, in the spelling of Python: named groups
+ * `(?P<name>…)`, `\A`, `\Z`, and flags such as `(?i)` at its start.
+ *
+ * @param flags further letters for the runtime: `g`
+ * @throws StateFailure naming the argument
+ */
+export function compileExpression(
+  argument: string,
+  pattern: string,
+  names: readonly string[],
+  flags = "",
+): RegExp {
+  const [inline = "", letters = ""] = /^\(\?([aimsux]+)\)/.exec(pattern) ?? [];
+  const all = new Set([...flags, ...names.map((name) => flagLetters[name] ?? "").join("")]);
+  for (const letter of letters) {
+    if (letter === "x") throw new StateFailure(`${argument}: the flag x is not supported`);
+    if ("ims".includes(letter)) all.add(letter);
+  }
+  const body = pattern
+    .slice(inline.length)
+    .replace(/\\[\s\S]|\(\?P<|\(\?P=(\w+)\)/g, (part, name: string | undefined) => {
+      if (part === "(?P<") return "(?<";
+      if (name !== undefined) return `\\k<${name}>`;
+      if (part === "\\A") return "(?<![\\s\\S])";
+      if (part === "\\Z") return "(?![\\s\\S])";
+      return part;
+    });
+  try {
+    return new RegExp(body, [...all].join(""));
+  } catch (cause) {
+    throw new StateFailure(`${argument}: ${JSON.stringify(pattern)} is no regular expression`, {}, { cause });
+  }
+}
+
+/**
+ * What takes the place of a match, with `\1`, `\g<1>` and `\g<name>` for its groups, and `\n` and `\t`.
+ *
+ * @param match the arguments that the runtime gives to a replacer
+ * @throws StateFailure when there is no such group
+ */
+export function expandReplacement(template: string, match: readonly unknown[]): string {
+  const named = match.at(-1);
+  const groups = typeof named === "object" && named !== null ? named : undefined;
+  // After the groups come the place of the match, the whole text, and named groups if there are any.
+  const byNumber = match.slice(0, groups === undefined ? -2 : -3);
+  const groupOf = (key: string): unknown => {
+    const isNumber = /^\d+$/.test(key);
+    if (isNumber ? Number(key) < byNumber.length : Object.hasOwn(groups ?? {}, key)) {
+      return isNumber ? byNumber[Number(key)] : (groups as Record<string, unknown>)[key];
+    }
+    throw new StateFailure(`repl: the pattern has no group ${key}`);
+  };
+  const escapes: Readonly<Record<string, string>> = { n: "\n", t: "\t", "\\": "\\" };
+  return template.replace(
+    /\\(?:g<(\w+)>|(\d{1,2})|([\s\S]))/g,
+    (whole, name?: string, digits?: string, letter = "") => {
+      const key = name ?? digits;
+      return key === undefined ? (escapes[letter] ?? whole) : String(groupOf(key) ?? "");
+    },
+  );
+}

@@ -1,0 +1,32 @@
+import type { StateFunction } from "../../function/function.ts";
+import { fileAbsent } from "./absent.ts";
+import { fileAppend, filePrepend } from "./append.ts";
+import { fileBlockinfile, fileBlockreplace } from "./blockreplace.ts";
+import { fileCopy } from "./copy.ts";
+import { fileDirectory } from "./directory.ts";
+import { fileExists, fileMissing } from "./exists.ts";
+import { fileLine } from "./line.ts";
+import { fileManaged } from "./managed.ts";
+import { fileRecurse } from "./recurse.ts";
+import { fileReplace } from "./replace.ts";
+import { fileSymlink } from "./symlink.ts";
+import { fileTouch } from "./touch.ts";
+
+/** States of files. */
+export const fileStates: readonly StateFunction[] = [
+  fileManaged,
+  fileDirectory,
+  fileRecurse,
+  fileSymlink,
+  fileAbsent,
+  fileCopy,
+  fileTouch,
+  fileExists,
+  fileMissing,
+  fileAppend,
+  filePrepend,
+  fileLine,
+  fileReplace,
+  fileBlockreplace,
+  fileBlockinfile,
+];

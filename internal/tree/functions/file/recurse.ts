@@ -1,0 +1,157 @@
+import { join } from "node:path";
+import { defineState } from "../../function/define.ts";
+import { type Changes, type Plan, type StateContext, StateFailure } from "../../function/function.ts";
+import { findSource, treePath } from "../source.ts";
+import { attributesOf, ownerArgs } from "./attributes.ts";
+import { planClean } from "./clean.ts";
+import { planDirectory } from "./directory.ts";
+import { lookAt } from "./look.ts";
+import { keptMode, refuseMode, rendered, templateArgs } from "./managed.ts";
+import { makedirsArg } from "./parents.ts";
+import { pathOf } from "./path.ts";
+import { readPatterns } from "./pattern.ts";
+import { backupArg, planFile, refuseBackup, showChangesArg } from "./plan-file.ts";
+
+export const fileRecurse = defineState({
+  name: "file.recurse",
+  doc: "A directory has the files of a directory of the environment.",
+  args: {
+    source: {
+      type: "string",
+      required: true,
+      doc: "The directory of the environment: svc://path, salt://path.",
+    },
+    ...ownerArgs,
+    file_mode: {
+      type: "string",
+      doc: "Permission bits of the files, or keep for 0755 or 0644 as in the source; new ones get 0644 by default.",
+    },
+    dir_mode: { type: "mode", doc: "Permission bits of the directories; 0755 for new ones by default." },
+    keep_mode: { type: "boolean", doc: "The same as file_mode: keep." },
+    ...templateArgs,
+    include_pat: {
+      type: "strings",
+      doc: "Only files that one of these matches: globs, or regular expressions after E@, for paths below the source.",
+    },
+    exclude_pat: {
+      type: "strings",
+      doc: "No files that one of these matches; clean leaves them alone, too.",
+    },
+    clean: {
+      type: "boolean",
+      doc: "Removes what is in the directory and neither here nor described by others.",
+    },
+    replace: {
+      type: "boolean",
+      doc: "Replaces the content of files that are there already; true by default.",
+    },
+    makedirs: makedirsArg,
+    backup: backupArg,
+    show_changes: showChangesArg,
+  },
+  refuse({ source, file_mode, keep_mode, backup }) {
+    if (treePath(source) === undefined)
+      return "source: expected a directory of the environment, such as svc://web";
+    if (file_mode !== undefined && keep_mode !== undefined) return "give only one of file_mode, keep_mode";
+    return refuseMode("file_mode", file_mode) ?? refuseBackup(backup);
+  },
+  async plan(name, args, context) {
+    const path = pathOf(name);
+    const top = (treePath(args.source) ?? "").replace(/\/+$/, "");
+    const included = readPatterns(args.include_pat) ?? (() => true);
+    const excluded = readPatterns(args.exclude_pat) ?? (() => false);
+    const all = context.files.list(top).map((file) => file.slice(top === "" ? 0 : top.length + 1));
+    if (all.length === 0) throw new StateFailure(`there are no files below ${args.source}`);
+    const files = all.filter((file) => included(file) && !excluded(file));
+    const directories = parentsOf(files);
+    const attributes = await attributesOf(
+      { user: args.user, group: args.group, mode: args.dir_mode },
+      context,
+    );
+    const plans: Plan[] = [await planDirectory({ path, attributes, makedirs: args.makedirs }, context)];
+    for (const each of directories)
+      plans.push(await planDirectory({ path: join(path, each), attributes }, context));
+    const fileMode = args.keep_mode === true ? "keep" : args.file_mode;
+    for (const file of files) {
+      plans.push(
+        await planOne(
+          { ...args, file_mode: fileMode },
+          `svc://${join(top, file)}`,
+          join(path, file),
+          context,
+        ),
+      );
+    }
+    const clean =
+      args.clean === true && lookAt(path)?.isDirectory() === true
+        ? planClean(path, args.exclude_pat, { files, directories }, context)
+        : undefined;
+    const due = plans.filter(({ apply }) => apply !== undefined);
+    const changes: Changes = Object.assign({}, clean?.changes, ...due.map((plan) => plan.changes));
+    if (due.length === 0 && Object.keys(changes).length === 0) {
+      return { changes: {}, comment: `The directory ${path} is as described` };
+    }
+    return {
+      changes,
+      comment: `What is in ${path} is to be updated`,
+      apply: async () => {
+        clean?.apply();
+        const done: Changes = { ...clean?.changes };
+        for (const plan of due) {
+          try {
+            await plan.apply?.();
+          } catch (cause) {
+            if (!(cause instanceof StateFailure)) throw cause;
+            throw new StateFailure(cause.message, done, { cause });
+          }
+          Object.assign(done, plan.changes);
+        }
+        return { comment: `What is in ${path} was updated` };
+      },
+    };
+  },
+});
+
+async function planOne(
+  args: {
+    user: string | undefined;
+    group: string | undefined;
+    file_mode: string | undefined;
+    template: string | undefined;
+    context: Parameters<typeof rendered>[2] | undefined;
+    defaults: Parameters<typeof rendered>[2] | undefined;
+    replace: boolean | undefined;
+    backup: string | undefined;
+    show_changes: boolean | undefined;
+  },
+  name: string,
+  path: string,
+  context: StateContext,
+): Promise<Plan> {
+  const source = findSource([name], undefined, context);
+  const mode = args.file_mode === "keep" ? keptMode(source) : args.file_mode;
+  const content =
+    args.template === undefined
+      ? source.content
+      : await rendered(name, source.content, { ...args.defaults, ...args.context }, context);
+  return planFile(
+    {
+      path,
+      content,
+      attributes: await attributesOf({ user: args.user, group: args.group, mode }, context),
+      backup: args.backup,
+      showChanges: args.show_changes,
+      keepContent: args.replace === false,
+    },
+    context,
+  );
+}
+
+/** Every directory that leads to the files, outer ones first. */
+function parentsOf(files: readonly string[]): string[] {
+  const parents = files.flatMap((file) => {
+    const parts = file.split("/").slice(0, -1);
+    return parts.map((_, length) => parts.slice(0, length + 1).join("/"));
+  });
+  return [...new Set(parents)].sort();
+}

@@ -1,0 +1,78 @@
+import { readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { temporaryName } from "../../../base/file.ts";
+import type { Plain } from "../../../base/msgpack.ts";
+import { defineState } from "../../function/define.ts";
+import { StateFailure } from "../../function/function.ts";
+import {
+  attributeChanges,
+  attributesDiffer,
+  attributesOf,
+  missingNote,
+  ownerArgs,
+  setLinkOwner,
+} from "./attributes.ts";
+import { kindOf, lookAt, touching } from "./look.ts";
+import { makedirsArg, makeParents } from "./parents.ts";
+import { pathOf } from "./path.ts";
+
+export const fileSymlink = defineState({
+  name: "file.symlink",
+  doc: "A symbolic link leads to this target.",
+  args: {
+    target: { type: "string", required: true, doc: "What the link leads to; it need not be there." },
+    force: { type: "boolean", doc: "Replaces a file that has this name." },
+    ...ownerArgs,
+    makedirs: makedirsArg,
+  },
+  refuse: ({ target }) => (target === "" || target.includes("\0") ? "target: expected a path" : undefined),
+  async plan(name, args, context) {
+    const path = pathOf(name);
+    const { target } = args;
+    const attributes = await attributesOf({ user: args.user, group: args.group }, context);
+    const before = lookAt(path);
+    const link = before?.isSymbolicLink() === true ? before : undefined;
+    const same = link !== undefined && touching("read", path, () => readlinkSync(path)) === target;
+    if (same && !attributesDiffer(link, attributes)) {
+      return { changes: {}, comment: `The link ${path} is as described` };
+    }
+    if (before !== undefined && link === undefined) {
+      if (before.isDirectory())
+        throw new StateFailure(`${path} is a directory, which no link takes the place of`);
+      if (args.force !== true) {
+        throw new StateFailure(
+          `${path} is a ${kindOf(path, before)}: force: true puts the link in its place`,
+        );
+      }
+    }
+    const changes: { [name: string]: Plain } = {};
+    if (before === undefined) changes.created = true;
+    else if (link === undefined) changes.type = { old: kindOf(path, before), new: "symbolic link" };
+    if (!same) changes.target = link === undefined ? target : { old: readlinkSync(path), new: target };
+    Object.assign(changes, await attributeChanges(link, attributes, context));
+    return {
+      changes: { [path]: changes },
+      comment: `The link ${path} is to lead to ${target}${missingNote(attributes)}`,
+      apply: async () => {
+        if (same) setLinkOwner(path, attributes);
+        else {
+          makeParents(path, args.makedirs, { ...attributes, mode: undefined });
+          const temporary = temporaryName(path);
+          try {
+            touching("make", path, () => symlinkSync(target, temporary));
+            const owner = {
+              ...attributes,
+              uid: attributes.uid ?? link?.uid,
+              gid: attributes.gid ?? link?.gid,
+            };
+            setLinkOwner(temporary, owner);
+            touching("make", path, () => renameSync(temporary, path));
+          } catch (cause) {
+            rmSync(temporary, { force: true });
+            throw cause;
+          }
+        }
+        return { comment: `The link ${path} leads to ${target} now` };
+      },
+    };
+  },
+});

@@ -1,0 +1,19 @@
+import { defineState } from "../../function/define.ts";
+import { StateFailure } from "../../function/function.ts";
+import { noAttributes } from "./attributes.ts";
+import { kindOf, lookAt } from "./look.ts";
+import { makedirsArg } from "./parents.ts";
+import { pathOf } from "./path.ts";
+import { planFile } from "./plan-file.ts";
+
+export const fileTouch = defineState({
+  name: "file.touch",
+  doc: "A file is there, empty if it has to be made; the times of one that is there stay as they are.",
+  args: { makedirs: makedirsArg },
+  plan(name, { makedirs }, context) {
+    const path = pathOf(name);
+    const before = lookAt(path);
+    if (before?.isFile() === false) throw new StateFailure(`${path} is a ${kindOf(path, before)}`);
+    return planFile({ path, content: undefined, attributes: noAttributes, makedirs }, context);
+  },
+});

@@ -1,0 +1,223 @@
+import { readdirSync } from "node:fs";
+import type { Plain } from "../../base/msgpack.ts";
+import { findAccount } from "../../base/process/account.ts";
+import { defineState } from "../function/define.ts";
+import { type Plan, type StateContext, StateFailure, type StateFunction } from "../function/function.ts";
+import { noAttributes } from "./file/attributes.ts";
+import { kindOf, lookAt } from "./file/look.ts";
+import { makeDirectory, makeParents } from "./file/parents.ts";
+import { pathOf } from "./file/path.ts";
+import { type Git, openGit, shownUrl } from "./git-program.ts";
+
+/** The commit that was checked out last. */
+const leftAt = "refs/svc/latest";
+const hexadecimal = /^[0-9a-f]{40}$|^[0-9a-f]{64}$/;
+
+const gitLatest = defineState({
+  name: "git.latest",
+  doc: "A directory is a clone of a repository, at the newest commit of a branch, or at a tag or commit.",
+  args: {
+    target: { type: "path", required: true, doc: "The directory of the clone." },
+    rev: {
+      type: "string",
+      doc: "A branch, tag or whole commit id; what the repository's HEAD is by default.",
+    },
+    branch: { type: "string", doc: "The name of the local branch; that of rev by default, or else none." },
+    user: {
+      type: "string",
+      doc: "Whom git runs as, and whom the files belong to; the peel's own user by default.",
+    },
+    remote: { type: "string", doc: "The name of the remote; origin by default." },
+    identity: { type: "path", doc: "A file with the private key for ssh." },
+    depth: { type: "integer", min: 1, doc: "How many commits of the past are fetched; all by default." },
+    submodules: { type: "boolean", doc: "Keeps submodules up to date, too." },
+    force_reset: {
+      type: "boolean",
+      doc: "Throws away changes of files and commits that the repository does not have.",
+    },
+    force_clone: {
+      type: "boolean",
+      doc: "Clones into a directory that is not empty, whose files may be replaced.",
+    },
+  },
+  refuse(args) {
+    const odd = (["rev", "branch", "remote"] as const).find((name) => {
+      const value = args[name];
+      return value !== undefined && !isRefName(value);
+    });
+    if (odd !== undefined) return `${odd}: expected a name as git takes it`;
+    if (args.identity?.includes('"')) return "identity: expected a path without quotes";
+    return pathProblem(args.target);
+  },
+  async plan(url, args, context) {
+    if (url.startsWith("-") || /[\0\n]/.test(url))
+      throw new StateFailure("name: expected the URL of a repository");
+    const target = pathOf(args.target);
+    const git = await openGit({ user: args.user, identity: args.identity, target }, context);
+    const wish: Wish = { ...args, url, target, remote: args.remote ?? "origin" };
+    const before = lookAt(target);
+    if (before !== undefined && !before.isDirectory()) {
+      throw new StateFailure(`${target} is a ${kindOf(target, before)}`);
+    }
+    const isClone = before !== undefined && lookAt(`${target}/.git`) !== undefined;
+    if (!isClone && before !== undefined && readdirSync(target).length > 0 && args.force_clone !== true) {
+      throw new StateFailure(
+        `${target} is not empty and no clone: force_clone: true puts a clone there, and replaces files`,
+      );
+    }
+    return isClone ? planUpdate(git, wish) : planClone(git, wish, context);
+  },
+});
+
+/** States of Git repositories. */
+export const gitStates: readonly StateFunction[] = [gitLatest];
+
+interface Wish {
+  url: string;
+  target: string;
+  remote: string;
+  rev: string | undefined;
+  branch: string | undefined;
+  user: string | undefined;
+  depth: number | undefined;
+  submodules: boolean | undefined;
+  force_reset: boolean | undefined;
+}
+
+/** What `rev` is in the repository now. */
+interface Wanted {
+  commit: string;
+  /** `refs/heads/main`, or the commit itself. */
+  ref: string;
+  /** The local branch; absent for a detached HEAD. */
+  branch: string | undefined;
+}
+
+function pathProblem(target: string): string | undefined {
+  return target === "/" ? "target: expected a directory below /" : undefined;
+}
+
+/** Nothing that looks like a flag, and none of the characters that mean something in a refspec. */
+function isRefName(name: string): boolean {
+  return /^[A-Za-z0-9_][A-Za-z0-9_./+@-]{0,199}$/.test(name) && !name.includes("..") && !name.includes("@{");
+}
+
+async function wantedOf(git: Git, { url, rev, branch }: Wish): Promise<Wanted> {
+  if (rev !== undefined && hexadecimal.test(rev)) return { commit: rev, ref: rev, branch };
+  const output = await git(["ls-remote", "--symref", "--", url]);
+  const refs = new Map<string, string>();
+  let head: string | undefined;
+  for (const line of output.split("\n")) {
+    const [left = "", name = ""] = line.split("\t");
+    if (left.startsWith("ref: ") && name === "HEAD") head = left.slice("ref: ".length);
+    else if (hexadecimal.test(left)) refs.set(name, left);
+  }
+  const names = rev === undefined ? [head ?? "HEAD", "HEAD"] : [`refs/heads/${rev}`, `refs/tags/${rev}`, rev];
+  const ref = names.find((name) => refs.has(name));
+  if (ref === undefined) throw new StateFailure(`${shownUrl(url)} has no branch or tag ${rev ?? "HEAD"}`);
+  const [, own] = /^refs\/heads\/(.+)$/.exec(ref) ?? [];
+  // An annotated tag is an object of its own; the commit is behind it.
+  const commit = refs.get(`${ref}^{}`) ?? refs.get(ref) ?? "";
+  return { commit, ref, branch: branch ?? own };
+}
+
+async function planClone(git: Git, wish: Wish, context: StateContext): Promise<Plan> {
+  const { url, target, remote } = wish;
+  const wanted = await wantedOf(git, wish);
+  return {
+    changes: { [target]: { created: true, url: shownUrl(url), revision: wanted.commit } },
+    comment: `${shownUrl(url)} is to be cloned to ${target}`,
+    apply: async () => {
+      if (lookAt(target) === undefined) {
+        const account = wish.user === undefined ? undefined : await findAccount(wish.user, context);
+        makeParents(target, true, noAttributes);
+        makeDirectory(target, { ...noAttributes, uid: account?.uid, gid: account?.gid });
+      }
+      await git(["init", "--quiet", target]);
+      await git(["remote", "add", "--", remote, url], target).catch(() =>
+        git(["remote", "set-url", "--", remote, url], target),
+      );
+      await checkOut(git, wish, wanted, true);
+      return { comment: `${shownUrl(url)} was cloned to ${target}` };
+    },
+  };
+}
+
+async function planUpdate(git: Git, wish: Wish): Promise<Plan> {
+  const { url, target, remote } = wish;
+  const head = await optional(git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], target));
+  const named = await optional(git(["symbolic-ref", "--quiet", "--short", "HEAD"], target));
+  const known = await optional(git(["config", "--get", `remote.${remote}.url`], target));
+  const wanted = await wantedOf(git, wish);
+  const changes: { [name: string]: Plain } = {};
+  if (known !== url) changes.url = { old: known === undefined ? null : shownUrl(known), new: shownUrl(url) };
+  if (head !== wanted.commit) changes.revision = { old: head ?? null, new: wanted.commit };
+  if (wanted.branch !== undefined && named !== wanted.branch) {
+    changes.branch = { old: named ?? null, new: wanted.branch };
+  }
+  const force = wish.force_reset === true;
+  const edited = await editedFiles(git, target);
+  if (edited.length > 0 && force) changes.thrown_away = edited;
+  if (Object.keys(changes).length === 0) {
+    return { changes: {}, comment: `${target} is at ${wanted.commit}` };
+  }
+  if (edited.length > 0 && !force) {
+    throw new StateFailure(
+      `${target} has changes of its own (${edited.slice(0, 5).join(", ")}): force_reset: true throws them away`,
+    );
+  }
+  return {
+    changes: { [target]: changes },
+    comment: `${target} is to be at ${wanted.commit}`,
+    apply: async () => {
+      if (known !== url) await git(["config", `remote.${remote}.url`, url], target);
+      await checkOut(git, wish, wanted, force);
+      return { comment: `${target} was brought to ${wanted.commit}` };
+    },
+  };
+}
+
+async function checkOut(git: Git, wish: Wish, wanted: Wanted, force: boolean): Promise<void> {
+  const { target, remote, depth, submodules } = wish;
+  const has = await optional(git(["cat-file", "-e", `${wanted.commit}^{commit}`], target));
+  if (has === undefined || wanted.ref !== wanted.commit) {
+    const shallow = depth === undefined ? [] : [`--depth=${depth}`];
+    const refs = wanted.ref === wanted.commit && depth === undefined ? [] : [wanted.ref];
+    await git(["fetch", "--quiet", "--force", "--tags", ...shallow, "--", remote, ...refs], target);
+  }
+  if (!force) {
+    const head = await optional(git(["rev-parse", "--verify", "--quiet", "HEAD"], target));
+    const behind = await optional(git(["merge-base", "--is-ancestor", "HEAD", wanted.commit], target));
+    // A clone without its past cannot tell; it has no commits of its own when it is where it was left.
+    const left =
+      depth === undefined ? undefined : await optional(git(["rev-parse", "--verify", leftAt], target));
+    if (head !== undefined && behind === undefined && head !== left) {
+      throw new StateFailure(
+        `${target} has commits that ${wanted.ref} does not have: force_reset: true throws them away`,
+      );
+    }
+  }
+  const place = wanted.branch === undefined ? ["--detach"] : ["-B", wanted.branch];
+  await git(["checkout", "--quiet", ...(force ? ["--force"] : []), ...place, wanted.commit], target);
+  await git(["update-ref", leftAt, wanted.commit], target);
+  if (submodules === true)
+    await git(["submodule", "--quiet", "update", "--init", "--recursive", "--force"], target);
+}
+
+/** Files that differ from the commit; those that git was never told of do not count. */
+async function editedFiles(git: Git, target: string): Promise<string[]> {
+  const output = await git(
+    ["status", "--porcelain=v1", "--untracked-files=no", "-z", "--ignore-submodules=all"],
+    target,
+  );
+  return output.split("\0").flatMap((entry) => (/^[ A-Z?!]{2} /.test(entry) ? [entry.slice(3)] : []));
+}
+
+async function optional(output: Promise<string>): Promise<string | undefined> {
+  try {
+    return (await output).trim();
+  } catch (thrown) {
+    if (thrown instanceof StateFailure) return undefined;
+    throw thrown;
+  }
+}

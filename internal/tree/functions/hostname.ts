@@ -1,0 +1,49 @@
+import { systemOf } from "../../host/system/system.ts";
+import { defineState } from "../function/define.ts";
+import type { StateFunction } from "../function/function.ts";
+import { planSteps, refuseWith, type Step } from "./steps.ts";
+
+const configured = "/etc/hostname";
+const running = "/proc/sys/kernel/hostname";
+
+/** States of the name of the host. */
+export const hostnameStates: readonly StateFunction[] = [
+  defineState({
+    name: "hostname.system",
+    doc: "The host has this name, now and after the next start. /etc/hosts is up to host.present.",
+    args: {},
+    plan(name, _, context) {
+      refuseWith(refuseHostname(name));
+      const system = systemOf(context);
+      const steps: Step[] = [];
+      const now = system.read(running)?.trim() ?? "";
+      if (now !== name) {
+        steps.push({
+          changes: { hostname: { old: now, new: name } },
+          run: () => system.poke(running, name),
+        });
+      }
+      const kept = system.read(configured)?.trim() ?? "";
+      if (kept !== name) {
+        steps.push({
+          changes: { [configured]: { old: kept, new: name } },
+          run: () => system.write(configured, `${name}\n`),
+        });
+      }
+      return planSteps(steps, {
+        fine: `the host is called ${name}`,
+        due: `the host is to be called ${name}`,
+        done: `the host is called ${name} now`,
+      });
+    },
+  }),
+];
+
+/** hostname(7); the kernel takes 64 bytes. */
+function refuseHostname(name: string): string | undefined {
+  const isName = /^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/.test(
+    name,
+  );
+  if (isName && name.length <= 64) return undefined;
+  return `${JSON.stringify(name.slice(0, 80))} is no host name: letters, digits, - and dots, 64 at most`;
+}

@@ -1,0 +1,228 @@
+import type { Plain } from "../../base/msgpack.ts";
+import type { ArgSpec } from "../../host/modules/function.ts";
+import { packageChanges } from "../../host/modules/pkg.ts";
+import {
+  type InstalledPackages,
+  type PackageManager,
+  refusePackageName,
+  refusePackageVersion,
+  type WantedPackage,
+} from "../../host/system/packages/manager.ts";
+import { packagesOf } from "../../host/system/packages/open.ts";
+import { refreshIfDue } from "../../host/system/packages/refresh.ts";
+import { type System, systemOf } from "../../host/system/system.ts";
+import { defineState } from "../function/define.ts";
+import {
+  type Changes,
+  type Plan,
+  type StateContext,
+  StateFailure,
+  type StateFunction,
+} from "../function/function.ts";
+import { refuseWith, unchanged } from "./steps.ts";
+
+const pkgs = {
+  type: "any",
+  doc: "Several packages in place of name: names, or maps of a name to a version.",
+} as const satisfies ArgSpec;
+const refresh = {
+  type: "boolean",
+  doc: "Looks at the sources of packages first; by default when that was more than an hour ago.",
+} as const satisfies ArgSpec;
+
+/** States of packages. */
+export const pkgStates: readonly StateFunction[] = [
+  defineState({
+    name: "pkg.installed",
+    doc: "Packages are installed, in the versions that are given.",
+    args: {
+      pkgs,
+      version: {
+        type: "string",
+        doc: "The version to have, with * for any part of it, or latest; any by default.",
+      },
+      refresh,
+    },
+    refuse: ({ pkgs, version }) => refusePackages(pkgs, version),
+    async plan(name, args, context) {
+      const wanted = wantedPackages(name, args.pkgs, args.version);
+      return planInstalled(wanted, args.refresh, context);
+    },
+  }),
+  defineState({
+    name: "pkg.latest",
+    doc: "Packages are installed in the newest version there is. The sources of packages are looked at even in test mode, when that is due.",
+    args: { pkgs, refresh },
+    refuse: ({ pkgs }) => refusePackages(pkgs, undefined),
+    async plan(name, args, context) {
+      const wanted = wantedPackages(name, args.pkgs, undefined);
+      const latest = wanted.map((each) => ({ ...each, version: "latest" }));
+      return planInstalled(latest, args.refresh, context);
+    },
+  }),
+  defineState({
+    name: "pkg.removed",
+    doc: "Packages are not installed. What they were configured with stays.",
+    args: { pkgs },
+    refuse: ({ pkgs }) => refusePackages(pkgs, undefined),
+    plan: (name, args, context) => planRemoved(name, args.pkgs, false, context),
+  }),
+  defineState({
+    name: "pkg.purged",
+    doc: "Packages are not installed, and nothing is left of what they were configured with.",
+    args: { pkgs },
+    refuse: ({ pkgs }) => refusePackages(pkgs, undefined),
+    plan: (name, args, context) => planRemoved(name, args.pkgs, true, context),
+  }),
+];
+
+function refusePackages(pkgs: Plain | undefined, version: string | undefined): string | undefined {
+  if (pkgs === undefined) return version === undefined ? undefined : refusePackageVersion(version);
+  if (version !== undefined) return "give the versions in pkgs, or a version without pkgs";
+  const read = readPackages(pkgs);
+  if (read === undefined) return "pkgs: expected a list of names, or of maps of a name to a version";
+  return read
+    .map(({ name, version }) => refusePackageName(name) ?? (version && refusePackageVersion(version)))
+    .find((problem) => problem);
+}
+
+function readPackages(pkgs: Plain): WantedPackage[] | undefined {
+  if (!Array.isArray(pkgs)) return undefined;
+  const read: WantedPackage[] = [];
+  for (const item of pkgs) {
+    if (typeof item === "string") read.push({ name: item });
+    else if (typeof item !== "object" || item === null || Array.isArray(item)) return undefined;
+    else {
+      for (const [name, version] of Object.entries(item)) {
+        if (version !== null && typeof version !== "string" && typeof version !== "number") return undefined;
+        read.push(version === null ? { name } : { name, version: String(version) });
+      }
+    }
+  }
+  return read;
+}
+
+/** @throws StateFailure for a name that none may have */
+function wantedPackages(name: string, pkgs: Plain | undefined, version: string | undefined): WantedPackage[] {
+  if (pkgs !== undefined) return readPackages(pkgs) ?? [];
+  refuseWith(refusePackageName(name));
+  return [version === undefined ? { name } : { name, version }];
+}
+
+async function planInstalled(
+  wanted: readonly WantedPackage[],
+  refresh: boolean | undefined,
+  context: StateContext,
+): Promise<Plan> {
+  const system = systemOf(context);
+  const packages = packagesOf(system);
+  const installed = await packages.installed();
+  const latest = wanted.filter(({ version }) => version === "latest").map(({ name }) => name);
+  if (latest.length > 0) await refreshIfDue(system, packages, refresh);
+  const newest = latest.length === 0 ? new Map<string, string>() : await packages.newest(latest);
+  const due: WantedPackage[] = [];
+  const changes: Changes = {};
+  for (const { name, version } of wanted) {
+    const versions = installed.get(name);
+    if (await isThere(packages, name, versions, version, newest)) continue;
+    const asked = version === "latest" ? undefined : version;
+    due.push(asked === undefined ? { name } : { name, version: asked });
+    changes[name] = { old: versions?.at(-1) ?? "", new: asked ?? newest.get(name) ?? "latest" };
+  }
+  const names = wanted.map(({ name }) => name).join(", ");
+  if (due.length === 0) return unchanged(`${names}: installed as described`);
+  return {
+    changes,
+    comment: `to be installed: ${describe(due)}`,
+    async apply() {
+      // For the newest versions this was done before they were asked for.
+      if (latest.length === 0) await refreshIfDue(system, packages, refresh);
+      return changing(system, packages, installed, async () => {
+        await packages.install(due);
+        system.forget();
+        await verify(packages, due);
+        return { comment: `installed: ${describe(due)}` };
+      });
+    },
+  };
+}
+
+async function isThere(
+  packages: PackageManager,
+  name: string,
+  versions: readonly string[] | undefined,
+  wanted: string | undefined,
+  newest: ReadonlyMap<string, string>,
+): Promise<boolean> {
+  if (wanted === "latest") return versions !== undefined && !newest.has(name);
+  if (versions !== undefined)
+    return wanted === undefined || versions.some((each) => packages.fits(wanted, each));
+  return wanted === undefined && (await packages.providers(name)).length > 0;
+}
+
+/** @throws SvcError when a package is not what was asked for */
+async function verify(packages: PackageManager, due: readonly WantedPackage[]): Promise<void> {
+  const installed = await packages.installed();
+  for (const { name, version } of due) {
+    const versions = installed.get(name);
+    if (await isThere(packages, name, versions, version, new Map())) continue;
+    throw new StateFailure(
+      versions === undefined
+        ? `${packages.name} did not install ${name}, and did not say why`
+        : `${name} is ${versions.join(", ")} and not ${version}: ${packages.name} did not change it`,
+    );
+  }
+}
+
+async function planRemoved(
+  name: string,
+  pkgs: Plain | undefined,
+  purge: boolean,
+  context: StateContext,
+): Promise<Plan> {
+  const system = systemOf(context);
+  const packages = packagesOf(system);
+  const [installed, leftovers] = [await packages.installed(), await packages.leftovers()];
+  const wanted = wantedPackages(name, pkgs, undefined).map((each) => each.name);
+  const due = wanted.filter((each) => installed.has(each) || (purge && leftovers.has(each)));
+  if (due.length === 0) return unchanged(`${wanted.join(", ")}: not installed`);
+  const what = purge ? "purged" : "removed";
+  return {
+    changes: Object.fromEntries(
+      due.map((each) => [each, { old: installed.get(each)?.at(-1) ?? "configuration", new: "" }]),
+    ),
+    comment: `to be ${what}: ${due.join(", ")}`,
+    apply: () =>
+      changing(system, packages, installed, async () => {
+        await packages.remove(due, purge);
+        return { comment: `${what}: ${due.join(", ")}` };
+      }),
+  };
+}
+
+/** Runs a change, and says of every package what became of it, also of those that came along. */
+async function changing(
+  system: System,
+  packages: PackageManager,
+  before: InstalledPackages,
+  run: () => Promise<{ comment: string }>,
+): Promise<{ changes?: Changes; comment: string }> {
+  const difference = async (): Promise<Changes> => {
+    system.forget();
+    return packageChanges(before, await packages.installed());
+  };
+  try {
+    const { comment } = await run();
+    const changes = await difference();
+    return Object.keys(changes).length === 0 ? { comment } : { changes, comment };
+  } catch (thrown) {
+    if (!(thrown instanceof Error)) throw thrown;
+    throw new StateFailure(thrown.message, await difference(), { cause: thrown });
+  }
+}
+
+function describe(packages: readonly WantedPackage[]): string {
+  return packages
+    .map(({ name, version }) => (version === undefined ? name : `${name} ${version}`))
+    .join(", ");
+}

@@ -1,0 +1,44 @@
+import type { StateFunction } from "../function/function.ts";
+
+type Load = () => Promise<readonly StateFunction[]>;
+
+/**
+ * The state functions of each module. A module is loaded when a state names it: a run that only manages
+ * files does not wait for the rest.
+ */
+const modules: Readonly<Record<string, Load>> = {
+  archive: async () => (await import("./archive.ts")).archiveStates,
+  cmd: async () => (await import("./cmd.ts")).cmdStates,
+  cron: async () => (await import("./cron.ts")).cronStates,
+  event: async () => (await import("./event.ts")).eventStates,
+  file: async () => (await import("./file/index.ts")).fileStates,
+  git: async () => (await import("./git.ts")).gitStates,
+  group: async () => (await import("./group.ts")).groupStates,
+  host: async () => (await import("./host.ts")).hostStates,
+  hostname: async () => (await import("./hostname.ts")).hostnameStates,
+  mount: async () => (await import("./mount.ts")).mountStates,
+  pkg: async () => (await import("./pkg.ts")).pkgStates,
+  service: async () => (await import("./service.ts")).serviceStates,
+  ssh_auth: async () => (await import("./ssh-auth.ts")).sshAuthStates,
+  sysctl: async () => (await import("./sysctl.ts")).sysctlStates,
+  systemd: async () => (await import("./systemd.ts")).systemdStates,
+  test: async () => (await import("./test.ts")).testStates,
+  timezone: async () => (await import("./timezone.ts")).timezoneStates,
+  user: async () => (await import("./user.ts")).userStates,
+};
+
+/** Where the compiler finds state functions. */
+export interface StateRegistry {
+  /** @returns nothing when there is no such module */
+  functionsOf(module: string): Promise<readonly StateFunction[]>;
+  /** Every function, for messages and lists. */
+  all(): Promise<readonly StateFunction[]>;
+}
+
+export const stateRegistry: StateRegistry = {
+  functionsOf: async (module) =>
+    (Object.hasOwn(modules, module) ? await modules[module]?.() : undefined) ?? [],
+  async all() {
+    return (await Promise.all(Object.values(modules).map((load) => load()))).flat();
+  },
+};

@@ -1,0 +1,188 @@
+import { refuseServiceName, type ServiceManager } from "../../host/system/services/manager.ts";
+import { servicesOf } from "../../host/system/services/open.ts";
+import { type System, systemOf } from "../../host/system/system.ts";
+import { defineState } from "../function/define.ts";
+import { type Plan, type StateContext, StateFailure, type StateFunction } from "../function/function.ts";
+import { planSteps, refuseWith, type Step, unchanged } from "./steps.ts";
+
+const enable = {
+  type: "boolean",
+  doc: "Whether it starts with the host; it stays as it is by default.",
+} as const;
+
+/** States of services. A service that is not there yet may come with a state before, so only applying fails. */
+export const serviceStates: readonly StateFunction[] = [
+  defineState({
+    name: "service.running",
+    doc: "A service runs. It is restarted when a state that it watches has changed.",
+    args: {
+      enable,
+      reload: { type: "boolean", doc: "Reloads it in place of a restart; false by default." },
+    },
+    async plan(name, args, context) {
+      const { system, services } = open(name, context);
+      const status = services.exists(name) ? await services.status(name) : { active: false, state: "absent" };
+      const steps: Step[] = [];
+      if (!status.active) {
+        refuseMasked(services, name);
+        steps.push({
+          changes: { [name]: { old: status.state, new: "running" } },
+          run: () => start(system, services, name),
+        });
+      }
+      steps.push(...enabling(system, services, name, args.enable));
+      const missing = services.exists(name) ? "" : `, once it is there`;
+      return planSteps(steps, {
+        fine: `${name} is running`,
+        due: `${name} is to be ${status.active ? "changed" : "started"}${missing}`,
+        done: `${name} was ${status.active ? "changed" : "started"}`,
+      });
+    },
+    onWatch(name, args, context) {
+      const { system, services } = open(name, context);
+      const [action, done] = args.reload === true ? ["reload", "reloaded"] : ["restart", "restarted"];
+      const run = async () => {
+        requireService(services, name);
+        await services.change(action === "reload" ? "reload" : "restart", name);
+        await requireActive(system, services, name, done ?? "");
+      };
+      return planSteps([{ changes: { [name]: done ?? "" }, run }], {
+        fine: "",
+        due: `${name} is to be ${done}`,
+        done: `${name} was ${done}`,
+      });
+    },
+  }),
+  defineState({
+    name: "service.dead",
+    doc: "A service does not run. One that is not there does not.",
+    args: { enable },
+    async plan(name, args, context) {
+      const { system, services } = open(name, context);
+      if (!services.exists(name)) return unchanged(`there is no service ${name}`);
+      const status = await services.status(name);
+      const steps: Step[] = [];
+      if (status.active) {
+        const run = async () => {
+          await services.change("stop", name);
+          system.forget();
+        };
+        steps.push({ changes: { [name]: { old: status.state, new: "dead" } }, run });
+      }
+      steps.push(...enabling(system, services, name, args.enable));
+      return planSteps(steps, {
+        fine: `${name} does not run`,
+        due: `${name} is to be ${status.active ? "stopped" : "changed"}`,
+        done: `${name} was ${status.active ? "stopped" : "changed"}`,
+      });
+    },
+  }),
+  defineState({
+    name: "service.enabled",
+    doc: "A service starts with the host.",
+    args: {},
+    plan: (name, _, context) => planEnabled(name, true, context),
+  }),
+  defineState({
+    name: "service.disabled",
+    doc: "A service does not start with the host.",
+    args: {},
+    plan: (name, _, context) => planEnabled(name, false, context),
+  }),
+  defineState({
+    name: "service.masked",
+    doc: "Nothing can start a unit of systemd.",
+    args: {},
+    plan: (name, _, context) => planMasked(name, true, context),
+  }),
+  defineState({
+    name: "service.unmasked",
+    doc: "A unit of systemd can be started.",
+    args: {},
+    plan: (name, _, context) => planMasked(name, false, context),
+  }),
+];
+
+/** What has to be done for a service to start with the host, or not to. */
+export function enabling(
+  system: System,
+  services: ServiceManager,
+  name: string,
+  wanted: boolean | undefined,
+): Step[] {
+  const now = services.enablement(name);
+  if (wanted === undefined || now === "static" || now === "masked" || (now === "enabled") === wanted)
+    return [];
+  const run = async () => {
+    requireService(services, name);
+    await services.change(wanted ? "enable" : "disable", name);
+    system.forget();
+  };
+  return [{ changes: { [`${name} at boot`]: { old: now, new: wanted ? "enabled" : "disabled" } }, run }];
+}
+
+/** Starts a service, and looks whether it stays. @throws SvcError */
+export async function start(system: System, services: ServiceManager, name: string): Promise<void> {
+  requireService(services, name);
+  await services.change("start", name);
+  await requireActive(system, services, name, "started");
+}
+
+function open(name: string, context: StateContext): { system: System; services: ServiceManager } {
+  refuseWith(refuseServiceName(name));
+  const system = systemOf(context);
+  return { system, services: servicesOf(system) };
+}
+
+function planEnabled(name: string, wanted: boolean, context: StateContext): Plan {
+  const { system, services } = open(name, context);
+  const now = services.exists(name) ? services.enablement(name) : undefined;
+  if (now === undefined && !wanted) return unchanged(`there is no service ${name}`);
+  if (now === "static")
+    return unchanged(`${name} is static: others start it, and there is nothing to enable`);
+  if (wanted) refuseMasked(services, name);
+  const word = wanted ? "enabled" : "disabled";
+  return planSteps(enabling(system, services, name, wanted), {
+    fine: `${name} is ${now === "masked" ? "masked" : word}`,
+    due: `${name} is to be ${word}${now === undefined ? ", once it is there" : ""}`,
+    done: `${name} was ${word}`,
+  });
+}
+
+function planMasked(name: string, wanted: boolean, context: StateContext): Plan {
+  const { system, services } = open(name, context);
+  const masked = services.exists(name) && services.enablement(name) === "masked";
+  if (masked === wanted) return unchanged(`${name} is ${wanted ? "masked" : "not masked"}`);
+  const word = wanted ? "masked" : "unmasked";
+  const run = async () => {
+    await services.change(wanted ? "mask" : "unmask", name);
+    system.forget();
+  };
+  const changes = { [name]: { old: masked ? "masked" : "unmasked", new: word } };
+  return planSteps([{ changes, run }], {
+    fine: "",
+    due: `${name} is to be ${word}`,
+    done: `${name} was ${word}`,
+  });
+}
+
+function refuseMasked(services: ServiceManager, name: string): void {
+  if (services.exists(name) && services.enablement(name) === "masked") {
+    throw new StateFailure(`${name} is masked, and nothing can start it; service.unmasked changes that`);
+  }
+}
+
+function requireService(services: ServiceManager, name: string): void {
+  if (!services.exists(name)) throw new StateFailure(`there is no service ${name} (${services.name})`);
+}
+
+async function requireActive(
+  system: System,
+  services: ServiceManager,
+  name: string,
+  done: string,
+): Promise<void> {
+  system.forget();
+  const { active, state } = await services.status(name);
+  if (!active) throw new StateFailure(`${name} was ${done}, and is ${state} now`);
+}

@@ -1,0 +1,129 @@
+import { readFileSync, statSync } from "node:fs";
+import { isErrno, reasonOf } from "../../base/file.ts";
+import type { ArgSpec } from "../../host/modules/function.ts";
+import type { FileSource } from "../files/files.ts";
+import { StateFailure } from "../function/function.ts";
+import { download } from "./download.ts";
+import type { Content } from "./file/content.ts";
+import { refuseSourceHash, type SourceHash, verifying } from "./source-hash.ts";
+
+export const sourceHashArg = {
+  type: "string",
+  doc: "What the source is to be: sha256=… or sha512=… in hexadecimal. An https:// source needs it.",
+} as const satisfies ArgSpec;
+
+/** What comes over https for a file, which is held in memory. */
+const maxFetchedBytes = 256 * 1024 * 1024;
+
+/** Where a state takes a file from. */
+export interface Source {
+  /** As it was written. */
+  name: string;
+  content: Content;
+  /** Whether it is to be executable, where `keep` is asked for. */
+  executable: boolean;
+}
+
+/** What is wrong with the `source` and `source_hash` of a state. */
+export function refuseSource(sources: readonly string[], hash: string | undefined): string | undefined {
+  for (const name of sources) {
+    if (locationOf(name) === undefined) {
+      return `source: expected svc://path, salt://path, an absolute path or https://…, not ${JSON.stringify(name.slice(0, 200))}`;
+    }
+    if (name.startsWith("https://") && hash === undefined) {
+      return "source_hash: missing; what comes over https is only taken when it is known what it is to be";
+    }
+  }
+  return refuseSourceHash(hash);
+}
+
+/** The path of `svc://…` in the files of the environment; `undefined` for any other source. */
+export function treePath(name: string): string | undefined {
+  const [, path] = /^(?:svc|salt):\/\/\/?([^?]*)$/.exec(name) ?? [];
+  return path;
+}
+
+/**
+ * Finds the first source that exists.
+ *
+ * @throws StateFailure when none does
+ */
+export function findSource(
+  names: readonly string[],
+  hash: SourceHash | undefined,
+  { files, signal }: { files: FileSource; signal: AbortSignal },
+): Source {
+  for (const name of names) {
+    const content = look(name, hash, files, signal);
+    if (content !== undefined) return { name, ...content };
+  }
+  const where = names.some((name) => treePath(name) !== undefined)
+    ? ` (environment ${files.environment})`
+    : "";
+  throw new StateFailure(
+    names.length === 1
+      ? `there is no source ${names[0]}${where}`
+      : `none of the sources is there: ${names.join(", ")}${where}`,
+  );
+}
+
+function look(
+  name: string,
+  hash: SourceHash | undefined,
+  files: FileSource,
+  signal: AbortSignal,
+): Omit<Source, "name"> | undefined {
+  const path = treePath(name);
+  if (path !== undefined) {
+    const found = files.stat(path);
+    if (found === undefined) return undefined;
+    const digest = hash ?? ({ algorithm: "sha256", value: found.digest } as const);
+    const bytes = async () => verified(name, await files.read(path), hash);
+    return { executable: found.executable, content: { size: found.size, digest, bytes } };
+  }
+  const local = localPath(name);
+  if (local !== undefined) return lookAtHost(local, hash);
+  if (hash === undefined) return undefined;
+  const bytes = () => fetchWhole(name, hash, signal);
+  return { executable: false, content: { size: undefined, digest: hash, bytes } };
+}
+
+function lookAtHost(path: string, hash: SourceHash | undefined): Omit<Source, "name"> | undefined {
+  try {
+    const stats = statSync(path);
+    if (!stats.isFile()) throw new StateFailure(`the source ${path} is no regular file`);
+    const bytes = () => verified(path, readFileSync(path), hash);
+    return { executable: (stats.mode & 0o111) !== 0, content: { size: stats.size, bytes } };
+  } catch (cause) {
+    if (isErrno(cause, "ENOENT") || isErrno(cause, "ENOTDIR")) return undefined;
+    if (cause instanceof StateFailure) throw cause;
+    throw new StateFailure(`cannot read the source ${path}: ${reasonOf(cause)}`, {}, { cause });
+  }
+}
+
+async function fetchWhole(url: string, hash: SourceHash, signal: AbortSignal): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  await download(url, hash, { signal, maxBytes: maxFetchedBytes }, (piece) => pieces.push(piece));
+  return Buffer.concat(pieces);
+}
+
+function verified(name: string, bytes: Uint8Array, hash: SourceHash | undefined): Uint8Array {
+  if (hash === undefined) return bytes;
+  const { hash: running, end } = verifying(hash, name);
+  running.update(bytes);
+  end();
+  return bytes;
+}
+
+/** A path of this host, also as `file://…`. */
+export function localPath(name: string): string | undefined {
+  const path = name.startsWith("file://") ? name.slice("file://".length) : name;
+  return path.startsWith("/") && !path.includes("\0") ? path : undefined;
+}
+
+function locationOf(name: string): string | undefined {
+  const path = treePath(name);
+  if (path !== undefined) return path === "" ? undefined : path;
+  if (name.startsWith("https://") && URL.canParse(name)) return name;
+  return localPath(name);
+}

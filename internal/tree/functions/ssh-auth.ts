@@ -1,0 +1,175 @@
+import { lstatSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Account } from "../../base/process/process.ts";
+import type { ArgSpec } from "../../host/modules/function.ts";
+import { localUsers, type User } from "../../host/system/accounts/users.ts";
+import {
+  type AuthorizedKey,
+  findKey,
+  formatKey,
+  parseKey,
+  withKey,
+  withoutKey,
+} from "../../host/system/authorized-keys.ts";
+import { type System, succeed, systemOf } from "../../host/system/system.ts";
+import { defineState } from "../function/define.ts";
+import {
+  type Changes,
+  type Plan,
+  type StateContext,
+  StateFailure,
+  type StateFunction,
+} from "../function/function.ts";
+import { findSource, refuseSource, sourceHashArg } from "./source.ts";
+import { readSourceHash } from "./source-hash.ts";
+import { planSteps, refuseWith, unchanged } from "./steps.ts";
+
+const args = {
+  user: { type: "string", required: true, doc: "Whose file it is." },
+  enc: { type: "string", doc: "Type of a key that is given as Base64 alone; ssh-rsa by default." },
+  options: { type: "strings", doc: "What the key is restricted to, such as no-pty; none by default." },
+  comment: { type: "string", doc: "Text after the key; that of the key itself by default." },
+  source: { type: "strings", doc: "A file of keys in place of name, such as svc://ssh/alice.pub." },
+  source_hash: sourceHashArg,
+  config: {
+    type: "string",
+    doc: "The file of keys, where %h is the home and %u the name of the user; %h/.ssh/authorized_keys by default.",
+  },
+} as const satisfies Record<string, ArgSpec>;
+
+/** States of the keys that people log in with. */
+export const sshAuthStates: readonly StateFunction[] = [
+  defineState({
+    name: "ssh_auth.present",
+    doc: "A user can log in with a key. A file below the home of a user is written as that user.",
+    args,
+    refuse: ({ source, source_hash, options = [], comment }) =>
+      refuseSource(source ?? [], source_hash) ??
+      ([...options, comment ?? ""].some((each) => /[\n\r\0]/.test(each))
+        ? "options and comment: a line end cannot be in them"
+        : undefined),
+    async plan(name, given, context) {
+      const keys = await keysOf(name, given, context);
+      return planKeys(given, context, (text) => {
+        const changes: Changes = {};
+        let next = text;
+        for (const key of keys) {
+          const old = findKey(next, key.key);
+          const wanted =
+            given.comment === undefined && old !== undefined ? { ...key, comment: old.comment } : key;
+          if (old !== undefined && formatKey(old) === formatKey(wanted)) continue;
+          next = withKey(next, wanted);
+          changes[nameOf(key)] = { old: old === undefined ? "" : describe(old), new: describe(wanted) };
+        }
+        return { text: next, changes };
+      });
+    },
+  }),
+  defineState({
+    name: "ssh_auth.absent",
+    doc: "A user cannot log in with a key.",
+    args,
+    refuse: ({ source, source_hash }) => refuseSource(source ?? [], source_hash),
+    async plan(name, given, context) {
+      const keys = await keysOf(name, given, context);
+      return planKeys(given, context, (text) => {
+        const found = keys.filter(({ key }) => findKey(text, key) !== undefined);
+        const changes = Object.fromEntries(
+          found.map((key) => [nameOf(key), { old: describe(key), new: "" }]),
+        );
+        return { text: found.reduce((left, { key }) => withoutKey(left, key), text), changes };
+      });
+    },
+  }),
+];
+
+interface KeyArgs {
+  user: string;
+  enc: string | undefined;
+  options: string[] | undefined;
+  comment: string | undefined;
+  source: string[] | undefined;
+  source_hash: string | undefined;
+  config: string | undefined;
+}
+
+/** @throws StateFailure when there is no key in what was given */
+async function keysOf(name: string, given: KeyArgs, context: StateContext): Promise<AuthorizedKey[]> {
+  const { enc = "ssh-rsa", options, comment, source } = given;
+  if (source !== undefined) {
+    const found = findSource(source, readSourceHash(given.source_hash), context);
+    const text = new TextDecoder().decode(await found.content.bytes());
+    const keys = text.split("\n").flatMap((line) => parseKey(line) ?? []);
+    if (keys.length === 0) throw new StateFailure(`${found.name} holds no public key`);
+    return keys.map((key) => (options === undefined ? key : { ...key, options }));
+  }
+  const key = parseKey(name) ?? parseKey(`${enc} ${name}`);
+  if (key === undefined || /[\n\r]/.test(name)) {
+    throw new StateFailure(`${JSON.stringify(name.slice(0, 80))} is no public key`);
+  }
+  return [{ ...key, options: options ?? key.options, comment: comment ?? key.comment }];
+}
+
+function planKeys(
+  { user: name, config = "%h/.ssh/authorized_keys" }: KeyArgs,
+  context: StateContext,
+  edit: (text: string) => { text: string; changes: Changes },
+): Plan {
+  const system = systemOf(context);
+  const user = localUsers(system).get(name);
+  // The user may come with a state before; then there are no keys.
+  const path = user === undefined ? undefined : pathOf(config, user);
+  const { changes } = edit(path === undefined ? "" : readKeys(system, path));
+  const of = `the keys of ${name}`;
+  if (Object.keys(changes).length === 0) return unchanged(`${of} are as described`);
+  const run = async () => {
+    system.forget();
+    const now = localUsers(system).get(name);
+    if (now === undefined) throw new StateFailure(`this host has no user ${name}`);
+    const file = pathOf(config, now);
+    await writeKeys(system, now, file, edit(readKeys(system, file)).text);
+  };
+  return planSteps([{ changes, run }], {
+    fine: "",
+    due: `${of} are to be changed`,
+    done: `${of} were changed`,
+  });
+}
+
+function pathOf(config: string, { name, home }: User): string {
+  const path = config.replace(/%[hu%]/g, (each) => (each === "%h" ? home : each === "%u" ? name : "%"));
+  refuseWith(path.startsWith("/") ? undefined : `config: ${path} is no absolute path`);
+  return path;
+}
+
+/** What is no regular file is not read: the user may have put anything there. */
+function readKeys(system: System, path: string): string {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isFile()) return system.read(path) ?? "";
+  throw new StateFailure(`${path} is no regular file`);
+}
+
+/** Runs as the user: nothing that the user put in the way leads a write of root elsewhere. */
+const script = `
+umask 077
+mkdir -p "$(dirname "$0")" && cat >"$0.svc" && chmod 600 "$0.svc" && mv -f "$0.svc" "$0"
+`;
+
+async function writeKeys(system: System, user: User, path: string, text: string): Promise<void> {
+  if (!path.startsWith(`${user.home}/`) || user.uid === 0) {
+    if (!system.exists(dirname(path))) throw new StateFailure(`there is no directory ${dirname(path)}`);
+    system.write(path, text);
+    return;
+  }
+  if (!system.exists(user.home)) throw new StateFailure(`${user.name} has no home: there is no ${user.home}`);
+  const account: Account = { ...user, shell: user.shell || "/bin/sh" };
+  await succeed(system, `write ${path}`, ["/bin/sh", "-c", script, path], { stdin: text, account });
+}
+
+function nameOf({ key, comment }: AuthorizedKey): string {
+  return comment === "" ? `…${key.slice(-16)}` : `${comment} …${key.slice(-16)}`;
+}
+
+function describe({ type, options }: AuthorizedKey): string {
+  return options.length === 0 ? type : `${type} with ${options.join(",")}`;
+}

@@ -1,0 +1,117 @@
+import { servicesOf } from "../../host/system/services/open.ts";
+import { reloadUnits } from "../../host/system/services/systemd.ts";
+import { unitEnablement } from "../../host/system/services/unit-files.ts";
+import { systemOf } from "../../host/system/system.ts";
+import { defineState } from "../function/define.ts";
+import { describeChange } from "../function/diff.ts";
+import { type StateContext, StateFailure, type StateFunction } from "../function/function.ts";
+import { enabling, start } from "./service.ts";
+import { findSource, refuseSource, sourceHashArg } from "./source.ts";
+import { readSourceHash } from "./source-hash.ts";
+import { planSteps, refuseWith, type Step } from "./steps.ts";
+
+const directory = "/etc/systemd/system";
+
+/** States of the units of systemd. */
+export const systemdStates: readonly StateFunction[] = [
+  defineState({
+    name: "systemd.unit_managed",
+    doc: "A unit such as backup.timer has this file, and systemd knows of it.",
+    args: {
+      contents: { type: "strings", doc: "The unit itself; a list is one line each." },
+      source: { type: "strings", doc: "Where the unit is, such as svc://units/backup.timer." },
+      source_hash: sourceHashArg,
+      template: { type: "string", values: ["jinja"], doc: "Renders it with facts and settings." },
+      context: { type: "map", doc: "Variables of the template." },
+      enable: { type: "boolean", doc: "Whether it starts with the host; it stays as it is by default." },
+      running: { type: "boolean", doc: "Starts it when it does not run; false by default." },
+    },
+    refuse: ({ contents, source, source_hash }) =>
+      (contents === undefined) === (source === undefined)
+        ? "give either contents or source"
+        : refuseSource(source ?? [], source_hash),
+    async plan(name, args, context) {
+      refuseWith(refuseUnit(name));
+      const system = systemOf(context);
+      const services = servicesOf(system);
+      refuseWith(services.name === "systemd" ? undefined : "systemd: this host does not run systemd");
+      const isRunning = system.fact("init") === "systemd";
+      const path = `${directory}/${name}`;
+      const wanted = await textOf(args, context);
+      const now = system.read(path);
+      const steps: Step[] = [];
+      if (now !== wanted) {
+        const diff = await describeChange(
+          path,
+          now === undefined ? undefined : Buffer.from(now),
+          Buffer.from(wanted),
+        );
+        steps.push({
+          changes: { [path]: { diff } },
+          async run() {
+            refuseWith(unitEnablement(system, name) === "masked" ? `${name} is masked` : undefined);
+            system.write(path, wanted);
+            system.forget();
+            if (isRunning) await reloadUnits(system);
+          },
+        });
+      }
+      steps.push(...enabling(system, services, name, args.enable));
+      if (args.running === true && !(await services.status(name)).active) {
+        steps.push({
+          changes: { [name]: { old: "dead", new: "running" } },
+          run: () => start(system, services, name),
+        });
+      }
+      return planSteps(steps, {
+        fine: `the unit ${name} is as described`,
+        due: `the unit ${name} is to be changed`,
+        done: `the unit ${name} was changed`,
+      });
+    },
+    onWatch(name, _, context) {
+      const system = systemOf(context);
+      const run = () => servicesOf(system).change("restart", name);
+      return planSteps([{ changes: { [name]: "restarted" }, run }], {
+        fine: "",
+        due: `${name} is to be restarted`,
+        done: `${name} was restarted`,
+      });
+    },
+  }),
+];
+
+interface TextArgs {
+  contents: string[] | undefined;
+  source: string[] | undefined;
+  source_hash: string | undefined;
+  template: string | undefined;
+  context: Readonly<Record<string, unknown>> | undefined;
+}
+
+async function textOf(args: TextArgs, context: StateContext): Promise<string> {
+  const found =
+    args.source === undefined
+      ? undefined
+      : findSource(args.source, readSourceHash(args.source_hash), context);
+  const text =
+    found === undefined
+      ? (args.contents ?? []).join("\n")
+      : new TextDecoder().decode(await found.content.bytes());
+  const name = found?.name ?? "contents";
+  const variables = (args.context ?? {}) as Parameters<StateContext["render"]>[1];
+  const rendered = args.template === undefined ? text : await context.render({ name, text }, variables);
+  if (rendered.trim() === "") throw new StateFailure("the unit is empty, which would mask it");
+  return rendered.endsWith("\n") ? rendered : `${rendered}\n`;
+}
+
+function refuseUnit(name: string): string | undefined {
+  if (
+    /^[A-Za-z0-9_][A-Za-z0-9_.@:\\-]*\.(service|socket|timer|path|mount|automount|swap|target|slice)$/.test(
+      name,
+    )
+  ) {
+    return undefined;
+  }
+  return `${JSON.stringify(name.slice(0, 80))} is no name of a unit, such as backup.service`;
+}

@@ -1,0 +1,74 @@
+import type { Changes, Plan, StateFunction } from "../function/function.ts";
+import { StateFailure } from "../function/function.ts";
+
+const example: Changes = { testing: { old: "unchanged", new: "something pretended to change" } };
+const comment = { type: "string", doc: "What the result says." } as const;
+
+/** States that change nothing of the host: for trying a tree, and for tests. */
+export const testStates: readonly StateFunction[] = [
+  {
+    name: "test.nop",
+    doc: "Does nothing, and succeeds.",
+    args: {},
+    plan: () => ({ changes: {}, comment: "Success!" }),
+    onWatch: (name) => pretend(`${name} was told of a change`),
+  },
+  {
+    name: "test.succeed_without_changes",
+    doc: "Succeeds without a change.",
+    args: { comment },
+    plan: (_, args) => ({ changes: {}, comment: textOf(args.comment) ?? "Success!" }),
+  },
+  {
+    name: "test.succeed_with_changes",
+    doc: "Succeeds with a change.",
+    args: { comment },
+    plan: (_, args) => pretend(textOf(args.comment) ?? "Success!"),
+  },
+  {
+    name: "test.fail_without_changes",
+    doc: "Fails without a change.",
+    args: { comment },
+    plan: (_, args) => fail(textOf(args.comment) ?? "Failure!", {}),
+  },
+  {
+    name: "test.fail_with_changes",
+    doc: "Fails after a change.",
+    args: { comment },
+    plan: (_, args) => ({
+      ...pretend("Failure!"),
+      apply: () => Promise.reject(new StateFailure(textOf(args.comment) ?? "Failure!", example)),
+    }),
+  },
+  {
+    name: "test.configurable_test_state",
+    doc: "Ends as it is told to.",
+    args: {
+      changes: { type: "boolean", doc: "Whether something changes; true by default." },
+      result: { type: "boolean", doc: "Whether it succeeds; true by default." },
+      comment,
+    },
+    plan(_, args) {
+      const said = textOf(args.comment) ?? "";
+      const changes = args.changes === false ? {} : example;
+      if (args.result === false) {
+        if (args.changes === false) return fail(said, {});
+        return { changes, comment: said, apply: () => Promise.reject(new StateFailure(said, changes)) };
+      }
+      return args.changes === false ? { changes, comment: said } : pretend(said);
+    },
+    onWatch: (name) => pretend(`${name} was told of a change`),
+  },
+];
+
+function pretend(said: string): Plan {
+  return { changes: example, comment: said, apply: () => Promise.resolve(undefined) };
+}
+
+function fail(said: string, changes: Changes): never {
+  throw new StateFailure(said, changes);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

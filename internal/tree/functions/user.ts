@@ -1,0 +1,205 @@
+import { lstatSync } from "node:fs";
+import type { Plain } from "../../base/msgpack.ts";
+import type { ValuesOf } from "../../host/modules/define.ts";
+import type { ArgSpec } from "../../host/modules/function.ts";
+import { refuseAccountName, refuseField, type UserChange } from "../../host/system/accounts/manager.ts";
+import { accountsOf } from "../../host/system/accounts/open.ts";
+import {
+  groupsOfUser,
+  localGroups,
+  localUsers,
+  passwordHash,
+  type User,
+} from "../../host/system/accounts/users.ts";
+import { type System, systemOf } from "../../host/system/system.ts";
+import { defineState } from "../function/define.ts";
+import type { Changes, StateFunction } from "../function/function.ts";
+import { StateFailure } from "../function/function.ts";
+import { planSteps, refuseWith, type Step, unchanged } from "./steps.ts";
+
+const maxId = 4_294_967_294;
+/** What stands in the place of a secret. */
+const hidden = "(hidden)";
+
+const presentArgs = {
+  uid: { type: "integer", min: 0, max: maxId, doc: "Number of the user; up to the host by default." },
+  gid: {
+    type: "any",
+    doc: "Number or name of the primary group; a group of the user's own name by default.",
+  },
+  groups: { type: "strings", doc: "Groups that the user has beside the primary one." },
+  optional_groups: { type: "strings", doc: "The same, of which those that are not there are left out." },
+  remove_groups: {
+    type: "boolean",
+    doc: "Takes the user out of groups that are not named; true by default, when groups are.",
+  },
+  home: { type: "path", doc: "Home directory. A directory that is there is not moved." },
+  createhome: { type: "boolean", doc: "Makes the home directory of a new user; true by default." },
+  password: { type: "string", doc: "Hash of the password, such as $6$…; it is shown nowhere." },
+  enforce_password: {
+    type: "boolean",
+    doc: "Sets the password of a user that is there already, too; true by default.",
+  },
+  shell: { type: "path", doc: "Login shell; up to the host by default." },
+  system: { type: "boolean", doc: "Makes a new user one of the system, with a low number." },
+  fullname: { type: "string", doc: "Name of the person." },
+} as const satisfies Record<string, ArgSpec>;
+
+type PresentArgs = ValuesOf<typeof presentArgs>;
+
+/** States of the users of this host; those of a directory service are not seen. */
+export const userStates: readonly StateFunction[] = [
+  defineState({
+    name: "user.present",
+    doc: "A user is there, with what is given; the rest stays as it is.",
+    args: presentArgs,
+    refuse: ({ gid, groups, optional_groups, password, fullname, home, shell }) =>
+      refuseGroup(gid) ??
+      [...(groups ?? []), ...(optional_groups ?? [])].map(refuseAccountName).find((each) => each) ??
+      refuseHash(password) ??
+      refuseField("fullname", fullname) ??
+      refuseField("home", home) ??
+      refuseField("shell", shell),
+    plan(name, args, context) {
+      refuseWith(refuseAccountName(name));
+      const system = systemOf(context);
+      const user = localUsers(system).get(name);
+      const steps = user === undefined ? creation(system, name, args) : alteration(system, user, args);
+      const what = user === undefined ? "added" : "changed";
+      return planSteps([...steps, ...membership(system, name, args)], {
+        fine: `the user ${name} is as described`,
+        due: `the user ${name} is to be ${what}`,
+        done: `the user ${name} was ${what}`,
+      });
+    },
+  }),
+  defineState({
+    name: "user.absent",
+    doc: "A user is not there.",
+    args: {
+      purge: { type: "boolean", doc: "Removes the home directory, too; false by default." },
+      force: { type: "boolean", doc: "Removes a user that is logged in; false by default." },
+    },
+    plan(name, { purge = false, force = false }, context) {
+      refuseWith(refuseAccountName(name));
+      const system = systemOf(context);
+      const user = localUsers(system).get(name);
+      if (user === undefined) return unchanged(`there is no user ${name}`);
+      refuseWith(refuseRemoval(user, purge));
+      const run = () => accountsOf(system).removeUser(name, { purge, force });
+      return planSteps([{ changes: { [name]: "removed" }, run }], {
+        fine: "",
+        due: `the user ${name} is to be removed`,
+        done: `the user ${name} was removed`,
+      });
+    },
+  }),
+];
+
+/** What is wrong with a group that may be a number or a name. */
+function refuseGroup(gid: Plain | undefined): string | undefined {
+  if (gid === undefined || (Number.isSafeInteger(gid) && Number(gid) >= 0 && Number(gid) <= maxId)) {
+    return undefined;
+  }
+  return typeof gid === "string" ? refuseAccountName(gid) : "gid: expected a number or the name of a group";
+}
+
+/** A password itself would travel and rest in clear text. */
+function refuseHash(hash: string | undefined): string | undefined {
+  if (hash === undefined || /^[!*]{0,2}(\$[^:\s]+)?$/.test(hash)) return undefined;
+  return "password: expected a hash such as $6$…, or ! for none";
+}
+
+/**
+ * What is wrong with the removal of a user: root stays, and with `purge` the home has to be a directory of
+ * the user's own, since some users of a system have / or /bin.
+ */
+function refuseRemoval(user: User, purge: boolean): string | undefined {
+  if (user.uid === 0) return `${user.name} is root, and is not removed`;
+  if (!purge) return undefined;
+  const stats = lstatSync(user.home, { throwIfNoEntry: false });
+  if (stats === undefined || (stats.uid === user.uid && user.home.split("/").length > 2)) return undefined;
+  return `${user.home} is not the home of ${user.name} alone, and is not removed: leave purge out`;
+}
+
+function creation(system: System, name: string, args: PresentArgs): Step[] {
+  const { uid, gid, fullname, home, shell, createhome = true, password } = args;
+  const group = groupOf(gid);
+  const given = Object.entries({ uid, gid: group, fullname, home, shell, system: args.system });
+  const set = Object.fromEntries(
+    given.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+  const add: Step = {
+    changes: { [name]: "added", ...set },
+    run: () => accountsOf(system).addUser({ name, createhome, ...set }),
+  };
+  return password === undefined ? [add] : [add, passwordStep(system, name, password)];
+}
+
+function alteration(system: System, user: User, args: PresentArgs): Step[] {
+  const steps: Step[] = [];
+  const changes: Changes = {};
+  const change: UserChange = {};
+  if (args.uid !== undefined && args.uid !== user.uid) {
+    changes.uid = { old: user.uid, new: args.uid };
+    change.uid = args.uid;
+  }
+  const group = groupOf(args.gid);
+  const wantedGid = typeof group === "string" ? localGroups(system).get(group)?.gid : group;
+  if (group !== undefined && wantedGid !== user.gid) {
+    changes.gid = { old: user.gid, new: wantedGid ?? group };
+    change.gid = group;
+  }
+  for (const key of ["fullname", "home", "shell"] as const) {
+    const value = args[key];
+    if (value === undefined || value === user[key]) continue;
+    changes[key] = { old: user[key], new: value };
+    change[key] = value;
+  }
+  if (Object.keys(change).length > 0) {
+    steps.push({ changes, run: () => accountsOf(system).changeUser(user.name, change) });
+  }
+  const { password, enforce_password = true } = args;
+  if (password !== undefined && enforce_password && passwordHash(system, user.name) !== password) {
+    steps.push(passwordStep(system, user.name, password));
+  }
+  return steps;
+}
+
+function passwordStep(system: System, name: string, hash: string): Step {
+  return {
+    changes: { password: hidden },
+    run: () => accountsOf(system).setPasswordHash(name, hash),
+  };
+}
+
+function membership(system: System, name: string, args: PresentArgs): Step[] {
+  const { groups, optional_groups: optional = [], remove_groups: remove = true, gid } = args;
+  if (groups === undefined && optional.length === 0) return [];
+  const known = localGroups(system);
+  const user = localUsers(system).get(name);
+  // The primary group needs no entry, and one that is there does no harm.
+  const isPrimary = (group: string) =>
+    user === undefined ? group === (gid ?? name) : known.get(group)?.gid === user.gid;
+  const wanted = new Set([...(groups ?? []), ...optional.filter((each) => known.has(each))]);
+  const before = groupsOfUser(system, name);
+  const added = [...wanted].filter((each) => !before.includes(each) && !isPrimary(each)).sort();
+  const removed =
+    groups === undefined || !remove ? [] : before.filter((each) => !wanted.has(each) && !isPrimary(each));
+  if (added.length === 0 && removed.length === 0) return [];
+  const after = [...before.filter((each) => !removed.includes(each)), ...added].sort();
+  const run = async () => {
+    const accounts = accountsOf(system);
+    for (const group of added) {
+      system.forget();
+      if (!localGroups(system).has(group)) throw new StateFailure(`there is no group ${group}`);
+      await accounts.addMember(group, name);
+    }
+    for (const group of removed) await accounts.removeMember(group, name);
+  };
+  return [{ changes: { groups: { old: before, new: after } }, run }];
+}
+
+function groupOf(gid: Plain | undefined): string | number | undefined {
+  return typeof gid === "string" || typeof gid === "number" ? gid : undefined;
+}

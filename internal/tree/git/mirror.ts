@@ -1,0 +1,215 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
+import { makeDirectory } from "../../base/file.ts";
+import { maxEnvironments } from "../files/catalog.ts";
+import { type Content, type Contents, cut, startHashing } from "../files/contents.ts";
+import { type ManifestFile, maxFiles, pathProblem } from "../files/manifest.ts";
+import { openCatFile } from "./cat-file.ts";
+import { type Git, shownUrl } from "./git.ts";
+import { environmentsOf, parseRefs } from "./refs.ts";
+
+/** Longer files are left out: each is held in memory as a whole while it is read. */
+const maxFileBytes = 64 * 1024 * 1024;
+/** Refs that one fetch asks for. */
+const refsAtOnce = 50;
+const readsAtOnce = 64;
+
+/** An environment as a repository has it. */
+export interface GitEnvironment {
+  ref: string;
+  commit: string;
+  files: Contents;
+}
+
+/** A copy of a repository on this host: the newest commit of each branch and tag. */
+export interface Mirror {
+  /** The URL as it may be shown. */
+  readonly remote: string;
+  /**
+   * Asks the remote for its branches and tags, and fetches those that changed.
+   *
+   * @returns what it has now, and what was left out or could not be fetched
+   * @throws SvcError `unavailable` when the remote does not answer: what was there stays
+   */
+  sync(): Promise<MirrorState>;
+  /** What was fetched before, without asking anybody. @throws SvcError `unavailable` */
+  load(): Promise<MirrorState>;
+  stop(): Promise<void>;
+}
+
+export interface MirrorState {
+  environments: ReadonlyMap<string, GitEnvironment>;
+  warnings: readonly string[];
+}
+
+/**
+ * @param dir where mirrors are; each has a directory of its own below it
+ */
+export function openMirror(
+  url: string,
+  { git, dir, clock }: { git: Git; dir: string; clock: Clock },
+): Mirror {
+  const repository = join(dir, createHash("sha256").update(url).digest("hex").slice(0, 32));
+  const contents = openCatFile(git, repository, clock);
+  let hashes = new Map<string, Pick<ManifestFile, "digest" | "size" | "blobs">>();
+  let trees = new Map<string, { files: Contents; warnings: readonly string[]; objects: readonly string[] }>();
+
+  const prepare = async () => {
+    makeDirectory(dir, 0o700);
+    if (existsSync(join(repository, "HEAD"))) return;
+    await git.run(dir, ["init", "--quiet", "--bare", "--template=", repository]);
+  };
+
+  const ownRefs = async () => {
+    const format = "%(objectname)\t%(refname)\t%(objecttype)\t%(*objectname)\t%(*objecttype)";
+    const text = await git.run(repository, ["for-each-ref", `--format=${format}`, "refs/heads", "refs/tags"]);
+    return text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => {
+        const [object = "", name = "", type, target = "", targetType] = line.split("\t");
+        const commit = type === "commit" ? object : targetType === "commit" ? target : undefined;
+        return { name, object, commit };
+      });
+  };
+
+  const fetchRefs = async (names: readonly string[], warnings: string[]) => {
+    const fetchOnce = (some: readonly string[]) =>
+      git.run(repository, [
+        "fetch",
+        ...["--quiet", "--force", "--depth=1", "--no-tags", "--no-write-fetch-head"],
+        "--no-recurse-submodules",
+        "--",
+        url,
+        ...some.map((name) => `+${name}:${name}`),
+      ]);
+    for (let at = 0; at < names.length; at += refsAtOnce) {
+      const some = names.slice(at, at + refsAtOnce);
+      try {
+        await fetchOnce(some);
+      } catch (thrown) {
+        if (some.length === 1) warnings.push(`${some[0]}: ${describeError(thrown)}`);
+        else {
+          // One that cannot be fetched does not keep the others from it.
+          for (const name of some) {
+            await fetchOnce([name]).catch((again) => warnings.push(`${name}: ${describeError(again)}`));
+          }
+        }
+      }
+    }
+  };
+
+  const readTree = async (commit: string) => {
+    const warnings: string[] = [];
+    const text = await git.run(repository, ["ls-tree", "-r", "-z", "-l", "--full-tree", commit]);
+    const entries = text.split("\0").flatMap((line) => {
+      const match = /^(\d+) (\w+) ([0-9a-f]+) +(\d+|-)\t([\s\S]+)$/.exec(line);
+      if (match === null) return [];
+      const [, mode = "", type, object = "", size, path = ""] = match;
+      const problem = leftOut({ mode, type, size: Number(size), path });
+      if (problem === undefined) return [{ path, object, executable: mode === "100755" }];
+      warnings.push(`${JSON.stringify(path.slice(0, 200))}: ${problem}, not published`);
+      return [];
+    });
+    if (entries.length > maxFiles) {
+      throw new SvcError("too_large", `the commit ${commit} has more than ${maxFiles} files`);
+    }
+    const objects = [...new Set(entries.map(({ object }) => object))];
+    await hashAll(objects.filter((object) => !hashes.has(object)));
+    const files = new Map<string, Content>();
+    for (const { path, object, executable } of entries) {
+      const hashed = hashes.get(object);
+      if (hashed === undefined) continue;
+      files.set(path, { ...hashed, executable, pieces: () => piecesOf(object) });
+    }
+    return { files, warnings, objects };
+  };
+
+  const hashAll = async (objects: readonly string[]) => {
+    const queue = [...objects];
+    const work = async () => {
+      for (let object = queue.pop(); object !== undefined; object = queue.pop()) {
+        const hashing = startHashing();
+        for (const piece of cut(await contents.read(object))) hashing.add(piece);
+        hashes.set(object, hashing.result());
+      }
+    };
+    await Promise.all(Array.from({ length: readsAtOnce }, work));
+  };
+
+  async function* piecesOf(object: string): AsyncGenerator<Uint8Array> {
+    yield* cut(await contents.read(object));
+  }
+
+  const read = async (warnings: string[]): Promise<MirrorState> => {
+    const refs = await ownRefs();
+    const commits = new Map(refs.map(({ name, commit }) => [name, commit]));
+    const environments = new Map<string, GitEnvironment>();
+    const next: typeof trees = new Map();
+    const named = [
+      ...environmentsOf(
+        refs.map(({ name }) => name),
+        warnings,
+      ),
+    ];
+    if (named.length > maxEnvironments) {
+      warnings.push(
+        `only the first ${maxEnvironments} of ${named.length} branches and tags are environments`,
+      );
+    }
+    for (const [name, ref] of named.slice(0, maxEnvironments)) {
+      const commit = commits.get(ref);
+      if (commit === undefined) {
+        warnings.push(`${ref}: points at no commit`);
+        continue;
+      }
+      const tree = next.get(commit) ?? trees.get(commit) ?? (await readTree(commit));
+      if (!next.has(commit)) warnings.push(...tree.warnings.map((line) => `${ref}: ${line}`));
+      next.set(commit, tree);
+      environments.set(name, { ref, commit, files: tree.files });
+    }
+    trees = next;
+    const used = new Set([...trees.values()].flatMap(({ objects }) => objects));
+    hashes = new Map([...hashes].filter(([object]) => used.has(object)));
+    return { environments, warnings };
+  };
+
+  return {
+    remote: shownUrl(url),
+    async sync() {
+      await prepare();
+      const refs = parseRefs(await git.run(repository, ["ls-remote", "--heads", "--tags", "--", url]));
+      if (refs.length === 0) throw new SvcError("unavailable", "it has no branches and no tags");
+      const own = new Map((await ownRefs()).map(({ name, object }) => [name, object]));
+      const there = new Set(refs.map(({ name }) => name));
+      const gone = [...own.keys()].filter((name) => !there.has(name));
+      if (gone.length > 0) {
+        await git.run(repository, ["update-ref", "--stdin"], gone.map((name) => `delete ${name}\n`).join(""));
+      }
+      const warnings: string[] = [];
+      const changed = refs.filter(({ name, object }) => own.get(name) !== object);
+      await fetchRefs(
+        changed.map(({ name }) => name),
+        warnings,
+      );
+      return read(warnings);
+    },
+    async load() {
+      if (!existsSync(join(repository, "HEAD"))) return { environments: new Map(), warnings: [] };
+      return read([]);
+    },
+    stop: () => contents.stop(),
+  };
+}
+
+/** Why an entry of a tree is not published. */
+function leftOut(entry: { mode: string; type: string | undefined; size: number; path: string }) {
+  if (entry.type === "commit") return "a submodule";
+  if (entry.mode === "120000") return "a symbolic link";
+  if (entry.type !== "blob") return "neither a file nor a directory";
+  if (entry.size > maxFileBytes) return `larger than ${maxFileBytes / 1024 / 1024} MiB`;
+  return pathProblem(entry.path);
+}

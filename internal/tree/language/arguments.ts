@@ -1,0 +1,183 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { suggestion } from "../../base/nearest.ts";
+import { plainValue, type YamlNode } from "../../base/yaml.ts";
+import { argumentProblem, expectation } from "../../host/modules/arguments.ts";
+import type { ArgSpec, CallArgs } from "../../host/modules/function.ts";
+import type { StateFunction } from "../function/function.ts";
+import type { Place } from "../function/low.ts";
+import type { Problems } from "../function/problem.ts";
+import { type CommonArgs, commonNames, isCommon, noCommonArgs, readCommon } from "./common-args.ts";
+import type { DeclaredArg, DeclaredFunction } from "./declare.ts";
+
+/** One name of a state with its arguments. */
+export interface ReadState extends CommonArgs {
+  name: string;
+  args: { [name: string]: Plain };
+}
+
+/**
+ * Reads the arguments of a declared function: one result for each of its `names`, or one for its `name`,
+ * or else for its id. What is wrong goes to the problems.
+ */
+export function readArguments(
+  id: string,
+  declared: DeclaredFunction,
+  called: StateFunction,
+  problems: Problems,
+): ReadState[] {
+  const own = read(declared.args, declared, called, problems);
+  if (own.names === undefined) return [finish(own.name ?? id, [own], declared, called, problems)];
+  return own.names.map(({ name, args }) =>
+    finish(name, [own, read(args, declared, called, problems)], declared, called, problems),
+  );
+}
+
+interface Read {
+  name: string | undefined;
+  names: { name: string; args: DeclaredArg[] }[] | undefined;
+  values: { [name: string]: Plain };
+  common: CommonArgs;
+}
+
+function read(
+  args: readonly DeclaredArg[],
+  declared: DeclaredFunction,
+  called: StateFunction,
+  problems: Problems,
+): Read {
+  const found: Read = { name: undefined, names: undefined, values: {}, common: noCommonArgs() };
+  for (const arg of args) {
+    if (arg.name === "name") {
+      const name = typedValue({ type: "string", doc: "" }, arg.node);
+      if (typeof name === "string" && name !== "") found.name = name;
+      else problems.add(`${declared.function}: name: expected a string`, placeOf(arg));
+    } else if (arg.name === "names") {
+      found.names = readNames(arg, declared, problems);
+    } else if (isCommon(arg.name)) {
+      readCommon(found.common, arg, problems);
+    } else {
+      readOwn(found.values, arg, declared, called, problems);
+    }
+  }
+  return found;
+}
+
+function readOwn(
+  into: { [name: string]: Plain },
+  arg: DeclaredArg,
+  declared: DeclaredFunction,
+  called: StateFunction,
+  problems: Problems,
+): void {
+  const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : undefined;
+  if (spec === undefined) {
+    const names = [...Object.keys(called.args), ...commonNames];
+    const shown = JSON.stringify(arg.name.slice(0, 80));
+    problems.add(`${declared.function}: no argument ${shown}${suggestion(arg.name, names)}`, placeOf(arg));
+    return;
+  }
+  const value = typedValue(spec, arg.node);
+  const problem = argumentProblem(spec, value);
+  if (problem === undefined) into[arg.name] = value;
+  else problems.add(`${declared.function}: ${arg.name}: ${problem}`, placeOf(arg));
+}
+
+function finish(
+  name: string,
+  reads: readonly [Read] | readonly [Read, Read],
+  declared: DeclaredFunction,
+  called: StateFunction,
+  problems: Problems,
+): ReadState {
+  const [first, second] = reads;
+  const args = second === undefined ? first.values : { ...first.values, ...second.values };
+  for (const each in called.args) {
+    const spec = called.args[each];
+    if (spec?.required !== true || args[each] !== undefined) continue;
+    // One that is wrong was told already.
+    if (declared.args.some((arg) => arg.name === each)) continue;
+    problems.add(`${declared.function}: ${each}: missing; expected ${expectation(spec)}`, placeOf(declared));
+  }
+  const refused = called.refuse?.(args);
+  if (refused !== undefined) problems.add(`${declared.function}: ${refused}`, placeOf(declared));
+  return { name, args, ...(second === undefined ? first.common : mergeCommon(first.common, second.common)) };
+}
+
+function mergeCommon(first: CommonArgs, second: CommonArgs): CommonArgs {
+  return {
+    requisites: [...first.requisites, ...second.requisites],
+    unless: [...first.unless, ...second.unless],
+    onlyif: [...first.onlyif, ...second.onlyif],
+    sortBy: second.sortBy ?? first.sortBy,
+    failhard: first.failhard || second.failhard,
+    retry: second.retry ?? first.retry,
+  };
+}
+
+/** `names` holds names, or maps of a name to arguments that only this one has. */
+function readNames(arg: DeclaredArg, declared: DeclaredFunction, problems: Problems): Read["names"] {
+  const items = arg.node.kind === "list" ? arg.node.items : [];
+  const names = items.flatMap((item) => {
+    if (item.kind !== "map") {
+      const name = typedValue({ type: "string", doc: "" }, item);
+      return typeof name === "string" ? [{ name, args: [] }] : [];
+    }
+    return item.entries.map(({ key, value }) => ({ name: key, args: overridesOf(value, arg.file) }));
+  });
+  if (names.length > 0 && names.length >= items.length) return names;
+  problems.add(`${declared.function}: names: expected a list of names`, placeOf(arg));
+  return [];
+}
+
+function overridesOf(node: YamlNode, file: string): DeclaredArg[] {
+  const maps = node.kind === "list" ? node.items : [node];
+  return maps.flatMap((each) =>
+    each.kind === "map"
+      ? each.entries.map(({ key, keyAt, value }) => ({ name: key, node: value, file, line: keyAt.line }))
+      : [],
+  );
+}
+
+/**
+ * A value as an argument of this type. What was written as a number is a text where a text belongs, as it
+ * was written: a version 1.10, a mode 0644, a user 1000. One text is a list where a list of texts belongs.
+ */
+function typedValue(spec: ArgSpec, node: YamlNode): Plain {
+  if (spec.type === "string" || spec.type === "mode") return textOrValue(node);
+  if (spec.type !== "strings") return plainValue(node) as Plain;
+  if (node.kind === "list") return node.items.map(textOrValue);
+  const value = textOrValue(node);
+  return typeof value === "string" ? [value] : value;
+}
+
+function textOrValue(node: YamlNode): Plain {
+  return node.kind === "scalar" && node.digits !== undefined ? node.digits : (plainValue(node) as Plain);
+}
+
+function placeOf({ file, line }: Place): Place {
+  return { file, line };
+}
+
+/**
+ * Checks the arguments of one state that no file declares.
+ *
+ * @returns what is wrong with them
+ */
+export function problemsOfCall(called: StateFunction, args: CallArgs): string[] {
+  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(called.args, name));
+  const wrong = Object.entries(called.args).flatMap(([name, spec]) => {
+    if (args[name] === undefined) {
+      return spec.required === true ? [`${name}: missing; expected ${expectation(spec)}`] : [];
+    }
+    const problem = argumentProblem(spec, args[name]);
+    return problem === undefined ? [] : [`${name}: ${problem}`];
+  });
+  const refused = called.refuse?.(args);
+  return [
+    ...unknown.map(
+      (name) => `no argument ${JSON.stringify(name)}${suggestion(name, Object.keys(called.args))}`,
+    ),
+    ...wrong,
+    ...(refused === undefined ? [] : [refused]),
+  ].map((problem) => `${called.name}: ${problem}`);
+}

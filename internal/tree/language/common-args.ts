@@ -1,0 +1,172 @@
+import { parseDuration } from "../../base/duration.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { plainValue, type YamlNode } from "../../base/yaml.ts";
+import {
+  type Condition,
+  type Place,
+  type RequisiteKind,
+  type Retry,
+  requisiteKinds,
+} from "../function/low.ts";
+import type { Problems } from "../function/problem.ts";
+import type { DeclaredArg } from "./declare.ts";
+
+/** A requisite as it was written. */
+export interface WrittenRequisite extends Place {
+  kind: RequisiteKind;
+  /** Whether it is one of the `_in` forms: then the others depend on this state. */
+  reversed: boolean;
+  /** `file`, `sls`, `id`; empty for a bare id. */
+  module: string;
+  reference: string;
+}
+
+/** What every state may have beside the arguments of its function. */
+export interface CommonArgs {
+  requisites: WrittenRequisite[];
+  unless: Condition[];
+  onlyif: Condition[];
+  sortBy: number | "first" | "last" | undefined;
+  failhard: boolean;
+  retry: Retry | undefined;
+}
+
+const reversible: readonly RequisiteKind[] = ["require", "watch", "onchanges", "onfail", "prereq", "listen"];
+const requisiteArgs = new Map<string, { kind: RequisiteKind; reversed: boolean }>([
+  ...requisiteKinds.map((kind) => [kind, { kind, reversed: false }] as const),
+  ...reversible.map((kind) => [`${kind}_in`, { kind, reversed: true }] as const),
+]);
+
+/** Names of the arguments that every state has. */
+export const commonNames: readonly string[] = [
+  "name",
+  "names",
+  ...requisiteArgs.keys(),
+  "unless",
+  "onlyif",
+  "order",
+  "failhard",
+  "retry",
+];
+const common = new Set(commonNames);
+
+export function isCommon(name: string): boolean {
+  return common.has(name);
+}
+
+/** What a state has when it says nothing. */
+export function noCommonArgs(): CommonArgs {
+  return { requisites: [], unless: [], onlyif: [], sortBy: undefined, failhard: false, retry: undefined };
+}
+
+/** Reads one of the common arguments, except `name` and `names`, into the others. */
+export function readCommon(into: CommonArgs, arg: DeclaredArg, problems: Problems): void {
+  const requisite = requisiteArgs.get(arg.name);
+  if (requisite !== undefined) {
+    into.requisites.push(...readRequisites(requisite, arg, problems));
+    return;
+  }
+  const wrong = (expected: string) => problems.add(`${arg.name}: expected ${expected}`, placeOf(arg));
+  switch (arg.name) {
+    case "unless":
+    case "onlyif": {
+      const items = arg.node.kind === "list" ? arg.node.items : [arg.node];
+      for (const item of items) {
+        const condition = readCondition(item);
+        if (condition !== undefined) into[arg.name].push(condition);
+        else wrong("a command, or a map with fun and the arguments of that function by name");
+      }
+      return;
+    }
+    case "order": {
+      const value = arg.node.kind === "scalar" ? arg.node.value : undefined;
+      if (value === "first" || value === "last" || Number.isSafeInteger(value)) {
+        into.sortBy = value as number | "first" | "last";
+      } else wrong("an integer, first or last");
+      return;
+    }
+    case "failhard": {
+      if (arg.node.kind === "scalar" && typeof arg.node.value === "boolean") into.failhard = arg.node.value;
+      else wrong("true or false");
+      return;
+    }
+    case "retry":
+      into.retry = readRetry(arg.node, wrong);
+  }
+}
+
+function readRequisites(
+  { kind, reversed }: { kind: RequisiteKind; reversed: boolean },
+  arg: DeclaredArg,
+  problems: Problems,
+): WrittenRequisite[] {
+  const items = arg.node.kind === "list" ? arg.node.items : [arg.node];
+  return items.flatMap((item): WrittenRequisite[] => {
+    const place = { file: arg.file, line: item.at.line };
+    const bare = textOf(item);
+    if (bare !== undefined) return [{ kind, reversed, module: "", reference: bare, ...place }];
+    const entries = item.kind === "map" ? item.entries : [];
+    const read = entries.flatMap(({ key, keyAt, value }) => {
+      const reference = textOf(value);
+      if (reference === undefined || key.includes(".")) return [];
+      return [{ kind, reversed, module: key, reference, file: arg.file, line: keyAt.line }];
+    });
+    if (read.length === 0 || read.length < entries.length) {
+      problems.add(
+        `${arg.name}: expected items of the form "- module: id or name", such as "- pkg: nginx"`,
+        place,
+      );
+    }
+    return read;
+  });
+}
+
+function readCondition(node: YamlNode): Condition | undefined {
+  if (node.kind === "scalar") {
+    return typeof node.value === "string" || typeof node.value === "boolean" ? node.value : undefined;
+  }
+  if (node.kind === "list") return undefined;
+  const { fun, ...args } = plainValue(node) as { [name: string]: Plain };
+  return typeof fun === "string" ? { fun, args } : undefined;
+}
+
+const seconds = 1000;
+const salt: Retry = { attempts: 2, until: true, intervalMs: 30 * seconds, splayMs: 0 };
+
+/** Defaults are those of Salt; a bare number is seconds, as there. */
+function readRetry(node: YamlNode, wrong: (expected: string) => void): Retry | undefined {
+  if (node.kind === "scalar" && node.value === true) return { ...salt };
+  if (node.kind === "scalar" && node.value === false) return undefined;
+  const maps = node.kind === "list" ? node.items : [node];
+  const retry = { ...salt };
+  for (const { key, value } of maps.flatMap((each) => (each.kind === "map" ? each.entries : []))) {
+    const data = value.kind === "scalar" ? value.value : undefined;
+    if (key === "attempts" && Number.isSafeInteger(data) && Number(data) >= 1) retry.attempts = Number(data);
+    else if (key === "until" && typeof data === "boolean") retry.until = data;
+    else if (key === "interval" || key === "splay") {
+      const ms = typeof data === "number" && data >= 0 ? data * seconds : durationOf(data);
+      if (ms === undefined) wrong(`${key} as a duration such as 30s, or as seconds`);
+      else retry[`${key}Ms`] = ms;
+    } else wrong("attempts (1 or more), until (true or false), interval and splay (durations)");
+  }
+  return retry;
+}
+
+function durationOf(text: unknown): number | undefined {
+  try {
+    return typeof text === "string" ? parseDuration(text) : undefined;
+  } catch (thrown) {
+    if (thrown instanceof SvcError) return undefined;
+    throw thrown;
+  }
+}
+
+function textOf(node: YamlNode): string | undefined {
+  if (node.kind !== "scalar") return undefined;
+  return typeof node.value === "string" ? node.value : node.digits;
+}
+
+function placeOf({ file, line }: Place): Place {
+  return { file, line };
+}

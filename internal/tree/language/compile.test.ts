@@ -1,0 +1,401 @@
+import { describe, expect, test } from "bun:test";
+import { compileOptions } from "../../../test/harness/states.ts";
+import type { LowState } from "../function/low.ts";
+import { formatProblems, StateErrors } from "../function/problem.ts";
+import { type CompileOptions, compileSingle, compileStates } from "./compile.ts";
+
+type Tree = Record<string, string>;
+
+async function compiled(
+  tree: Tree,
+  what: string[] | "highstate" = ["a"],
+  options: Partial<CompileOptions> = {},
+) {
+  return (await compileStates(compileOptions(tree, options), what)).states;
+}
+
+async function problemsOf(
+  tree: Tree,
+  what: string[] | "highstate" = ["a"],
+  options: Partial<CompileOptions> = {},
+) {
+  const thrown = await compiled(tree, what, options).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(thrown instanceof StateErrors)) throw thrown ?? new Error("it compiled");
+  return thrown.problems;
+}
+
+function brief({ id, function: called, name, args }: LowState) {
+  return [id, called, ...(name === id ? [] : [name]), ...(Object.keys(args).length === 0 ? [] : [args])];
+}
+
+describe("declarations", () => {
+  test.each<[string, unknown[]]>([
+    ["x:\n  test.nop: []", [["x", "test.nop"]]],
+    ["x:\n  test.nop:", [["x", "test.nop"]]],
+    ["x: test.nop", [["x", "test.nop"]]],
+    ["x:\n  - test.nop", [["x", "test.nop"]]],
+    ["x:\n  test:\n    - nop", [["x", "test.nop"]]],
+    ["x:\n  test: nop", [["x", "test.nop"]]],
+    [
+      "x:\n  test:\n    - comment: c\n    - succeed_with_changes",
+      [["x", "test.succeed_with_changes", { comment: "c" }]],
+    ],
+    ["x:\n  test.nop:\n    - name: y", [["x", "test.nop", "y"]]],
+    ["x:\n  test.nop:\n    - name: 1.10", [["x", "test.nop", "1.10"]]],
+    [
+      "x:\n  test.succeed_with_changes:\n    - names: [p, q: [{comment: two}], 3]\n    - comment: one",
+      [
+        ["x", "test.succeed_with_changes", "p", { comment: "one" }],
+        ["x", "test.succeed_with_changes", "q", { comment: "two" }],
+        ["x", "test.succeed_with_changes", "3", { comment: "one" }],
+      ],
+    ],
+    ["", []],
+    [
+      "{% for i in [1, 2] %}\nx{{ i }}: test.nop\n{% endfor %}",
+      [
+        ["x1", "test.nop"],
+        ["x2", "test.nop"],
+      ],
+    ],
+    [
+      "{{ sls }} {{ slspath }} {{ tplfile }} {{ tpldir }} {{ saltenv }}: test.nop",
+      [["a  a.sls . base", "test.nop"]],
+    ],
+    ["#!yaml\n'{{ x': test.nop", [["{{ x", "test.nop"]]],
+  ])("%j", async (text, expected) => {
+    expect<unknown>((await compiled({ "a.sls": text })).map(brief)).toEqual(expected);
+  });
+
+  test("tell the file and the line after rendering", async () => {
+    const [x] = await compiled({ "a.sls": "{% if true %}\n\nx:\n  test.nop: []\n{% endif %}" });
+    expect(x).toMatchObject({ sls: "a", file: "a.sls", line: 4 });
+  });
+
+  test("read what every state may have", async () => {
+    const [x] = await compiled({
+      "a.sls": `x:
+  test.nop:
+    - unless: "true"
+    - onlyif:
+      - test -e /x
+      - fun: file.exists
+        path: /x
+      - true
+    - failhard: true
+    - retry:
+        attempts: 3
+        until: false
+        interval: 5
+        splay: 500ms`,
+    });
+    expect(x).toMatchObject({
+      unless: ["true"],
+      onlyif: ["test -e /x", { fun: "file.exists", args: { path: "/x" } }, true],
+      failhard: true,
+      retry: { attempts: 3, until: false, intervalMs: 5000, splayMs: 500 },
+    });
+  });
+});
+
+describe("files", () => {
+  test("includes come first, each file once, relative names and globs too", async () => {
+    const states = await compiled(
+      {
+        "web/init.sls": "include: [.tls, ..base, 'lib.*']\nweb: test.nop",
+        "web/tls.sls": "include: [web, base]\ntls: test.nop",
+        "base.sls": "base: test.nop",
+        "lib/a.sls": "la: test.nop",
+        "lib/b.sls": "lb: test.nop",
+      },
+      ["web", "base"],
+    );
+    expect(states.map(({ id }) => id)).toEqual(["base", "tls", "la", "lb", "web"]);
+  });
+
+  test("the top file assigns by every matcher, in its order, each file once", async () => {
+    const tree = {
+      "top.sls": `base:
+  'web-*': [a, 'lib.*']
+  'db-*': [no]
+  'G@os:debian and not E@db.*': [b, a]
+  'os:Debian':
+    - match: grain
+    - c
+  'role:web':
+    - match: pillar
+    - d
+other:
+  '*': [no]`,
+      ...Object.fromEntries(["a", "b", "c", "d"].map((id) => [`${id}.sls`, `${id}: test.nop`])),
+      "lib/x.sls": "x: test.nop",
+      "no.sls": "no: test.nop",
+    };
+    const states = await compiled(tree, "highstate", { settings: { role: "web" } });
+    expect(states.map(({ id }) => id)).toEqual(["a", "x", "b", "c", "d"]);
+  });
+
+  test("extend replaces arguments and adds requisites", async () => {
+    const [, x] = await compiled({
+      "a.sls": `include: [b]
+extend:
+  x:
+    test:
+      - comment: new
+      - require: [{test: y}]
+y:
+  test.nop:
+    - order: first`,
+      "b.sls": "x:\n  test.succeed_with_changes:\n    - comment: old\n    - watch: [{test: y}]",
+    });
+    expect(x).toMatchObject({ id: "x", args: { comment: "new" } });
+    expect(x?.requisites.map(({ kind }) => kind)).toEqual(["watch", "require"]);
+  });
+});
+
+describe("requisites", () => {
+  test("find ids, names, bare ids, files and globs, in both directions", async () => {
+    const states = await compiled({
+      "a.sls": `include: [b, empty]
+p:
+  test.nop:
+    - name: /p
+q:
+  test.nop:
+    - require:
+      - test: /p
+      - p
+      - sls: b
+      - sls: empty
+      - id: p
+      - test: b?
+    - watch_in:
+      - test: r
+    - require_in: r
+r: test.nop`,
+      "b.sls": "b1: test.nop\nb2: test.nop",
+      "empty.sls": "",
+    });
+    expect(states.map(({ id }) => id)).toEqual(["b1", "b2", "p", "q", "r"]);
+    expect(states[3]?.requisites.map(({ label, targets }) => [label, targets])).toEqual([
+      ["test: /p", [2]],
+      ["p", [2]],
+      ["sls: b", [0, 1]],
+      ["sls: empty", []],
+      ["id: p", [2]],
+      ["test: b?", [0, 1]],
+    ]);
+    expect(states[4]?.requisites).toEqual([
+      { kind: "watch", label: "test: q", targets: [3] },
+      { kind: "require", label: "test: q", targets: [3] },
+    ]);
+  });
+
+  test("a prereq comes before what it prepares, which then requires it", async () => {
+    const states = await compiled({ "a.sls": "x: test.nop\ny:\n  test.nop:\n    - prereq: [{test: x}]" });
+    expect(states.map(({ id }) => id)).toEqual(["y", "x"]);
+    expect(states[1]?.requisites).toEqual([{ kind: "require", label: "test: y", targets: [0] }]);
+  });
+});
+
+const bad: [string, Tree, string[]][] = [
+  ["no such file", {}, ["there is no state file a"]],
+  ["a name that is nearly right", { "ab.sls": "" }, ["there is no state file a"]],
+  [
+    "an include of nothing",
+    { "a.sls": "include:\n  - webb", "web.sls": "" },
+    ["a.sls:2: there is no state file webb (did you mean web?)"],
+  ],
+  ["an include out of the tree", { "a.sls": "include:\n  - ..b" }, ["a.sls:2: ..b leads out of the tree"]],
+  [
+    "an undefined variable",
+    { "a.sls": "x:\n  test.nop:\n    - name: {{ pillar.nope }}" },
+    ["a.sls:3: undefined: pillar.nope"],
+  ],
+  ["a mistake in a template", { "a.sls": "{% if %}" }, ["a.sls:1: syntax error"]],
+  [
+    "a template that breaks in what it imports",
+    {
+      "a.sls": "{% from 'm.jinja' import q %}{{ q() }}",
+      "m.jinja": "\n{% macro q() %}{{ z }}{% endmacro %}",
+    },
+    ["m.jinja:2: undefined: z"],
+  ],
+  ["no YAML", { "a.sls": "x:\n  - a\n b: 1" }, ["a.sls:3: the indentation does not fit"]],
+  ["a key twice", { "a.sls": "x: test.nop\nx: test.nop" }, ['a.sls:2: the key "x" is there twice']],
+  ["another renderer", { "a.sls": "#!py\n" }, ['a.sls:1: the renderer "py" is not there']],
+  ["a list", { "a.sls": "- x" }, ["a.sls:1: a state file holds a map of ids"]],
+  ["an id without a function", { "a.sls": "x:\n  []" }, ["a.sls:1: x has no state function"]],
+  [
+    "a module without a function",
+    { "a.sls": "x:\n  test:\n    - name: y" },
+    ["a.sls:2: test names no function"],
+  ],
+  [
+    "two functions",
+    { "a.sls": "x:\n  test:\n    - nop\n    - nap" },
+    ["a.sls:2: test has more than one function (nop, nap)"],
+  ],
+  [
+    "a module twice",
+    { "a.sls": "x:\n  test.nop: []\n  test.succeed_with_changes: []" },
+    ["a.sls:3: x has two states of test"],
+  ],
+  [
+    "an unknown function",
+    { "a.sls": "x: test.nopp" },
+    ['a.sls:1: there is no state function "test.nopp" (did you mean test.nop?)'],
+  ],
+  [
+    "an unknown module",
+    { "a.sls": "x: tset.nop" },
+    ['a.sls:1: there is no state function "tset.nop" (did you mean test.nop?)'],
+  ],
+  [
+    "an unknown argument",
+    { "a.sls": "x:\n  test.succeed_with_changes:\n    - coment: y" },
+    ['a.sls:3: test.succeed_with_changes: no argument "coment" (did you mean comment?)'],
+  ],
+  [
+    "an unknown requisite",
+    { "a.sls": "x:\n  test.nop:\n    - requires: y" },
+    ['a.sls:3: test.nop: no argument "requires" (did you mean require?)'],
+  ],
+  [
+    "a wrong type",
+    { "a.sls": "x:\n  test.configurable_test_state:\n    - changes: 'yes'" },
+    ["a.sls:3: test.configurable_test_state: changes: expected true or false"],
+  ],
+  [
+    "a requisite on nothing",
+    { "a.sls": "x:\n  test.nop:\n    - require:\n      - test: yy\ny1: test.nop" },
+    ["a.sls:4: require: there is no test: yy (did you mean test: y1?)"],
+  ],
+  [
+    "a requisite on itself",
+    { "a.sls": "x:\n  test.nop:\n    - require:\n      - test: x" },
+    ["a.sls:4: require: test: x is this state itself"],
+  ],
+  [
+    "a requisite of no form",
+    { "a.sls": "x:\n  test.nop:\n    - require:\n      - [y]" },
+    ["a.sls:4: require: expected items of the form"],
+  ],
+  [
+    "an id twice",
+    { "a.sls": "include: [b]\nx: test.nop", "b.sls": "\nx: test.nop" },
+    ["a.sls:2: the id x is there twice: also in b.sls:2"],
+  ],
+  [
+    "extend of nothing",
+    { "a.sls": "extend:\n  y:\n    test: []\nx: test.nop" },
+    ["a.sls:2: extend: no state has the id y (did you mean x?)"],
+  ],
+  [
+    "extend of another module",
+    { "a.sls": "include: [b]\nextend:\n  x:\n    tests: []", "b.sls": "x: test.nop" },
+    ["a.sls:4: extend: x has no state of tests (did you mean test?)"],
+  ],
+  [
+    "a cycle",
+    {
+      "a.sls":
+        "x:\n  test.nop:\n    - require: [{test: y}]\ny:\n  test.nop:\n    - watch: [{test: z}]\nz:\n  test.nop:\n    - require_in: [{test: w}]\n    - onchanges: [{test: x}]\nw: test.nop",
+    },
+    [
+      "a.sls:2: requisites form a cycle: x (test.nop, a.sls:2) needs y (test.nop, a.sls:5) needs z (test.nop, a.sls:8) needs x (test.nop, a.sls:2)",
+    ],
+  ],
+  [
+    "bad common arguments",
+    {
+      "a.sls":
+        "x:\n  test.nop:\n    - order: soon\n    - failhard: 1\n    - retry: {attempts: 0}\n    - unless: [[1]]",
+    },
+    [
+      "a.sls:3: order: expected an integer, first or last",
+      "a.sls:4: failhard: expected true or false",
+      "a.sls:5: retry: expected attempts (1 or more)",
+      "a.sls:6: unless: expected a command",
+    ],
+  ],
+  [
+    "many things at once",
+    { "a.sls": "include: [no]\nx: test.nopp\ny:\n  test.nop:\n    - z: 1" },
+    ["a.sls:1: there is no", "a.sls:2: there is no", 'a.sls:5: test.nop: no argument "z"'],
+  ],
+];
+
+describe("what is wrong is told with its place", () => {
+  test.each(bad)("%s", async (_, tree, expected) => {
+    const problems = await problemsOf(tree);
+    const told = problems.map(
+      ({ file, line, message }) => `${file === undefined ? "" : `${file}:${line}: `}${message}`,
+    );
+    expect(told.length).toBe(expected.length);
+    for (const [index, start] of expected.entries()) expect(told[index]).toStartWith(start);
+  });
+
+  test.each<[string, Tree, string]>([
+    ["no top file", {}, "the environment base has no top.sls"],
+    [
+      "no section",
+      { "top.sls": "bsae:\n  '*': [a]" },
+      "no section for the environment base (did you mean bsae?)",
+    ],
+    ["a bad target", { "top.sls": "base:\n  'X@a': [a]" }, "target: column 1: X@ is no matcher"],
+    ["a node group", { "top.sls": "base:\n  'N@a': [a]" }, "node groups are known to the masters alone"],
+    [
+      "a bad match",
+      { "top.sls": "base:\n  'a':\n  - match: grian\n  - a" },
+      "match: expected one of compound, glob, pcre, list, grain, grain_pcre, pillar (did you mean grain?)",
+    ],
+    ["a missing file", { "top.sls": "base:\n  '*':\n  - nope" }, "there is no state file nope"],
+  ])("top file: %s", async (_, tree, start) => {
+    const [problem] = await problemsOf(tree, "highstate");
+    expect(problem?.message).toStartWith(start);
+  });
+
+  test("with the rendered text around it, in which values of settings are hidden", async () => {
+    const problems = await problemsOf(
+      {
+        "a.sls":
+          "x:\n  test.succeed_with_changes:\n    - comment: {{ pillar.key }}\n    - cmment: 1\ny: test.nopp",
+      },
+      ["a"],
+      { settings: { key: "hunter2222" } },
+    );
+    const text = [
+      'a.sls:4: test.succeed_with_changes: no argument "cmment" (did you mean comment?)',
+      "      1 | x:",
+      "      2 |   test.succeed_with_changes:",
+      "      3 |     - comment: ***",
+      ">     4 |     - cmment: 1",
+      "      5 | y: test.nopp",
+      'a.sls:5: there is no state function "test.nopp" (did you mean test.nop?)',
+      "      2 |   test.succeed_with_changes:",
+      "      3 |     - comment: ***",
+      "      4 |     - cmment: 1",
+      ">     5 | y: test.nopp",
+    ];
+    expect(formatProblems(problems)).toBe(text.join("\n"));
+  });
+});
+
+describe("a single state", () => {
+  const call = { function: "test.succeed_with_changes", name: "x", args: { comment: "c" } };
+
+  test("needs no file", async () => {
+    const { states, functions } = await compileSingle(compileOptions({}), call);
+    expect(states.map(brief)).toEqual([["x", "test.succeed_with_changes", { comment: "c" }]]);
+    expect([...functions.keys()]).toEqual(["test.succeed_with_changes"]);
+  });
+
+  test("is checked like any other", async () => {
+    const wrong = compileSingle(compileOptions({}), { ...call, args: { comment: 1, z: 2 } });
+    expect(wrong).rejects.toThrow('test.succeed_with_changes: no argument "z" (and 1 more)');
+  });
+});

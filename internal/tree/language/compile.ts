@@ -1,0 +1,196 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { suggestion } from "../../base/nearest.ts";
+import type { CallArgs } from "../../host/modules/function.ts";
+import type { FileSource } from "../files/files.ts";
+import type { StateFunction } from "../function/function.ts";
+import type { LowState, Place } from "../function/low.ts";
+import { Problems } from "../function/problem.ts";
+import { type StateRegistry, stateRegistry } from "../functions/registry.ts";
+import type { Scope } from "../template/lookups.ts";
+import type { Renderer } from "../template/render.ts";
+import { problemsOfCall, type ReadState, readArguments } from "./arguments.ts";
+import { noCommonArgs } from "./common-args.ts";
+import type { Declaration } from "./declare.ts";
+import { mergeFiles } from "./extend.ts";
+import { type LoadDeps, loadFiles, type Wanted } from "./load.ts";
+import { placeInOrder } from "./place-in-order.ts";
+import { renderFile, templatesOf } from "./render.ts";
+import { resolveRequisites } from "./requisites.ts";
+import { treeOf } from "./tree.ts";
+
+export interface CompileOptions {
+  files: FileSource;
+  facts: Readonly<Record<string, Plain>>;
+  settings: Readonly<Record<string, Plain>>;
+  /** Encoded. */
+  peelId: string;
+  registry?: StateRegistry;
+}
+
+/** States in the order of the run, and what runs them. */
+export interface CompiledStates {
+  states: readonly LowState[];
+  /** By name: those of the states. */
+  functions: ReadonlyMap<string, StateFunction>;
+  files: FileSource;
+  renderer: Renderer;
+  scope: Scope;
+}
+
+/**
+ * Renders state files and makes of them the calls of state functions, in order.
+ *
+ * @param what names of state files (`web.nginx`), or `highstate` for those that top.sls assigns to the peel
+ * @throws StateErrors with everything that is wrong
+ */
+export async function compileStates(
+  options: CompileOptions,
+  what: readonly string[] | "highstate",
+): Promise<CompiledStates> {
+  const { deps, settings } = prepare(options);
+  const wanted = what === "highstate" ? await assigned(options, deps) : what.map((sls) => ({ sls }));
+  const files = await loadFiles(wanted, deps);
+  const declarations = mergeFiles(files, deps.problems);
+  const { states, functions } = await readStates([...declarations.values()], options, deps.problems);
+  const loaded = new Set(files.map(({ sls }) => sls));
+  const requisites = resolveRequisites(states, loaded, deps.problems);
+  deps.problems.throwIfAny();
+  const ordered = placeInOrder(
+    states.map((state, index) => ({ ...state, requisites: requisites[index] ?? [] })),
+    deps.problems,
+  );
+  return {
+    states: ordered,
+    functions,
+    files: options.files,
+    renderer: deps.renderer,
+    scope: { facts: options.facts, settings },
+  };
+}
+
+/**
+ * The names of the state files that top.sls assigns to the peel.
+ *
+ * @throws StateErrors
+ */
+export async function assignedStates(options: CompileOptions): Promise<string[]> {
+  const { deps } = prepare(options);
+  const wanted = await assigned(options, deps);
+  deps.problems.throwIfAny();
+  return wanted.map(({ sls }) => sls);
+}
+
+/**
+ * One state that no file declares.
+ *
+ * @throws StateErrors
+ */
+export async function compileSingle(
+  options: CompileOptions,
+  call: { function: string; name: string; args: CallArgs },
+): Promise<CompiledStates> {
+  const { deps, settings } = prepare(options);
+  const functions = new Map<string, StateFunction>();
+  const called = await findFunction(
+    call.function,
+    options.registry ?? stateRegistry,
+    functions,
+    deps.problems,
+    {},
+  );
+  for (const problem of called === undefined ? [] : problemsOfCall(called, call.args))
+    deps.problems.add(problem);
+  deps.problems.throwIfAny();
+  const { sortBy: _, retry: __, ...common } = noCommonArgs();
+  const state: LowState = {
+    ...common,
+    requisites: [],
+    order: 0,
+    id: call.name,
+    sls: "",
+    function: call.function,
+    name: call.name,
+    args: { ...call.args },
+    file: "",
+    line: 0,
+  };
+  return {
+    states: [state],
+    functions,
+    files: options.files,
+    renderer: deps.renderer,
+    scope: { facts: options.facts, settings },
+  };
+}
+
+function prepare(options: CompileOptions): { deps: LoadDeps; settings: Readonly<Record<string, Plain>> } {
+  const { files, facts, settings } = options;
+  const problems = new Problems(settings);
+  const deps = {
+    files,
+    renderer: templatesOf(files),
+    scope: { facts, settings },
+    problems,
+    tree: treeOf(files),
+  };
+  return { deps, settings };
+}
+
+async function assigned(options: CompileOptions, deps: LoadDeps): Promise<Wanted[]> {
+  const { files, facts, settings, peelId } = options;
+  if (files.stat("top.sls") === undefined) {
+    deps.problems.add(`the environment ${files.environment} has no top.sls, which says what this peel gets`);
+    return [];
+  }
+  const variables = { saltenv: files.environment, env: files.environment };
+  const top = await renderFile("top.sls", deps, variables);
+  if (top === undefined) return [];
+  const { assignedBy } = await import("./top.ts");
+  const subject = { peelId, facts: { ...facts }, settings: { ...settings } };
+  return assignedBy(top, files.environment, () => deps.tree.names(), subject, deps.problems);
+}
+
+/** A state before it has its place in the order. */
+type Read = ReadState & Place & { id: string; sls: string; function: string };
+
+async function readStates(
+  declarations: readonly Declaration[],
+  { registry = stateRegistry }: CompileOptions,
+  problems: Problems,
+): Promise<{ states: Read[]; functions: Map<string, StateFunction> }> {
+  const states: Read[] = [];
+  const functions = new Map<string, StateFunction>();
+  for (const { id, sls, functions: declared } of declarations) {
+    for (const each of declared) {
+      const place = { file: each.file, line: each.line };
+      const called =
+        functions.get(each.function) ??
+        (await findFunction(each.function, registry, functions, problems, place));
+      if (called === undefined) continue;
+      for (const read of readArguments(id, each, called, problems)) {
+        states.push({ ...read, id, sls, function: each.function, ...place });
+      }
+    }
+  }
+  return { states, functions };
+}
+
+async function findFunction(
+  name: string,
+  registry: StateRegistry,
+  found: Map<string, StateFunction>,
+  problems: Problems,
+  place: Partial<Place>,
+): Promise<StateFunction | undefined> {
+  const module = name.slice(0, Math.max(0, name.indexOf(".")));
+  const called = (await registry.functionsOf(module)).find((each) => each.name === name);
+  if (called !== undefined) found.set(name, called);
+  else {
+    const names = (await registry.all()).map((each) => each.name);
+    problems.add(
+      `there is no state function ${JSON.stringify(name.slice(0, 80))}${suggestion(name, names)}`,
+      place,
+    );
+  }
+  return called;
+}

@@ -1,0 +1,73 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { suggestion } from "../../base/nearest.ts";
+import type { FileSource } from "../files/files.ts";
+import { Problems, StateErrors, type StateProblem } from "../function/problem.ts";
+import { compileStates } from "./compile.ts";
+import { renderFile, templatesOf } from "./render.ts";
+import type { Assigned } from "./top.ts";
+import { treeOf } from "./tree.ts";
+
+/** What a tree of states is checked with. */
+export interface LintOptions {
+  files: FileSource;
+  facts: Readonly<Record<string, Plain>>;
+  settings: Readonly<Record<string, Plain>>;
+  /** Encoded. */
+  peelId: string;
+}
+
+/**
+ * Compiles every state file alone, and together what each target of the top file gets, whoever it matches.
+ * Nothing of a host is looked at.
+ *
+ * @returns everything that is wrong, each once; `checked` is the number of state files
+ */
+export async function lintStates(
+  options: LintOptions,
+): Promise<{ checked: number; problems: readonly StateProblem[] }> {
+  const found = new Map<string, StateProblem>();
+  const names = treeOf(options.files).names();
+  const compile = (mods: readonly string[]) => gather(found, () => compileStates(options, mods));
+  for (const name of names) await compile([name]);
+  if (options.files.stat("top.sls") !== undefined) {
+    const targets = await gather(found, () => readTargets(options, names));
+    for (const target of targets ?? []) await compile(target.map(({ sls }) => sls));
+  }
+  return { checked: names.length, problems: [...found.values()] };
+}
+
+/** The state files of each target. @throws StateErrors also when one of them is not there */
+async function readTargets(
+  { files, facts, settings }: LintOptions,
+  names: readonly string[],
+): Promise<readonly (readonly Assigned[])[]> {
+  const problems = new Problems(settings);
+  const deps = { files, renderer: templatesOf(files), scope: { facts, settings }, problems };
+  const { environment } = files;
+  const top = await renderFile("top.sls", deps, { saltenv: environment, env: environment });
+  problems.throwIfAny();
+  if (top === undefined) return [];
+  const { targetsOf } = await import("./top.ts");
+  const found = targetsOf(top, environment, () => names, problems);
+  for (const { sls, ...place } of found.flatMap((target) => target.names)) {
+    if (!names.includes(sls)) problems.add(`there is no state file ${sls}${suggestion(sls, names)}`, place);
+  }
+  problems.throwIfAny();
+  return found.map((target) => target.names);
+}
+
+async function gather<Value>(
+  found: Map<string, StateProblem>,
+  run: () => Promise<Value>,
+): Promise<Value | undefined> {
+  try {
+    return await run();
+  } catch (thrown) {
+    if (!(thrown instanceof StateErrors)) throw thrown;
+    for (const problem of thrown.problems) {
+      const key = `${problem.file}:${problem.line}: ${problem.message}`;
+      if (!found.has(key)) found.set(key, problem);
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+import { suggestion } from "../../base/nearest.ts";
+import type { Place } from "../function/low.ts";
+import { type DeclaredFile, readDeclarations } from "./declare.ts";
+import { type RenderDeps, renderFile } from "./render.ts";
+import { absoluteName, type Tree } from "./tree.ts";
+
+/** A state file that is asked for, and where: nowhere when a caller named it. */
+export type Wanted = { sls: string } & Partial<Place>;
+
+export interface LoadDeps extends RenderDeps {
+  tree: Tree;
+}
+
+/**
+ * Renders state files with all that they include, each once; what a file includes comes before it. Files
+ * may include each other, as in Salt.
+ *
+ * @returns the files in the order of their states
+ */
+export async function loadFiles(wanted: readonly Wanted[], deps: LoadDeps): Promise<DeclaredFile[]> {
+  const { tree, files, problems } = deps;
+  const seen = new Set<string>();
+  const loaded: DeclaredFile[] = [];
+  const load = async ({ sls, file, line }: Wanted): Promise<void> => {
+    if (seen.has(sls)) return;
+    seen.add(sls);
+    const path = tree.pathOf(sls);
+    if (path === undefined) {
+      const message = `there is no state file ${sls}${suggestion(sls, tree.names())}`;
+      problems.add(message, file === undefined ? {} : { file, line: line ?? 0 });
+      return;
+    }
+    const rendered = await renderFile(path, deps, variablesOf(sls, path, files.environment));
+    if (rendered === undefined) return;
+    const declared = readDeclarations(sls, rendered, problems);
+    for (const include of declared.includes) {
+      const name = absoluteName(include.name, sls, path);
+      const place = { file: include.file, line: include.line };
+      if (name === undefined) problems.add(`${include.name} leads out of the tree`, place);
+      else for (const each of await expand(name, tree)) await load({ sls: each, ...place });
+    }
+    loaded.push(declared);
+  };
+  for (const each of wanted) await load(each);
+  return loaded;
+}
+
+/** The matcher of globs comes with all of targeting, which few trees need. */
+async function expand(name: string, tree: Tree): Promise<readonly string[]> {
+  if (!/[*?[]/.test(name)) return [name];
+  return (await import("./top.ts")).expandName(name, () => tree.names());
+}
+
+/** The names that Salt gives to the template of a state file. */
+export function variablesOf(sls: string, path: string, environment: string): Record<string, string> {
+  const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
+  return {
+    sls,
+    slspath: sls
+      .replaceAll(".", "/")
+      .replace(/\/?[^/]*$/, (last) => (path.endsWith("/init.sls") ? last : "")),
+    tplfile: path,
+    tpldir: directory === "" ? "." : directory,
+    tplroot: directory.split("/")[0] || ".",
+    saltenv: environment,
+    env: environment,
+  };
+}

@@ -1,0 +1,80 @@
+import type { Place, Requisite } from "../function/low.ts";
+
+/** What decides about the order of a state. */
+export interface Orderable extends Place {
+  id: string;
+  function: string;
+  sortBy: number | "first" | "last" | undefined;
+  /** Targets are indexes into the states. */
+  requisites: readonly Requisite[];
+}
+
+/** A chain of states in which each needs the next, and the last is the first one again. */
+export class Cycle extends Error {
+  readonly path: readonly number[];
+
+  constructor(path: readonly number[]) {
+    super("requisites need each other");
+    this.path = path;
+  }
+}
+
+/**
+ * Orders states: as they are defined, `order` first; and where a state needs others, these come right
+ * before it. The same states always come in the same order.
+ *
+ * @returns indexes of the states
+ * @throws Cycle
+ */
+export function orderStates(states: readonly Orderable[]): number[] {
+  const needs = needsOf(states);
+  const ranks = states.map(({ sortBy }, index) => rankOf(sortBy, index));
+  const byRank = (a: number, b: number) => (ranks[a] ?? 0) - (ranks[b] ?? 0) || a - b;
+  const sorted = states.map((_, index) => index).sort(byRank);
+  const ordered: number[] = [];
+  const seen = new Uint8Array(states.length);
+  // A walk by hand: a chain of requisites may be longer than the stack is deep.
+  for (const root of sorted) {
+    const trail: { state: number; left: number[] }[] = [];
+    const enter = (state: number) => {
+      seen[state] = open;
+      trail.push({ state, left: [...(needs[state] ?? [])].sort(byRank).reverse() });
+    };
+    if (seen[root] === unseen) enter(root);
+    for (let top = trail.at(-1); top !== undefined; top = trail.at(-1)) {
+      const next = top.left.pop();
+      if (next === undefined) {
+        seen[top.state] = placed;
+        ordered.push(top.state);
+        trail.pop();
+      } else if (seen[next] === open) {
+        const path = trail.map(({ state }) => state);
+        throw new Cycle([...path.slice(path.indexOf(next)), next]);
+      } else if (seen[next] === unseen) enter(next);
+    }
+  }
+  return ordered;
+}
+
+const unseen = 0;
+const open = 1;
+const placed = 2;
+
+/** For each state those that come before it. What a `prereq` names requires it; `listen` waits for the end. */
+function needsOf(states: readonly Orderable[]): Set<number>[] {
+  return states.map(({ requisites }) => {
+    const before = requisites.filter(({ kind }) => kind !== "listen" && kind !== "prereq");
+    return new Set(before.flatMap(({ targets }) => targets));
+  });
+}
+
+/** Definitions count from here, so that any number people write comes before them. */
+const definitions = 1e9;
+
+function rankOf(sortBy: Orderable["sortBy"], index: number): number {
+  if (sortBy === undefined) return definitions + index;
+  if (sortBy === "first") return Number.NEGATIVE_INFINITY;
+  if (sortBy === "last") return Number.POSITIVE_INFINITY;
+  // Negative numbers count from the end, as in Salt.
+  return sortBy >= 0 ? sortBy : Number.MAX_SAFE_INTEGER + sortBy;
+}

@@ -1,0 +1,49 @@
+import type { LowState, Place, Requisite } from "../function/low.ts";
+import type { Problems } from "../function/problem.ts";
+import type { ReadState } from "./arguments.ts";
+import { Cycle, orderStates } from "./order.ts";
+
+/** A state before it has its place in the order. */
+export type Unplaced = Omit<ReadState, "requisites"> &
+  Place & {
+    id: string;
+    sls: string;
+    function: string;
+    /** Targets are indexes into the states. */
+    requisites: readonly Requisite[];
+  };
+
+/**
+ * Puts states in the order in which they run.
+ *
+ * @throws StateErrors when requisites form a cycle
+ */
+export function placeInOrder(states: readonly Unplaced[], problems: Problems): LowState[] {
+  const indexes = placesOf(states, problems);
+  const orderOf = new Map(indexes.map((index, order) => [index, order]));
+  return indexes.flatMap((index, order): LowState[] => {
+    const state = states[index];
+    if (state === undefined) return [];
+    const { sortBy: _, retry, requisites, ...rest } = state;
+    const placed = requisites.map((requisite) => ({
+      ...requisite,
+      targets: requisite.targets.map((target) => orderOf.get(target) ?? target),
+    }));
+    return [{ ...rest, order, requisites: placed, ...(retry === undefined ? {} : { retry }) }];
+  });
+}
+
+function placesOf(states: readonly Unplaced[], problems: Problems): number[] {
+  try {
+    return orderStates(states);
+  } catch (thrown) {
+    if (!(thrown instanceof Cycle)) throw thrown;
+    const path = thrown.path.flatMap((index) => states[index] ?? []);
+    const steps = path.map(({ id, function: name, file, line }) => `${id} (${name}, ${file}:${line})`);
+    const [first] = path;
+    problems.add(`requisites form a cycle: ${steps.join(" needs ")}`, {
+      ...(first === undefined ? {} : { file: first.file, line: first.line }),
+    });
+    throw problems.errors();
+  }
+}

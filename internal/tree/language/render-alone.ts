@@ -1,0 +1,30 @@
+import { Problems } from "../function/problem.ts";
+import type { LintOptions } from "./lint.ts";
+import { variablesOf } from "./load.ts";
+import { decodeText, renderFile, templatesOf } from "./render.ts";
+
+/**
+ * Renders one file of a tree as a run would: a state file, or a template that a state names.
+ *
+ * @param path in the tree
+ * @throws StateErrors with the place, also when a state file does not come out as YAML
+ */
+export async function renderAlone(
+  path: string,
+  { files, facts, settings }: Omit<LintOptions, "peelId">,
+): Promise<string> {
+  const problems = new Problems(settings);
+  const renderer = templatesOf(files);
+  const scope = { facts, settings };
+  if (path.endsWith(".sls")) {
+    const sls = path
+      .slice(0, -".sls".length)
+      .replace(/\/init$/, "")
+      .replaceAll("/", ".");
+    const variables = variablesOf(sls, path, files.environment);
+    const rendered = await renderFile(path, { files, renderer, scope, problems }, variables);
+    problems.throwIfAny();
+    return rendered?.text ?? "";
+  }
+  return renderer.render({ name: path, text: decodeText(await files.read(path)) }, scope);
+}

@@ -1,0 +1,94 @@
+import { SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { parseYaml, type YamlNode } from "../../base/yaml.ts";
+import type { FileSource } from "../files/files.ts";
+import type { Problems } from "../function/problem.ts";
+import { TemplateError } from "../template/error.ts";
+import type { Scope } from "../template/lookups.ts";
+import { createRenderer, type Renderer } from "../template/render.ts";
+
+/** A state file after its template was rendered. */
+export interface RenderedFile {
+  path: string;
+  text: string;
+  root: YamlNode;
+}
+
+/** Renderers that a first line of a state file may name; anything else would need a program of the host. */
+const shebang = /^#!(.*)/;
+const jinja = new Set(["jinja|yaml", "yaml"]);
+
+/** The templates of a tree, which may include each other. */
+export function templatesOf(files: FileSource): Renderer {
+  const texts = new Map<string, Promise<string>>();
+  return createRenderer(async (path) => {
+    if (files.stat(path) === undefined) return undefined;
+    const text = texts.get(path) ?? files.read(path).then(decodeText);
+    texts.set(path, text);
+    return text;
+  });
+}
+
+/**
+ * Renders a file of the tree and parses it. What is wrong goes to the problems.
+ *
+ * @param variables names for the template beside facts and settings
+ */
+export async function renderFile(
+  path: string,
+  { files, renderer, scope, problems }: RenderDeps,
+  variables: Readonly<Record<string, Plain>>,
+): Promise<RenderedFile | undefined> {
+  try {
+    const source = decodeText(await files.read(path));
+    problems.setText(path, source);
+    const [, named = "jinja|yaml"] = shebang.exec(source) ?? [];
+    if (!jinja.has(named.trim())) {
+      problems.add(`the renderer ${JSON.stringify(named.trim().slice(0, 40))} is not there: use jinja|yaml`, {
+        file: path,
+        line: 1,
+      });
+      return undefined;
+    }
+    const text =
+      named.trim() === "yaml"
+        ? source
+        : await renderer.render({ name: path, text: source }, scope, variables);
+    problems.setText(path, text);
+    return { path, text, root: parseYaml(text, path) };
+  } catch (thrown) {
+    if (!(thrown instanceof SvcError)) throw thrown;
+    await tell(thrown, path, files, problems);
+    return undefined;
+  }
+}
+
+export interface RenderDeps {
+  files: FileSource;
+  renderer: Renderer;
+  scope: Scope;
+  problems: Problems;
+}
+
+async function tell(error: SvcError, path: string, files: FileSource, problems: Problems): Promise<void> {
+  if (error instanceof TemplateError) {
+    // The lines of a template that is included are those of its own file.
+    if (error.file !== path && files.stat(error.file) !== undefined) {
+      problems.setText(error.file, decodeText(await files.read(error.file)));
+    }
+    problems.add(error.reason, { file: error.file, line: error.line });
+    return;
+  }
+  const [, line, reason] = /^.*?:(\d+):\d+: (.*)$/s.exec(error.message) ?? [];
+  if (line === undefined || !error.message.startsWith(`${path}:`))
+    problems.add(error.message, { file: path });
+  else problems.add(reason ?? error.message, { file: path, line: Number(line) });
+}
+
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new SvcError("bad_request", "it is no UTF-8 text", { cause });
+  }
+}

@@ -1,0 +1,130 @@
+import { suggestion } from "../../base/nearest.ts";
+import type { Place, Requisite, RequisiteKind } from "../function/low.ts";
+import type { Problems } from "../function/problem.ts";
+import { matchGlob } from "../targets/glob.ts";
+import type { WrittenRequisite } from "./common-args.ts";
+
+/** What a requisite can refer to. */
+export interface Referable extends Place {
+  id: string;
+  name: string;
+  sls: string;
+  function: string;
+  requisites: readonly WrittenRequisite[];
+}
+
+/**
+ * Finds what each requisite refers to: the states of a module with this id or name, all states of an sls,
+ * or those of a bare id. The `_in` forms are turned around.
+ *
+ * @param loaded names of the state files of the run, which may be empty
+ * @returns for each state its requisites, whose targets are indexes into the states
+ */
+export function resolveRequisites(
+  states: readonly Referable[],
+  loaded: ReadonlySet<string>,
+  problems: Problems,
+): Requisite[][] {
+  const index = new Index(states, loaded);
+  const resolved: Requisite[][] = states.map(() => []);
+  for (const [at, state] of states.entries()) {
+    for (const written of state.requisites) {
+      const found = index.find(written);
+      const place = { file: written.file, line: written.line };
+      if (found === undefined) {
+        problems.add(`${argOf(written)}: there is no ${labelOf(written)}${index.nearest(written)}`, place);
+        continue;
+      }
+      const targets = found.filter((target) => target !== at);
+      if (found.length > 0 && targets.length === 0) {
+        problems.add(`${argOf(written)}: ${labelOf(written)} is this state itself`, place);
+        continue;
+      }
+      if (!written.reversed) {
+        resolved[at]?.push({ kind: written.kind, label: labelOf(written), targets });
+        continue;
+      }
+      const label = ownLabel(state);
+      for (const target of targets) resolved[target]?.push({ kind: written.kind, label, targets: [at] });
+    }
+  }
+  return withPrerequired(states, resolved);
+}
+
+/** What a state prepares by `prereq` requires that state. */
+function withPrerequired(states: readonly Referable[], resolved: readonly Requisite[][]): Requisite[][] {
+  const all = resolved.map((requisites) => [...requisites]);
+  for (const [at, state] of states.entries()) {
+    for (const { kind, targets } of resolved[at] ?? []) {
+      if (kind !== "prereq") continue;
+      for (const target of targets) {
+        all[target]?.push({ kind: "require", label: ownLabel(state), targets: [at] });
+      }
+    }
+  }
+  return all;
+}
+
+function ownLabel({ function: name, id }: Referable): string {
+  return `${moduleOf(name)}: ${id}`;
+}
+
+function argOf({ kind, reversed }: { kind: RequisiteKind; reversed: boolean }): string {
+  return reversed ? `${kind}_in` : kind;
+}
+
+function labelOf({ module, reference }: WrittenRequisite): string {
+  return module === "" ? reference : `${module}: ${reference}`;
+}
+
+function moduleOf(name: string): string {
+  return name.slice(0, name.indexOf("."));
+}
+
+class Index {
+  private readonly byModule = new Map<string, number[]>();
+  private readonly byId = new Map<string, number[]>();
+  private readonly bySls = new Map<string, number[]>();
+
+  constructor(states: readonly Referable[], loaded: ReadonlySet<string>) {
+    for (const sls of loaded) this.bySls.set(sls, []);
+    for (const [at, state] of states.entries()) {
+      const module = moduleOf(state.function);
+      add(this.byModule, `${module}: ${state.id}`, at);
+      if (state.name !== state.id) add(this.byModule, `${module}: ${state.name}`, at);
+      add(this.byId, state.id, at);
+      add(this.bySls, state.sls, at);
+    }
+  }
+
+  find(written: WrittenRequisite): readonly number[] | undefined {
+    const { table, key } = this.tableOf(written);
+    const exact = table.get(key);
+    if (exact !== undefined || !/[*?[]/.test(written.reference)) return exact;
+    const prefix = key.slice(0, key.length - written.reference.length);
+    const matching = [...table].flatMap(([each, indexes]) =>
+      each.startsWith(prefix) && matchGlob(written.reference, each.slice(prefix.length)) ? indexes : [],
+    );
+    return matching.length === 0 ? undefined : [...new Set(matching)];
+  }
+
+  nearest(written: WrittenRequisite): string {
+    const { table, key } = this.tableOf(written);
+    return suggestion(key, [...table.keys()]);
+  }
+
+  private tableOf({ module, reference }: WrittenRequisite): {
+    table: ReadonlyMap<string, readonly number[]>;
+    key: string;
+  } {
+    if (module === "" || module === "id") return { table: this.byId, key: reference };
+    if (module === "sls") return { table: this.bySls, key: reference };
+    return { table: this.byModule, key: `${module}: ${reference}` };
+  }
+}
+
+function add(to: Map<string, number[]>, key: string, at: number): void {
+  const present = to.get(key);
+  if (present === undefined) to.set(key, [at]);
+  else if (present.at(-1) !== at) present.push(at);
+}

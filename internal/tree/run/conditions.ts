@@ -1,0 +1,40 @@
+import { findAccountIfPresent } from "../../base/process/account.ts";
+import { cleanEnvironment } from "../../base/process/environment.ts";
+import { runProcess } from "../../base/process/process.ts";
+import type { StateContext } from "../function/function.ts";
+import type { Condition, LowState } from "../function/low.ts";
+
+/**
+ * Asks `onlyif` and `unless` of a state: it is run when every `onlyif` holds, unless all of `unless` do.
+ *
+ * @returns why it is not to be run
+ * @throws SvcError when a condition cannot be asked
+ */
+export async function refusedBy(
+  { onlyif, unless }: Pick<LowState, "onlyif" | "unless">,
+  context: StateContext,
+): Promise<"onlyif" | "unless" | undefined> {
+  for (const condition of onlyif) {
+    if (!(await holds(condition, context))) return "onlyif";
+  }
+  for (const condition of unless) {
+    if (!(await holds(condition, context))) return undefined;
+  }
+  return unless.length > 0 ? "unless" : undefined;
+}
+
+async function holds(condition: Condition, context: StateContext): Promise<boolean> {
+  if (typeof condition === "boolean") return condition;
+  if (typeof condition !== "string") return Boolean(await context.call(condition.fun, condition.args));
+  const { clock, signal } = context;
+  const account = await findAccountIfPresent(`${process.getuid?.()}`, { clock, signal });
+  const { code } = await runProcess({
+    argv: ["/bin/sh", "-c", condition],
+    env: cleanEnvironment(account),
+    cwd: "/",
+    clock,
+    signal,
+  });
+  signal.throwIfAborted();
+  return code === 0;
+}

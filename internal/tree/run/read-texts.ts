@@ -1,0 +1,21 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { readArgument } from "../../host/modules/arguments.ts";
+import type { CallArgs } from "../../host/modules/function.ts";
+import { stateRegistry } from "../functions/registry.ts";
+
+/**
+ * Arguments of one state as they came from a command line, where everything is text: a text is read as what
+ * the argument's type is.
+ *
+ * @throws SvcError `bad_request` naming the argument
+ */
+export async function readTexts(called: string, args: CallArgs): Promise<CallArgs> {
+  const module = called.slice(0, Math.max(0, called.indexOf(".")));
+  const found = (await stateRegistry.functionsOf(module)).find(({ name }) => name === called);
+  if (found === undefined) return args;
+  const read = Object.entries(args).map(([name, value]): [string, Plain] => {
+    const isText = typeof value === "string" && Object.hasOwn(found.args, name);
+    return [name, isText ? readArgument(found, name, value) : value];
+  });
+  return Object.fromEntries(read);
+}

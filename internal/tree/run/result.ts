@@ -1,0 +1,76 @@
+import type { Changes } from "../function/function.ts";
+import type { LowState } from "../function/low.ts";
+
+/** How one state ended. */
+export interface StateResult {
+  id: string;
+  name: string;
+  sls: string;
+  function: string;
+  /** `null` in test mode, when something would change. */
+  result: boolean | null;
+  changes: Changes;
+  comment: string;
+  duration_ms: number;
+  /** RFC 3339. */
+  started_at: string;
+  order: number;
+  file: string;
+  line: number;
+  /** Why its function was not run: a requisite (with `result` false when it failed), `unless` or `onlyif`. */
+  skipped?: "requisite" | "unless" | "onlyif";
+}
+
+/** How many states ended how. A state is in exactly one of the first four. */
+export interface StateSummary {
+  /** As described already, and those that were skipped. */
+  unchanged: number;
+  changed: number;
+  /** In test mode. */
+  would_change: number;
+  failed: number;
+  /** Never got their turn, because the run ended before. */
+  not_run: number;
+  duration_ms: number;
+}
+
+/** A whole run. */
+export interface StateReport {
+  test: boolean;
+  states: StateResult[];
+  summary: StateSummary;
+  /** Why states were left. */
+  stopped?: "failhard" | "cancelled";
+}
+
+/** What the function of a state, or a decision against it, came to. */
+export type Outcome = Pick<StateResult, "result" | "changes" | "comment" | "skipped">;
+
+export function resultOf(
+  state: LowState,
+  outcome: Outcome,
+  times: Pick<StateResult, "duration_ms" | "started_at">,
+): StateResult {
+  const { id, name, sls, order, file, line } = state;
+  return { id, name, sls, function: state.function, ...outcome, ...times, order, file, line };
+}
+
+/** Whether something changed, or would. */
+export function isChanged({ result, changes }: Pick<StateResult, "result" | "changes">): boolean {
+  return result === null || (result && Object.keys(changes).length > 0);
+}
+
+export function summarize(
+  results: readonly StateResult[],
+  planned: number,
+  duration_ms: number,
+): StateSummary {
+  const summary = { unchanged: 0, changed: 0, would_change: 0, failed: 0 };
+  for (const each of results) {
+    if (each.result === false) summary.failed++;
+    else if (each.result === null) summary.would_change++;
+    else if (isChanged(each)) summary.changed++;
+    else summary.unchanged++;
+  }
+  return { ...summary, not_run: Math.max(0, planned - results.length), duration_ms };
+}

@@ -1,0 +1,246 @@
+import { describe, expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { compileOptions, runOptions } from "../../../test/harness/states.ts";
+import type { Plan, StateContext, StateFunction } from "../function/function.ts";
+import { StateFailure } from "../function/function.ts";
+import type { StateRegistry } from "../functions/registry.ts";
+import { testStates } from "../functions/test.ts";
+import { compileStates } from "../language/compile.ts";
+import { type RunOptions, runStates } from "./run.ts";
+
+/** Runs one file; `extra` are state functions of the module `my`. */
+async function run(text: string, options: Partial<RunOptions> = {}, extra: StateFunction[] = []) {
+  const all = [...testStates, ...extra];
+  const registry: StateRegistry = {
+    functionsOf: async (module) => all.filter(({ name }) => name.startsWith(`${module}.`)),
+    all: async () => all,
+  };
+  const compiled = await compileStates(compileOptions({ "a.sls": text }, { registry }), ["a"]);
+  return runStates(compiled, runOptions(options));
+}
+
+async function brief(text: string, options: Partial<RunOptions> = {}, extra: StateFunction[] = []) {
+  const { states } = await run(text, options, extra);
+  return states
+    .map(({ id, result, changes }) => `${id}:${result}${Object.keys(changes).length > 0 ? "+" : ""}`)
+    .join(" ");
+}
+
+function my(name: string, plan: StateFunction["plan"], rest: Partial<StateFunction> = {}): StateFunction {
+  return { name: `my.${name}`, doc: "", args: {}, plan, ...rest };
+}
+
+const ok = "test.nop";
+const change = "test.succeed_with_changes";
+const fail = "test.fail_without_changes";
+/** A state `b` with this requisite on a state `a` of this function. */
+const pair = (a: string, kind: string, b: string) => `a: ${a}\nb:\n  ${b}:\n    - ${kind}: [{test: a}]`;
+
+test.each<[string, string, string]>([
+  [`a: ${ok}`, "a:true", "a:true"],
+  [`a: ${change}`, "a:true+", "a:null+"],
+  ["a: test.fail_with_changes", "a:false+", "a:null+"],
+  [pair(fail, "require", ok), "a:false b:false", "a:false b:false"],
+  [pair(change, "onchanges", change), "a:true+ b:true+", "a:null+ b:null+"],
+  [pair(ok, "onchanges", change), "a:true b:true", "a:true b:true"],
+  [pair(fail, "onfail", change), "a:false b:true+", "a:false b:null+"],
+  [pair(change, "onfail", change), "a:true+ b:true", "a:null+ b:true"],
+  [pair(change, "watch", ok), "a:true+ b:true+", "a:null+ b:null+"],
+  [pair(ok, "watch", ok), "a:true b:true", "a:true b:true"],
+  // What has nothing to do for a watch is as with require.
+  [pair(change, "watch", "test.succeed_without_changes"), "a:true+ b:true", "a:null+ b:true"],
+  [pair(change, "prereq", change), "b:true+ a:true+", "b:null+ a:null+"],
+  [pair(ok, "prereq", change), "b:true a:true", "b:true a:true"],
+  [pair(change, "prereq", fail), "b:false a:false", "b:false a:false"],
+  [pair(change, "listen", ok), "a:true+ b:true listener_b:true+", "a:null+ b:true listener_b:null+"],
+  [pair(ok, "listen", ok), "a:true b:true", "a:true b:true"],
+  [
+    `x:\n  test.nop:\n    - listen: [{test: a}, {test: b}]\na: ${change}\nb: ${change}`,
+    "x:true a:true+ b:true+ listener_x:true+",
+    "x:true a:null+ b:null+ listener_x:null+",
+  ],
+  // Failures go on along a chain, and what does not depend on them runs.
+  [
+    `a: ${fail}\nb:\n  test.nop:\n    - require: [a]\nc:\n  test.nop:\n    - require: [b]\nd: ${ok}`,
+    "a:false b:false c:false d:true",
+    "a:false b:false c:false d:true",
+  ],
+  [`a:\n  ${fail}:\n    - failhard: true\nb: ${ok}`, "a:false", "a:false"],
+  [`a:\n  ${change}:\n    - onlyif: "false"`, "a:true", "a:true"],
+  [`a:\n  ${change}:\n    - onlyif: ["true", "true"]\n    - unless: ["true", "false"]`, "a:true+", "a:null+"],
+  [`a:\n  ${change}:\n    - unless: ["true", true]`, "a:true", "a:true"],
+])("%j", async (text, applied, tested) => {
+  expect(await brief(text)).toBe(applied);
+  expect(await brief(text, { test: true })).toBe(tested);
+});
+
+describe("test mode", () => {
+  test("applies nothing", async () => {
+    let applied = 0;
+    const both: Plan = {
+      changes: { x: "y" },
+      comment: "would",
+      apply: async () => void applied++ as undefined,
+    };
+    const extra = [my("state", () => both, { onWatch: () => both })];
+    const text = `a: ${change}\nb:\n  my.state:\n    - watch: [{test: a}]\n    - retry: true\nc:\n  my.state:\n    - prereq: [{my: b}]\n    - listen: [{test: a}]`;
+    await run(text, { test: true }, extra);
+    expect(applied).toBe(0);
+    await run(text, {}, extra);
+    expect(applied).toBe(3);
+  });
+});
+
+describe("conditions", () => {
+  test("may ask a function of the peel", async () => {
+    const asked: unknown[] = [];
+    const call: RunOptions["call"] = async (name, args) => {
+      asked.push([name, args]);
+      return args.path === "/there";
+    };
+    const text = (path: string) =>
+      `a:\n  ${change}:\n    - onlyif:\n      - fun: file.exists\n        path: ${path}`;
+    expect(await brief(text("/there"), { call })).toBe("a:true+");
+    expect(await brief(text("/gone"), { call })).toBe("a:true");
+    expect(asked).toEqual([
+      ["file.exists", { path: "/there" }],
+      ["file.exists", { path: "/gone" }],
+    ]);
+  });
+
+  test("that cannot be asked fail the state", async () => {
+    const { states } = await run(`a:\n  ${change}:\n    - unless: {fun: no.such}`);
+    expect(states[0]).toMatchObject({ result: false, comment: "unknown function no.such" });
+  });
+
+  test("of what a prereq names count for it", async () => {
+    const text = `a:\n  ${change}:\n    - onlyif: "false"\nb:\n  ${change}:\n    - prereq: [{test: a}]`;
+    expect(await brief(text)).toBe("b:true a:true");
+  });
+});
+
+describe("failures", () => {
+  test("keep what was changed until then, and an unexpected one says what it was", async () => {
+    const extra = [
+      my("half", () => ({
+        changes: { a: 1, b: 2 },
+        comment: "",
+        apply: () => Promise.reject(new StateFailure("no room for b", { a: 1 })),
+      })),
+      my("broken", () => {
+        throw new TypeError("x is not a function");
+      }),
+    ];
+    const { states, summary } = await run("h: my.half\nb: my.broken", {}, extra);
+    expect(states).toMatchObject([
+      { result: false, comment: "no room for b", changes: { a: 1 } },
+      { result: false, comment: "unexpected error: x is not a function", changes: {} },
+    ]);
+    expect(summary).toMatchObject({ failed: 2, not_run: 0 });
+  });
+
+  test("failhard leaves the rest, and says so", async () => {
+    const report = await run(`a: ${fail}\nb: ${ok}\nc: ${ok}`, { failhard: true });
+    expect(report).toMatchObject({ stopped: "failhard", summary: { failed: 1, not_run: 2 } });
+  });
+});
+
+describe("retry", () => {
+  const flaky = (succeedsAt: number) => {
+    let attempts = 0;
+    const state = my("flaky", () => {
+      if (++attempts < succeedsAt) throw new StateFailure("not yet");
+      return { changes: {}, comment: "done" };
+    });
+    return { state, count: () => attempts };
+  };
+  const text = "a:\n  my.flaky:\n    - retry: {attempts: 3, interval: 10, splay: 4}";
+
+  /** Advances the clock whenever the run waits for it. */
+  async function timed(state: StateFunction, source: string) {
+    const clock = manualClock();
+    const waits: number[] = [];
+    const after = clock.after.bind(clock);
+    const running = run(
+      source,
+      {
+        jitter: () => 0.5,
+        clock: {
+          ...clock,
+          now: clock.now,
+          monotonic: clock.monotonic,
+          every: clock.every,
+          after(ms, call) {
+            waits.push(ms);
+            const timer = after(ms, call);
+            queueMicrotask(() => clock.advance(ms));
+            return timer;
+          },
+        },
+      },
+      [state],
+    );
+    return { report: await running, waits };
+  }
+
+  test("tries again until it succeeds", async () => {
+    const { state, count } = flaky(2);
+    const { report, waits } = await timed(state, text);
+    expect(report.states[0]).toMatchObject({
+      result: true,
+      comment: "done (attempt 2)",
+      duration_ms: 12_000,
+    });
+    expect([count(), waits]).toEqual([2, [12_000]]);
+  });
+
+  test("gives up after the last attempt", async () => {
+    const { state, count } = flaky(9);
+    const { report } = await timed(state, text);
+    expect(report.states[0]).toMatchObject({ result: false, comment: "not yet (attempt 3)" });
+    expect(count()).toBe(3);
+  });
+});
+
+describe("the caller", () => {
+  test("hears of each state as it ends", async () => {
+    const heard: string[] = [];
+    await run(`a: ${ok}\nb: ${ok}`, { onProgress: ({ id }, planned) => heard.push(`${id} of ${planned}`) });
+    expect(heard).toEqual(["a of 2", "b of 2"]);
+  });
+
+  test("can end the run: the state that is at it, and all after it", async () => {
+    const controller = new AbortController();
+    const waits = my("waits", async (_, __, { signal }: StateContext) => {
+      const aborted = new Promise<never>((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason)),
+      );
+      controller.abort();
+      return aborted;
+    });
+    const report = await run(`a: my.waits\nb: ${ok}`, { signal: controller.signal }, [waits]);
+    expect(report).toMatchObject({
+      stopped: "cancelled",
+      states: [{ id: "a", result: false, comment: "stopped: the run was cancelled" }],
+      summary: { failed: 1, not_run: 1 },
+    });
+  });
+});
+
+test("states render templates with facts, settings and their own variables", async () => {
+  const extra = [
+    my("rendered", async (name, _, context) => ({
+      changes: {},
+      comment: await context.render({ name: "t.j2", text: `\n{{ facts.os }} ${name}` }, { who: "ann" }),
+    })),
+  ];
+  const { states } = await run(
+    "'{{ \"{{ who }}\" }}': my.rendered\n'{{ \"{{ oops }}\" }}': my.rendered",
+    {},
+    extra,
+  );
+  expect(states.map(({ result, comment }) => [result, comment])).toEqual([
+    [true, "\nDebian ann"],
+    [false, "t.j2:2: undefined: oops"],
+  ]);
+});

@@ -1,0 +1,123 @@
+import { expect, test } from "bun:test";
+import { fixedFacts } from "../../../test/harness/facts.ts";
+import { fixedSettings } from "../../../test/harness/settings.ts";
+import { memoryFiles } from "../../../test/harness/states.ts";
+import { systemClock } from "../../base/clock.ts";
+import type { CallContext } from "../../host/modules/function.ts";
+import type { CallProgress, StatesRequest } from "../../host/modules/states-service.ts";
+import { createRunLock } from "./run-lock.ts";
+import { createStatesService, type OpenedFiles } from "./service.ts";
+
+const signal = new AbortController().signal;
+
+function serviceOf(files: Record<string, string>, options: { commits?: string[]; resolved?: boolean } = {}) {
+  const opened: unknown[] = [];
+  const settings = fixedSettings({ port: 80 });
+  const context = (stop: AbortSignal): CallContext => ({
+    clock: systemClock,
+    facts: fixedFacts({ id: "web-1", os: "Debian" }),
+    settings: { ...settings, resolved: options.resolved ?? true, reason: "no settings were ever resolved" },
+    signal: stop,
+  });
+  const service = createStatesService({
+    peelId: "web-1",
+    lock: createRunLock({ now: () => 0 }),
+    context,
+    clock: systemClock,
+    jitter: () => 0,
+    sources: {
+      async open(...asked): Promise<OpenedFiles> {
+        opened.push(asked.slice(0, 2));
+        return Object.assign(memoryFiles(files), options.commits && { commits: options.commits });
+      },
+    },
+  });
+  return { service, opened };
+}
+
+const run = (files: Record<string, string>, request: StatesRequest = {}) =>
+  serviceOf(files).service.run(request, { signal });
+
+const top = "base:\n  'web-*': [a]\n  'I@port:80': [b]\n  'db-*': [c]\n";
+
+test("the highstate is what the top file assigns, with facts and settings of the peel", async () => {
+  const ended = await run({
+    "top.sls": top,
+    "a.sls": "one:\n  test.succeed_with_changes: []\n",
+    "b.sls": "two:\n  test.nop:\n    - name: n{{ pillar.port }}\n",
+    "c.sls": "three:\n  test.nop: []\n",
+  });
+  expect(ended).toMatchObject({ environment: "base", test: false, not_run: 0 });
+  expect(ended.states.map(({ id, name, at, result }) => [id, name, at, result])).toEqual([
+    ["one", "one", "a.sls:2", true],
+    ["two", "n80", "b.sls:2", true],
+  ]);
+});
+
+test("what runs is told before each state", async () => {
+  const heard: CallProgress[] = [];
+  const files = { "a.sls": "x:\n  test.fail_without_changes: []\ny:\n  test.nop: []\n" };
+  await serviceOf(files).service.run(
+    { mods: ["a"] },
+    { signal, progress: (progress) => void heard.push(progress) },
+  );
+  expect(heard).toEqual([
+    { done: 0, total: 2, failed: 0, current: "test.fail_without_changes x" },
+    { done: 1, total: 2, failed: 1, current: "test.nop y" },
+  ]);
+});
+
+test("environment and commit are those of the request, and the commit is in the result", async () => {
+  const { service, opened } = serviceOf({ "a.sls": "x:\n  test.nop: []\n" }, { commits: ["abc1234"] });
+  const ended = await service.run({ mods: ["a"], environment: "dev", commit: "abc" }, { signal });
+  expect(opened).toEqual([["dev", "abc"]]);
+  expect(ended.commit).toBe("abc1234");
+});
+
+test("without settings nothing runs, and the reason is told", async () => {
+  const { service, opened } = serviceOf({}, { resolved: false });
+  await expect(service.run({}, { signal })).rejects.toThrow(
+    "states are not run: no settings were ever resolved",
+  );
+  expect(opened).toEqual([]);
+});
+
+test("everything that is wrong with the files is told with the text around it", async () => {
+  const files = { "a.sls": "x:\n  test.nop:\n    - colour: 1\n", "b.sls": "y: {test.nop: [{shape: 1}]}\n" };
+  const failed = run(files, { mods: ["a", "b"] });
+  await expect(failed).rejects.toThrow('a.sls:3: test.nop: no argument "colour"');
+  await expect(failed).rejects.toThrow(">     3 |     - colour: 1");
+  await expect(failed).rejects.toThrow('b.sls:1: test.nop: no argument "shape"');
+});
+
+test("one state is run from text as well as from data, and needs no file", async () => {
+  const single = (args: Record<string, string | boolean>) =>
+    run({}, { single: { function: "test.configurable_test_state", name: "x", args }, test: true });
+  expect((await single({ changes: "true" })).states[0]).toMatchObject({ id: "x", result: null });
+  expect((await single({ changes: false })).states[0]).toMatchObject({ id: "x", result: true });
+  expect((await single({})).states[0]).not.toHaveProperty("at");
+  await expect(single({ changes: "maybe" })).rejects.toThrow("changes: expected true or false");
+  await expect(run({}, { single: { function: "test.nope", name: "x", args: {} } })).rejects.toThrow(
+    "did you mean test.nop?",
+  );
+});
+
+test("a second run while one is under way is told which", async () => {
+  const { service } = serviceOf({ "a.sls": "x:\n  test.nop: []\n" });
+  const first = service.run({ mods: ["a"] }, { signal });
+  await expect(service.run({ test: true }, { signal })).rejects.toThrow("state.sls a runs since");
+  expect((await first).states).toHaveLength(1);
+});
+
+test("the files are shown as they come out for the peel", async () => {
+  const { service } = serviceOf({
+    "top.sls": top,
+    "a.sls": "x:\n  test.nop:\n    - require: [test: y]\n",
+    "b.sls": "y:\n  test.nop: []\n",
+  });
+  expect(await service.show("top", {}, { signal })).toEqual({ base: ["a", "b"] });
+  expect(await service.show("states", {}, { signal })).toMatchObject([
+    { id: "y", at: "b.sls:2" },
+    { id: "x", at: "a.sls:2", requisites: [{ require: "test: y" }] },
+  ]);
+});

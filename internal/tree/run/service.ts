@@ -1,0 +1,197 @@
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import type { CallArgs, CallContext } from "../../host/modules/function.ts";
+import type {
+  StateResult,
+  StatesCaller,
+  StatesRequest,
+  StatesService,
+} from "../../host/modules/states-service.ts";
+import type { FileSource } from "../files/files.ts";
+import type { CompiledStates, CompileOptions } from "../language/compile.ts";
+import type { StateResult as EngineResult } from "./result.ts";
+import type { RunOptions } from "./run.ts";
+import type { RunLock } from "./run-lock.ts";
+
+/** Where the files of states come from. */
+export interface StateSources {
+  /**
+   * @param environment `base` when absent
+   * @param commit hexadecimal, may be shortened
+   * @throws SvcError `not_found`, `unavailable`
+   */
+  open(
+    environment: string | undefined,
+    commit: string | undefined,
+    signal: AbortSignal,
+  ): Promise<OpenedFiles>;
+}
+
+export type OpenedFiles = FileSource & { readonly commits?: readonly string[] };
+
+export interface StatesServiceDeps {
+  /** Encoded. */
+  peelId: string;
+  sources: StateSources;
+  lock: RunLock;
+  /** What functions find around them that states call. */
+  context(signal: AbortSignal): CallContext;
+  clock: Clock;
+  /** A number in [0, 1) that spreads retries. */
+  jitter: () => number;
+}
+
+/**
+ * The states of this host. The engine is loaded when the first states are asked for: a peel that never runs
+ * any stays small.
+ */
+export function createStatesService(deps: StatesServiceDeps): StatesService {
+  const { sources, lock, clock } = deps;
+
+  const open = async (request: StatesRequest, context: CallContext) => {
+    const { settings, facts, signal } = context;
+    if (!settings.resolved) throw new SvcError("unavailable", `states are not run: ${settings.reason}`);
+    const [files] = await Promise.all([
+      sources.open(request.environment, request.commit, signal),
+      facts.ready,
+    ]);
+    const options: CompileOptions = {
+      files,
+      facts: facts.items(),
+      settings: settings.current(),
+      peelId: deps.peelId,
+    };
+    return { files, options };
+  };
+
+  return {
+    run: (request, caller) =>
+      lock.hold(nameOf(request), async () => {
+        const started = clock.monotonic();
+        const context = { ...deps.context(caller.signal), signal: caller.signal };
+        const { files, options } = await open(request, context);
+        const compiled = await compile(request, options);
+        const { runStates } = await import("./run.ts");
+        const test = request.test === true;
+        const report = await runStates(compiled, {
+          ...context,
+          test,
+          jitter: deps.jitter,
+          call: (name, args) => callFunction(name, args, context),
+          ...progressOf(caller, compiled.states.length),
+        });
+        return {
+          states: report.states.map(shownResult),
+          environment: files.environment,
+          ...commitOf(files),
+          test,
+          duration_ms: Math.round(clock.monotonic() - started),
+          ...(report.stopped === undefined ? {} : { stopped: report.stopped }),
+          not_run: report.summary.not_run,
+        };
+      }),
+
+    async show(what, request, caller) {
+      const context = { ...deps.context(caller.signal), signal: caller.signal };
+      const { files, options } = await open(request, context);
+      if (what === "top") {
+        const { assignedStates } = await import("../language/compile.ts");
+        return { [files.environment]: await assignedStates(options) };
+      }
+      const { states } = await compile(request, options);
+      return states.map(shown);
+    },
+  };
+}
+
+/** @throws SvcError with everything that is wrong, and the text around it */
+async function compile(request: StatesRequest, options: CompileOptions): Promise<CompiledStates> {
+  try {
+    return await compileAny(request, options);
+  } catch (thrown) {
+    const { formatProblems, StateErrors } = await import("../function/problem.ts");
+    if (!(thrown instanceof StateErrors)) throw thrown;
+    throw new SvcError("bad_request", formatProblems(thrown.problems).trimEnd(), { cause: thrown });
+  }
+}
+
+async function compileAny(request: StatesRequest, options: CompileOptions): Promise<CompiledStates> {
+  const { compileSingle, compileStates } = await import("../language/compile.ts");
+  if (request.single === undefined) return compileStates(options, request.mods ?? "highstate");
+  const { readTexts } = await import("./read-texts.ts");
+  const { function: called, args } = request.single;
+  return compileSingle(options, { ...request.single, args: await readTexts(called, args) });
+}
+
+/** A state as it is shown before it runs. */
+function shown({
+  id,
+  sls,
+  function: called,
+  name,
+  args,
+  file,
+  line,
+  requisites,
+}: CompiledStates["states"][number]) {
+  return {
+    id,
+    function: called,
+    name,
+    args,
+    sls,
+    at: `${file}:${line}`,
+    ...(requisites.length === 0
+      ? {}
+      : { requisites: requisites.map(({ kind, label }) => ({ [kind]: label })) }),
+  } satisfies Plain;
+}
+
+function shownResult({
+  file,
+  line,
+  sls: _,
+  started_at: __,
+  order: ___,
+  ...result
+}: EngineResult): StateResult {
+  return { ...result, ...(file === "" ? {} : { at: `${file}:${line}` }) };
+}
+
+/** Tells the caller before each state how far the run is. */
+function progressOf({ progress }: StatesCaller, planned: number): Pick<RunOptions, "onStart" | "onProgress"> {
+  if (progress === undefined) return {};
+  let done = 0;
+  let failed = 0;
+  return {
+    onStart({ function: called, name }) {
+      progress({ done, total: Math.max(done + 1, planned), failed, current: `${called} ${name}` });
+    },
+    onProgress({ result }) {
+      done++;
+      if (result === false) failed++;
+    },
+  };
+}
+
+async function callFunction(name: string, args: CallArgs, context: CallContext): Promise<Plain> {
+  const { checkCall } = await import("../../host/modules/registry.ts");
+  return checkCall(name, args).run(args, context);
+}
+
+/** The commit the files are of, when they are of one. */
+function commitOf({ commits = [] }: OpenedFiles): { commit?: string } {
+  const [commit, ...more] = commits;
+  return commit === undefined || more.length > 0 ? {} : { commit };
+}
+
+function nameOf({ mods, single, test }: StatesRequest): string {
+  const name =
+    single !== undefined
+      ? `state.single ${single.function}`
+      : mods === undefined
+        ? "state.highstate"
+        : `state.sls ${mods.join(",")}`;
+  return test === true ? `${name} test=true` : name;
+}

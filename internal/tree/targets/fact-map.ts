@@ -1,0 +1,134 @@
+import type { Plain } from "../../base/msgpack.ts";
+
+/** A fact as it is kept in memory: a scalar, a list, or a map. What is null or binary is left out. */
+export type FactValue = string | number | boolean | readonly FactValue[] | FactMap;
+
+/** A map whose keys are shared with the maps of other peels that have the same ones in the same order. */
+export class FactMap {
+  readonly keys: readonly string[];
+  readonly values: readonly FactValue[];
+
+  constructor(keys: readonly string[], values: readonly FactValue[]) {
+    this.keys = keys;
+    this.values = values;
+  }
+}
+
+// A peel writes its own facts: what it may cost the masters is bounded here.
+const maxTextLength = 1024;
+/** Characters of everything that is kept of one peel, about as JSON. */
+const maxTotal = 64 * 1024;
+const scalarCost = 8;
+/** Lists and maps that may be worth sharing; longer and deeper ones are mostly unique. */
+const maxSharedLength = 2048;
+const maxSharedDepth = 3;
+
+/** Makes facts ready to be kept and matched. Peels of one fleet share nearly all of what they say. */
+export interface FactPacker {
+  /** @returns the facts, and whether some of them were beyond the bounds and are left out */
+  pack(facts: Plain): { facts: FactMap; cut: boolean };
+}
+
+/** @param poolSize how many texts, and how many lists and maps, are remembered for sharing, at most twice */
+export function createFactPacker(poolSize = 8_192): FactPacker {
+  const texts = createPool<string>(poolSize);
+  const keySets = createPool<readonly string[]>(poolSize);
+  const compounds = createPool<readonly FactValue[] | FactMap>(poolSize);
+
+  return {
+    pack(plain) {
+      let left = maxTotal;
+      let dropped = 0;
+      let cut = false;
+      const drop = (): undefined => {
+        dropped++;
+        return undefined;
+      };
+      const take = (cost: number): boolean => {
+        if (cost > left) {
+          cut = true;
+          return false;
+        }
+        left -= cost;
+        return true;
+      };
+      const packText = (text: string): string | undefined => {
+        if (text.length > maxTextLength) cut = true;
+        else if (take(text.length)) return texts.get(text) ?? texts.add(text, text);
+        return drop();
+      };
+      const packValue = (value: Plain, depth: number): FactValue | undefined => {
+        if (value === null) return undefined;
+        if (typeof value === "string") return packText(value);
+        if (typeof value === "boolean" || Number.isFinite(value)) {
+          return take(scalarCost) ? (value as number | boolean) : drop();
+        }
+        if (typeof value === "number" || value instanceof Uint8Array) return drop();
+        const shared = depth <= maxSharedDepth ? JSON.stringify(value) : "";
+        const known = shared.length > maxSharedLength ? undefined : compounds.get(shared);
+        if (known !== undefined) return take(shared.length) ? known : drop();
+        const before = dropped;
+        const packed = Array.isArray(value) ? packList(value, depth + 1) : packMap(value, depth + 1);
+        // What is left out does not show in the text: another peel may have sent the rest alone.
+        const isShared = shared !== "" && shared.length <= maxSharedLength && dropped === before;
+        return isShared ? compounds.add(shared, packed) : packed;
+      };
+      const packList = (list: readonly Plain[], depth: number): readonly FactValue[] => {
+        const items: FactValue[] = [];
+        for (const item of list) {
+          const value = packValue(item, depth);
+          if (value !== undefined) items.push(value);
+        }
+        return items;
+      };
+      const packMap = (map: Record<string, Plain>, depth: number): FactMap => {
+        const keys: string[] = [];
+        const values: FactValue[] = [];
+        for (const name in map) {
+          const key = packText(name);
+          const value = key === undefined ? undefined : packValue(map[name] ?? null, depth);
+          if (key === undefined || value === undefined) continue;
+          keys.push(key);
+          values.push(value);
+        }
+        const text = JSON.stringify(keys);
+        return new FactMap(keySets.get(text) ?? keySets.add(text, keys), values);
+      };
+      const isMap = plain !== null && typeof plain === "object" && !Array.isArray(plain);
+      const facts = packMap(isMap && !(plain instanceof Uint8Array) ? plain : {}, 0);
+      return { facts, cut };
+    },
+  };
+}
+
+interface Pool<T> {
+  get(text: string): T | undefined;
+  /** @returns the value */
+  add(text: string, value: T): T;
+}
+
+/**
+ * Remembers values by a text, in two generations: what was not asked for while a whole generation
+ * filled up is forgotten. Unique values come and go, common ones stay.
+ */
+function createPool<T>(size: number): Pool<T> {
+  let young = new Map<string, T>();
+  let old = new Map<string, T>();
+  const add = (text: string, value: T): T => {
+    if (young.size >= size) {
+      old = young;
+      young = new Map();
+    }
+    young.set(text, value);
+    return value;
+  };
+  return {
+    get(text) {
+      const found = young.get(text);
+      if (found !== undefined) return found;
+      const older = old.get(text);
+      return older === undefined ? undefined : add(text, older);
+    },
+    add,
+  };
+}

@@ -1,0 +1,107 @@
+import { SvcError } from "../../base/errors.ts";
+import { suggestion } from "../../base/nearest.ts";
+import type { YamlNode } from "../../base/yaml.ts";
+import { type ExpandedExpression, type Expression, type Matcher, matchersOf } from "./expression.ts";
+import { groupName, parseTarget } from "./parse.ts";
+
+/** Node groups by name, each with the groups it refers to put in place. */
+export type Groups = ReadonlyMap<string, ExpandedExpression>;
+
+/** Matchers of an expression with its groups put in place: what is asked of every peel. */
+const maxExpanded = 1024;
+
+/**
+ * Puts node groups in the places of `N@` matchers.
+ *
+ * @param name how messages call the expression
+ * @throws SvcError `bad_request` for a group that is not there, or an expression that gets too large
+ */
+export function expandGroups(expression: Expression, groups: Groups, name = "target"): ExpandedExpression {
+  const expanded = replaceGroups(expression, (matcher) => {
+    const group = groups.get(matcher.name);
+    if (group === undefined) throw unknownGroup(matcher, [...groups.keys()], name);
+    return group;
+  });
+  let count = 0;
+  for (const _ of matchersOf(expanded)) {
+    if (++count > maxExpanded) {
+      throw new SvcError("bad_request", `${name}: more than ${maxExpanded} matchers with its node groups`);
+    }
+  }
+  return expanded;
+}
+
+/**
+ * Reads a map of group names to expressions; groups may refer to each other in any order.
+ *
+ * @param name how messages call the file
+ * @throws SvcError `bad_request`: `<name>:<line>:<column>: <reason>`
+ */
+export function readGroups(root: YamlNode, name: string): Groups {
+  const problem = ({ line, column }: YamlNode["at"], reason: string) =>
+    new SvcError("bad_request", `${name}:${line}:${column}: ${reason}`);
+  if (root.kind === "scalar" && root.value === null) return new Map();
+  if (root.kind !== "map") throw problem(root.at, "expected a map of group names to target expressions");
+
+  const parsed = new Map<string, { expression: Expression; label: string }>();
+  for (const { key, keyAt, value } of root.entries) {
+    if (!groupName.test(key)) {
+      throw problem(keyAt, "a group has letters, digits, dots, hyphens and underscores, at most 64");
+    }
+    if (value.kind !== "scalar" || typeof value.value !== "string") {
+      throw problem(value.at, `group ${key}: expected a target expression`);
+    }
+    const label = `${name}:${value.at.line}:${value.at.column}: group ${key}`;
+    parsed.set(key, { expression: parseTarget(value.value, label), label });
+  }
+
+  const groups = new Map<string, ExpandedExpression>();
+  const trail: string[] = [];
+  const build = (key: string, entry: { expression: Expression; label: string }): ExpandedExpression => {
+    const done = groups.get(key);
+    if (done !== undefined) return done;
+    trail.push(key);
+    const references = new Map<string, ExpandedExpression>();
+    for (const matcher of matchersOf(entry.expression)) {
+      if (matcher.kind !== "group") continue;
+      const next = parsed.get(matcher.name);
+      if (next === undefined) throw unknownGroup(matcher, [...parsed.keys()], entry.label);
+      const at = trail.indexOf(matcher.name);
+      if (at >= 0) {
+        const cycle = [...trail.slice(at), matcher.name].join(" -> ");
+        throw new SvcError("bad_request", `${entry.label}: refers to itself: ${cycle}`);
+      }
+      references.set(matcher.name, build(matcher.name, next));
+    }
+    trail.pop();
+    const expression = expandGroups(entry.expression, references, entry.label);
+    groups.set(key, expression);
+    return expression;
+  };
+  for (const [key, entry] of parsed) build(key, entry);
+  return groups;
+}
+
+type GroupMatcher = Extract<Matcher, { kind: "group" }>;
+
+function replaceGroups(
+  expression: Expression,
+  replace: (group: GroupMatcher) => ExpandedExpression,
+): ExpandedExpression {
+  switch (expression.kind) {
+    case "and":
+    case "or":
+      return { kind: expression.kind, terms: expression.terms.map((term) => replaceGroups(term, replace)) };
+    case "not":
+      return { kind: "not", term: replaceGroups(expression.term, replace) };
+    case "group":
+      return replace(expression);
+    default:
+      return expression;
+  }
+}
+
+function unknownGroup({ name: group, at }: GroupMatcher, known: readonly string[], name: string): SvcError {
+  const hint = suggestion(group, known);
+  return new SvcError("bad_request", `${name}: column ${at}: no node group is called ${group}${hint}`);
+}

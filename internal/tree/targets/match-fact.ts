@@ -1,0 +1,87 @@
+import { SvcError } from "../../base/errors.ts";
+import { FactMap, type FactValue } from "./fact-map.ts";
+import { compileGlob, compileRegex, type TextTest } from "./pattern.ts";
+
+/** Answers are remembered, as the values of most facts repeat across a fleet; of this many, none any more. */
+const maxRemembered = 1024;
+
+/**
+ * Compiles `path:pattern` for facts (or settings). The path leads through maps; of all ways to split the
+ * two the longest path that the peel has counts. Upper and lower case are the same, as in Salt.
+ *
+ * A list matches when one of its items does, a map when one of its keys does, a number or boolean by its
+ * text. What is not there never matches.
+ */
+export function compileFactTest(
+  parts: readonly string[],
+  matches: "glob" | "regex",
+): (facts: FactMap | undefined) => boolean {
+  const tests = new Map<number, TextTest>();
+  const testAfter = (depth: number): TextTest => {
+    const known = tests.get(depth);
+    if (known !== undefined) return known;
+    const test = remembering(compileText(parts.slice(depth).join(":"), matches));
+    tests.set(depth, test);
+    return test;
+  };
+  const steps = parts.slice(0, -1).map(compileStep);
+  return (facts) => {
+    let value: FactValue | undefined = facts;
+    let depth = 0;
+    for (const step of steps) {
+      const next: FactValue | undefined = value instanceof FactMap ? step(value) : undefined;
+      if (next === undefined) break;
+      value = next;
+      depth++;
+    }
+    return depth > 0 && value !== undefined && matchesValue(value, testAfter(depth));
+  };
+}
+
+/** Looks a key up; peels in a row mostly have the same keys, so that the last place is tried first. */
+function compileStep(key: string): (map: FactMap) => FactValue | undefined {
+  let lastKeys: readonly string[] = [];
+  let lastAt = -1;
+  return ({ keys, values }) => {
+    if (keys !== lastKeys) {
+      lastKeys = keys;
+      lastAt = keys.indexOf(key);
+    }
+    return lastAt < 0 ? undefined : values[lastAt];
+  };
+}
+
+function compileText(pattern: string, matches: "glob" | "regex"): TextTest {
+  if (matches === "glob") {
+    const test = compileGlob(pattern.toLowerCase());
+    return (text) => test(text.toLowerCase());
+  }
+  try {
+    return compileRegex(pattern, { ignoreCase: true });
+  } catch (cause) {
+    // A deeper split can cut a valid expression in two: then it means nothing there.
+    if (cause instanceof SvcError) return () => false;
+    throw cause;
+  }
+}
+
+function remembering(test: TextTest): TextTest {
+  const answers = new Map<string, boolean>();
+  let isWorthIt = true;
+  return (text) => {
+    if (!isWorthIt) return test(text);
+    const known = answers.get(text);
+    if (known !== undefined) return known;
+    const answer = test(text);
+    answers.set(text, answer);
+    isWorthIt = answers.size < maxRemembered;
+    return answer;
+  };
+}
+
+function matchesValue(value: FactValue, test: TextTest): boolean {
+  if (typeof value === "string") return test(value);
+  if (value instanceof FactMap) return value.keys.some(test);
+  if (typeof value === "object") return value.some((item) => matchesValue(item, test));
+  return test(String(value));
+}

@@ -1,0 +1,41 @@
+import { RE2JS, RE2JSException } from "re2js";
+import { SvcError } from "../../base/errors.ts";
+import { matchGlob } from "./glob.ts";
+
+/** Whether a text matches a pattern that was compiled once. */
+export type TextTest = (text: string) => boolean;
+
+/** Compiles a shell-style glob, as `matchGlob` understands it; the common forms need no search. */
+export function compileGlob(pattern: string): TextTest {
+  const stars = pattern.split("*");
+  if (/[?[]/.test(pattern) || stars.length > 3) return (text) => matchGlob(pattern, text);
+  const [head = "", middle = "", tail = ""] = stars;
+  if (stars.length === 1) return (text) => text === pattern;
+  if (stars.length === 2) {
+    const least = pattern.length - 1;
+    return (text) => text.length >= least && text.startsWith(head) && text.endsWith(middle);
+  }
+  if (head !== "" || tail !== "") return (text) => matchGlob(pattern, text);
+  return (text) => text.includes(middle);
+}
+
+/**
+ * Compiles a regular expression in RE2's syntax. It must match from the start of a text and may end
+ * anywhere, as Python's `re.match` does. Matching takes time linear in the text, whatever the pattern:
+ * RE2 has no backreferences and no lookaround, which is what makes that possible.
+ *
+ * @throws SvcError `bad_request` with the reason only
+ */
+export function compileRegex(pattern: string, options: { ignoreCase?: boolean } = {}): TextTest {
+  const flags = options.ignoreCase ? RE2JS.CASE_INSENSITIVE : 0;
+  try {
+    // By itself first: a parenthesis too many would break out of the group below.
+    RE2JS.compile(pattern, flags);
+    const anchored = RE2JS.compile(`\\A(?:${pattern})`, flags);
+    return (text) => anchored.test(text);
+  } catch (cause) {
+    if (!(cause instanceof RE2JSException)) throw cause;
+    const reason = cause.message.replace(/^error parsing regexp: /, "");
+    throw new SvcError("bad_request", `not a regular expression that can be used: ${reason}`, { cause });
+  }
+}

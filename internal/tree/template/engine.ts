@@ -1,0 +1,136 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { abandonEnvironment, createEnvironment, type Environment } from "./environment.ts";
+import { explain, readFailure, TemplateError } from "./error.ts";
+import { filters } from "./filters.ts";
+import { globalsOf, type Scope } from "./lookups.ts";
+import { rewriteMapGet } from "./map-get.ts";
+
+/** Names that the engine would escape the values of, as it does for web pages. */
+const escaped = /\.(?:html?|xml|json5?|js|ya?ml)(?:\.(?:j2|jinja2?))?$/;
+const unescaped = "{% autoescape false %}";
+/** Includes inside one another that an error is followed into. */
+const maxDepth = 16;
+
+/**
+ * The engine with what it was given last. It has no way to ask for a file: all templates are added before.
+ * Each environment would keep its functions alive, and they it, so that there is one for all.
+ */
+class Engine {
+  private environment: Environment | undefined;
+  private tree: object | undefined;
+  private scope: Scope | undefined;
+  private readonly added = new Map<string, string>();
+  /** What a function of ours could not do; an exception would leave the engine in pieces. */
+  private failed: { name: string; thrown: unknown } | undefined;
+
+  /**
+   * @param tree whose templates these are: one of another tree is never included
+   * @throws TemplateError
+   */
+  render(
+    tree: object,
+    templates: ReadonlyMap<string, string>,
+    name: string,
+    scope: Scope,
+    variables: Readonly<Record<string, Plain>>,
+  ): string {
+    this.failed = undefined;
+    let output: string;
+    try {
+      const environment = this.prepare(tree, scope);
+      for (const [each, text] of templates) this.add(environment, each, text);
+      output = environment.renderTemplate(name, variables);
+    } catch (thrown) {
+      throw this.errorOf(thrown, name, variables, 0);
+    }
+    if (this.failed !== undefined) throw this.failureOf(this.failed, name);
+    return output;
+  }
+
+  private prepare(tree: object, scope: Scope): Environment {
+    if (this.environment === undefined) {
+      this.environment = createEnvironment();
+      this.scope = undefined;
+      for (const [name, filter] of Object.entries(filters)) {
+        this.environment.addFilter(name, this.guarded(name, filter));
+      }
+    }
+    if (this.tree !== tree) {
+      this.environment.clearTemplates();
+      this.added.clear();
+      this.tree = tree;
+    }
+    if (this.scope !== scope) {
+      for (const [name, value] of Object.entries(globalsOf(scope))) this.environment.addGlobal(name, value);
+      this.scope = scope;
+    }
+    return this.environment;
+  }
+
+  private add(environment: Environment, name: string, source: string): void {
+    const text = rewriteMapGet(source);
+    if (this.added.get(name) === text) return;
+    this.added.set(name, text);
+    environment.addTemplate(name, escaped.test(name) ? `${unescaped}${text}{% endautoescape %}` : text);
+  }
+
+  private guarded(name: string, run: (...args: unknown[]) => unknown): (...args: unknown[]) => unknown {
+    return (...args) => {
+      try {
+        return run(...args);
+      } catch (thrown) {
+        this.failed ??= { name, thrown };
+        return undefined;
+      }
+    };
+  }
+
+  private errorOf(
+    thrown: unknown,
+    name: string,
+    variables: Readonly<Record<string, Plain>>,
+    depth: number,
+  ): TemplateError {
+    if (!(thrown instanceof Error) || thrown.constructor !== Error) return this.trapped(name, thrown);
+    const failure = readFailure(thrown.message, name);
+    const [, included] = /^error in "(.*)"$/.exec(failure.detail) ?? [];
+    // The engine keeps the reason to itself; the included template by itself most likely fails alike.
+    if (failure.kind === "could not render include" && included !== undefined && depth < maxDepth) {
+      try {
+        this.environment?.renderTemplate(included, variables);
+      } catch (inner) {
+        return this.errorOf(inner, included, variables, depth + 1);
+      }
+    }
+    const line = this.added.get(failure.file)?.split("\n")[failure.line - 1] ?? "";
+    const shift = failure.line === 1 && escaped.test(failure.file) ? unescaped.length : 0;
+    const span = failure.span && { ...failure.span, from: failure.span.from - shift };
+    this.added.delete(name);
+    return new TemplateError(failure.file, failure.line, explain({ ...failure, span }, line), {
+      missing: missingNames(failure),
+    });
+  }
+
+  private trapped(name: string, cause: unknown): TemplateError {
+    if (this.environment !== undefined) abandonEnvironment(this.environment);
+    this.environment = undefined;
+    this.tree = undefined;
+    return new TemplateError(name, 0, "the template needs more memory than is allowed", { cause });
+  }
+
+  /** The engine does not tell where it called: the first line with the function's name is the best guess. */
+  private failureOf({ name, thrown }: { name: string; thrown: unknown }, template: string): TemplateError {
+    const lines = this.added.get(template)?.split("\n") ?? [];
+    const line = lines.findIndex((text) => text.includes(name)) + 1;
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    return new TemplateError(template, line, `${name}: ${reason}`);
+  }
+}
+
+export const engine = new Engine();
+
+/** Templates that the engine was asked to include and does not have. */
+function missingNames({ kind, detail }: { kind: string; detail: string }): string[] {
+  if (kind !== "template not found") return [];
+  return [...detail.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(([quoted]) => String(JSON.parse(quoted)));
+}

@@ -1,0 +1,54 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { plain } from "./filters.ts";
+
+type Values = Readonly<Record<string, Plain>>;
+
+/** What a template may look up, and nothing else: no function of a host runs while a template is rendered. */
+export interface Scope {
+  /** Facts of the peel. */
+  facts: Values;
+  settings: Values;
+}
+
+/** A function as templates see it; it must not throw. */
+type Lookup = (...args: unknown[]) => unknown;
+
+/** The global names of a template, beside its own variables. */
+export function globalsOf({ facts, settings }: Scope): Record<string, unknown> {
+  const lookUpFact = lookupIn(facts);
+  const lookUpSetting = lookupIn(settings);
+  const tables = {
+    facts: { get: lookUpFact },
+    grains: { get: lookUpFact },
+    settings: { get: lookUpSetting },
+    pillar: { get: lookUpSetting },
+  };
+  const names = Object.entries(tables).map(([table, { get }]) => [`${table}.get`, get]);
+  const salt = { ...tables, ...Object.fromEntries(names) };
+  return { facts, grains: facts, settings, pillar: settings, salt, svc: salt };
+}
+
+/** `get(path, default)`: a path leads with colons into maps and lists; the default is an empty text, as in Salt. */
+function lookupIn(values: Values): Lookup {
+  return (path, ...rest) => {
+    const [last] = rest.slice(-1);
+    const named = last instanceof Map && last.has("default") ? last.get("default") : undefined;
+    const fallback = named ?? (rest.length > 0 && !(last instanceof Map) ? rest[0] : "");
+    return valueAt(values, String(path).split(":")) ?? plain(fallback);
+  };
+}
+
+/** The shortest key that leads to something wins: a key may hold a colon itself. */
+function valueAt(at: Plain | Values | undefined, words: readonly string[]): Plain | undefined {
+  if (words.length === 0) return at as Plain | undefined;
+  if (Array.isArray(at))
+    return /^\d{1,9}$/.test(words[0] ?? "") ? valueAt(at[Number(words[0])], words.slice(1)) : undefined;
+  if (typeof at !== "object" || at === null || at instanceof Uint8Array) return undefined;
+  for (let length = 1; length <= words.length; length++) {
+    const key = words.slice(0, length).join(":");
+    if (!Object.hasOwn(at, key)) continue;
+    const found = valueAt((at as Values)[key], words.slice(length));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,74 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { TemplateError } from "./error.ts";
+import type { Scope } from "./lookups.ts";
+
+export interface Template {
+  /** Its path in the tree, for messages. */
+  name: string;
+  text: string;
+}
+
+/** Renders templates of one tree of files. */
+export interface Renderer {
+  /**
+   * @param scope what facts, grains, settings, pillar and salt are; a scope that is used again costs less
+   * @param variables further names
+   * @throws TemplateError with the place: something undefined, a mistake in the template, or too much work
+   */
+  render(template: Template, scope: Scope, variables?: Readonly<Record<string, Plain>>): Promise<string>;
+}
+
+/** Rendered text, in characters. */
+const maxOutput = 8 * 1024 * 1024;
+/** Templates that one template includes, with what these include. */
+const maxIncluded = 256;
+const markup = /\{[{%#]/;
+
+/**
+ * @param read the text of a file that a template includes, imports or extends; `undefined` when there is none
+ */
+export function createRenderer(read: (path: string) => Promise<string | undefined>): Renderer {
+  /** Adds the named templates, and what these name themselves. */
+  const collect = async (into: Map<string, string>, tried: Set<string>, names: readonly string[]) => {
+    for (const name of names) {
+      if (tried.has(name) || tried.size >= maxIncluded) continue;
+      tried.add(name);
+      const text = await read(name.replace(/^(?:salt|svc):\/\//, ""));
+      if (text === undefined) continue;
+      await collect(into, tried, literalNames(text));
+      into.set(name, text);
+    }
+  };
+
+  return {
+    async render(template, scope, variables = {}) {
+      if (!markup.test(template.text)) return template.text;
+      // It takes some tens of milliseconds to start: whoever renders nothing does not wait for it.
+      const { engine } = await import("./engine.ts");
+      const templates = new Map<string, string>();
+      const tried = new Set<string>();
+      await collect(templates, tried, literalNames(template.text));
+      for (;;) {
+        const known = templates.size;
+        try {
+          const all = new Map([...templates, [template.name, template.text]]);
+          const output = engine.render(read, all, template.name, scope, variables);
+          if (output.length <= maxOutput) return output;
+          throw new TemplateError(template.name, 0, "what it renders is larger than 8 MiB");
+        } catch (thrown) {
+          if (!(thrown instanceof TemplateError)) throw thrown;
+          await collect(templates, tried, thrown.missing);
+          if (templates.size === known) throw thrown;
+        }
+      }
+    },
+  };
+}
+
+/** Templates that a text names in quotes; a name that is put together is found when the engine misses it. */
+function literalNames(text: string): string[] {
+  const statements = text.matchAll(/\{%[-+]?\s*(?:include|import|from|extends)\s([^%]*)%\}/g);
+  return [...statements].flatMap(([, rest = ""]) =>
+    [...rest.matchAll(/"([^"]*)"|'([^']*)'/g)].map(([, double, single]) => double ?? single ?? ""),
+  );
+}
