@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { checkDirection, checkFileCycles, checkRoomCycles } from "./rooms.ts";
+import { checkDirection, checkDoors, checkFileCycles, checkFloors, checkRoomCycles } from "./rooms.ts";
 import { lines, readRepository } from "./source.ts";
 
 const repository = readRepository();
@@ -10,23 +10,23 @@ test("imports go down the floors", () => {
 
 test("an import that goes up is found, whatever its form", () => {
   for (const text of [
-    'import { serve } from "../http/serve.ts";',
-    'import type { Serve } from "../http/serve.ts";',
-    'export * from "../http/serve.ts";',
-    'export { serve } from "../http/serve.ts";',
-    'type Serve = import("../http/serve.ts").Serve;',
-    'const serve = await import("../http/serve.ts");',
-    "const serve = await import(`../http/serve.ts`);",
-    'const serve = require("../http/serve.ts");',
-    'const serve = import.meta.require("../http/serve.ts");',
+    'import { serve } from "../../master/doors/http/serve.ts";',
+    'import type { Serve } from "../../master/doors/http/serve.ts";',
+    'export * from "../../master/doors/http/serve.ts";',
+    'export { serve } from "../../master/doors/http/serve.ts";',
+    'type Serve = import("../../master/doors/http/serve.ts").Serve;',
+    'const serve = await import("../../master/doors/http/serve.ts");',
+    "const serve = await import(`../../master/doors/http/serve.ts`);",
+    'const serve = require("../../master/doors/http/serve.ts");',
+    'const serve = import.meta.require("../../master/doors/http/serve.ts");',
   ]) {
-    expect(lines(checkDirection([{ path: "internal/jobs/run.ts", text }]))).toEqual([
-      "internal/jobs/run.ts: imports internal/master/doors/http/serve.ts: jobs (floor 3) may not know http (floor 4)",
+    expect(lines(checkDirection([{ path: "internal/fleet/jobs/run.ts", text }]))).toEqual([
+      "internal/fleet/jobs/run.ts: imports internal/master/doors/http/serve.ts: fleet/jobs (floor 7) may not import master/doors/http (floor 9)",
     ]);
   }
 });
 
-test("a room without a floor, a file in no room and an import that leaves the house are found", () => {
+test("a room that the house does not know, a file in no room and an import that leaves the house are found", () => {
   expect(
     lines(
       checkDirection([
@@ -37,9 +37,34 @@ test("a room without a floor, a file in no room and an import that leaves the ho
       ]),
     ),
   ).toEqual([
-    "internal/attic/box.ts: the room attic has no floor in test/arch/rooms.ts",
-    "internal/stray.ts: stands in no room; move it into one",
+    "internal/attic/box.ts: stands in no room of test/arch/house.ts; move it into one",
+    "internal/stray.ts: stands in no room of test/arch/house.ts; move it into one",
     "internal/base/id.ts: imports release/compile.ts, which is in no room",
+  ]);
+});
+
+test("a wing that stands higher is out of reach, whatever the floors say", () => {
+  const planted = [{ path: "internal/tree/run/run.ts", text: 'import "../../fleet/enrollment/record.ts";' }];
+  expect(lines(checkDirection(planted))).toEqual([
+    "internal/tree/run/run.ts: imports internal/fleet/enrollment/record.ts: tree/run (floor 10) may not import fleet/enrollment (floor 4)",
+  ]);
+});
+
+test("every room stands on the floor that its imports demand", () => {
+  expect(lines(checkFloors(repository))).toEqual([]);
+});
+
+test("a room that stands too high, and one without a file, are found", () => {
+  const planted = lines(checkFloors([{ path: "internal/cli/run.ts", text: 'import "../base/log.ts";' }]));
+  expect(planted).toContain("internal/cli: stands on floor 10; its imports put it on 2");
+  expect(planted).toContain("internal/fleet/jobs: is a room without a file");
+});
+
+test("an import past the door of a room is found; a library has none", () => {
+  const text =
+    'import "../fleet/jobs/mod.ts";\nimport "../fleet/jobs/record.ts";\nimport "../base/log.ts";\nimport "./tree.ts";';
+  expect(lines(checkDoors([{ path: "internal/cli/run.ts", text }]))).toEqual([
+    "internal/cli/run.ts: imports internal/fleet/jobs/record.ts; the door of fleet/jobs is internal/fleet/jobs/mod.ts",
   ]);
 });
 
@@ -49,13 +74,13 @@ test("rooms do not import each other in a circle", () => {
 
 test("a circle of rooms is found where no two files form one", () => {
   const planted = [
-    { path: "internal/jobs/run.ts", text: 'import "../facts/read.ts";' },
-    { path: "internal/facts/read.ts", text: "" },
-    { path: "internal/facts/send.ts", text: 'import type { Job } from "../jobs/job.ts";' },
+    { path: "internal/fleet/jobs/run.ts", text: 'import "../settings/read.ts";' },
+    { path: "internal/fleet/settings/read.ts", text: "" },
+    { path: "internal/fleet/settings/send.ts", text: 'import type { Job } from "../jobs/job.ts";' },
   ];
   expect(checkFileCycles(planted)).toEqual([]);
   expect(lines(checkRoomCycles(planted))).toEqual([
-    "internal/jobs: the rooms import each other: jobs -> facts -> jobs",
+    "internal/fleet/jobs: the rooms import each other: fleet/jobs -> fleet/settings -> fleet/jobs",
   ]);
 });
 

@@ -1,81 +1,59 @@
+import { roomOf, rooms, wingIndex } from "./house.ts";
 import { isProduction, parse, resolveImport, type Source, type Violation } from "./source.ts";
 
-/** The floor of every room: imports go down or stay on the floor, and a room without a floor is an error. */
-const floors: Record<string, number> = {
-  base: 1,
-
-  config: 2,
-  bus: 2,
-  identity: 2,
-  template: 2,
-
-  ca: 3,
-  trust: 3,
-  enrollment: 3,
-  bootstrap: 3,
-  jobs: 3,
-  targeting: 3,
-  facts: 3,
-  settings: 3,
-  states: 3,
-  modules: 3,
-  host: 3,
-  schedule: 3,
-  reactor: 3,
-  rollout: 3,
-  upgrade: 3,
-  gitfs: 3,
-  lease: 3,
-  natsauth: 3,
-  natsserver: 3,
-  setup: 3,
-  diagnosis: 3,
-
-  http: 4,
-  admin: 4,
-  health: 4,
-
-  master: 5,
-  peel: 5,
-  watchdog: 5,
-  cli: 5,
-
-  cmd: 6,
-};
-
-/** The room a file is in: `internal/<room>/`, or `cmd` for everything under cmd/. */
-function roomOf(path: string): string | undefined {
-  if (path.startsWith("cmd/")) return "cmd";
-  return /^internal\/([^/]+)\//.exec(path)?.[1];
-}
-
-/** Rooms without a floor, imports that go up, and imports that leave the house. */
+/** Files in no room, and imports that leave the house, go up, or reach a wing that stands higher. */
 export function checkDirection(sources: Source[]): Violation[] {
   return sources.filter(isProduction).flatMap((source) => {
     const room = roomOf(source.path);
     if (room === undefined) {
       if (!source.path.startsWith("internal/")) return [];
-      return [{ path: source.path, problem: "stands in no room; move it into one" }];
-    }
-    const floor = floors[room];
-    if (floor === undefined) {
-      return [{ path: source.path, problem: `the room ${room} has no floor in test/arch/rooms.ts` }];
+      return [{ path: source.path, problem: "stands in no room of test/arch/house.ts; move it into one" }];
     }
     return relativeImports(source).flatMap((target): Violation[] => {
       // The manifest carries the version; it is the one file outside that ships.
       if (target === "package.json") return [];
-      const targetRoom = roomOf(target);
-      if (targetRoom === undefined) {
+      const other = roomOf(target);
+      if (other === undefined)
         return [{ path: source.path, problem: `imports ${target}, which is in no room` }];
-      }
-      const targetFloor = floors[targetRoom];
-      if (targetFloor === undefined || targetFloor <= floor) return [];
-      return [
-        {
-          path: source.path,
-          problem: `imports ${target}: ${room} (floor ${floor}) may not know ${targetRoom} (floor ${targetFloor})`,
-        },
-      ];
+      if (other === room) return [];
+      if (wingIndex(other) <= wingIndex(room) && other.floor < room.floor) return [];
+      const from = `${room.path} (floor ${room.floor})`;
+      const to = `${other.path} (floor ${other.floor})`;
+      return [{ path: source.path, problem: `imports ${target}: ${from} may not import ${to}` }];
+    });
+  });
+}
+
+/** Rooms whose floor is higher than what they import demands: the table would tell a house that is not there. */
+export function checkFloors(sources: Source[]): Violation[] {
+  const highest = new Map<string, number>();
+  for (const source of sources.filter(isProduction)) {
+    const room = roomOf(source.path);
+    if (room === undefined) continue;
+    const below = relativeImports(source).map((target) => roomOf(target));
+    const floors = below.map((other) => (other === undefined || other === room ? 0 : other.floor));
+    highest.set(room.path, Math.max(highest.get(room.path) ?? 0, ...floors));
+  }
+  return [...rooms.values()].flatMap(({ path, floor }): Violation[] => {
+    const under = highest.get(path);
+    if (under === undefined) return [{ path: `internal/${path}`, problem: "is a room without a file" }];
+    if (under + 1 === floor) return [];
+    return [
+      { path: `internal/${path}`, problem: `stands on floor ${floor}; its imports put it on ${under + 1}` },
+    ];
+  });
+}
+
+/** Imports that enter a room of the house elsewhere than by its door. */
+export function checkDoors(sources: Source[]): Violation[] {
+  return sources.filter(isProduction).flatMap((source) => {
+    const room = roomOf(source.path);
+    return relativeImports(source).flatMap((target): Violation[] => {
+      const other = roomOf(target);
+      if (other === undefined || other === room || other.door === "every file") return [];
+      const door = `internal/${other.path}/${other.door}`;
+      if (target === door) return [];
+      return [{ path: source.path, problem: `imports ${target}; the door of ${other.path} is ${door}` }];
     });
   });
 }
@@ -87,8 +65,8 @@ export function checkRoomCycles(sources: Source[]): Violation[] {
     const room = roomOf(source.path);
     if (room === undefined) continue;
     for (const target of relativeImports(source)) {
-      const targetRoom = roomOf(target);
-      if (targetRoom !== undefined && targetRoom !== room) add(edges, room, targetRoom);
+      const other = roomOf(target);
+      if (other !== undefined && other !== room) add(edges, room.path, other.path);
     }
   }
   return cyclesIn(edges).map((cycle) => ({

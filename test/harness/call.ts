@@ -1,9 +1,9 @@
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Plain } from "../../internal/base/msgpack.ts";
-import type { SettingsStore } from "../../internal/fleet/settings/store.ts";
 import type { FactStore } from "../../internal/host/facts/store.ts";
 import type { CallContext } from "../../internal/host/modules/function.ts";
 import { checkCall } from "../../internal/host/modules/registry.ts";
+import type { SettingsStore } from "../../internal/host/modules/settings-store.ts";
 import { manualClock } from "./clock.ts";
 import { fixedSettings } from "./settings.ts";
 

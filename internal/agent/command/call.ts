@@ -2,7 +2,6 @@ import { SvcError } from "../../base/errors.ts";
 import { systemJitter } from "../../base/id.ts";
 import { createLog } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { showValue } from "../../cli/job/show-return.ts";
 import { execute } from "../../fleet/jobs/execute.ts";
 import { readCall } from "../../host/modules/read-call.ts";
 import { peelIdFromConfig } from "../../identity/peel-id.ts";
@@ -11,6 +10,7 @@ import { type Cli, command, Exit, group } from "../../program/command-line/comma
 import { readFlag } from "../../program/command-line/flag.ts";
 import { indent } from "../../program/command-line/plain-lines.ts";
 import { visible } from "../../program/command-line/print.ts";
+import { showValue } from "../../program/command-line/show-value.ts";
 import { qualifiedHostname } from "../daemon/hostname.ts";
 
 /** What stands behind `svc-peel` as a word; without one it is the daemon. */

@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { type FedSettingsStore, openSettingsStore, type SettingsStore } from "../../fleet/settings/store.ts";
+import { type FedSettingsStore, openSettingsStore } from "../../fleet/settings/store.ts";
+import type { SettingsStore } from "../../host/modules/settings-store.ts";
 import { deriveCurveKey } from "../../identity/curve.ts";
 import { type IdentityFiles, loadOrCreateKey } from "../joining/identity.ts";
 

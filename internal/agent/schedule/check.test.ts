@@ -17,7 +17,7 @@ const entry = (more: Partial<ScheduleEntry>): ScheduleEntry => ({
 });
 
 test("the schedule in the documentation can run", async () => {
-  const page = await Bun.file(`${import.meta.dir}/../../docs/schedule.md`).text();
+  const page = await Bun.file(`${import.meta.dir}/../../../docs/schedule.md`).text();
   const yaml = /^```yaml\n(.*?)^```/ms.exec(page)?.[1] ?? "";
   const loaded = loadPeelConfig(["--config", "peel.yaml"], {}, () => yaml);
   if (loaded.kind !== "run") throw new Error("the configuration does not run");

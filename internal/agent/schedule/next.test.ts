@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { runProgram } from "../../../test/harness/process.ts";
 import { parseCron } from "../../base/cron.ts";
+import { runProgram } from "../../../test/harness/process.ts";
 import { firstPlan, look, type Moment, type Plan, type Timing, waitFor } from "./next.ts";
 
 const minute = 60_000;
@@ -205,7 +205,7 @@ describe("where clocks change", () => {
 });
 
 test("an expression means the time of the host", async () => {
-  const script = `import { parseCron } from "${import.meta.dir}/../base/cron.ts";
+  const script = `import { parseCron } from "${import.meta.dir}/../../base/cron.ts";
     process.stdout.write(String(parseCron("0 3 * * *").next(Date.UTC(2026, 6, 1))));`;
   const at = async (zone: string) => {
     const { stdout } = await runProgram([process.execPath, "-e", script], { env: { TZ: zone } });

@@ -76,7 +76,7 @@ test("300 MB of output stay in bounded memory, head and tail kept", async () => 
   const script = `
     import { readFileSync } from "node:fs";
     import { runProcess } from ${JSON.stringify(join(import.meta.dir, "process.ts"))};
-    import { systemClock } from ${JSON.stringify(join(import.meta.dir, "clock.ts"))};
+    import { systemClock } from ${JSON.stringify(join(import.meta.dir, "../clock.ts"))};
     const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
     const run = (command) => runProcess({ argv: ["/bin/sh", "-c", command], env: { PATH: "/usr/bin:/bin" },
       cwd: "/", clock: systemClock });
@@ -146,7 +146,7 @@ test("another user is taken on whole: uid, gid, groups, no way back", async () =
 test("groups of the daemon do not come along to another user", async () => {
   const script = `
     import { runProcess } from ${JSON.stringify(join(import.meta.dir, "process.ts"))};
-    import { systemClock } from ${JSON.stringify(join(import.meta.dir, "clock.ts"))};
+    import { systemClock } from ${JSON.stringify(join(import.meta.dir, "../clock.ts"))};
     const account = ${JSON.stringify(isRoot ? nobody : null)} ?? undefined;
     const { stdout } = await runProcess({ argv: ["id", "-G"], env: { PATH: "/usr/bin:/bin" }, cwd: "/",
       clock: systemClock, account });

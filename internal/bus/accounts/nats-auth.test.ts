@@ -23,7 +23,7 @@ import { initNatsAuth } from "./init.ts";
 import { lintCredentials } from "./lint.ts";
 import { encodePeelsAccount } from "./peels-account.ts";
 
-const natsServer = Bun.which("nats-server") ?? join(import.meta.dir, "../../.tools/bin/nats-server");
+const natsServer = Bun.which("nats-server") ?? join(import.meta.dir, "../../../.tools/bin/nats-server");
 const base = mkdtempSync(join(tmpdir(), "svc-nats-auth-"));
 const dir = join(base, "auth");
 const listen = { host: "127.0.0.1", port: 4222 };

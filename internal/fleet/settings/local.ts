@@ -1,8 +1,9 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Facts } from "../../host/facts/fact.ts";
+import type { SettingsStore } from "../../host/modules/settings-store.ts";
 import { createCompilers } from "./compile.ts";
-import { type SettingsStore, settingAt } from "./store.ts";
+import { settingAt } from "./store.ts";
 import { readTree } from "./tree.ts";
 
 /**

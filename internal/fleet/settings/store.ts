@@ -5,26 +5,9 @@ import { isErrno, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { lookUpFact } from "../../host/facts/look-up.ts";
+import type { SettingsStore } from "../../host/modules/settings-store.ts";
 import type { CurveKey } from "../../identity/curve.ts";
 import { isSettings, openEnvelope, type Settings } from "./envelope.ts";
-
-/** The settings of one peel. */
-export interface SettingsStore {
-  /** Whether settings were ever resolved; until then the current ones are empty, and states must not run. */
-  readonly resolved: boolean;
-  /** Why there are none, in one sentence; absent when they are resolved. */
-  readonly reason: string | undefined;
-  current(): Settings;
-  /** The setting at a path such as `web:port`, or the fallback. */
-  get(path: string, fallback?: Plain): Plain | undefined;
-  /**
-   * Asks the masters for what is in force now.
-   *
-   * @returns whether the settings changed
-   * @throws SvcError `unavailable` when they cannot be asked
-   */
-  refresh(): Promise<boolean>;
-}
 
 /** What the masters say of a peel's settings. */
 export interface Told {

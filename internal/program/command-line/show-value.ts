@@ -1,0 +1,60 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { indent, oneLine, plainLines, textLines } from "./plain-lines.ts";
+import { showStates } from "./show-states.ts";
+
+/** What a peel answered: what stands on its line, and the lines below it. */
+export interface ShownValue {
+  cell: string;
+  details: readonly string[];
+}
+
+/** Shows what a function gave. */
+export function showValue(value: Plain): ShownValue {
+  const states = showStates(value);
+  if (states !== undefined) return { cell: states.line, details: states.details };
+  const output = outputOf(value);
+  if (output === undefined) {
+    const line = oneLine(value);
+    return line === undefined ? { cell: "", details: plainLines(value) } : { cell: line, details: [] };
+  }
+  const lines = outputLines(output);
+  const [only, ...more] = lines;
+  if (only === undefined) return { cell: "(no output)", details: [] };
+  return more.length === 0 && output.stdout !== ""
+    ? { cell: only, details: [] }
+    : { cell: "", details: lines };
+}
+
+/** The lines of a value: what a command wrote, when it is the answer of one. */
+export function plainOrOutput(value: Plain): string[] {
+  const output = outputOf(value);
+  return output === undefined ? plainLines(value) : outputLines(output);
+}
+
+/** What a command wrote, and whatever else is told about it. */
+interface CommandOutput {
+  stdout: string;
+  stderr: string;
+  rest: Record<string, Plain>;
+}
+
+/** Told of every command, and seen in the outcome or of no use to people. */
+const untold = new Set(["retcode", "pid", "signal"]);
+
+function outputOf(value: Plain): CommandOutput | undefined {
+  if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof Uint8Array) {
+    return undefined;
+  }
+  const { stdout, stderr, ...others } = value as Record<string, Plain>;
+  if (typeof stdout !== "string" || typeof stderr !== "string") return undefined;
+  const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !untold.has(name)));
+  return { stdout, stderr, rest };
+}
+
+function outputLines({ stdout, stderr, rest }: CommandOutput): string[] {
+  return [
+    ...(stdout === "" ? [] : textLines(stdout)),
+    ...(stderr === "" ? [] : ["stderr:", ...indent(textLines(stderr))]),
+    ...(Object.keys(rest).length === 0 ? [] : plainLines(rest)),
+  ];
+}

@@ -1,0 +1,188 @@
+/** A room: a folder below internal/ with one subject. Folders inside it that have no row belong to it. */
+export interface Room {
+  /** Below internal/, or `cmd`. */
+  path: string;
+  /**
+   * Imports go down: the floor of a room is one more than that of the highest room it imports, so it says how
+   * much of the house a change of the room can reach.
+   */
+  floor: number;
+  /** One line for a newcomer. */
+  subject: string;
+  /** Which files other rooms may import: its `mod.ts`, or every file of a room that is a library. */
+  door: "mod.ts" | "every file";
+}
+
+/** A folder of internal/: what a newcomer sees first. */
+export interface Wing {
+  /** Its name below internal/. */
+  name: string;
+  subject: string;
+  rooms: readonly Room[];
+}
+
+const room = (path: string, floor: number, subject: string): Room => ({
+  path,
+  floor,
+  subject,
+  door: "mod.ts",
+});
+const library = (path: string, floor: number, subject: string): Room => ({
+  path,
+  floor,
+  subject,
+  door: "every file",
+});
+
+/** The whole house, from the ground up: no wing imports one that stands below it in this list. */
+const house: readonly Wing[] = [
+  {
+    name: "base",
+    subject: "what every other room may use: errors, time, ids, encodings, files, mechanisms",
+    rooms: [
+      library("base", 1, "errors, clock, ids, encodings, files, log, and each general mechanism once"),
+      library("base/process", 2, "child processes: run, bound, capture and end them"),
+    ],
+  },
+  {
+    name: "identity",
+    subject: "keys and certificates, and how hosts judge them",
+    rooms: [
+      room("identity", 2, "nkeys, JWTs, credentials, curve keys, seals, record MACs, peel ids"),
+      room(
+        "identity/bootstrap",
+        2,
+        "the public document a new peel starts from, and how a peel finds the bus",
+      ),
+      room("identity/trust", 3, "the trust ladder: how a peel judges the root of a fleet"),
+      room("identity/ca", 4, "the embedded certificate authority: root, intermediate, leaves"),
+    ],
+  },
+  {
+    name: "bus",
+    subject: "NATS and JetStream: connections, storage, servers and accounts",
+    rooms: [
+      room("bus", 3, "connections, subjects, JetStream requests, buckets, streams, content stores"),
+      room("bus/accounts", 3, "operator, accounts, exports and imports, credentials, server configuration"),
+      room("bus/server", 3, "a nats-server as a child process: found, started, watched, ended"),
+      room("bus/lease", 4, "the fenced lease that a single writer holds"),
+    ],
+  },
+  {
+    name: "program",
+    subject: "what the three programs have in common",
+    rooms: [
+      room("program/daemon", 2, "the life of a daemon: start, signals, exit code"),
+      room("program/health", 2, "the local HTTP endpoints: health, readiness, metrics"),
+      room(
+        "program/config",
+        3,
+        "options, declared once; read from YAML and flags; help, examples, reference",
+      ),
+      room("program/diagnosis", 4, "the steps of check and doctor"),
+      room("program/command-line", 5, "commands, arguments, usage, completion kinds, output"),
+    ],
+  },
+  {
+    name: "host",
+    subject: "what a host is and can do",
+    rooms: [
+      room("host/binary", 2, "the peel's executable as something to hand out: manifest, digest, platform"),
+      room("host/system", 3, "packages, services, accounts and system files of the operating system"),
+      room("host/facts", 3, "what a peel reports about its host"),
+      room("host/modules", 6, "the functions that a job can call"),
+    ],
+  },
+  {
+    name: "tree",
+    subject: "what operators write for hosts, and what becomes of it",
+    rooms: [
+      room("tree/template", 2, "Jinja templates, rendered in a sandbox"),
+      room("tree/targets", 3, "the language of target expressions"),
+      room("tree/files", 4, "state files: manifests, signed catalog, publication, caches"),
+      room("tree/git", 5, "Git repositories as sources of state files"),
+      room("tree/function", 7, "what a state function is"),
+      room("tree/functions", 8, "the state functions, one file each"),
+      room("tree/language", 9, "from state files to an ordered list of states"),
+      room("tree/run", 10, "running an ordered list of states"),
+    ],
+  },
+  {
+    name: "fleet",
+    subject: "what masters decide about peels",
+    rooms: [
+      room("fleet/bootstrap", 4, "publishing the bootstrap document on the bus"),
+      room("fleet/binaries", 4, "the binaries that peels can be upgraded to"),
+      room("fleet/enrollment", 4, "records, transitions, challenges, credentials, revocation"),
+      room("fleet/targeting", 4, "which peels an expression means"),
+      room("fleet/settings", 7, "settings: compiled, sealed and stored for each peel"),
+      room("fleet/jobs", 7, "jobs: record, signed command, dispatch, outcome"),
+      room("fleet/rollout", 8, "a job wave by wave: plan, order, controller"),
+      room("fleet/reactor", 8, "rules: what is done when something happens"),
+    ],
+  },
+  {
+    name: "agent",
+    subject: "the peel",
+    rooms: [
+      room("agent/joining", 5, "enrollment as the peel does it"),
+      room("agent/link", 6, "the peel's connection to the bus, and what waits for it on disk"),
+      room("agent/state-files", 7, "the peel's cache of state files"),
+      room("agent/schedule", 8, "when a peel runs what by itself"),
+      room("agent/execution", 11, "running a command at most once"),
+      room("agent/upgrade", 12, "changing the peel over to another executable"),
+      room("agent/watchdog", 13, "the process above a peel: restart, trial, rollback"),
+      room("agent/daemon", 13, "the parts of a peel, created, wired, started and stopped"),
+      room("agent/command", 14, "the commands of svc-peel"),
+    ],
+  },
+  {
+    name: "master",
+    subject: "the master",
+    rooms: [
+      room("master/certificate", 5, "the certificate of the HTTPS listener, and its renewal"),
+      room("master/metrics", 9, "the metrics of a master"),
+      room("master/doors/http", 9, "the HTTPS door: peel enrollment, operator REST, API description"),
+      room("master/doors/bus", 9, "the bus door: requests of operators"),
+      room("master/doors/peels", 10, "the bus door: requests of peels"),
+      room("master/daemon", 11, "the parts of a master, created, wired, started and stopped"),
+      room("master/command", 12, "the commands of svc-master"),
+    ],
+  },
+  {
+    name: "cli",
+    subject: "svc, the command line of operators",
+    rooms: [
+      room("cli/setup", 5, "svc init: a whole fleet for one host, in one directory"),
+      room("cli", 10, "the commands of svc, one file each"),
+    ],
+  },
+  {
+    name: "cmd",
+    subject: "the three programs: arguments in, exit code out",
+    rooms: [library("cmd", 15, "one main.ts per program")],
+  },
+];
+
+/** Every room, by path. */
+export const rooms: ReadonlyMap<string, Room> = new Map(
+  house.flatMap((wing) => wing.rooms.map((one) => [one.path, one] as const)),
+);
+
+/** The room a file of internal/ or cmd/ is in: the deepest one whose folder holds it. */
+export function roomOf(path: string): Room | undefined {
+  if (path.startsWith("cmd/")) return rooms.get("cmd");
+  if (!path.startsWith("internal/")) return undefined;
+  let folder = path.slice("internal/".length);
+  while (folder.includes("/")) {
+    folder = folder.slice(0, folder.lastIndexOf("/"));
+    const found = rooms.get(folder);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Where the wing of a room stands in the list. */
+export function wingIndex({ path }: Room): number {
+  return house.findIndex(({ name }) => name === path.split("/")[0]);
+}
