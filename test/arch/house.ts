@@ -35,7 +35,7 @@ const library = (path: string, floor: number, subject: string): Room => ({
 });
 
 /** The whole house, from the ground up: no wing imports one that stands below it in this list. */
-const house: readonly Wing[] = [
+export const house: readonly Wing[] = [
   {
     name: "base",
     subject: "what every other room may use: errors, time, ids, encodings, files, mechanisms",

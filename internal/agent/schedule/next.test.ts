@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseCron } from "../../base/cron.ts";
 import { runProgram } from "../../../test/harness/process.ts";
+import { parseCron } from "../../base/cron.ts";
 import { firstPlan, look, type Moment, type Plan, type Timing, waitFor } from "./next.ts";
 
 const minute = 60_000;
