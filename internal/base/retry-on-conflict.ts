@@ -40,7 +40,7 @@ export async function retryOnConflict<T>(
     if (result !== conflict) return result;
     if (number >= attempts) throw new SvcError("conflict", exhausted);
     if (pause === undefined) continue;
-    const longestMs = Math.min(firstPauseMs * 2 ** (number - 1), longestPauseMs);
-    await sleep(pause.clock, longestMs * pause.jitter());
+    const pauseMs = pause.jitter() * Math.min(firstPauseMs * 2 ** (number - 1), longestPauseMs);
+    if (pauseMs > 0) await sleep(pause.clock, pauseMs);
   }
 }
