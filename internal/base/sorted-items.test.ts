@@ -33,9 +33,34 @@ test("after any changes and looks the list is the sorted truth", () => {
           const expected = [...truth.values()].sort(compare);
           expect(items.values()).toEqual(expected);
           expect(items.size).toBe(truth.size);
-          for (const [at, item] of expected.entries()) expect(items.positionOf(item)).toBe(at);
+          expect(items.first()).toEqual(expected[0]);
+          expect([...items.backwards()]).toEqual(expected.toReversed());
+          for (const [at, item] of expected.entries()) {
+            expect([...items.backwards(item)]).toEqual(expected.slice(0, at).reverse());
+          }
         }
       }
+    }),
+  );
+});
+
+test("many changes at once are put in place as well", () => {
+  const many = fc.uniqueArray(fc.nat(500), { minLength: 65, maxLength: 300 });
+  fc.assert(
+    fc.property(many, many, (first, second) => {
+      const items = createSortedItems<Item>(compare);
+      const itemOf = (n: number) => ({ key: `k${n}`, rank: (n * 7919) % 501 });
+      const truth = new Set(first);
+      for (const n of first) items.set(`k${n}`, itemOf(n));
+      expect(items.values()).toEqual([...truth].map(itemOf).sort(compare));
+      for (const n of second) {
+        if (truth.delete(n)) items.delete(`k${n}`);
+        else {
+          truth.add(n);
+          items.set(`k${n}`, itemOf(n));
+        }
+      }
+      expect(items.values()).toEqual([...truth].map(itemOf).sort(compare));
     }),
   );
 });

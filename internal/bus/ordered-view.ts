@@ -75,18 +75,13 @@ export function createOrderedView<Value, Item>(options: OrderedViewOptions<Value
   const trim = () => {
     if (limits === undefined) return;
     const oldest = limits.oldest();
-    const tooMany = items.size - limits.most;
-    for (const [at, placed] of items.values().entries()) {
-      if (at >= tooMany && placed.createdAt >= oldest) return;
-      forget(placed);
+    for (let first = items.first(); first !== undefined; first = items.first()) {
+      if (items.size <= limits.most && first.createdAt >= oldest) return;
+      forget(first);
     }
   };
   /** Looking at the order costs: of too many items a hundredth goes at a time. */
   const isFull = () => limits !== undefined && items.size > limits.most * 1.01;
-  const kept = () => {
-    trim();
-    return items.values();
-  };
   const read = (key: string, bytes: Uint8Array, before: Placed<Item> | undefined) => {
     const value = options.read(bytes, before?.item);
     const item = options.itemOf(value);
@@ -116,18 +111,20 @@ export function createOrderedView<Value, Item>(options: OrderedViewOptions<Value
       if (isFull()) trim();
     },
     get: (id) => items.get(id),
-    kept,
+    kept() {
+      trim();
+      return items.values();
+    },
     page<Shown extends object>({ limit, after, show }: PageQuery<Item, Shown>) {
-      const list = kept();
+      trim();
       const last = after === undefined ? undefined : items.get(after);
       if (after !== undefined && last === undefined) {
         throw new SvcError("bad_request", "cursor must come from the Link header of a page");
       }
       const found: Shown[] = [];
-      for (let at = last === undefined ? list.length : items.positionOf(last); at > 0; at--) {
+      for (const { item } of items.backwards(last)) {
         if (found.length >= limit) break;
-        const placed = list[at - 1];
-        const shown = placed === undefined ? undefined : show(placed.item);
+        const shown = show(item);
         if (shown !== undefined) found.push(shown);
       }
       return found;
