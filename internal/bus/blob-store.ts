@@ -6,6 +6,7 @@ import { deleteMessage } from "./jetstream/delete-message.ts";
 import { lastMessage } from "./jetstream/last-message.ts";
 import { storeMessage } from "./jetstream/store-message.ts";
 import { streamState } from "./jetstream/stream-state.ts";
+import { orStorageError } from "./or-storage-error.ts";
 
 const headName = "head";
 const digestPattern = /^[0-9a-f]{64}$/;
@@ -59,13 +60,7 @@ export function openBlobStore(bus: Bus, name: string): BlobStore {
   const chunkSubject = (digest: string) => `$O.${name}.C.${checkedDigest(digest)}`;
   const metaSubject = (object: string) => `$O.${name}.M.${paddedBase64(Buffer.from(object))}`;
   const stream = `OBJ_${name}`;
-  const attempt = async <T>(run: () => Promise<T>): Promise<T> => {
-    try {
-      return await run();
-    } catch (cause) {
-      throw new SvcError("storage", `the object store ${name} is not available: is the bus up?`, { cause });
-    }
-  };
+  const attempt = <T>(run: () => Promise<T>) => orStorageError(`the object store ${name}`, run);
   /** A write that takes the place of what was stored under the subject. */
   const write = (subject: string, data: Uint8Array, expected?: number) =>
     storeMessage(bus, subject, data, { rollup: true, lastOnSubject: expected });
@@ -158,8 +153,10 @@ function readHead(data: Uint8Array): Omit<Head, "revision"> {
   const { nuid, metadata } = meta as { nuid?: unknown; metadata?: { token?: unknown; statement?: unknown } };
   const token = Number(metadata?.token);
   const statement = metadata?.statement;
+  const digest = String(nuid);
+  if (!digestPattern.test(digest)) throw new Error("the head names no digest");
   return {
-    digest: checkedDigest(String(nuid)),
+    digest,
     token: Number.isSafeInteger(token) ? token : 0,
     ...(typeof statement === "string" ? { statement: Buffer.from(statement, "base64url") } : {}),
   };

@@ -5,6 +5,7 @@ import type { Bus } from "./connect.ts";
 import { lastMessage } from "./jetstream/last-message.ts";
 import { storeMessage } from "./jetstream/store-message.ts";
 import { streamState } from "./jetstream/stream-state.ts";
+import { orStorageError } from "./or-storage-error.ts";
 import { keySubject } from "./subjects.ts";
 
 /** A stored value and the revision a compare-and-swap needs. */
@@ -56,19 +57,13 @@ export interface Watch {
  */
 export async function openBucket(bus: Bus, name: string, recreate?: () => Promise<void>): Promise<Bucket> {
   const kv = await openView(bus, name);
+  const attempt = <T>(run: () => Promise<T>) => orStorageError(`the bucket ${name}`, run);
   const lastRevision = (keys: string | undefined) =>
     attempt(async () => {
       const stream = `KV_${name}`;
       if (keys === undefined) return (await streamState(bus, stream)).lastSequence;
       return (await lastMessage(bus, stream, keySubject(name, keys)))?.sequence ?? 0;
     });
-  const attempt = async <T>(run: () => Promise<T>): Promise<T> => {
-    try {
-      return await run();
-    } catch (cause) {
-      throw cause instanceof SvcError ? cause : storageError(name, cause);
-    }
-  };
   const createOnce = async (key: string, value: Uint8Array): Promise<number | undefined> => {
     const revision = await writeEntry(bus, name, key, value, 0);
     if (revision !== undefined) return revision;
@@ -255,8 +250,4 @@ function toEntry(entry: KvEntry): Entry {
 /** Whether nobody answers for the bucket's subjects: its stream is not there. */
 function isMissingStream(thrown: unknown): boolean {
   return thrown instanceof NatsError && thrown.code === ErrorCode.NoResponders;
-}
-
-function storageError(bucket: string, cause: unknown): SvcError {
-  return new SvcError("storage", `the bucket ${bucket} is not available: is the bus up?`, { cause });
 }

@@ -9,10 +9,11 @@ import {
   ReplayPolicy,
 } from "nats";
 import { rfc3339, sleep } from "../base/clock.ts";
-import { describeError, SvcError } from "../base/errors.ts";
+import { describeError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
 import { isNotFound } from "./jetstream/request.ts";
+import { orStorageError } from "./or-storage-error.ts";
 import type { StoredMessage } from "./stream.ts";
 
 const second = 1_000;
@@ -176,13 +177,13 @@ async function handleMessage(
  * @throws SvcError `storage`
  */
 export async function removeConsumer(bus: Bus, stream: string, durable: string): Promise<void> {
-  try {
-    const manager = await managerOf(bus);
-    await manager.consumers.delete(stream, durable);
-  } catch (cause) {
-    if (isNotFound(cause)) return;
-    throw new SvcError("storage", `the consumer ${durable} is not available: is the bus up?`, { cause });
-  }
+  await orStorageError(`the consumer ${durable}`, async () => {
+    try {
+      await (await managerOf(bus)).consumers.delete(stream, durable);
+    } catch (thrown) {
+      if (!isNotFound(thrown)) throw thrown;
+    }
+  });
 }
 
 /** Where a consumer begins. One that is there began already, and the server refuses to be told otherwise. */

@@ -2,6 +2,7 @@ import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 import { lastMessage } from "./jetstream/last-message.ts";
 import { type StoreOptions, storeMessage } from "./jetstream/store-message.ts";
+import { orStorageError } from "./or-storage-error.ts";
 import { keySubject } from "./subjects.ts";
 
 /** The key that says whose turn it is; no other key of such a bucket may have this name. */
@@ -56,9 +57,9 @@ export async function takeOver(bus: Bus, bucket: string, token: number): Promise
 }
 
 async function lastFence(bus: Bus, bucket: string): Promise<{ token: number; revision: number }> {
-  const message = await lastMessage(bus, `KV_${bucket}`, keySubject(bucket, fenceKey)).catch((cause) => {
-    throw unavailable(bucket, cause);
-  });
+  const message = await orStorageError(`the bucket ${bucket}`, () =>
+    lastMessage(bus, `KV_${bucket}`, keySubject(bucket, fenceKey)),
+  );
   if (message === undefined) return { token: 0, revision: 0 };
   const token = Number(message.data.toString());
   return { token: Number.isSafeInteger(token) ? token : 0, revision: message.sequence };
@@ -71,17 +72,13 @@ async function publish(
   value: Uint8Array,
   options: StoreOptions,
 ): Promise<number> {
-  const revision = await storeMessage(bus, keySubject(bucket, key), value, options).catch((cause) => {
-    throw unavailable(bucket, cause);
-  });
+  const revision = await orStorageError(`the bucket ${bucket}`, () =>
+    storeMessage(bus, keySubject(bucket, key), value, options),
+  );
   if (revision === undefined) throw lost(bucket);
   return revision;
 }
 
 function lost(bucket: string): SvcError {
   return new SvcError("conflict", `another master writes the bucket ${bucket} now`);
-}
-
-function unavailable(bucket: string, cause: unknown): SvcError {
-  return new SvcError("storage", `the bucket ${bucket} is not available: is the bus up?`, { cause });
 }

@@ -3,6 +3,7 @@ import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
 import { isNotFound } from "./jetstream/request.ts";
 import { streamState } from "./jetstream/stream-state.ts";
+import { orStorageError } from "./or-storage-error.ts";
 
 /** How far a durable consumer is in its stream. */
 export interface ConsumerPosition {
@@ -25,15 +26,16 @@ export async function consumerPosition(
   stream: string,
   durable: string,
 ): Promise<ConsumerPosition | undefined> {
-  try {
-    const manager = await managerOf(bus);
-    const info = await manager.consumers.info(stream, durable);
-    const { delivered, num_pending: waiting, num_ack_pending: inHand } = info;
-    return { delivered: delivered.stream_seq, waiting, inHand };
-  } catch (cause) {
-    if (isNotFound(cause)) return undefined;
-    throw new SvcError("storage", `the consumer ${durable} is not available: is the bus up?`, { cause });
-  }
+  return orStorageError(`the consumer ${durable}`, async () => {
+    try {
+      const info = await (await managerOf(bus)).consumers.info(stream, durable);
+      const { delivered, num_pending: waiting, num_ack_pending: inHand } = info;
+      return { delivered: delivered.stream_seq, waiting, inHand };
+    } catch (thrown) {
+      if (isNotFound(thrown)) return undefined;
+      throw thrown;
+    }
+  });
 }
 
 /**
@@ -42,12 +44,9 @@ export async function consumerPosition(
  * @throws SvcError `storage`
  */
 export async function firstSequence(bus: Bus, stream: string): Promise<number> {
-  try {
-    // A stream that never held anything says 0.
-    return Math.max(1, (await streamState(bus, stream)).firstSequence);
-  } catch (cause) {
-    throw new SvcError("storage", `the stream ${stream} is not available: is the bus up?`, { cause });
-  }
+  const state = await orStorageError(`the stream ${stream}`, () => streamState(bus, stream));
+  // A stream that never held anything says 0.
+  return Math.max(1, state.firstSequence);
 }
 
 /**
