@@ -10,7 +10,7 @@ import { type JobEvent, readEvent, readEvents } from "./events.ts";
 import type { JobStatus } from "./outcome.ts";
 import { decodeJob, type Job, type Settled } from "./record.ts";
 import { resendJob } from "./resender.ts";
-import { createRunningJobs } from "./running.ts";
+import { createRunningJobs } from "./running-jobs.ts";
 import type { SendCommand } from "./send.ts";
 import { type SettleDeps, settleJob } from "./settle.ts";
 import { createSettler } from "./settler.ts";

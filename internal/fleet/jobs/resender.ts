@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { RunningJob } from "./running.ts";
+import type { RunningJob } from "./running-jobs.ts";
 import type { SendCommand } from "./send.ts";
 import { isSilent } from "./tally.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import type { JobEvent } from "./events.ts";
 import type { Job } from "./record.ts";
-import { createRunningJobs } from "./running.ts";
+import { createRunningJobs } from "./running-jobs.ts";
 
 const jobOf = (jid: string, targets = ["a", "b"]): Job => ({
   jid,
