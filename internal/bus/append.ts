@@ -1,11 +1,9 @@
-import { headers } from "nats";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
-import { assertStored } from "./stored.ts";
-
-const requestTimeoutMs = 5_000;
-/** Error code of JetStream for a failed expectation on the last sequence of a subject. */
-const wrongLastSequence = 10071;
+import { lastMessage } from "./jetstream/last-message.ts";
+import { JetStreamError } from "./jetstream/request.ts";
+import { storeMessage } from "./jetstream/store-message.ts";
+import { notStored } from "./stored.ts";
 
 /** What makes storing a message again harmless. */
 export interface AppendOnce {
@@ -28,13 +26,11 @@ export async function append(
   data: Uint8Array,
   { id, after }: AppendOnce,
 ): Promise<boolean> {
-  const head = headers();
-  if (id !== undefined) head.set("Nats-Msg-Id", id);
-  if (after !== undefined) head.set("Nats-Expected-Last-Subject-Sequence", `${after}`);
-  const answer = await ask(bus, subject, data, head);
-  if (after !== undefined && isOvertaken(answer)) return false;
-  assertStored(answer);
-  return true;
+  try {
+    return (await storeMessage(bus, subject, data, { id, lastOnSubject: after })) !== undefined;
+  } catch (thrown) {
+    throw notStored(thrown);
+  }
 }
 
 /**
@@ -47,40 +43,12 @@ export async function lastOn(
   stream: string,
   subject: string,
 ): Promise<{ sequence: number; data: Uint8Array } | undefined> {
-  const query = new TextEncoder().encode(JSON.stringify({ last_by_subj: subject }));
-  const answer = await ask(bus, `$JS.API.STREAM.MSG.GET.${stream}`, query);
-  const { message, error } = JSON.parse(new TextDecoder().decode(answer)) as {
-    message?: { seq: number; data?: string };
-    error?: { code: number; description?: string };
-  };
-  if (message !== undefined)
-    return { sequence: message.seq, data: Buffer.from(message.data ?? "", "base64") };
-  if (error?.code === 404) return undefined;
-  throw new SvcError(
-    "unavailable",
-    `the stream ${stream} cannot be read: ${error?.description ?? "no reason"}`,
-  );
-}
-
-async function ask(
-  bus: Bus,
-  subject: string,
-  data: Uint8Array,
-  head?: ReturnType<typeof headers>,
-): Promise<Uint8Array> {
   try {
-    const options = { timeout: requestTimeoutMs, ...(head === undefined ? {} : { headers: head }) };
-    return (await bus.nats.request(subject, data, options)).data;
+    return await lastMessage(bus, stream, subject);
   } catch (cause) {
+    if (cause instanceof JetStreamError) {
+      throw new SvcError("unavailable", `the stream ${stream} cannot be read: ${cause.message}`);
+    }
     throw new SvcError("unavailable", "the bus does not answer: is it up?", { cause });
-  }
-}
-
-function isOvertaken(answer: Uint8Array): boolean {
-  try {
-    const { error } = JSON.parse(new TextDecoder().decode(answer)) as { error?: { err_code?: number } };
-    return error?.err_code === wrongLastSequence;
-  } catch {
-    return false;
   }
 }

@@ -1,7 +1,6 @@
 import {
   DiscardPolicy,
   type JetStreamManager,
-  NatsError,
   nanos,
   RetentionPolicy,
   StorageType,
@@ -10,6 +9,8 @@ import {
 import { SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Bus } from "./connect.ts";
+import { managerOf } from "./jetstream/manager.ts";
+import { isNotFound } from "./jetstream/request.ts";
 import { eventSubject, jobEventSubjects } from "./subjects.ts";
 
 const second = 1_000;
@@ -101,7 +102,7 @@ export function replicasFor(configured: number, clusterSize: number): Replicatio
  * @throws SvcError `unavailable` when JetStream does not answer
  */
 export async function provision(bus: Bus, replication: Replication, log: Log): Promise<void> {
-  const manager = await bus.nats.jetstreamManager({ checkAPI: false });
+  const manager = await managerOf(bus);
   for (const name of Object.keys(assets) as AssetName[]) {
     await provisionAsset(manager, name, replication, log);
   }
@@ -114,7 +115,7 @@ export async function provisionOne(
   replication: Replication,
   log: Log,
 ): Promise<void> {
-  await provisionAsset(await bus.nats.jetstreamManager({ checkAPI: false }), name, replication, log);
+  await provisionAsset(await managerOf(bus), name, replication, log);
 }
 
 /** The name of the stream behind an asset. */
@@ -162,7 +163,7 @@ async function infoOf(manager: JetStreamManager, name: string): Promise<StreamCo
   try {
     return (await manager.streams.info(name)).config;
   } catch (cause) {
-    if (cause instanceof NatsError && cause.api_error?.code === 404) return undefined;
+    if (isNotFound(cause)) return undefined;
     throw unavailable(name, cause);
   }
 }

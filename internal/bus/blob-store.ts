@@ -1,14 +1,13 @@
-import { consumerOpts, headers, type MsgHdrs } from "nats";
+import { consumerOpts } from "nats";
 import { rfc3339 } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
+import { deleteMessage } from "./jetstream/delete-message.ts";
+import { lastMessage } from "./jetstream/last-message.ts";
+import { storeMessage } from "./jetstream/store-message.ts";
+import { streamState } from "./jetstream/stream-state.ts";
+import { orStorageError } from "./or-storage-error.ts";
 
-const requestTimeoutMs = 5_000;
-/** Error code of JetStream for a failed expectation on the last sequence of a subject. */
-const wrongLastSequence = 10071;
-const notFound = 404;
-/** Error codes of JetStream for a message that is not there any more. */
-const gone = [10037, 10043, 10057];
 const headName = "head";
 const digestPattern = /^[0-9a-f]{64}$/;
 
@@ -56,45 +55,16 @@ export interface BlobStore {
   remove(place: number): Promise<void>;
 }
 
-interface ApiError {
-  code: number;
-  err_code?: number;
-  description?: string;
-}
-
 /** Opens an object store that was provisioned before; no request is sent. */
 export function openBlobStore(bus: Bus, name: string): BlobStore {
   const chunkSubject = (digest: string) => `$O.${name}.C.${checkedDigest(digest)}`;
   const metaSubject = (object: string) => `$O.${name}.M.${paddedBase64(Buffer.from(object))}`;
-  const api = (verb: string) => `$JS.API.STREAM.MSG.${verb}.OBJ_${name}`;
-  const attempt = async <T>(run: () => Promise<T>): Promise<T> => {
-    try {
-      return await run();
-    } catch (cause) {
-      throw new SvcError("storage", `the object store ${name} is not available: is the bus up?`, { cause });
-    }
-  };
-  const ask = async (subject: string, data: Uint8Array | string, head?: MsgHdrs): Promise<unknown> => {
-    const options = { timeout: requestTimeoutMs, ...(head === undefined ? {} : { headers: head }) };
-    return (await bus.nats.request(subject, data, options)).json();
-  };
+  const stream = `OBJ_${name}`;
+  const attempt = <T>(run: () => Promise<T>) => orStorageError(`the object store ${name}`, run);
   /** A write that takes the place of what was stored under the subject. */
-  const write = async (subject: string, data: Uint8Array, expected?: number): Promise<number | undefined> => {
-    const head = headers();
-    head.set("Nats-Rollup", "sub");
-    if (expected !== undefined) head.set("Nats-Expected-Last-Subject-Sequence", `${expected}`);
-    const { seq, error } = (await ask(subject, data, head)) as { seq?: number; error?: ApiError };
-    if (error?.err_code === wrongLastSequence) return undefined;
-    if (seq === undefined || error !== undefined) throw new Error(error?.description ?? "no acknowledgement");
-    return seq;
-  };
-  const last = async (subject: string): Promise<{ seq: number; data: Buffer } | undefined> => {
-    const answer = await ask(api("GET"), JSON.stringify({ last_by_subj: subject }));
-    const { message, error } = answer as { message?: { seq: number; data?: string }; error?: ApiError };
-    if (error?.code === notFound) return undefined;
-    if (message === undefined) throw new Error(error?.description ?? "an answer without a message");
-    return { seq: message.seq, data: Buffer.from(message.data ?? "", "base64") };
-  };
+  const write = (subject: string, data: Uint8Array, expected?: number) =>
+    storeMessage(bus, subject, data, { rollup: true, lastOnSubject: expected });
+  const last = (subject: string) => lastMessage(bus, stream, subject);
   const describe = (object: string, digest: string, size: number, metadata?: Record<string, string>) =>
     Buffer.from(
       JSON.stringify({
@@ -119,19 +89,13 @@ export function openBlobStore(bus: Bus, name: string): BlobStore {
     find: (digest) =>
       attempt(async () => {
         const found = await last(chunkSubject(digest));
-        return found === undefined ? undefined : { data: found.data, place: found.seq };
+        return found === undefined ? undefined : { data: found.data, place: found.sequence };
       }),
-    size: () =>
-      attempt(async () => {
-        const answer = await ask(`$JS.API.STREAM.INFO.OBJ_${name}`, "");
-        const { state, error } = answer as { state?: { bytes?: number }; error?: ApiError };
-        if (state?.bytes === undefined) throw new Error(error?.description ?? "an answer without a state");
-        return state.bytes;
-      }),
+    size: () => attempt(async () => (await streamState(bus, stream)).bytes),
     head: () =>
       attempt(async () => {
         const found = await last(metaSubject(headName));
-        return found === undefined ? undefined : { ...readHead(found.data), revision: found.seq };
+        return found === undefined ? undefined : { ...readHead(found.data), revision: found.sequence };
       }),
     moveHead: ({ digest, size, token, statement }, revision) =>
       attempt(() => {
@@ -153,7 +117,7 @@ export function openBlobStore(bus: Bus, name: string): BlobStore {
         options.orderedConsumer();
         options.deliverAll();
         options.headersOnly();
-        options.bindStream(`OBJ_${name}`);
+        options.bindStream(stream);
         const subscription = await bus.nats.jetstream().subscribe(`$O.${name}.>`, options);
         for await (const { subject, seq, info } of subscription) {
           const digest = digestOf(subject);
@@ -163,13 +127,7 @@ export function openBlobStore(bus: Bus, name: string): BlobStore {
         subscription.unsubscribe();
         return found;
       }),
-    remove: (place) =>
-      attempt(async () => {
-        const answer = await ask(api("DELETE"), JSON.stringify({ seq: place, no_erase: true }));
-        const { success, error } = answer as { success?: boolean; error?: ApiError };
-        if (success === true || gone.includes(error?.err_code ?? 0)) return;
-        throw new Error(error?.description ?? "a message was not removed");
-      }),
+    remove: (place) => attempt(() => deleteMessage(bus, stream, place)),
   };
 }
 
@@ -195,8 +153,10 @@ function readHead(data: Uint8Array): Omit<Head, "revision"> {
   const { nuid, metadata } = meta as { nuid?: unknown; metadata?: { token?: unknown; statement?: unknown } };
   const token = Number(metadata?.token);
   const statement = metadata?.statement;
+  const digest = String(nuid);
+  if (!digestPattern.test(digest)) throw new Error("the head names no digest");
   return {
-    digest: checkedDigest(String(nuid)),
+    digest,
     token: Number.isSafeInteger(token) ? token : 0,
     ...(typeof statement === "string" ? { statement: Buffer.from(statement, "base64url") } : {}),
   };

@@ -1,7 +1,11 @@
-import { ErrorCode, headers, type KV, type KvEntry, NatsError } from "nats";
+import { ErrorCode, type KV, type KvEntry, NatsError } from "nats";
 import { sleep } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
+import { lastMessage } from "./jetstream/last-message.ts";
+import { storeMessage } from "./jetstream/store-message.ts";
+import { streamState } from "./jetstream/stream-state.ts";
+import { orStorageError } from "./or-storage-error.ts";
 import { keySubject } from "./subjects.ts";
 
 /** A stored value and the revision a compare-and-swap needs. */
@@ -53,32 +57,26 @@ export interface Watch {
  */
 export async function openBucket(bus: Bus, name: string, recreate?: () => Promise<void>): Promise<Bucket> {
   const kv = await openView(bus, name);
+  const attempt = <T>(run: () => Promise<T>) => orStorageError(`the bucket ${name}`, run);
   const lastRevision = (keys: string | undefined) =>
     attempt(async () => {
-      if (keys !== undefined) return (await lastMessage(bus, name, keys))?.seq ?? 0;
-      const manager = await bus.nats.jetstreamManager({ checkAPI: false });
-      return (await manager.streams.info(`KV_${name}`)).state.last_seq;
+      const stream = `KV_${name}`;
+      if (keys === undefined) return (await streamState(bus, stream)).lastSequence;
+      return (await lastMessage(bus, stream, keySubject(name, keys)))?.sequence ?? 0;
     });
-  const attempt = async <T>(run: () => Promise<T>): Promise<T> => {
-    try {
-      return await run();
-    } catch (cause) {
-      throw cause instanceof SvcError ? cause : storageError(name, cause);
-    }
-  };
   const createOnce = async (key: string, value: Uint8Array): Promise<number | undefined> => {
-    const revision = await writeEntry(bus, name, key, value, { expected: 0 });
+    const revision = await writeEntry(bus, name, key, value, 0);
     if (revision !== undefined) return revision;
     // A key that was removed has a revision as well: that of its removal.
-    const last = await readMessage(bus, name, key);
+    const last = await readEntry(bus, name, key);
     if (last === undefined || !last.removed) return undefined;
-    return writeEntry(bus, name, key, value, { expected: last.revision });
+    return writeEntry(bus, name, key, value, last.revision);
   };
   return {
     name,
     get: (key) =>
       attempt(async () => {
-        const message = await readMessage(bus, name, key);
+        const message = await readEntry(bus, name, key);
         if (message === undefined || message.removed) return undefined;
         const { removed: _, ...entry } = message;
         return entry;
@@ -93,13 +91,13 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
           return createOnce(key, value);
         }
       }),
-    update: (key, value, revision) =>
-      attempt(() => writeEntry(bus, name, key, value, { expected: revision })),
-    put: (key, value) => attempt(async () => (await writeEntry(bus, name, key, value, {})) ?? 0),
+    update: (key, value, revision) => attempt(() => writeEntry(bus, name, key, value, revision)),
+    put: (key, value) => attempt(async () => (await writeEntry(bus, name, key, value)) ?? 0),
     remove: (key, revision) =>
       attempt(async () => {
-        const options = { expected: revision, remove: true };
-        return (await writeEntry(bus, name, key, new Uint8Array(), options)) !== undefined;
+        const subject = keySubject(name, checkedKey(key));
+        const options = { lastOnSubject: revision, removal: "PURGE", rollup: true } as const;
+        return (await storeMessage(bus, subject, new Uint8Array(), options)) !== undefined;
       }),
     entries: () =>
       attempt(async () => {
@@ -125,92 +123,36 @@ function openView(bus: Bus, name: string): Promise<KV> {
 // One key is read and written with plain requests: the library's own way costs up to twice the processor
 // time, and an enrollment reads and writes eleven times. Watching and listing are the library's.
 
-const requestTimeoutMs = 5_000;
 /** Keys as ADR-8 allows them: above all no wildcard. */
 const validKey = /^[-/_=.a-zA-Z0-9]+$/;
-/** Error code of JetStream for a failed expectation on the last sequence of a subject. */
-const wrongLastSequence = 10071;
 
-interface ApiError {
-  code: number;
-  err_code?: number;
-  description?: string;
-}
-
-/**
- * Reads the newest message of a key from the leader of the stream (NATS document "JetStream wire API",
- * `STREAM.MSG.GET`).
- *
- * @returns `undefined` when there is none; `removed` for what a removal left behind
- */
-async function readMessage(
+/** @returns `undefined` when there is none; `removed` for what a removal left behind */
+async function readEntry(
   bus: Bus,
   name: string,
   key: string,
 ): Promise<(Entry & { removed: boolean }) | undefined> {
-  const message = await lastMessage(bus, name, checkedKey(key));
+  // Also absent when the bucket is gone: a memory bucket does not outlive the bus.
+  const message = await lastMessage(bus, `KV_${name}`, keySubject(name, checkedKey(key)));
   if (message === undefined) return undefined;
-  const { seq, time, data = "", hdrs = "" } = message;
-  return {
-    key,
-    value: Buffer.from(data, "base64"),
-    revision: seq,
-    storedAt: Date.parse(time),
-    removed: hdrs !== "" && Buffer.from(hdrs, "base64").includes("KV-Operation:"),
-  };
-}
-
-interface StoredValue {
-  seq: number;
-  time: string;
-  data?: string;
-  hdrs?: string;
-}
-
-/** The newest message of the keys that match, as the leader of the stream has it. */
-async function lastMessage(bus: Bus, name: string, keys: string): Promise<StoredValue | undefined> {
-  const query = JSON.stringify({ last_by_subj: keySubject(name, keys) });
-  const subject = `$JS.API.STREAM.MSG.GET.KV_${name}`;
-  const { message, error } = (await bus.nats.request(subject, query, { timeout: requestTimeoutMs })).json<{
-    message?: StoredValue;
-    error?: ApiError;
-  }>();
-  if (message === undefined) {
-    // Nothing stored, or the bucket is gone: a memory bucket does not outlive the bus.
-    if (error?.code === 404) return undefined;
-    throw new Error(error?.description ?? "a reply without a message");
-  }
-  return message;
+  const { sequence, data, storedAt, headers } = message;
+  return { key, value: data, revision: sequence, storedAt, removed: headers.includes("KV-Operation:") };
 }
 
 /**
  * Writes a key (NATS document ADR-8).
  *
- * @param options.expected the revision that must be the latest; 0 for none
+ * @param expected the revision that must be the latest; 0 for none
  * @returns the new revision, or `undefined` when another one is the latest
  */
-async function writeEntry(
+function writeEntry(
   bus: Bus,
   name: string,
   key: string,
   value: Uint8Array,
-  options: { expected?: number; remove?: boolean },
+  expected?: number,
 ): Promise<number | undefined> {
-  const head = headers();
-  if (options.expected !== undefined) head.set("Nats-Expected-Last-Subject-Sequence", `${options.expected}`);
-  if (options.remove === true) {
-    head.set("KV-Operation", "PURGE");
-    head.set("Nats-Rollup", "sub");
-  }
-  const request = { timeout: requestTimeoutMs, headers: head };
-  const { seq, error } = (await bus.nats.request(keySubject(name, checkedKey(key)), value, request)).json<{
-    seq?: number;
-    error?: ApiError;
-  }>();
-  if (error?.err_code === wrongLastSequence) return undefined;
-  if (seq === undefined || error !== undefined)
-    throw new Error(error?.description ?? "a reply without a revision");
-  return seq;
+  return storeMessage(bus, keySubject(name, checkedKey(key)), value, { lastOnSubject: expected });
 }
 
 function checkedKey(key: string): string {
@@ -308,8 +250,4 @@ function toEntry(entry: KvEntry): Entry {
 /** Whether nobody answers for the bucket's subjects: its stream is not there. */
 function isMissingStream(thrown: unknown): boolean {
   return thrown instanceof NatsError && thrown.code === ErrorCode.NoResponders;
-}
-
-function storageError(bucket: string, cause: unknown): SvcError {
-  return new SvcError("storage", `the bucket ${bucket} is not available: is the bus up?`, { cause });
 }

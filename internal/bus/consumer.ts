@@ -5,13 +5,15 @@ import {
   DeliverPolicy,
   type JetStreamManager,
   type JsMsg,
-  NatsError,
   nanos,
   ReplayPolicy,
 } from "nats";
 import { rfc3339, sleep } from "../base/clock.ts";
-import { describeError, SvcError } from "../base/errors.ts";
+import { describeError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
+import { managerOf } from "./jetstream/manager.ts";
+import { isNotFound } from "./jetstream/request.ts";
+import { orStorageError } from "./or-storage-error.ts";
 import type { StoredMessage } from "./stream.ts";
 
 const second = 1_000;
@@ -82,7 +84,7 @@ export function consume(
   let running = false;
 
   const runOnce = async () => {
-    const manager = await bus.nats.jetstreamManager({ checkAPI: false });
+    const manager = await managerOf(bus);
     await manager.consumers.add(options.stream, {
       ...consumerConfig(options),
       ...(await beginningOf(manager, options)),
@@ -175,13 +177,13 @@ async function handleMessage(
  * @throws SvcError `storage`
  */
 export async function removeConsumer(bus: Bus, stream: string, durable: string): Promise<void> {
-  try {
-    const manager = await bus.nats.jetstreamManager({ checkAPI: false });
-    await manager.consumers.delete(stream, durable);
-  } catch (cause) {
-    if (isNotFound(cause)) return;
-    throw new SvcError("storage", `the consumer ${durable} is not available: is the bus up?`, { cause });
-  }
+  await orStorageError(`the consumer ${durable}`, async () => {
+    try {
+      await (await managerOf(bus)).consumers.delete(stream, durable);
+    } catch (thrown) {
+      if (!isNotFound(thrown)) throw thrown;
+    }
+  });
 }
 
 /** Where a consumer begins. One that is there began already, and the server refuses to be told otherwise. */
@@ -197,10 +199,6 @@ async function beginningOf(
     if (!isNotFound(thrown)) throw thrown;
     return { deliver_policy: DeliverPolicy.StartTime, opt_start_time: rfc3339(since()) };
   }
-}
-
-function isNotFound(thrown: unknown): boolean {
-  return thrown instanceof NatsError && thrown.api_error?.code === 404;
 }
 
 function consumerConfig(options: ConsumerOptions) {

@@ -1,9 +1,10 @@
-import { headers } from "nats";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
+import { lastMessage } from "./jetstream/last-message.ts";
+import { type StoreOptions, storeMessage } from "./jetstream/store-message.ts";
+import { orStorageError } from "./or-storage-error.ts";
 import { keySubject } from "./subjects.ts";
 
-const requestTimeoutMs = 5_000;
 /** The key that says whose turn it is; no other key of such a bucket may have this name. */
 export const fenceKey = "_fence";
 
@@ -30,18 +31,15 @@ export interface ExclusiveWriter {
 export async function takeOver(bus: Bus, bucket: string, token: number): Promise<ExclusiveWriter> {
   const before = await lastFence(bus, bucket);
   if (before.token > token) throw lost(bucket);
-  const head = headers();
-  head.set("Nats-Expected-Last-Subject-Sequence", `${before.revision}`);
-  let last = await publish(bus, bucket, fenceKey, Buffer.from(String(token)), head);
+  const fence = Buffer.from(String(token));
+  let last = await publish(bus, bucket, fenceKey, fence, { lastOnSubject: before.revision });
   let over = false;
   let queue: Promise<unknown> = Promise.resolve();
   const writeOne = async (key: string, value: Uint8Array | undefined): Promise<number> => {
     if (over) throw lost(bucket);
-    const expected = headers();
-    expected.set("Nats-Expected-Last-Sequence", `${last}`);
-    if (value === undefined) expected.set("KV-Operation", "DEL");
+    const removal = value === undefined ? "DEL" : undefined;
     try {
-      last = await publish(bus, bucket, key, value ?? new Uint8Array(), expected);
+      last = await publish(bus, bucket, key, value ?? new Uint8Array(), { lastInStream: last, removal });
       return last;
     } catch (thrown) {
       // Also when the answer was lost: whether it was stored is unknown, and so is what comes last.
@@ -59,15 +57,12 @@ export async function takeOver(bus: Bus, bucket: string, token: number): Promise
 }
 
 async function lastFence(bus: Bus, bucket: string): Promise<{ token: number; revision: number }> {
-  const query = JSON.stringify({ last_by_subj: keySubject(bucket, fenceKey) });
-  const reply = await request(bus, bucket, `$JS.API.STREAM.MSG.GET.KV_${bucket}`, Buffer.from(query));
-  const { message, error } = reply as { message?: { seq: number; data?: string }; error?: ApiError };
-  if (message === undefined) {
-    if (error?.code === 404) return { token: 0, revision: 0 };
-    throw unavailable(bucket, error);
-  }
-  const token = Number(Buffer.from(message.data ?? "", "base64").toString());
-  return { token: Number.isSafeInteger(token) ? token : 0, revision: message.seq };
+  const message = await orStorageError(`the bucket ${bucket}`, () =>
+    lastMessage(bus, `KV_${bucket}`, keySubject(bucket, fenceKey)),
+  );
+  if (message === undefined) return { token: 0, revision: 0 };
+  const token = Number(message.data.toString());
+  return { token: Number.isSafeInteger(token) ? token : 0, revision: message.sequence };
 }
 
 async function publish(
@@ -75,39 +70,15 @@ async function publish(
   bucket: string,
   key: string,
   value: Uint8Array,
-  head: ReturnType<typeof headers>,
+  options: StoreOptions,
 ): Promise<number> {
-  const reply = await request(bus, bucket, keySubject(bucket, key), value, head);
-  const { seq, error } = reply as { seq?: number; error?: ApiError };
-  if (error?.err_code === 10071) throw lost(bucket);
-  if (seq === undefined || error !== undefined) throw unavailable(bucket, error);
-  return seq;
-}
-
-interface ApiError {
-  code: number;
-  err_code?: number;
-  description?: string;
-}
-
-async function request(
-  bus: Bus,
-  bucket: string,
-  subject: string,
-  data: Uint8Array,
-  head = headers(),
-): Promise<unknown> {
-  try {
-    return (await bus.nats.request(subject, data, { timeout: requestTimeoutMs, headers: head })).json();
-  } catch (cause) {
-    throw unavailable(bucket, cause);
-  }
+  const revision = await orStorageError(`the bucket ${bucket}`, () =>
+    storeMessage(bus, keySubject(bucket, key), value, options),
+  );
+  if (revision === undefined) throw lost(bucket);
+  return revision;
 }
 
 function lost(bucket: string): SvcError {
   return new SvcError("conflict", `another master writes the bucket ${bucket} now`);
-}
-
-function unavailable(bucket: string, cause: unknown): SvcError {
-  return new SvcError("storage", `the bucket ${bucket} is not available: is the bus up?`, { cause });
 }

@@ -2,6 +2,9 @@ import { NatsError } from "nats";
 import { describeError, SvcError } from "../base/errors.ts";
 import { type AssetName, streamName } from "./assets.ts";
 import type { Bus } from "./connect.ts";
+import { createConsumer } from "./jetstream/create-consumer.ts";
+import { isNotFound, JetStreamError } from "./jetstream/request.ts";
+import { streamState } from "./jetstream/stream-state.ts";
 
 const timeoutMs = 3_000;
 /** The server forgets the consumer that was only made for its time of birth. */
@@ -26,11 +29,18 @@ export async function inspectAssets(
 }
 
 async function inspectAsset(bus: Bus, stream: string): Promise<AssetState> {
-  const { error } = await ask(bus, `$JS.API.STREAM.INFO.${stream}`, "");
-  if (error === undefined) return "there";
-  if (error.code === 404) return "missing";
-  if (error.code === "refused") return "refused";
-  throw new SvcError("unavailable", `JetStream refuses to describe ${stream}: ${error.description}`);
+  try {
+    await streamState(bus, stream, timeoutMs);
+    return "there";
+  } catch (thrown) {
+    if (isNotFound(thrown)) return "missing";
+    if (thrown instanceof JetStreamError) {
+      throw new SvcError("unavailable", `JetStream refuses to describe ${stream}: ${thrown.message}`);
+    }
+    // What may not be published is never answered; the server tells so on its own.
+    if (isRefused(thrown)) return "refused";
+    throw silent(thrown);
+  }
 }
 
 /**
@@ -52,28 +62,23 @@ export async function clockDifference(
   };
   const sent = bus.clock.now();
   const started = bus.clock.monotonic();
-  const subject = `$JS.API.CONSUMER.CREATE.${stream}`;
-  const { created, error } = await ask(bus, subject, JSON.stringify({ stream_name: stream, config }));
+  const created = await createConsumer(bus, stream, config, timeoutMs).catch((thrown) => {
+    if (thrown instanceof JetStreamError) throw timeless(thrown.message);
+    throw isRefused(thrown) ? timeless("these credentials may not ask") : silent(thrown);
+  });
   const roundTripMs = Math.round(bus.clock.monotonic() - started);
-  if (created === undefined) {
-    throw new SvcError("unavailable", `the bus did not tell its time: ${error?.description ?? "no time"}`);
-  }
-  return { aheadMs: Math.round(Date.parse(created) - (sent + roundTripMs / 2)), roundTripMs };
+  if (created.created === undefined) throw timeless("no time");
+  return { aheadMs: Math.round(Date.parse(created.created) - (sent + roundTripMs / 2)), roundTripMs };
 }
 
-interface Reply {
-  created?: string;
-  error?: { code: number | "refused"; description: string };
+function isRefused(thrown: unknown): boolean {
+  return thrown instanceof NatsError && thrown.isPermissionError();
 }
 
-async function ask(bus: Bus, subject: string, body: string): Promise<Reply> {
-  try {
-    return (await bus.nats.request(subject, body, { timeout: timeoutMs })).json<Reply>();
-  } catch (thrown) {
-    // What may not be published is never answered; the server tells so on its own.
-    if (thrown instanceof NatsError && thrown.isPermissionError()) {
-      return { error: { code: "refused", description: "these credentials may not ask" } };
-    }
-    throw new SvcError("unavailable", `JetStream does not answer: ${describeError(thrown)}`);
-  }
+function timeless(reason: string): SvcError {
+  return new SvcError("unavailable", `the bus did not tell its time: ${reason}`);
+}
+
+function silent(thrown: unknown): SvcError {
+  return new SvcError("unavailable", `JetStream does not answer: ${describeError(thrown)}`);
 }

@@ -1,6 +1,9 @@
-import { NatsError } from "nats";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
+import { managerOf } from "./jetstream/manager.ts";
+import { isNotFound } from "./jetstream/request.ts";
+import { streamState } from "./jetstream/stream-state.ts";
+import { orStorageError } from "./or-storage-error.ts";
 
 /** How far a durable consumer is in its stream. */
 export interface ConsumerPosition {
@@ -23,15 +26,16 @@ export async function consumerPosition(
   stream: string,
   durable: string,
 ): Promise<ConsumerPosition | undefined> {
-  try {
-    const manager = await bus.nats.jetstreamManager({ checkAPI: false });
-    const info = await manager.consumers.info(stream, durable);
-    const { delivered, num_pending: waiting, num_ack_pending: inHand } = info;
-    return { delivered: delivered.stream_seq, waiting, inHand };
-  } catch (cause) {
-    if (cause instanceof NatsError && cause.api_error?.code === 404) return undefined;
-    throw new SvcError("storage", `the consumer ${durable} is not available: is the bus up?`, { cause });
-  }
+  return orStorageError(`the consumer ${durable}`, async () => {
+    try {
+      const info = await (await managerOf(bus)).consumers.info(stream, durable);
+      const { delivered, num_pending: waiting, num_ack_pending: inHand } = info;
+      return { delivered: delivered.stream_seq, waiting, inHand };
+    } catch (thrown) {
+      if (isNotFound(thrown)) return undefined;
+      throw thrown;
+    }
+  });
 }
 
 /**
@@ -40,13 +44,9 @@ export async function consumerPosition(
  * @throws SvcError `storage`
  */
 export async function firstSequence(bus: Bus, stream: string): Promise<number> {
-  try {
-    const manager = await bus.nats.jetstreamManager({ checkAPI: false });
-    // A stream that never held anything says 0.
-    return Math.max(1, (await manager.streams.info(stream)).state.first_seq);
-  } catch (cause) {
-    throw new SvcError("storage", `the stream ${stream} is not available: is the bus up?`, { cause });
-  }
+  const state = await orStorageError(`the stream ${stream}`, () => streamState(bus, stream));
+  // A stream that never held anything says 0.
+  return Math.max(1, state.firstSequence);
 }
 
 /**
@@ -64,13 +64,13 @@ export async function removeHandled(
   overBytes: number,
 ): Promise<number> {
   try {
-    const manager = await bus.nats.jetstreamManager({ checkAPI: false });
-    if ((await manager.streams.info(stream)).state.bytes <= overBytes) return 0;
+    if ((await streamState(bus, stream)).bytes <= overBytes) return 0;
+    const manager = await managerOf(bus);
     const { ack_floor: over } = await manager.consumers.info(stream, durable);
     if (over.stream_seq === 0) return 0;
     return (await manager.streams.purge(stream, { seq: over.stream_seq + 1 })).purged;
   } catch (cause) {
-    if (cause instanceof NatsError && cause.api_error?.code === 404) return 0;
+    if (isNotFound(cause)) return 0;
     throw new SvcError("storage", `the stream ${stream} could not be tidied: is the bus up?`, { cause });
   }
 }

@@ -1,7 +1,9 @@
-import { createInbox, type JetStreamManager, type Msg } from "nats";
+import { createInbox, type Msg } from "nats";
 import { sleep } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
+import { managerOf } from "./jetstream/manager.ts";
+import { JetStreamError, readReply, requestJetStream } from "./jetstream/request.ts";
 
 const requestTimeoutMs = 30_000;
 const lookMs = 100;
@@ -16,7 +18,7 @@ export interface SnapshotHead {
 
 /** The names of the streams that are stored on disk, buckets and object stores among them. */
 export async function storedStreams(bus: Bus): Promise<string[]> {
-  const manager: JetStreamManager = await bus.nats.jetstreamManager({ checkAPI: false });
+  const manager = await managerOf(bus);
   const names: string[] = [];
   for await (const { config } of manager.streams.list()) {
     if (config.storage === "file") names.push(config.name);
@@ -103,29 +105,37 @@ export async function restoreStream(
 
 /** On how many servers a stream is complete; none while they elect. */
 async function completeReplicas(bus: Bus, name: string): Promise<number> {
-  const manager: JetStreamManager = await bus.nats.jetstreamManager({ checkAPI: false });
+  const manager = await managerOf(bus);
   const { cluster } = await manager.streams.info(name);
   if (cluster === undefined) return 1;
   if (!cluster.leader) return 0;
   return 1 + (cluster.replicas ?? []).filter(({ current }) => current).length;
 }
 
+/** A chunk is answered with nothing, unless the server refuses to go on. */
 async function send(bus: Bus, name: string, subject: string, bytes: Uint8Array): Promise<void> {
-  const reply = await bus.nats.request(subject, bytes, { timeout: requestTimeoutMs });
-  if (reply.data.length > 0) refuse(name, reply.json());
+  const { data } = await bus.nats.request(subject, bytes, { timeout: requestTimeoutMs });
+  if (data.length > 0) await refused(name, () => readReply(data));
 }
 
-async function ask<Answer>(bus: Bus, subject: string, body: Record<string, unknown>): Promise<Answer> {
-  const reply = await bus.nats.request(subject, JSON.stringify(body), { timeout: requestTimeoutMs });
-  const answer = reply.json<Answer>();
-  refuse(subject, answer);
-  return answer;
+function ask<Answer extends object>(
+  bus: Bus,
+  subject: string,
+  body: Record<string, unknown>,
+): Promise<Answer> {
+  const options = { timeoutMs: requestTimeoutMs };
+  return refused(
+    subject,
+    async () => (await requestJetStream<Answer>(bus, subject, JSON.stringify(body), options)) as Answer,
+  );
 }
 
-function refuse(what: string, answer: unknown): void {
-  if (typeof answer !== "object" || answer === null || !("error" in answer)) return;
-  const { error } = answer;
-  const reason =
-    typeof error === "object" && error !== null && "description" in error ? error.description : error;
-  throw new SvcError("unavailable", `${what}: the bus says: ${reason}`);
+/** Says what was refused, and why. */
+async function refused<T>(what: string, run: () => T | Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (thrown) {
+    if (!(thrown instanceof JetStreamError)) throw thrown;
+    throw new SvcError("unavailable", `${what}: the bus says: ${thrown.message}`);
+  }
 }

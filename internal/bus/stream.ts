@@ -1,8 +1,9 @@
 import { createInbox, ErrorCode, NatsError, nanos } from "nats";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
+import { createConsumer, dropConsumer } from "./jetstream/create-consumer.ts";
+import { requestTimeoutMs } from "./jetstream/request.ts";
 
-const requestTimeoutMs = 5_000;
 /** The server reports itself this often while it has nothing to send; two silent ones are an outage. */
 const heartbeatMs = 2_000;
 
@@ -77,44 +78,31 @@ async function readOnce(
     },
   });
   try {
-    const reply = await bus.nats.request(
-      `$JS.API.CONSUMER.CREATE.${stream}`,
-      JSON.stringify({
-        stream_name: stream,
-        config: {
-          deliver_subject: inbox,
-          deliver_policy: "all",
-          ack_policy: "none",
-          replay_policy: "instant",
-          filter_subject: filter,
-          flow_control: true,
-          idle_heartbeat: nanos(heartbeatMs),
-          mem_storage: true,
-          num_replicas: 1,
-        },
-      }),
-      { timeout: requestTimeoutMs },
-    );
-    const { num_pending: pending, delivered, error, name } = reply.json<ConsumerReply>();
-    if (error !== undefined || pending === undefined) {
-      throw new Error(error?.description ?? "a reply without a count");
-    }
+    const {
+      name,
+      num_pending: pending,
+      delivered,
+    } = await createConsumer(bus, stream, {
+      deliver_subject: inbox,
+      deliver_policy: "all",
+      ack_policy: "none",
+      replay_policy: "instant",
+      filter_subject: filter,
+      flow_control: true,
+      idle_heartbeat: nanos(heartbeatMs),
+      mem_storage: true,
+      num_replicas: 1,
+    });
+    if (pending === undefined) throw new Error("a reply without a count");
     expected = pending + (delivered?.consumer_seq ?? 0);
     if (seen >= expected) done.resolve();
     listen();
     await done.promise;
     // It would go by itself a moment after its subscription; a busy master makes thousands of them.
-    if (name !== undefined) bus.nats.publish(`$JS.API.CONSUMER.DELETE.${stream}.${name}`);
+    if (name !== undefined) dropConsumer(bus, stream, name);
   } finally {
     silence.cancel();
     done.promise.catch(() => {});
     subscription.unsubscribe();
   }
-}
-
-interface ConsumerReply {
-  name?: string;
-  num_pending?: number;
-  delivered?: { consumer_seq: number };
-  error?: { description?: string };
 }

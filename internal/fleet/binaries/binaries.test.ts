@@ -39,7 +39,7 @@ beforeEach(async () => {
 });
 
 const open = (over: Partial<Parameters<typeof openBinaries>[0]> = {}) =>
-  openBinaries({ store, named: async () => needed, clock, log, ...over });
+  openBinaries({ store, named: async () => needed, clock, jitter: () => 0, log, ...over });
 
 /** A binary of three chunks; the first two are those of every binary with the same `shared`. */
 function binaryOf(name: string, shared = name) {

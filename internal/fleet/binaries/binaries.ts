@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import type { BlobStore } from "../../bus/blob-store.ts";
-import { digestOf } from "../../host/binary/digest.ts";
+import { openContentStore, readBlob } from "../../bus/content-store.ts";
 import {
   type BinaryManifest,
   chunkBytes,
@@ -28,7 +30,6 @@ const maxStoredBytes = (keptBinaries + 2) * maxBinaryBytes;
 const graceMs = 3600_000;
 /** Chunks that are read ahead of the one that is verified. */
 const readAhead = 4;
-const casAttempts = 5;
 
 /** What became of a request to commit: the digests that have to be stored first, or the binary. */
 export type Committed = { missing: readonly string[] } | { binary: StoredBinary };
@@ -59,6 +60,8 @@ export interface BinariesDeps {
   /** Digests of the manifests that jobs and rollouts name which have not ended. */
   named(): Promise<ReadonlySet<string>>;
   clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
   log: Log;
   /** Bytes that the store may take; for tests. */
   capacityBytes?: number;
@@ -66,16 +69,15 @@ export interface BinariesDeps {
 
 /** Opens the binaries in a store that was provisioned before; no request is sent. */
 export function openBinaries(deps: BinariesDeps): Binaries {
-  const { store, named, clock, log, capacityBytes = maxStoredBytes } = deps;
-  /** Chunks that no binary names: the place of each, and since when that is known. */
-  const idle = new Map<string, { place: number; since: number }>();
+  const { store, named, clock, jitter, log, capacityBytes = maxStoredBytes } = deps;
+  const content = openContentStore(store, graceMs, clock);
 
   const current = async (): Promise<BinaryCatalog & { revision: number; digest?: string }> => {
     const head = await store.head();
     if (head === undefined) return { binaries: [], floor: 0, revision: 0 };
-    const data = await store.get(head.digest);
     const { revision, digest } = head;
-    if (data === undefined || digestOf(data) !== digest) {
+    const data = await readBlob(store, digest);
+    if (data === undefined) {
       log.error("the catalog of binaries is damaged: they have to be committed again");
       // What was stored before this catalog may be on its way out.
       return { binaries: [], floor: revision, revision, digest };
@@ -84,16 +86,14 @@ export function openBinaries(deps: BinariesDeps): Binaries {
   };
   const replace = async (catalog: BinaryCatalog, revision: number): Promise<boolean> => {
     const data = encodeBinaryCatalog(catalog);
-    const digest = digestOf(data);
-    await store.put(digest, data);
-    return (await store.moveHead({ digest, size: data.length, token: 0 }, revision)) !== undefined;
+    return (await content.commit({ digest: sha256Hex(data), data, token: 0 }, revision)) !== undefined;
   };
   /** Everything the binaries consist of. */
   const partsOf = async (binaries: readonly StoredBinary[]): Promise<Set<string>> => {
     const parts = new Set<string>();
     for (const { manifest } of binaries) {
-      const data = await store.get(manifest);
-      if (data === undefined || digestOf(data) !== manifest) {
+      const data = await readBlob(store, manifest);
+      if (data === undefined) {
         log.error("a binary cannot be read: it has to be committed again", { manifest });
         continue;
       }
@@ -122,7 +122,7 @@ export function openBinaries(deps: BinariesDeps): Binaries {
       if (data.length === 0) throw new SvcError("bad_request", "a chunk has no bytes");
       if (data.length > chunkBytes)
         throw new SvcError("too_large", `a chunk has at most ${chunkBytes} bytes`);
-      if (digestOf(data) !== digest) {
+      if (sha256Hex(data) !== digest) {
         throw new SvcError("bad_request", `a chunk arrived with other bytes than those of ${digest}`);
       }
       if ((await store.size()) + data.length > capacityBytes) {
@@ -136,8 +136,8 @@ export function openBinaries(deps: BinariesDeps): Binaries {
         throw new SvcError("too_large", `a manifest has at most ${maxManifestBytes} bytes`);
       }
       const manifest = decodeBinaryManifest(encoded);
-      const digest = digestOf(encoded);
-      for (let attempt = 0; attempt < casAttempts; attempt++) {
+      const digest = sha256Hex(encoded);
+      const attempt = async (): Promise<Committed | typeof conflict> => {
         const { binaries, floor, revision } = await current();
         const parts = await partsOf(binaries);
         const missing = await verify(store, manifest, (chunk, place) => parts.has(chunk) || place > floor);
@@ -147,7 +147,7 @@ export function openBinaries(deps: BinariesDeps): Binaries {
         const binary = { manifest: digest, sha256, size, platform, version, at, by: operator };
         const kept = await keep(binary, binaries);
         await store.put(digest, encoded);
-        if (!(await replace({ binaries: kept, floor }, revision))) continue;
+        if (!(await replace({ binaries: kept, floor }, revision))) return conflict;
         const gone = binaries.filter((one) => !kept.some((other) => other.manifest === one.manifest));
         log.info("binary committed", {
           manifest: digest,
@@ -159,8 +159,12 @@ export function openBinaries(deps: BinariesDeps): Binaries {
           dropped: gone.map((one) => one.manifest),
         });
         return { binary };
-      }
-      throw new SvcError("conflict", "other binaries were committed at the same time: run the command again");
+      };
+      return retryOnConflict(attempt, {
+        exhausted: "other binaries were committed at the same time: run the command again",
+        // Each attempt reads the whole binary.
+        pause: { clock, jitter },
+      });
     },
 
     async collect() {
@@ -171,28 +175,15 @@ export function openBinaries(deps: BinariesDeps): Binaries {
         return 0;
       }
       const parts = await partsOf(binaries);
-      const listed = await store.list();
-      const now = clock.monotonic();
-      const doomed: (readonly number[])[] = [];
-      for (const [part, places] of listed) {
-        if (part === digest || parts.has(part)) {
-          idle.delete(part);
-          continue;
-        }
-        const place = Math.max(...places);
-        const known = idle.get(part);
-        if (known?.place !== place) idle.set(part, { place, since: now });
-        else if (now - known.since >= graceMs) doomed.push(places);
-      }
-      for (const part of idle.keys()) if (!listed.has(part)) idle.delete(part);
-      // The catalog of before is always among them, and alone no reason to write another.
-      if (doomed.length < 2) return 0;
-      const next = { binaries, floor: Math.max(floor, ...doomed.flat()) };
-      // Whoever commits meanwhile names chunks that were just counted out: then this is off.
-      if (!(await replace(next, revision))) return 0;
-      for (const place of doomed.flat()) await store.remove(place);
-      log.info("chunks that no binary names were removed", { chunks: doomed.length });
-      return doomed.length;
+      const removed = await content.collect(parts.add(digest), async (doomed) => {
+        // The catalog before this one is always among them, and alone no reason to write another.
+        if (doomed.size < 2) return false;
+        // A commit that begins now and names these chunks asks for them; one that has read the catalog
+        // already is refused, or moves the head first: then nothing is removed.
+        return replace({ binaries, floor: Math.max(floor, ...[...doomed.values()].flat()) }, revision);
+      });
+      if (removed > 0) log.info("chunks that no binary names were removed", { chunks: removed });
+      return removed;
     },
   };
 }
@@ -227,7 +218,7 @@ async function verify(
     const { chunk } = item;
     const found = await item.found;
     readOne();
-    if (found === undefined || digestOf(found.data) !== chunk || !mayUse(chunk, found.place)) {
+    if (found === undefined || sha256Hex(found.data) !== chunk || !mayUse(chunk, found.place)) {
       missing.add(chunk);
       continue;
     }

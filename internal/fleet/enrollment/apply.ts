@@ -1,11 +1,9 @@
 import type { Clock } from "../../base/clock.ts";
-import { SvcError } from "../../base/errors.ts";
+import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import type { Enrollment } from "./record.ts";
 import { loadEnrollment, saveEnrollment } from "./store.ts";
 import { type EnrollmentEvent, transition } from "./transition.ts";
-
-const attempts = 5;
 
 /** What every change of a record needs. */
 export interface ApplyDeps {
@@ -22,18 +20,19 @@ export interface ApplyDeps {
  * @throws SvcError `not_found`, `invalid_transition`, `trust_mismatch`, or `conflict` when the record
  *   never held still
  */
-export async function applyEvent(
+export function applyEvent(
   deps: ApplyDeps,
   id: string,
   event: EnrollmentEvent,
   before?: (changed: Enrollment) => Promise<void>,
 ): Promise<Enrollment> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  const attempt = async () => {
     const { record, revision } = await loadEnrollment(deps.enrollments, id);
     const changed = transition(record, event, deps.clock.now());
     await before?.(changed);
-    const saved = await saveEnrollment(deps.enrollments, changed, revision);
-    if (saved !== undefined) return saved.record;
-  }
-  throw new SvcError("conflict", `the enrollment ${id} is being changed by others: try again`);
+    return (await saveEnrollment(deps.enrollments, changed, revision))?.record ?? conflict;
+  };
+  return retryOnConflict(attempt, {
+    exhausted: `the enrollment ${id} is being changed by others: try again`,
+  });
 }

@@ -1,6 +1,8 @@
-import { SvcError, toSvcError } from "../../base/errors.ts";
+import { toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { createSortedItems } from "../../base/sorted-items.ts";
 import type { Bucket, Change } from "../../bus/bucket.ts";
+import { createOrderedView } from "../../bus/ordered-view.ts";
 import {
   decodeSummary,
   type EnrollmentState,
@@ -8,7 +10,6 @@ import {
   enrollmentStates,
   type KnownEnrollment,
 } from "./record.ts";
-import { createSortedIds } from "./sorted-ids.ts";
 import { counts, decodeIndex, parseKey } from "./store.ts";
 import { memberStates } from "./transition.ts";
 
@@ -53,107 +54,102 @@ export interface Unindexed {
   createdAt: number;
 }
 
-type Known = KnownEnrollment & { revision: number };
-
 /** Starts following the bucket `enrollments`. */
 export function createDirectory({ enrollments, log }: { enrollments: Bucket; log: Log }): Directory {
-  const known = new Map<string, Known>();
   const index = new Map<string, string>();
   const subscribers = new Map<string, Set<(state: EnrollmentState) => void>>();
-  /** Ids by the time of their creation: an id alone only tells the second. */
-  const order: Known[] = [];
   /** Ids of live records whose index was not seen yet; nearly always empty. */
   const loose = new Set<string>();
-  const members = createSortedIds();
+  const members = createSortedItems<string>((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   const memberListeners = new Set<(peelId: string) => void>();
+  const complain = (key: string, cause: unknown) =>
+    log.error("a stored enrollment cannot be read", { key, error: toSvcError(cause) });
+  const stateOf = (peelId: string) => view.get(index.get(peelId) ?? "")?.item.state;
+  const isVisible = (record: KnownEnrollment) => counts(record, index.get(record.peel_id));
   const judgeMember = (peelId: string) => {
-    const state = known.get(index.get(peelId) ?? "")?.state;
+    const state = stateOf(peelId);
     const isMember = state !== undefined && memberStates.has(state);
     if (isMember === members.has(peelId)) return;
-    if (isMember) members.add(peelId);
+    if (isMember) members.set(peelId, peelId);
     else members.delete(peelId);
     for (const run of memberListeners) run(peelId);
   };
   const judge = (id: string | undefined) => {
-    const summary = id === undefined ? undefined : known.get(id);
-    if (summary === undefined) return;
-    if (counts(summary, index.get(summary.peel_id))) loose.delete(summary.id);
-    else loose.add(summary.id);
+    const record = id === undefined ? undefined : view.get(id)?.item;
+    if (record === undefined) return;
+    if (isVisible(record)) loose.delete(record.id);
+    else loose.add(record.id);
   };
-  const applyRecord = (change: Change) => {
-    const before = known.get(change.key);
-    if (before !== undefined && before.revision >= change.revision) return;
-    if (before !== undefined) order.splice(position(order, before), 1);
-    if (change.value === undefined) {
-      known.delete(change.key);
-      loose.delete(change.key);
-      if (before !== undefined) judgeMember(before.peel_id);
-      return;
+  const view = createOrderedView<KnownEnrollment, KnownEnrollment>({
+    read(value, before) {
+      const record = decodeSummary(value);
+      // The id that stays is shared with the index.
+      return before?.id === record.id ? { ...record, id: before.id } : record;
+    },
+    itemOf: (record) => record,
+    placeOf: ({ id, created_at }) => ({ id, createdAt: created_at }),
+    onValue({ id, state, peel_id }, _, before) {
+      judge(id);
+      judgeMember(peel_id);
+      if (before?.state === state) return;
+      for (const run of subscribers.get(id) ?? []) run(state);
+    },
+    onGone(id, { peel_id }) {
+      loose.delete(id);
+      judgeMember(peel_id);
+    },
+    onUnreadable: complain,
+  });
+  const applyIndex = (peelId: string, change: Change) => {
+    const before = index.get(peelId);
+    if (change.value === undefined) index.delete(peelId);
+    else {
+      const id = decodeIndex({ key: change.key, value: change.value });
+      const record = view.get(id)?.item;
+      // Texts that stay are those of the record: a key is a part of a message, and would keep all of it.
+      index.set(record?.peel_id ?? peelId, record?.id ?? id);
     }
-    const record = decodeSummary(change.value);
-    // Strings that stay are shared and are none of the message's: a part of a text keeps all of it.
-    const now = { ...record, id: before?.id ?? record.id, revision: change.revision };
-    known.set(now.id, now);
-    order.splice(position(order, now), 0, now);
-    judge(record.id);
-    judgeMember(now.peel_id);
-    if (before?.state !== record.state) {
-      for (const run of subscribers.get(record.id) ?? []) run(record.state);
-    }
+    judge(before);
+    judge(index.get(peelId));
+    judgeMember(peelId);
   };
-
   const watch = enrollments.watch((change) => {
     try {
       const key = parseKey(change.key);
-      if ("id" in key) return applyRecord(change);
-      const before = index.get(key.peelId);
-      if (change.value === undefined) index.delete(key.peelId);
-      else {
-        const id = decodeIndex({ key: change.key, value: change.value });
-        const summary = known.get(id);
-        index.set(summary?.peel_id ?? key.peelId, summary?.id ?? id);
-      }
-      judge(before);
-      judge(index.get(key.peelId));
-      judgeMember(key.peelId);
+      if ("id" in key) view.apply(change);
+      else applyIndex(key.peelId, change);
     } catch (cause) {
-      log.error("a stored enrollment cannot be read", { key: change.key, error: toSvcError(cause) });
+      complain(change.key, cause);
     }
   });
-
-  const visible = (summary: Known): boolean => counts(summary, index.get(summary.peel_id));
 
   return {
     ready: watch.ready,
     caughtUp: () => watch.caughtUp(),
-    list({ state, limit, after }) {
-      const found: EnrollmentSummary[] = [];
-      const last = after === undefined ? undefined : known.get(after);
-      if (after !== undefined && last === undefined) {
-        throw new SvcError("bad_request", "cursor must come from the Link header of a page");
-      }
-      const from = last === undefined ? order.length : position(order, last);
-      for (const summary of backwards(order, from)) {
-        if (found.length >= limit) break;
-        if (!visible(summary) || (state !== "all" && summary.state !== state)) continue;
-        const { revision: _, credsExpiresAt: __, ...shown } = summary;
-        found.push(shown);
-      }
-      return found;
-    },
-    stateOf: (peelId) => known.get(index.get(peelId) ?? "")?.state,
+    list: ({ state, limit, after }) =>
+      view.page({
+        limit,
+        after,
+        show(record): EnrollmentSummary | undefined {
+          if (!isVisible(record) || (state !== "all" && record.state !== state)) return undefined;
+          const { credsExpiresAt: _, ...shown } = record;
+          return shown;
+        },
+      }),
+    stateOf,
     countByState() {
       const found = Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Record<
         EnrollmentState,
         number
       >;
-      for (const summary of order) if (visible(summary)) found[summary.state]++;
+      for (const { item } of view.kept()) if (isVisible(item)) found[item.state]++;
       return found;
     },
     credentials(now) {
       let soonestExpiry = Number.POSITIVE_INFINITY;
       let expired = 0;
-      for (const { id, peel_id, state, credsExpiresAt } of order) {
+      for (const { item } of view.kept()) {
+        const { id, peel_id, state, credsExpiresAt } = item;
         if (credsExpiresAt === undefined || !memberStates.has(state) || index.get(peel_id) !== id) continue;
         if (credsExpiresAt <= now) expired++;
         else soonestExpiry = Math.min(soonestExpiry, credsExpiresAt);
@@ -167,10 +163,10 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
     },
     unindexed() {
       return [...loose].flatMap((id) => {
-        const summary = known.get(id);
-        if (summary === undefined) return [];
-        const { peel_id: peelId, revision, created_at } = summary;
-        return [{ id, peelId, revision, createdAt: Date.parse(created_at) }];
+        const kept = view.get(id);
+        if (kept === undefined) return [];
+        const { peel_id: peelId, created_at } = kept.item;
+        return [{ id, peelId, revision: kept.revision, createdAt: Date.parse(created_at) }];
       });
     },
     subscribe(id, run) {
@@ -184,27 +180,3 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
     stop: () => watch.stop(),
   };
 }
-
-function* backwards<T>(list: readonly T[], end: number): Generator<T> {
-  for (let at = end - 1; at >= 0; at--) {
-    const item = list[at];
-    if (item !== undefined) yield item;
-  }
-}
-
-/** Where `wanted` stands, or would stand, in a list in the order of creation. */
-function position(order: readonly Known[], wanted: Known): number {
-  let low = 0;
-  let high = order.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const candidate = order[middle];
-    if (candidate !== undefined && isOlder(candidate, wanted)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-// Stored times are RFC 3339 in UTC with milliseconds: their text sorts as they do.
-const isOlder = (a: Known, b: Known): boolean =>
-  a.created_at < b.created_at || (a.created_at === b.created_at && a.id < b.id);

@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import { verifySignature } from "../../identity/nkey.ts";
 import { consumeChallenge } from "./challenge.ts";
@@ -10,8 +11,6 @@ import type { Enrollment } from "./record.ts";
 import { findByPeel, insertEnrollment } from "./store.ts";
 import { liveStates } from "./transition.ts";
 import type { Submission } from "./validate.ts";
-
-const attempts = 5;
 
 export interface EnrollDeps {
   enrollments: Bucket;
@@ -49,7 +48,7 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
   verifyAttestation(submission, challenge);
   deps.log.info("enrollment.verify.success", { peel_id: peelId });
 
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  const attempt = async () => {
     const found = await findByPeel(deps.enrollments, peelId);
     const current = found?.current?.record;
     if (current?.state === "pending") return pendingRepeat(deps, current, submission);
@@ -62,9 +61,9 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
     }
     const record = newRecord(deps, submission);
     const inserted = await insertEnrollment(deps.enrollments, record, found?.indexRevision);
-    if (inserted !== undefined) return { record, created: true, keyMismatch: false };
-  }
-  throw new SvcError("conflict", "peel_id is being enrolled by others: try again");
+    return inserted === undefined ? conflict : { record, created: true, keyMismatch: false };
+  };
+  return retryOnConflict(attempt, { exhausted: "peel_id is being enrolled by others: try again" });
 }
 
 function verifyAttestation(submission: Submission, challenge: Uint8Array): void {

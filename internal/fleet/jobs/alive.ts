@@ -1,3 +1,4 @@
+import { mapBounded } from "../../base/map-bounded.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 
 const readAtOnce = 64;
@@ -6,13 +7,9 @@ const readAtOnce = 64;
 export function readAlive(heartbeats: Bucket): (peels: readonly string[]) => Promise<ReadonlySet<string>> {
   return async (peels) => {
     const alive = new Set<string>();
-    const queue = [...peels];
-    const readNext = async () => {
-      for (let peel = queue.pop(); peel !== undefined; peel = queue.pop()) {
-        if ((await heartbeats.get(peel)) !== undefined) alive.add(peel);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(readAtOnce, queue.length) }, readNext));
+    await mapBounded(peels, { atOnce: readAtOnce }, async (peel) => {
+      if ((await heartbeats.get(peel)) !== undefined) alive.add(peel);
+    });
     return alive;
   };
 }

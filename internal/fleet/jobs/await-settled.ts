@@ -1,4 +1,4 @@
-import { keySubject } from "../../bus/subjects.ts";
+import { untilKey } from "../../bus/until-key.ts";
 import { decodeJob, type Settled } from "./record.ts";
 import { type SettleDeps, settleJob } from "./settle.ts";
 
@@ -12,40 +12,20 @@ const patienceMs = 10_000;
  * @returns `undefined` when there is no such job
  * @throws SvcError `storage`; the signal's reason
  */
-export async function untilSettled(
+export function untilSettled(
   deps: SettleDeps,
   jid: string,
   signal: AbortSignal,
 ): Promise<Settled | undefined> {
   const { bus, jobs, clock } = deps;
-  let changed = Promise.withResolvers<"changed" | "late">();
-  // Nobody may be waiting when the signal comes: it is looked at before every wait.
-  changed.promise.catch(() => {});
-  const wake = () => changed.resolve("changed");
-  // Subscribed first and read after: what comes between the two is seen twice, never missed.
-  const subscription = bus.nats.subscribe(keySubject("jobs", jid), { callback: wake });
-  const unsubscribe = bus.onReconnect(wake);
-  const abort = () => changed.reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    await bus.nats.flush();
-    for (;;) {
-      signal.throwIfAborted();
-      changed = Promise.withResolvers();
-      changed.promise.catch(() => {});
-      const entry = await jobs.get(jid);
-      if (entry === undefined) return undefined;
-      const job = decodeJob(entry.value);
-      if (job.settled !== undefined) return job.settled;
-      const leftMs = Math.max(0, job.deadline - clock.now()) + patienceMs;
-      const late = clock.after(leftMs, () => changed.resolve("late"));
-      // Every master writes it by then, so this is for the day that none did.
-      const news = await changed.promise.finally(() => late.cancel());
-      if (news === "late") await settleJob(deps, jid);
-    }
-  } finally {
-    subscription.unsubscribe();
-    unsubscribe();
-    signal.removeEventListener("abort", abort);
-  }
+  return untilKey<Settled | undefined>(bus, { bucket: "jobs", key: jid, signal }, async (isLate) => {
+    // Every master writes it by then, so this is for the day that none did.
+    if (isLate) await settleJob(deps, jid);
+    const entry = await jobs.get(jid);
+    if (entry === undefined) return { found: undefined };
+    const { settled, deadline } = decodeJob(entry.value);
+    if (settled !== undefined) return { found: settled };
+    const leftMs = Math.max(0, deadline - clock.now()) + patienceMs;
+    return { again: (run) => clock.after(leftMs, run) };
+  });
 }

@@ -1,6 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Vouch } from "../../identity/record-mac.ts";
 import { readEvents } from "./events.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
@@ -8,8 +9,6 @@ import { isGenuine, vouchForCancel } from "./record-mac.ts";
 import type { SendCommand } from "./send.ts";
 import type { SettleDeps } from "./settle.ts";
 import { createTally, standingOf, type Tally } from "./tally.ts";
-
-const attempts = 8;
 
 export interface CancelDeps extends SettleDeps {
   send: SendCommand;
@@ -25,8 +24,8 @@ export interface CancelDeps extends SettleDeps {
  *
  * @throws SvcError `not_found`, also for a malformed id; `conflict` when the job has ended
  */
-export async function cancelJob(deps: CancelDeps, jid: string, operator: string): Promise<Job> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+export function cancelJob(deps: CancelDeps, jid: string, operator: string): Promise<Job> {
+  const attempt = async () => {
     const entry = isId("job", jid) ? await deps.jobs.get(jid) : undefined;
     if (entry === undefined) throw new SvcError("not_found", "no job with this id");
     const job = decodeJob(entry.value);
@@ -41,15 +40,17 @@ export async function cancelJob(deps: CancelDeps, jid: string, operator: string)
       }
       const cancelled = vouchForCancel(deps.vouch, { ...job, cancelledAt: now, cancelledBy: operator });
       if (deps.requestId !== undefined) cancelled.cancelRequestId = deps.requestId;
-      if ((await deps.jobs.update(jid, encodeJob(cancelled), entry.revision)) === undefined) continue;
+      if ((await deps.jobs.update(jid, encodeJob(cancelled), entry.revision)) === undefined) return conflict;
       deps.log.info("job cancelled", { jid, operator });
       tellOpen(deps.send, cancelled, tally);
       return cancelled;
     }
     tellOpen(deps.send, job, tally);
     return job;
-  }
-  throw new SvcError("conflict", "the job changed too often while it was cancelled: try again");
+  };
+  return retryOnConflict(attempt, {
+    exhausted: "the job changed too often while it was cancelled: try again",
+  });
 }
 
 function tellOpen(send: SendCommand, job: Job, tally: Tally): void {

@@ -1,12 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
+import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { readEvents } from "./events.ts";
 import { decodeJob, encodeJob, type Job, type Settled } from "./record.ts";
 import { createTally, settledOf, standingOf, type Tally } from "./tally.ts";
-
-/** How often a lost race for a record is tried again. */
-const attempts = 8;
 
 export interface SettleDeps {
   bus: Bus;
@@ -25,9 +23,10 @@ export interface SettleDeps {
  *
  * @param complete what is known of the targets, when every one of them has returned: then nothing is read
  * @returns the job as it stands now; `undefined` when there is no such job
+ * @throws SvcError `storage`; `conflict` when the record never held still
  */
-export async function settleJob(deps: SettleDeps, jid: string, complete?: Tally): Promise<Job | undefined> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+export function settleJob(deps: SettleDeps, jid: string, complete?: Tally): Promise<Job | undefined> {
+  const attempt = async () => {
     const entry = await deps.jobs.get(jid);
     if (entry === undefined) return undefined;
     const job = decodeJob(entry.value);
@@ -40,9 +39,9 @@ export async function settleJob(deps: SettleDeps, jid: string, complete?: Tally)
     const settled = settledOf(standingOf(job, tally, alive, deps.clock.now()));
     if (settled === undefined || Bun.deepEquals(settled, job.settled)) return job;
     const next = { ...job, settled };
-    if ((await deps.jobs.update(jid, encodeJob(next), entry.revision)) === undefined) continue;
+    if ((await deps.jobs.update(jid, encodeJob(next), entry.revision)) === undefined) return conflict;
     deps.metrics.jobSettled(settled, job.settled);
     return next;
-  }
-  return undefined;
+  };
+  return retryOnConflict(attempt, { exhausted: `the record of the job ${jid} changed too often` });
 }

@@ -4,6 +4,7 @@ import { describeError } from "../../base/errors.ts";
 import { instant } from "../../base/instant.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import type { OpenBreaker } from "./breaker.ts";
 
@@ -43,15 +44,16 @@ export function createBreakerStore(options: {
         open_until: rfc3339(openUntil),
       })),
     });
-    for (;;) {
+    const attempt = async () => {
       const entry = await bucket.get(key);
-      if (entry !== undefined && (read(entry.value)?.token ?? 0) > token) return;
+      if (entry !== undefined && (read(entry.value)?.token ?? 0) > token) return undefined;
       const revision =
         entry === undefined
           ? await bucket.create(key, value)
           : await bucket.update(key, value, entry.revision);
-      if (revision !== undefined) return;
-    }
+      return revision === undefined ? conflict : undefined;
+    };
+    await retryOnConflict(attempt, { exhausted: "other masters write them all the time" });
   };
   const drain = async () => {
     while (next !== undefined) {

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { SvcError } from "../../base/errors.ts";
 import { timeOfId } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import { decodeRollout, isLive, type Rollout } from "./record.ts";
 
@@ -52,8 +52,5 @@ export async function leavePlace(
 
 /** With a dot, so that who watches the records does not see it. */
 function placeOf({ function: name, args }: Pick<Rollout, "function" | "args">, targets: readonly string[]) {
-  const digest = createHash("sha256")
-    .update(encode([name, args, targets]))
-    .digest("hex");
-  return `place.${digest}`;
+  return `place.${sha256Hex(encode([name, args, targets]))}`;
 }

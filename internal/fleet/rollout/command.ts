@@ -2,10 +2,9 @@ import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import { decodeRollout, encodeRollout, isLive, type Rollout } from "./record.ts";
-
-const attempts = 16;
 
 export interface CommandDeps {
   rollouts: Bucket;
@@ -57,14 +56,14 @@ export function abortRollout(deps: CommandDeps, id: string, operator: string): P
 }
 
 /** @param next what the rollout becomes; `undefined` when it is that already */
-async function change(
+function change(
   { rollouts, log }: CommandDeps,
   action: "pause" | "resume" | "abort",
   id: string,
   operator: string,
   next: (rollout: Rollout) => Rollout | undefined,
 ): Promise<Rollout> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  const attempt = async () => {
     const entry = isId("rol", id) ? await rollouts.get(id) : undefined;
     if (entry === undefined) throw new SvcError("not_found", "no rollout with this id: see svc rollout list");
     const rollout = decodeRollout(entry.value);
@@ -79,9 +78,9 @@ async function change(
     }
     const changed = next(rollout);
     if (changed === undefined) return rollout;
-    if ((await rollouts.update(id, encodeRollout(changed), entry.revision)) === undefined) continue;
+    if ((await rollouts.update(id, encodeRollout(changed), entry.revision)) === undefined) return conflict;
     log.info("rollout command", { action, rollout: id, operator });
     return changed;
-  }
-  throw new SvcError("conflict", "the rollout changed too often meanwhile: try again");
+  };
+  return retryOnConflict(attempt, { exhausted: "the rollout changed too often meanwhile: try again" });
 }

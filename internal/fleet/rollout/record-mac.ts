@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { rfc3339 } from "../../base/clock.ts";
+import { sha256 } from "../../base/sha256.ts";
 import { isVouched, type Vouch } from "../../identity/record-mac.ts";
 import { encodeTargets, type Rollout } from "./record.ts";
 
@@ -9,7 +9,7 @@ import { encodeTargets, type Rollout } from "./record.ts";
 
 /** Stands for a frozen list: a list may be long, and is compared with every step. */
 export function digestOfTargets(targets: readonly string[]): Uint8Array {
-  return createHash("sha256").update(encodeTargets(targets)).digest();
+  return sha256(encodeTargets(targets));
 }
 
 /** What tells that a master took the request for this rollout on these peels. */

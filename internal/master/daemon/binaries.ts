@@ -47,7 +47,7 @@ export async function startBinaries(options: MasterBinariesOptions): Promise<Mas
   const { bus, clock, jitter, log } = options;
   const store = openBlobStore(bus, "binaries");
   const rollouts = await openBucket(bus, "rollouts");
-  const binaries = openBinaries({ store, named: () => namedBinaries(options, rollouts), clock, log });
+  const binaries = openBinaries({ store, named: () => namedBinaries(options, rollouts), clock, jitter, log });
   serveBinaries({ bus, binaries, log });
   let timer: { cancel(): void } | undefined;
   let stopped = false;

@@ -3,9 +3,9 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { BlobStore, Head } from "../../bus/blob-store.ts";
 import type { Bus } from "../../bus/connect.ts";
+import { readBlob } from "../../bus/content-store.ts";
 import { type Catalog, decodeCatalog } from "./catalog.ts";
 import type { HeadSeal } from "./head-seal.ts";
-import { digestOf } from "./manifest.ts";
 
 /** The head is looked at in any case, should its announcement have been lost. */
 const lookAgainMs = 60_000;
@@ -63,8 +63,8 @@ export function followCatalog(options: {
         return;
       }
       if (head?.statement === undefined || Bun.deepEquals(head, seen)) return;
-      const data = await store.get(head.digest);
-      if (data === undefined || digestOf(data) !== head.digest) {
+      const data = await readBlob(store, head.digest);
+      if (data === undefined) {
         throw new SvcError("storage", "the catalog of state files is damaged or not there");
       }
       inForce = { catalog: decodeCatalog(data), statement: head.statement };

@@ -1,24 +1,17 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import type { BlobStore, Head } from "../../bus/blob-store.ts";
-import { type Catalog, decodeCatalog, encodeCatalog, keptSnapshots, type Published } from "./catalog.ts";
-import type { Content, Contents } from "./contents.ts";
+import { type Commit, openContentStore } from "../../bus/content-store.ts";
+import { readCatalog, readPublished, referencedBy } from "../language/read-published.ts";
+import { uploadSnapshots } from "../language/upload-snapshots.ts";
+import { type Catalog, encodeCatalog, keptSnapshots, type Published } from "./catalog.ts";
+import type { Contents } from "./contents.ts";
 import type { HeadSeal } from "./head-seal.ts";
-import {
-  blobsOf,
-  decodePage,
-  decodeRoot,
-  digestOf,
-  type EncodedManifest,
-  encodeManifest,
-  maxFiles,
-  type SnapshotOrigin,
-} from "./manifest.ts";
+import { blobsOf, type EncodedManifest, encodeManifest, maxFiles, type SnapshotOrigin } from "./manifest.ts";
 import type { SignedStatement } from "./statement.ts";
 
-/** Blobs under way to the bus at a time. */
-const uploads = 32;
 /** Bytes that nothing refers to stay this long, for peels that are in the middle of fetching them. */
 const graceMs = 10 * 60_000;
 
@@ -79,110 +72,58 @@ export interface PublisherDeps {
  */
 export async function takeOverHead(deps: PublisherDeps, token: number): Promise<Publisher> {
   const { store, seal, clock, log } = deps;
+  const content = openContentStore(store, graceMs, clock);
   const before = await store.head();
   const genuine = before === undefined ? undefined : checkHead(deps, before);
   if (genuine !== undefined && genuine.token > token) throw lost();
   const known = genuine ?? seal.newest;
-  const found = known === undefined ? undefined : await readCatalog(deps, known.catalog);
-  const headOf = (next: Catalog, data: Uint8Array) => {
-    const digest = digestOf(data);
+  const found: Catalog =
+    (known === undefined ? undefined : await readCatalog(deps, known.catalog)) ?? new Map();
+  const sign = (next: Catalog): Commit => {
+    const data = encodeCatalog(next);
+    const digest = sha256Hex(data);
     const statement = seal.sign({ token, catalog: digest, base: next.get("base")?.[0]?.manifest });
-    return { digest, size: data.length, token, statement };
+    return { digest, data, token, statement };
   };
-  const first = encodeCatalog(found ?? new Map());
-  let head = headOf(found ?? new Map(), first);
-  await store.put(head.digest, first);
-  let revision = await moved(store.moveHead(head, before?.revision ?? 0));
+  let head = sign(found);
+  let revision = await moved(content.commit(head, before?.revision ?? 0));
 
   const listed = await store.list();
-  const stored = await readKnown(deps, found ?? new Map(), new Set(listed.keys()));
-  let catalog: Catalog = stored.catalog;
-  const { roots, pages, present } = stored;
+  const published = await readPublished(deps, found);
+  const { roots, pages } = published;
+  const present = new Set([...referencedBy(published)].filter((digest) => listed.has(digest)));
   const encoded = new Map<string, { files: Contents; manifest: EncodedManifest }>();
-  const idleSince = new Map<string, number>();
 
   const advance = async (next: Catalog) => {
-    const data = encodeCatalog(next);
-    const to = headOf(next, data);
-    if (!present.has(to.digest)) await store.put(to.digest, data);
-    present.add(to.digest);
-    revision = await moved(store.moveHead(to, revision));
+    const to = sign(next);
+    revision = await moved(content.commit(to, revision));
     head = to;
-    catalog = next;
+    published.catalog = next;
   };
-
   const encodeOnce = ({ name, origin, files }: Environment): EncodedManifest => {
     const last = encoded.get(name);
     if (last?.files === files && Bun.deepEquals(last.manifest.root.origin, origin)) return last.manifest;
-    if (files.size > maxFiles) {
-      throw new SvcError("too_large", `the environment ${name} has more than ${maxFiles} files`);
-    }
-    const sorted = [...files]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([path, { digest, size, executable, blobs }]) => ({
-        path,
-        digest,
-        size,
-        executable,
-        ...(blobs === undefined ? {} : { blobs }),
-      }));
-    const manifest = encodeManifest({ environment: name, origin, files: sorted });
+    const manifest = encodeEnvironment({ name, origin, files });
     encoded.set(name, { files, manifest });
     return manifest;
   };
 
-  const upload = async (manifests: readonly { manifest: EncodedManifest; files: Contents }[]) => {
-    const queue: { wanted: readonly string[]; from: Pick<Content, "pieces">; path: string }[] = [];
-    const taken = new Set<string>();
-    const want = (path: string, digests: readonly string[], from: Pick<Content, "pieces">) => {
-      const wanted = digests.filter((digest) => !present.has(digest) && !taken.has(digest));
-      for (const digest of wanted) taken.add(digest);
-      if (wanted.length > 0) queue.push({ wanted, from, path });
-    };
-    for (const { manifest, files } of manifests) {
-      for (const page of manifest.pages.values()) {
-        for (const file of page) {
-          const content = files.get(file.path);
-          if (content !== undefined) want(file.path, blobsOf(file), content);
-        }
-      }
-      for (const [digest, data] of manifest.blobs) want(digest, [digest], { pieces: () => only(data) });
-    }
-    let bytes = 0;
-    const work = async () => {
-      for (let item = queue.pop(); item !== undefined; item = queue.pop()) {
-        const missing = new Set(item.wanted);
-        for await (const piece of item.from.pieces()) {
-          const digest = digestOf(piece);
-          if (!missing.delete(digest)) continue;
-          await store.put(digest, piece);
-          present.add(digest);
-          bytes += piece.length;
-        }
-        if (missing.size > 0) {
-          throw new SvcError("conflict", `the state file ${item.path} changed while it was published`);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: uploads }, work));
-    return { blobs: taken.size, bytes };
-  };
-
   return {
-    environments: () => [...catalog.keys()],
+    environments: () => [...published.catalog.keys()],
 
     originOf(environment) {
-      const manifest = catalog.get(environment)?.[0]?.manifest;
+      const manifest = published.catalog.get(environment)?.[0]?.manifest;
       return manifest === undefined ? undefined : roots.get(manifest)?.origin;
     },
 
     async publish(environments, unchanged = []) {
+      const { catalog } = published;
       const manifests = environments.map((environment) => ({
         name: environment.name,
         files: environment.files,
         manifest: encodeOnce(environment),
       }));
-      const sent = await upload(manifests);
+      const sent = await uploadSnapshots(store, present, manifests);
       const next = new Map<string, readonly Published[]>();
       for (const name of unchanged) {
         const list = catalog.get(name);
@@ -214,47 +155,42 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
     holds: async () => (await store.head())?.revision === revision,
 
     async collect() {
-      const referenced = new Set([head.digest]);
-      for (const list of catalog.values()) {
-        for (const { manifest } of list) {
-          referenced.add(manifest);
-          for (const page of roots.get(manifest)?.pages ?? []) {
-            referenced.add(page);
-            for (const blob of pages.get(page) ?? []) referenced.add(blob);
-          }
-        }
-      }
+      const referenced = referencedBy(published).add(head.digest);
       for (const map of [roots, pages]) {
         for (const digest of map.keys()) if (!referenced.has(digest)) map.delete(digest);
       }
-      const stored = await store.list();
-      const now = clock.monotonic();
-      const doomed: [digest: string, places: readonly number[]][] = [];
-      for (const [digest, places] of stored) {
-        if (referenced.has(digest)) idleSince.delete(digest);
-        else if (!idleSince.has(digest)) idleSince.set(digest, now);
-        else if (now - (idleSince.get(digest) ?? now) >= graceMs) doomed.push([digest, places]);
-      }
-      for (const digest of idleSince.keys()) if (!stored.has(digest)) idleSince.delete(digest);
-      if (doomed.length === 0) return 0;
-      // Still the holder after the list was made: what a later one uploads has other places than these.
-      revision = await moved(store.moveHead(head, revision));
-      for (const [digest, places] of doomed) {
-        present.delete(digest);
-        for (const place of places) await store.remove(place);
-        idleSince.delete(digest);
-      }
-      log.info("state files that nothing refers to were removed", {
-        blobs: doomed.length,
-        at: rfc3339(clock.now()),
+      const removed = await content.collect(referenced, async (doomed) => {
+        // Still the holder after the list was made: what a later one uploads has other places than these.
+        revision = await moved(content.commit(head, revision));
+        for (const digest of doomed.keys()) present.delete(digest);
+        return true;
       });
-      return doomed.length;
+      if (removed > 0) {
+        log.info("state files that nothing refers to were removed", {
+          blobs: removed,
+          at: rfc3339(clock.now()),
+        });
+      }
+      return removed;
     },
   };
 }
 
-async function* only(data: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield data;
+/** Describes an environment. @throws SvcError `too_large` */
+function encodeEnvironment({ name, origin, files }: Environment): EncodedManifest {
+  if (files.size > maxFiles) {
+    throw new SvcError("too_large", `the environment ${name} has more than ${maxFiles} files`);
+  }
+  const sorted = [...files]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([path, { digest, size, executable, blobs }]) => ({
+      path,
+      digest,
+      size,
+      executable,
+      ...(blobs === undefined ? {} : { blobs }),
+    }));
+  return encodeManifest({ environment: name, origin, files: sorted });
 }
 
 async function moved(moving: Promise<number | undefined>): Promise<number> {
@@ -277,80 +213,4 @@ function checkHead({ seal, log }: PublisherDeps, head: Head): SignedStatement | 
     });
     return undefined;
   }
-}
-
-/** The catalog; one that cannot be read counts as none, and everything is published anew. */
-async function readCatalog({ store, log }: PublisherDeps, digest: string): Promise<Catalog | undefined> {
-  const data = await store.get(digest);
-  try {
-    if (data === undefined || digestOf(data) !== digest) throw new SvcError("storage", "it is damaged");
-    return decodeCatalog(data);
-  } catch (thrown) {
-    log.error("the catalog of state files cannot be read: all is published anew", {
-      reason: describeError(thrown),
-    });
-    return undefined;
-  }
-}
-
-/** What the store has of what a catalog names; a snapshot that cannot be read is left out. */
-async function readKnown(
-  { store, log }: PublisherDeps,
-  catalog: Catalog,
-  listed: ReadonlySet<string>,
-): Promise<{
-  catalog: Catalog;
-  roots: Map<string, ReturnType<typeof decodeRoot>>;
-  pages: Map<string, string[]>;
-  present: Set<string>;
-}> {
-  const roots = new Map<string, ReturnType<typeof decodeRoot>>();
-  const pages = new Map<string, string[]>();
-  const present = new Set<string>();
-  const read = async (digest: string) => {
-    const data = await store.get(digest);
-    if (data !== undefined && digestOf(data) === digest) return data;
-    throw new SvcError("storage", `the blob ${digest} is damaged or not there`);
-  };
-  const keep = (digest: string) => {
-    if (listed.has(digest)) present.add(digest);
-  };
-  const readSnapshot = async (manifest: string) => {
-    const root = roots.get(manifest) ?? decodeRoot(await read(manifest));
-    await inTurns(root.pages, async (page) => {
-      if (!pages.has(page)) pages.set(page, decodePage(await read(page)).flatMap(blobsOf));
-    });
-    roots.set(manifest, root);
-    keep(manifest);
-    for (const page of root.pages) {
-      keep(page);
-      for (const blob of pages.get(page) ?? []) keep(blob);
-    }
-  };
-  const readable = new Map<string, readonly Published[]>();
-  for (const [name, list] of catalog) {
-    const good: Published[] = [];
-    for (const item of list) {
-      try {
-        await readSnapshot(item.manifest);
-        good.push(item);
-      } catch (thrown) {
-        log.error("a snapshot of state files cannot be read and is left out", {
-          environment: name,
-          manifest: item.manifest,
-          reason: describeError(thrown),
-        });
-      }
-    }
-    if (good.length > 0) readable.set(name, good);
-  }
-  return { catalog: readable, roots, pages, present };
-}
-
-async function inTurns<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
-  const queue = [...items];
-  const work = async () => {
-    for (let item = queue.pop(); item !== undefined; item = queue.pop()) await run(item);
-  };
-  await Promise.all(Array.from({ length: uploads }, work));
 }

@@ -1,0 +1,72 @@
+import { type MsgHdrs, NatsError } from "nats";
+import type { Bus } from "../connect.ts";
+
+/** How long a server may take to answer a request of JetStream, milliseconds. */
+export const requestTimeoutMs = 5_000;
+
+/** Error codes of JetStream (nats-server, server/errors.json). */
+export const errorCodes = {
+  noMessageFound: 10037,
+  sequenceNotFound: 10043,
+  messageTooLarge: 10054,
+  messageDeleteFailed: 10057,
+  wrongLastSequence: 10071,
+} as const;
+
+const notFoundStatus = 404;
+
+/** JetStream answered a request with an error. */
+export class JetStreamError extends Error {
+  /** What HTTP would say, for example 404. */
+  readonly status: number;
+  /** One of `errorCodes`, or another. */
+  readonly errorCode: number | undefined;
+
+  constructor({ code, err_code, description }: ApiError) {
+    super((description ?? "no reason given").slice(0, 200));
+    this.status = code ?? 0;
+    this.errorCode = err_code;
+  }
+}
+
+/** The `error` of a reply of JetStream (NATS document ADR-1). */
+interface ApiError {
+  code?: number;
+  err_code?: number;
+  description?: string;
+}
+
+/**
+ * Sends one request to JetStream.
+ *
+ * @returns the reply, which the caller reads defensively
+ * @throws JetStreamError for an error in the reply, NatsError when no server answers in time
+ */
+export async function requestJetStream<Reply extends object>(
+  bus: Pick<Bus, "nats">,
+  subject: string,
+  payload: Uint8Array | string,
+  { timeoutMs = requestTimeoutMs, headers }: { timeoutMs?: number; headers?: MsgHdrs } = {},
+): Promise<Partial<Reply>> {
+  const options = { timeout: timeoutMs, ...(headers === undefined ? {} : { headers }) };
+  return readReply<Reply>((await bus.nats.request(subject, payload, options)).data);
+}
+
+/**
+ * Reads a reply of JetStream.
+ *
+ * @throws JetStreamError for an error in the reply, Error when it is not a JSON object
+ */
+export function readReply<Reply extends object>(data: Uint8Array): Partial<Reply> {
+  const reply: unknown = JSON.parse(new TextDecoder().decode(data));
+  if (typeof reply !== "object" || reply === null) throw new Error("the reply is not a JSON object");
+  if (!("error" in reply)) return reply as Partial<Reply>;
+  const { error } = reply;
+  throw new JetStreamError(typeof error === "object" && error !== null ? error : {});
+}
+
+/** Whether JetStream said that a stream, consumer or message does not exist. */
+export function isNotFound(thrown: unknown): boolean {
+  if (thrown instanceof JetStreamError) return thrown.status === notFoundStatus;
+  return thrown instanceof NatsError && thrown.api_error?.code === notFoundStatus;
+}

@@ -1,0 +1,63 @@
+import { headers } from "nats";
+import type { Bus } from "../connect.ts";
+import { errorCodes, JetStreamError, readReply, requestJetStream } from "./request.ts";
+
+/** What must be true for a message to be stored, and what it does to others. */
+export interface StoreOptions {
+  /** The stream takes one message with this id within its duplicate window. */
+  id?: string | undefined;
+  /** Sequence of the last message on the subject; 0 for none. */
+  lastOnSubject?: number | undefined;
+  /** Sequence of the last message in the whole stream. */
+  lastInStream?: number;
+  /** The message replaces all earlier ones on its subject. */
+  rollup?: boolean;
+  /** The message marks a key of a bucket as removed (NATS document ADR-8). */
+  removal?: "DEL" | "PURGE" | undefined;
+}
+
+/**
+ * Stores a message in the stream that captures its subject.
+ *
+ * @returns its sequence in the stream; `undefined` when another message is the last one
+ * @throws JetStreamError when it was refused, NatsError when no server answers in time
+ */
+export async function storeMessage(
+  bus: Pick<Bus, "nats">,
+  subject: string,
+  data: Uint8Array,
+  { id, lastOnSubject, lastInStream, rollup, removal }: StoreOptions,
+): Promise<number | undefined> {
+  const head = headers();
+  if (id !== undefined) head.set("Nats-Msg-Id", id);
+  if (lastOnSubject !== undefined) head.set("Nats-Expected-Last-Subject-Sequence", `${lastOnSubject}`);
+  if (lastInStream !== undefined) head.set("Nats-Expected-Last-Sequence", `${lastInStream}`);
+  if (removal !== undefined) head.set("KV-Operation", removal);
+  if (rollup === true) head.set("Nats-Rollup", "sub");
+  try {
+    return sequenceOf(await requestJetStream<Acknowledgement>(bus, subject, data, { headers: head }));
+  } catch (thrown) {
+    const isOvertaken = thrown instanceof JetStreamError && thrown.errorCode === errorCodes.wrongLastSequence;
+    if (isOvertaken) return undefined;
+    throw thrown;
+  }
+}
+
+/**
+ * Reads what JetStream answers to a message that it was to store.
+ *
+ * @returns the sequence of the message in the stream
+ * @throws JetStreamError when it was refused, Error when the answer is not an acknowledgement
+ */
+export function readAcknowledgement(answer: Uint8Array): number {
+  return sequenceOf(readReply<Acknowledgement>(answer));
+}
+
+interface Acknowledgement {
+  seq: number;
+}
+
+function sequenceOf({ seq }: Partial<Acknowledgement>): number {
+  if (typeof seq === "number") return seq;
+  throw new Error("the acknowledgement has no sequence number");
+}

@@ -1,0 +1,98 @@
+import { expect, test } from "bun:test";
+import { manualClock } from "../../test/harness/clock.ts";
+import type { Bus } from "./connect.ts";
+import { type Look, untilKey } from "./until-key.ts";
+
+/** A bus that is moved by hand. */
+function setup() {
+  const callbacks = new Set<() => void>();
+  const onReconnect = new Set<() => void>();
+  const subjects: string[] = [];
+  const bus = {
+    nats: {
+      subscribe(subject: string, { callback }: { callback: () => void }) {
+        subjects.push(subject);
+        callbacks.add(callback);
+        return { unsubscribe: () => callbacks.delete(callback) };
+      },
+      flush: async () => {},
+    },
+    onReconnect(run: () => void) {
+      onReconnect.add(run);
+      return () => onReconnect.delete(run);
+    },
+  } as unknown as Pick<Bus, "nats" | "onReconnect">;
+  const stop = new AbortController();
+  const clock = manualClock();
+  const looks: boolean[] = [];
+  const next = { look: async (): Promise<Look<string>> => ({}) };
+  const found = untilKey(bus, { bucket: "jobs", key: "j", signal: stop.signal }, (isLate) => {
+    looks.push(isLate);
+    return next.look();
+  });
+  found.catch(() => {});
+  const turn = async () => {
+    for (let i = 0; i < 10; i++) await Promise.resolve();
+  };
+  const change = async () => {
+    for (const run of callbacks) run();
+    await turn();
+  };
+  const reconnect = async () => {
+    for (const run of onReconnect) run();
+    await turn();
+  };
+  const followers = () => callbacks.size + onReconnect.size;
+  return { clock, stop, looks, next, found, turn, change, reconnect, subjects, followers };
+}
+
+test("looks at the start, after each change and when the bus is back, until there is a result", async () => {
+  const { looks, next, found, turn, change, reconnect, subjects, followers } = setup();
+  await turn();
+  expect([subjects, looks.length]).toEqual([["$KV.jobs.j"], 1]);
+  await change();
+  await reconnect();
+  expect([looks.length, followers()]).toEqual([3, 2]);
+  next.look = async () => ({ found: "the end" });
+  await change();
+  expect([await found, followers()]).toEqual(["the end", 0]);
+});
+
+test("a change in the middle of a look leads to another one", async () => {
+  const { looks, next, turn, change } = setup();
+  const slow = Promise.withResolvers<Look<string>>();
+  next.look = () => slow.promise;
+  await turn();
+  await change();
+  expect(looks).toHaveLength(1);
+  slow.resolve({});
+  await turn();
+  expect(looks).toHaveLength(2);
+});
+
+test("a look that asks for another one gets it when nothing changed, and is told so", async () => {
+  const { clock, looks, next, turn, change } = setup();
+  next.look = async () => ({ again: (run) => clock.after(1_000, run) });
+  await turn();
+  clock.advance(999);
+  await change();
+  clock.advance(999);
+  await turn();
+  expect([looks, clock.pending]).toEqual([[false, false], 1]);
+  clock.advance(1);
+  await turn();
+  expect(looks).toEqual([false, false, true]);
+});
+
+test("ends with the reason of the signal, also in the middle of a look", async () => {
+  for (const isSlow of [false, true]) {
+    const { stop, next, found, turn, followers } = setup();
+    const slow = Promise.withResolvers<Look<string>>();
+    if (isSlow) next.look = () => slow.promise;
+    await turn();
+    stop.abort(new Error("nobody waits any more"));
+    slow.resolve({});
+    await expect(found).rejects.toThrow("nobody waits any more");
+    expect(followers()).toBe(0);
+  }
+});

@@ -1,0 +1,48 @@
+import type { Timer } from "../base/clock.ts";
+import type { Bus } from "./connect.ts";
+import { keySubject } from "./subjects.ts";
+
+/** What a look at a key found: the result, or nothing yet. */
+export type Look<T> =
+  | { found: T }
+  | {
+      /** Starts the timer of another look, should the key not change until then. */
+      again?: (run: () => void) => Timer;
+    };
+
+/**
+ * Looks at a key of a bucket now and after each of its changes, until there is a result. Nothing is asked in
+ * between: the change itself, or that the bus is back, tells that it is time to look.
+ *
+ * @param look reads the key; `isLate` tells a look that it has asked for by `again`
+ * @throws the signal's reason; what `look` throws
+ */
+export async function untilKey<T>(
+  bus: Pick<Bus, "nats" | "onReconnect">,
+  { bucket, key, signal }: { bucket: string; key: string; signal: AbortSignal },
+  look: (isLate: boolean) => Promise<Look<T>>,
+): Promise<T> {
+  let changed = Promise.withResolvers<"changed" | "late">();
+  const wake = () => changed.resolve("changed");
+  // Subscribed first and read after: what comes between the two is seen twice, never missed.
+  const subscription = bus.nats.subscribe(keySubject(bucket, key), { callback: wake });
+  const unsubscribe = bus.onReconnect(wake);
+  signal.addEventListener("abort", wake, { once: true });
+  try {
+    await bus.nats.flush();
+    let isLate = false;
+    for (;;) {
+      signal.throwIfAborted();
+      changed = Promise.withResolvers();
+      const { promise, resolve } = changed;
+      const seen = await look(isLate);
+      if ("found" in seen) return seen.found;
+      const timer = seen.again?.(() => resolve("late"));
+      isLate = (await promise.finally(() => timer?.cancel())) === "late";
+    }
+  } finally {
+    subscription.unsubscribe();
+    unsubscribe();
+    signal.removeEventListener("abort", wake);
+  }
+}

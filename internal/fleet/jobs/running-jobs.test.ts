@@ -1,0 +1,67 @@
+import { expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
+import type { JobEvent } from "./events.ts";
+import type { Job } from "./record.ts";
+import { createRunningJobs } from "./running-jobs.ts";
+
+const jobOf = (jid: string, targets = ["a", "b"]): Job => ({
+  jid,
+  function: "test.ping",
+  args: {},
+  targets,
+  metadata: {},
+  timeoutMs: 60_000,
+  createdAt: 0,
+  createdBy: "tester",
+  deadline: 60_000,
+});
+const returned = (jid: string, peel: string): JobEvent => ({
+  jid,
+  peel,
+  at: 1,
+  return: { success: true, retcode: 0, started_at: "", duration_ms: 1 },
+});
+
+function setup() {
+  const clock = manualClock();
+  const returns: string[] = [];
+  const running = createRunningJobs(clock, ({ jid }, { peel }) => returns.push(`${jid} ${peel}`));
+  return { clock, running, returns };
+}
+
+test("what a target says is counted once, and only by a job that runs", () => {
+  const { running, returns } = setup();
+  const entry = running.begin(jobOf("j"));
+  expect(running.note(returned("j", "a"))).toEqual({ entry, isNew: true });
+  expect(running.note(returned("j", "a"))).toEqual({ entry, isNew: false });
+  expect(running.note(returned("j", "stranger"))).toEqual({ entry, isNew: false });
+  expect(running.note(returned("other", "a"))).toBeUndefined();
+  expect([entry.tally.open, returns]).toEqual([1, ["j a"]]);
+});
+
+test("what was said before the record came counts, for half a minute", () => {
+  const { clock, running, returns } = setup();
+  running.keepEarly(returned("old", "a"));
+  clock.advance(29_999);
+  running.keepEarly(returned("new", "a"));
+  running.keepEarly(returned("new", "b"));
+  expect(running.begin(jobOf("old")).tally.open).toBe(1);
+  clock.advance(30_001);
+  running.keepEarly(returned("newest", "a"));
+  expect(running.begin(jobOf("new")).tally.open).toBe(2);
+  expect(returns).toEqual(["old a"]);
+});
+
+test("what is kept of jobs that are not known has a limit, the oldest go", () => {
+  const { running } = setup();
+  for (let n = 0; n < 10_002; n++) running.keepEarly(returned(`j${n}`, "a"));
+  expect(["j0", "j1", "j10001"].map((jid) => running.begin(jobOf(jid)).tally.open)).toEqual([2, 1, 1]);
+});
+
+test("when a job ends nothing is due for it any more", () => {
+  const { clock, running } = setup();
+  const { timers } = running.begin(jobOf("j"));
+  timers.push(clock.after(1_000, () => {}));
+  running.end("j");
+  expect([clock.pending, running.size, running.get("j")]).toEqual([0, 0, undefined]);
+});

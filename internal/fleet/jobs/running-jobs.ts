@@ -1,0 +1,63 @@
+import type { Clock, Timer } from "../../base/clock.ts";
+import { createEarlyEvents } from "./early-events.ts";
+import type { JobEvent } from "./events.ts";
+import type { Job } from "./record.ts";
+import { createTally, type Tally } from "./tally.ts";
+
+/** A job that has not ended, with what is known of its targets. */
+export interface RunningJob {
+  job: Job;
+  readonly tally: Tally;
+  /** What is due for it; cancelled when it ends. */
+  readonly timers: Timer[];
+}
+
+/** The jobs that have not ended, by id, and what their targets said. */
+export interface RunningJobs {
+  readonly size: number;
+  get(jid: string): RunningJob | undefined;
+  values(): Iterable<RunningJob>;
+  /** Begins to count what the targets of a job say; what they said before its record came counts as well. */
+  begin(job: Job): RunningJob;
+  end(jid: string): void;
+  /** Counts an event. @returns `undefined` when its job does not run here */
+  note(event: JobEvent): { entry: RunningJob; isNew: boolean } | undefined;
+  /** Keeps an event whose job is not known yet, for `begin`. */
+  keepEarly(event: JobEvent): void;
+}
+
+/** @param onReturn called when a target of a job has returned, once for each */
+export function createRunningJobs(
+  clock: Pick<Clock, "monotonic">,
+  onReturn: (job: Job, event: JobEvent) => void,
+): RunningJobs {
+  const running = new Map<string, RunningJob>();
+  const early = createEarlyEvents(clock);
+  const take = (entry: RunningJob, event: JobEvent): boolean => {
+    const isNew = entry.tally.note(event);
+    if (isNew && event.return !== undefined) onReturn(entry.job, event);
+    return isNew;
+  };
+  return {
+    get size() {
+      return running.size;
+    },
+    get: (jid) => running.get(jid),
+    values: () => running.values(),
+    begin(job) {
+      const entry: RunningJob = { job, tally: createTally(job), timers: [] };
+      running.set(job.jid, entry);
+      for (const event of early.take(job.jid)) take(entry, event);
+      return entry;
+    },
+    end(jid) {
+      for (const timer of running.get(jid)?.timers ?? []) timer.cancel();
+      running.delete(jid);
+    },
+    note(event) {
+      const entry = running.get(event.jid);
+      return entry === undefined ? undefined : { entry, isNew: take(entry, event) };
+    },
+    keepEarly: (event) => early.keep(event),
+  };
+}

@@ -1,0 +1,152 @@
+import { expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { encodeRollout, type Rollout } from "./record.ts";
+import { loadRollout } from "./show.ts";
+import { createTakeover } from "./takeover.ts";
+import { rolloutTiming } from "./timing.ts";
+
+const { silenceMs, heartbeatMs, retryMs } = rolloutTiming;
+const id = `rol-${"0".repeat(27)}`;
+
+async function setup(over: Partial<Rollout> = {}) {
+  const clock = manualClock();
+  const bucket = memoryBucket();
+  const log = recordingLog();
+  const taken: string[] = [];
+  const rollout: Rollout = {
+    id,
+    function: "test.ping",
+    args: {},
+    metadata: {},
+    plan: { bounds: [1], waveWaitMs: 0, maxFailures: 0, timeoutMs: 1_000, deadline: clock.now() + 3_600_000 },
+    status: "running",
+    step: "ready",
+    waves: [],
+    failures: 0,
+    forbidden: [],
+    driver: "a",
+    token: 1,
+    heartbeatAt: clock.now(),
+    createdAt: clock.now(),
+    createdBy: "tester",
+    ...over,
+  };
+  await bucket.put(id, encodeRollout(rollout));
+  const takeover = createTakeover({
+    rollouts: bucket,
+    self: "b",
+    timing: rolloutTiming,
+    clock,
+    jitter: () => 0,
+    metrics: { rolloutTaken: (from) => taken.push(from) },
+    log,
+  });
+  /** Lets time pass, and what it began come to its end. */
+  const pass = async (ms: number) => {
+    clock.advance(ms);
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  };
+  return { clock, bucket, log, taken, rollout, takeover, pass };
+}
+
+test("a rollout is taken when its driver was silent for its time, with the next token", async () => {
+  const { bucket, takeover, rollout, taken, pass } = await setup();
+  takeover.hear(rollout, false);
+  takeover.watch(id);
+  await pass(silenceMs - 1);
+  expect(taken).toEqual([]);
+  await pass(1);
+  expect([taken, await loadRollout(bucket, id)]).toMatchObject([["silent"], { driver: "b", token: 2 }]);
+});
+
+test("one without a driver is taken at once, and one that was old when this master came counts its age", async () => {
+  const given = await setup();
+  const { driver: _, ...rest } = given.rollout;
+  await given.bucket.put(id, encodeRollout(rest));
+  given.takeover.hear(rest, false);
+  given.takeover.watch(id);
+  await given.pass(0);
+  expect(given.taken).toEqual(["given_back"]);
+
+  const old = await setup();
+  old.clock.advance(silenceMs - 1_000);
+  old.takeover.hear(old.rollout, true);
+  old.takeover.watch(id);
+  await old.pass(1_000);
+  expect(old.taken).toEqual(["silent"]);
+});
+
+test("a driver that says something has its time anew; a change that is not its word gives it none", async () => {
+  const { takeover, rollout, taken, pass, bucket } = await setup();
+  takeover.hear(rollout, false);
+  takeover.watch(id);
+  await pass(silenceMs / 2);
+  const beat = { ...rollout, heartbeatAt: rollout.heartbeatAt + silenceMs / 2 };
+  await bucket.put(id, encodeRollout(beat));
+  takeover.hear(beat, false);
+  takeover.watch(id);
+  await pass(silenceMs / 2);
+  expect(taken).toEqual([]);
+  const paused = { ...beat, status: "paused" as const };
+  await bucket.put(id, encodeRollout(paused));
+  takeover.hear(paused, false);
+  takeover.watch(id);
+  await pass(silenceMs / 2);
+  expect(taken).toEqual(["silent"]);
+});
+
+test("what this master has not heard of yet counts when it looks", async () => {
+  const { takeover, rollout, taken, pass, bucket } = await setup();
+  takeover.hear(rollout, false);
+  takeover.watch(id);
+  await bucket.put(id, encodeRollout({ ...rollout, heartbeatAt: rollout.heartbeatAt + 1 }));
+  await pass(silenceMs);
+  expect(taken).toEqual([]);
+});
+
+test("when the bus was away every driver has its time anew", async () => {
+  const { takeover, rollout, taken, pass } = await setup();
+  takeover.hear(rollout, false);
+  takeover.watch(id);
+  await pass(silenceMs - 1);
+  takeover.beginAnew();
+  await pass(silenceMs - 1);
+  expect(taken).toEqual([]);
+  await pass(1);
+  expect(taken).toEqual(["silent"]);
+});
+
+test("storage that fails is asked again; until then the rollout counts as overdue", async () => {
+  const { takeover, rollout, taken, pass, bucket, log } = await setup();
+  let isAway = true;
+  bucket.beforeWrite = () => {
+    if (isAway) throw new Error("the bus is away");
+  };
+  takeover.hear(rollout, false);
+  takeover.watch(id);
+  await pass(silenceMs);
+  expect(log.records.map(({ event }) => event)).toEqual(["a rollout could not be taken over"]);
+  for (let passed = 0; passed <= 2 * heartbeatMs; passed += retryMs) await pass(retryMs);
+  expect([taken, takeover.overdue()]).toEqual([[], 1]);
+  isAway = false;
+  await pass(retryMs);
+  await pass(0);
+  expect(taken).toEqual(["silent"]);
+});
+
+test.each<[string, (takeover: Awaited<ReturnType<typeof setup>>["takeover"]) => void]>([
+  ["released", ({ release }) => release(id)],
+  ["forgotten", ({ forget }) => forget(id)],
+  ["left to others by a stop", ({ stop }) => stop()],
+])("one that was %s is not taken", async (_, end) => {
+  const { clock, takeover, rollout, taken, pass } = await setup();
+  takeover.hear(rollout, false);
+  takeover.watch(id);
+  end(takeover);
+  takeover.beginAnew();
+  expect(clock.pending).toBe(0);
+  await pass(10 * silenceMs);
+  expect(taken).toEqual([]);
+});

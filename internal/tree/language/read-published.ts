@@ -1,0 +1,88 @@
+import { describeError, SvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
+import type { BlobStore } from "../../bus/blob-store.ts";
+import { readBlob } from "../../bus/content-store.ts";
+import { type Catalog, decodeCatalog, type Published } from "../files/catalog.ts";
+import { blobsOf, decodePage, decodeRoot } from "../files/manifest.ts";
+
+const readAtOnce = 32;
+
+type Root = ReturnType<typeof decodeRoot>;
+
+/** What is published, with all that it consists of. */
+export interface PublishedTrees {
+  catalog: Catalog;
+  /** Roots of snapshots, by digest. */
+  roots: Map<string, Root>;
+  /** The blobs that the files of a page consist of, by the digest of the page. */
+  pages: Map<string, readonly string[]>;
+}
+
+interface ReadDeps {
+  store: Pick<BlobStore, "get">;
+  log: Log;
+}
+
+/** The catalog; one that cannot be read counts as none, and everything is published anew. */
+export async function readCatalog({ store, log }: ReadDeps, digest: string): Promise<Catalog | undefined> {
+  const data = await readBlob(store, digest);
+  try {
+    if (data === undefined) throw new SvcError("storage", "it is damaged");
+    return decodeCatalog(data);
+  } catch (thrown) {
+    log.error("the catalog of state files cannot be read: all is published anew", {
+      reason: describeError(thrown),
+    });
+    return undefined;
+  }
+}
+
+/** What a catalog names; a snapshot that cannot be read is left out. */
+export async function readPublished({ store, log }: ReadDeps, catalog: Catalog): Promise<PublishedTrees> {
+  const roots: PublishedTrees["roots"] = new Map();
+  const pages: PublishedTrees["pages"] = new Map();
+  const read = async (digest: string) => {
+    const data = await readBlob(store, digest);
+    if (data !== undefined) return data;
+    throw new SvcError("storage", `the blob ${digest} is damaged or not there`);
+  };
+  const readSnapshot = async (manifest: string) => {
+    const root = roots.get(manifest) ?? decodeRoot(await read(manifest));
+    await mapBounded(root.pages, { atOnce: readAtOnce }, async (page) => {
+      if (!pages.has(page)) pages.set(page, decodePage(await read(page)).flatMap(blobsOf));
+    });
+    roots.set(manifest, root);
+  };
+  const readable = new Map<string, readonly Published[]>();
+  for (const [name, list] of catalog) {
+    const good: Published[] = [];
+    for (const item of list) {
+      try {
+        await readSnapshot(item.manifest);
+        good.push(item);
+      } catch (thrown) {
+        log.error("a snapshot of state files cannot be read and is left out", {
+          environment: name,
+          manifest: item.manifest,
+          reason: describeError(thrown),
+        });
+      }
+    }
+    if (good.length > 0) readable.set(name, good);
+  }
+  return { catalog: readable, roots, pages };
+}
+
+/** Digests of everything that the snapshots of a catalog consist of. */
+export function referencedBy({ catalog, roots, pages }: PublishedTrees): Set<string> {
+  const referenced = new Set<string>();
+  for (const { manifest } of [...catalog.values()].flat()) {
+    referenced.add(manifest);
+    for (const page of roots.get(manifest)?.pages ?? []) {
+      referenced.add(page);
+      for (const blob of pages.get(page) ?? []) referenced.add(blob);
+    }
+  }
+  return referenced;
+}
