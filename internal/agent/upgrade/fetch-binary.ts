@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import * as v from "valibot";
+import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import { reasonOf, secretMode } from "../../base/file.ts";
@@ -16,8 +17,7 @@ const requestTimeoutMs = 30_000;
 /** Chunks under way at a time; each is in memory until it is written. */
 const chunksAtOnce = 2;
 /** Masters send away whom they cannot serve soon, and a whole fleet may ask. */
-const firstPauseMs = 1_000;
-const longestPauseMs = 30_000;
+const pauses = { firstMs: 1_000, longestMs: 30_000 };
 
 export interface FetchBinaryOptions {
   connection: Pick<Connection, "connected" | "request">;
@@ -107,7 +107,8 @@ async function obtain(
   { connection, peelId, clock, jitter, log, signal }: FetchBinaryOptions,
   digest: string,
 ): Promise<Uint8Array> {
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  const backoff = createBackoff({ ...pauses, jitter });
+  for (;;) {
     signal.throwIfAborted();
     let reason: string;
     try {
@@ -117,7 +118,7 @@ async function obtain(
       reason = describeError(thrown);
       log.debug("part of a binary not fetched yet", { digest, reason });
     }
-    await sleep(clock, Math.round(pauseMs * (0.5 + jitter() / 2)), signal).catch((cause) => {
+    await sleep(clock, backoff.next(), signal).catch((cause) => {
       throw new SvcError("unavailable", `the binary was not fetched in time: ${reason}`, { cause });
     });
   }
