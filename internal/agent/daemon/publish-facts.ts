@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { createBackoff } from "../../base/backoff.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { assertStored } from "../../bus/stored.ts";
 import { keySubject } from "../../bus/subjects.ts";
 import { encodeFacts } from "../../host/facts/merge.ts";
@@ -40,7 +40,7 @@ export function publishFacts(options: {
   const store = async () => {
     if (!ready || stopped || storing || !connection.connected) return;
     const value = encodeFacts(facts.items());
-    const digest = createHash("sha256").update(value).digest("hex");
+    const digest = sha256Hex(value);
     if (digest === stored) return;
     retry?.cancel();
     storing = true;

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { fetchSubject } from "../../bus/subjects.ts";
-import { digestOf } from "../../tree/files/manifest.ts";
 import type { Connection } from "../link/connection.ts";
 
 /** Masters hand files out one after the other when a whole fleet asks. */
@@ -72,7 +72,7 @@ export function createStatesClient(
       if (blobs.length > rest.length) throw new SvcError("unavailable", "a master sent too much");
       const pairs = blobs.map((data, at) => [rest[at] ?? "", data] as const);
       for (const [digest, data] of pairs) {
-        if (digestOf(data) === digest) continue;
+        if (sha256Hex(data) === digest) continue;
         throw new SvcError("unavailable", `a master sent other bytes than those of the state file ${digest}`);
       }
       await Promise.all(pairs.map(([digest, data]) => take(digest, data)));

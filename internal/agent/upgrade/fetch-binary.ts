@@ -8,8 +8,8 @@ import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import { reasonOf, secretMode } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { fetchSubject } from "../../bus/subjects.ts";
-import { digestOf } from "../../host/binary/digest.ts";
 import { type BinaryManifest, chunkBytes, decodeBinaryManifest } from "../../host/binary/manifest.ts";
 import type { Connection } from "../link/connection.ts";
 
@@ -71,9 +71,9 @@ export async function fetchBinary(
         const [index, chunk] = next;
         const at = index * chunkBytes;
         const length = Math.min(chunkBytes, manifest.size - at);
-        if (digestOf(await onDisk(path, () => readPart(file, at, length))) === chunk) continue;
+        if (sha256Hex(await onDisk(path, () => readPart(file, at, length))) === chunk) continue;
         const own = seed === undefined ? undefined : await readPart(seed, at, length).catch(() => undefined);
-        const isSame = own !== undefined && digestOf(own) === chunk;
+        const isSame = own !== undefined && sha256Hex(own) === chunk;
         const data = isSame ? own : await obtain(scoped, chunk);
         if (data.length !== length) throw malformed(`the chunk ${chunk} has another size`);
         await onDisk(path, () => file.write(data, 0, length, at));
@@ -145,7 +145,7 @@ async function ask(
   const parsed = v.safeParse(answer, value);
   if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed answer");
   const [data] = parsed.output.blobs;
-  if (digestOf(data) === digest) return data;
+  if (sha256Hex(data) === digest) return data;
   throw new SvcError("unavailable", `a master sent other bytes than those of ${digest}`);
 }
 

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { makeDirectory } from "../../base/file.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { maxEnvironments } from "../files/catalog.ts";
 import { type Content, type Contents, cut, startHashing } from "../files/contents.ts";
 import { type ManifestFile, maxFiles, pathProblem } from "../files/manifest.ts";
@@ -52,7 +52,7 @@ export function openMirror(
   url: string,
   { git, dir, clock }: { git: Git; dir: string; clock: Clock },
 ): Mirror {
-  const repository = join(dir, createHash("sha256").update(url).digest("hex").slice(0, 32));
+  const repository = join(dir, sha256Hex(url).slice(0, 32));
   const contents = openCatFile(git, repository, clock);
   let hashes = new Map<string, Pick<ManifestFile, "digest" | "size" | "blobs">>();
   let trees = new Map<string, { files: Contents; warnings: readonly string[]; objects: readonly string[] }>();
