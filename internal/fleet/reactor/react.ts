@@ -1,3 +1,4 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { decide } from "./decide.ts";
@@ -61,16 +62,12 @@ export interface Reactor {
 
 export function createReactor(options: ReactOptions): Reactor {
   const { limits, pool, metrics, log } = options;
-  /** By id of the event, the oldest first. */
-  const known = new Map<string, Progress>();
+  /** By id of the event. */
+  const known = createBoundedMap<Progress>(2 * rememberedEvents);
 
   const progressOf = (id: string): Progress => {
-    const before = known.get(id);
-    if (before !== undefined) return before;
     const fresh: Progress = { handling: undefined, over: false, counted: new Set(), done: new Set() };
-    known.set(id, fresh);
-    if (known.size > rememberedEvents) known.delete(known.keys().next().value ?? "");
-    return fresh;
+    return known.get(id) ?? known.set(id, fresh);
   };
   const drop = (event: Event, cause: DropCause, rule?: Rule) => {
     metrics.reactorDropped(cause);

@@ -48,7 +48,7 @@ const maxDepth = 24;
 /** Makes compilers, which share what trees have in common. */
 export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
   const cache = createYamlCache();
-  const packer = createFactPacker(1_024);
+  const packer = createFactPacker(2_048);
   const owns = new WeakMap<YamlNode, Settings>();
   return (tree) => {
     const renderer = createTreeRenderer();
