@@ -7,6 +7,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import { reasonOf, secretMode } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { fetchSubject } from "../../bus/subjects.ts";
@@ -55,39 +56,23 @@ export async function fetchBinary(
   digest: string,
   path: string,
 ): Promise<BinaryManifest> {
-  const { signal } = options;
   const manifest = decodeBinaryManifest(await obtain(options, digest));
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
   const file = await onDisk(path, () => open(path, flags, secretMode));
   const seed = options.seed === undefined ? undefined : await open(options.seed, "r").catch(() => undefined);
   try {
     await onDisk(path, () => file.truncate(manifest.size));
-    const queue = [...manifest.chunks.entries()];
-    const failed = new AbortController();
-    const scoped = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
-    const work = async () => {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        scoped.signal.throwIfAborted();
-        const [index, chunk] = next;
-        const at = index * chunkBytes;
-        const length = Math.min(chunkBytes, manifest.size - at);
-        if (sha256Hex(await onDisk(path, () => readPart(file, at, length))) === chunk) continue;
-        const own = seed === undefined ? undefined : await readPart(seed, at, length).catch(() => undefined);
-        const isSame = own !== undefined && sha256Hex(own) === chunk;
-        const data = isSame ? own : await obtain(scoped, chunk);
-        if (data.length !== length) throw malformed(`the chunk ${chunk} has another size`);
-        await onDisk(path, () => file.write(data, 0, length, at));
-      }
-    };
-    const workers = Array.from({ length: chunksAtOnce }, () =>
-      work().catch((thrown) => {
-        failed.abort(thrown);
-        throw thrown;
-      }),
-    );
-    for (const ended of await Promise.allSettled(workers)) {
-      if (ended.status === "rejected") throw failed.signal.reason;
-    }
+    const bounds = { atOnce: chunksAtOnce, signal: options.signal };
+    await mapBounded(manifest.chunks.entries(), bounds, async ([index, chunk], signal) => {
+      const at = index * chunkBytes;
+      const length = Math.min(chunkBytes, manifest.size - at);
+      if (sha256Hex(await onDisk(path, () => readPart(file, at, length))) === chunk) return;
+      const own = seed === undefined ? undefined : await readPart(seed, at, length).catch(() => undefined);
+      const isSame = own !== undefined && sha256Hex(own) === chunk;
+      const data = isSame ? own : await obtain({ ...options, signal }, chunk);
+      if (data.length !== length) throw malformed(`the chunk ${chunk} has another size`);
+      await onDisk(path, () => file.write(data, 0, length, at));
+    });
     await onDisk(path, () => file.sync());
     const sha256 = await onDisk(path, () => hashOf(file, manifest.size));
     if (sha256 !== manifest.sha256) throw malformed("its chunks do not make up its bytes");

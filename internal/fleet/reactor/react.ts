@@ -1,13 +1,13 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import type { Slots } from "../../base/slots.ts";
 import { decide } from "./decide.ts";
 import type { DropCause } from "./drop.ts";
 import type { Event } from "./event.ts";
 import type { Limits } from "./limits.ts";
 import type { Matcher } from "./match.ts";
 import type { Performance } from "./perform.ts";
-import type { Pool } from "./pool.ts";
 import { render } from "./render.ts";
 import type { Rule } from "./rule.ts";
 
@@ -30,7 +30,7 @@ export interface ReactOptions {
   /** Asked for each event, as rules change. */
   matcher(): Matcher;
   perform(performance: Performance): Promise<void>;
-  pool: Pool;
+  pool: Pick<Slots, "run">;
   /** @throws when another master may be doing the same by now */
   assertTenure(): void;
   signal: AbortSignal;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { makeDirectory } from "../../base/file.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { maxEnvironments } from "../files/catalog.ts";
 import { type Content, type Contents, cut, startHashing } from "../files/contents.ts";
@@ -118,7 +119,12 @@ export function openMirror(
       throw new SvcError("too_large", `the commit ${commit} has more than ${maxFiles} files`);
     }
     const objects = [...new Set(entries.map(({ object }) => object))];
-    await hashAll(objects.filter((object) => !hashes.has(object)));
+    const unhashed = objects.filter((object) => !hashes.has(object));
+    await mapBounded(unhashed, { atOnce: readsAtOnce }, async (object) => {
+      const hashing = startHashing();
+      for (const piece of cut(await contents.read(object))) hashing.add(piece);
+      hashes.set(object, hashing.result());
+    });
     const files = new Map<string, Content>();
     for (const { path, object, executable } of entries) {
       const hashed = hashes.get(object);
@@ -126,18 +132,6 @@ export function openMirror(
       files.set(path, { ...hashed, executable, pieces: () => piecesOf(object) });
     }
     return { files, warnings, objects };
-  };
-
-  const hashAll = async (objects: readonly string[]) => {
-    const queue = [...objects];
-    const work = async () => {
-      for (let object = queue.pop(); object !== undefined; object = queue.pop()) {
-        const hashing = startHashing();
-        for (const piece of cut(await contents.read(object))) hashing.add(piece);
-        hashes.set(object, hashing.result());
-      }
-    };
-    await Promise.all(Array.from({ length: readsAtOnce }, work));
   };
 
   async function* piecesOf(object: string): AsyncGenerator<Uint8Array> {
