@@ -1,4 +1,5 @@
 import { decodeBase64Url, encodeBase64Url } from "../base/base64.ts";
+import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import { sha256 } from "../base/sha256.ts";
 import { base32Encode, type KeyPair } from "./nkey.ts";
@@ -36,7 +37,7 @@ export function encodeJwt(input: ClaimsInput, signer: KeyPair): string {
     iss: signer.publicKey,
     name: input.name,
     sub: input.subject,
-    ...(input.expiresAt === undefined ? {} : { exp: input.expiresAt }),
+    ...defined({ exp: input.expiresAt }),
     nats: { ...input.nats, type: input.type, version: 2 },
   };
   claims.jti = base32Encode(sha256(JSON.stringify(claims)));

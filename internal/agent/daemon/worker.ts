@@ -1,5 +1,6 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
@@ -121,7 +122,7 @@ export function startWorker(options: WorkerOptions): Worker {
       deadline,
       ready,
       progress: progress.update,
-      ...(upgrade === undefined ? {} : { upgrade }),
+      ...defined({ upgrade }),
     });
     progress.stop();
     // What was stopped may be an upgrade that goes on without this peel.

@@ -1,5 +1,6 @@
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { requestIdOf } from "../../base/request-id.ts";
@@ -106,7 +107,7 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
           const { status } = answer;
           requestId = requestIdOf(answer.headers.get("x-request-id"));
           if (status < 500 && status !== 429) {
-            return { status, body: answer.body, ...(requestId === undefined ? {} : { requestId }) };
+            return { status, body: answer.body, ...defined({ requestId }) };
           }
           isBusy = status === 429;
           reason = isBusy ? "status 429: too many requests from this address" : `status ${status}`;

@@ -1,5 +1,6 @@
 import { type Backoff, createBackoff } from "../../base/backoff.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { assertStored, isTooLarge } from "../../bus/stored.ts";
@@ -154,7 +155,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
   };
   const keep = (number: number, { subject, payload, droppable }: KeptMessage): boolean => {
     try {
-      files.keep(number, { subject, payload, ...(droppable === undefined ? {} : { droppable }) });
+      files.keep(number, { subject, payload, ...defined({ droppable }) });
       return true;
     } catch (thrown) {
       log.error("kept in memory alone, and lost if the peel stops before the bus has it", {

@@ -1,5 +1,6 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { createBreakers, type OpenBreaker } from "./breaker.ts";
 import type { DropCause } from "./drop.ts";
 import { type Event, enrollmentTag, isServiceTag, masterSource } from "./event.ts";
@@ -70,7 +71,7 @@ export function createLimits(config: LimitsConfig): Limits {
     stormRate,
     cooldownMs: breakerCooldownMs,
     clock,
-    ...(onOpen && { onOpen }),
+    ...defined({ onOpen }),
   });
   const throttles = createThrottles();
   const rates = createSourceRates(config.sourceRateLimit);

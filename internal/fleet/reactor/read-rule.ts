@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { parseYaml, type YamlNode } from "../../base/yaml.ts";
 import { kindOf } from "../../program/config/option.ts";
 import { enrollmentTag, maxTagSegments } from "./event.ts";
@@ -54,9 +55,9 @@ function readRule(node: YamlNode, file: string, at: number): Rule {
   return {
     name,
     match,
-    ...(source === undefined ? {} : { source }),
+    ...defined({ source }),
     when: field("when", readConditions, place) ?? [],
-    ...(throttleMs === undefined ? {} : { throttleMs }),
+    ...defined({ throttleMs }),
     actions: field("do", (value, inside) => readActions(value, inside, match), place) ?? [],
     file,
     at: node.at,

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { LowState, Place, Requisite } from "../function/low.ts";
 import type { Problems } from "../function/problem.ts";
 import type { ReadState } from "./arguments.ts";
@@ -29,7 +30,7 @@ export function placeInOrder(states: readonly Unplaced[], problems: Problems): L
       ...requisite,
       targets: requisite.targets.map((target) => orderOf.get(target) ?? target),
     }));
-    return [{ ...rest, order, requisites: placed, ...(retry === undefined ? {} : { retry }) }];
+    return [{ ...rest, order, requisites: placed, ...defined({ retry }) }];
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { CallArgs, CallContext } from "../../host/modules/function.ts";
@@ -87,7 +88,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
           ...commitOf(files),
           test,
           duration_ms: Math.round(clock.monotonic() - started),
-          ...(report.stopped === undefined ? {} : { stopped: report.stopped }),
+          ...defined({ stopped: report.stopped }),
           not_run: report.summary.not_run,
         };
       }),
