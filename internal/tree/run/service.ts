@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { atLine } from "../../base/place.ts";
 import type { CallArgs, CallContext } from "../../host/modules/function.ts";
 import type {
   StateResult,
@@ -142,7 +143,7 @@ function shown({
     name,
     args,
     sls,
-    at: `${file}:${line}`,
+    at: atLine(file, line),
     ...(requisites.length === 0
       ? {}
       : { requisites: requisites.map(({ kind, label }) => ({ [kind]: label })) }),
@@ -157,7 +158,7 @@ function shownResult({
   order: ___,
   ...result
 }: EngineResult): StateResult {
-  return { ...result, ...(file === "" ? {} : { at: `${file}:${line}` }) };
+  return { ...result, ...(file === "" ? {} : { at: atLine(file, line) }) };
 }
 
 /** Tells the caller before each state how far the run is. */
