@@ -1,4 +1,5 @@
 import { Cron } from "croner";
+import { defined } from "./defined.ts";
 import { SvcError } from "./errors.ts";
 
 /** A cron expression that was understood. */
@@ -37,7 +38,7 @@ export function parseCron(text: string, timezone?: string): CronExpression {
       paused: true,
       mode: "5-or-6-parts",
       fixedTimeRule: "no-wildcard",
-      ...(timezone === undefined ? {} : { timezone }),
+      ...defined({ timezone }),
     });
   } catch (cause) {
     throw new SvcError("bad_request", `not a cron expression: ${reasonOf(cause)}`, { cause });

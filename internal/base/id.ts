@@ -1,4 +1,5 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
+import { sha256 } from "./sha256.ts";
 
 /** A source of cryptographically strong random bytes; tests pass a seeded one. */
 export type Random = (length: number) => Uint8Array;
@@ -40,7 +41,7 @@ export function newId(prefix: IdPrefix, nowMs: number, random: Random): string {
  * @param parts in their order; how they are cut counts
  */
 export function derivedId(prefix: IdPrefix, atMs: number, parts: readonly string[]): string {
-  const digest = createHash("sha256").update(JSON.stringify(parts)).digest();
+  const digest = sha256(JSON.stringify(parts));
   return formatId(prefix, atMs, digest.subarray(0, 16));
 }
 

@@ -1,47 +1,68 @@
-import { existsSync, type FSWatcher, watch } from "node:fs";
+import { type FSWatcher, statSync, watch } from "node:fs";
 import type { Clock, Timer } from "./clock.ts";
 import { describeError } from "./errors.ts";
 import type { Log } from "./log.ts";
 
-/** Changes come in bunches: an editor, a checkout, a copy. */
-const debounceMs = 300;
-/** A watch may miss something, or not work at all on this file system. */
-const rescanMs = 60_000;
+export interface WatchOptions {
+  onChange(): void;
+  /**
+   * Changes come in bunches: an editor, a checkout, a copy. `onChange` is called this long after the first of
+   * them, milliseconds; 300 unless given.
+   */
+  settleMs?: number;
+  /** Whether every change begins that time anew, so that a copy in progress is looked at when it is over. */
+  untilQuiet?: boolean;
+  /** How often `onChange` is called in any case, milliseconds; a minute unless given. */
+  rescanMs?: number;
+  /** Whether directories below count as well; they do unless told otherwise. */
+  recursive?: boolean;
+  /** Called instead of the log when the directory is there and cannot be watched (any more). */
+  onUnwatched?(thrown: unknown): void;
+  clock: Clock;
+  log: Log;
+}
 
 /**
- * Calls `onChange` some time after anything below a directory changed, and once a minute in any case. The
- * directory may come and go.
+ * Calls `onChange` some time after anything in a directory changed, and now and then in any case: a watch may
+ * miss something, or not work at all on this file system. The directory may come, go and be replaced.
  */
-export function watchDirectory(
-  root: string,
-  { onChange, clock, log }: { onChange: () => void; clock: Clock; log: Log },
-): { stop(): void } {
-  let watcher: FSWatcher | undefined;
+export function watchDirectory(root: string, options: WatchOptions): { stop(): void } {
+  const { onChange, settleMs = 300, rescanMs = 60_000, recursive = true, clock, log } = options;
+  let watched: { watcher: FSWatcher; place: string } | undefined;
   let pending: Timer | undefined;
   const notice = () => {
-    pending ??= clock.after(debounceMs, () => {
+    if (options.untilQuiet === true) {
+      pending?.cancel();
+      pending = undefined;
+    }
+    pending ??= clock.after(settleMs, () => {
       pending = undefined;
       onChange();
     });
   };
   const close = () => {
-    watcher?.close();
-    watcher = undefined;
+    watched?.watcher.close();
+    watched = undefined;
+  };
+  const tell = (level: "debug" | "warn", message: string, thrown: unknown) => {
+    close();
+    if (options.onUnwatched !== undefined) return options.onUnwatched(thrown);
+    log[level](message, { directory: root, reason: describeError(thrown) });
   };
   const open = () => {
-    if (!existsSync(root)) return close();
-    if (watcher !== undefined) return;
+    // A directory that was replaced leaves a watch on the old one, which tells nothing any more.
+    const place = placeOf(root);
+    if (place === watched?.place) return;
+    close();
+    if (place === undefined) return;
     try {
-      watcher = watch(root, { recursive: true }, notice);
+      const watcher = watch(root, { recursive, persistent: false }, notice);
       watcher.on("error", (thrown) => {
-        log.debug("directory watch ended", { directory: root, reason: describeError(thrown) });
-        close();
+        if (watched?.watcher === watcher) tell("debug", "directory watch ended", thrown);
       });
+      watched = { watcher, place };
     } catch (thrown) {
-      log.warn("directory cannot be watched; it is looked at every minute", {
-        directory: root,
-        reason: describeError(thrown),
-      });
+      tell("warn", "directory cannot be watched; it is looked at every minute", thrown);
     }
   };
   open();
@@ -56,4 +77,14 @@ export function watchDirectory(
       close();
     },
   };
+}
+
+/** What tells a directory from another of the same name; `undefined` when there is none. */
+function placeOf(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
 }

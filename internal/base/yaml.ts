@@ -8,13 +8,8 @@ import {
   YAMLException,
 } from "js-yaml";
 import { SvcError } from "./errors.ts";
+import { fileError, type TextPosition } from "./place.ts";
 import { parseProblem } from "./yaml-problem.ts";
-
-/** A place in a text; both count from 1. */
-export interface YamlPosition {
-  readonly line: number;
-  readonly column: number;
-}
 
 /** A YAML value with the place it was written at. */
 export type YamlNode = (
@@ -26,11 +21,11 @@ export type YamlNode = (
     }
   | { readonly kind: "list"; readonly items: readonly YamlNode[] }
   | { readonly kind: "map"; readonly entries: readonly YamlEntry[] }
-) & { readonly at: YamlPosition };
+) & { readonly at: TextPosition };
 
 export interface YamlEntry {
   readonly key: string;
-  readonly keyAt: YamlPosition;
+  readonly keyAt: TextPosition;
   readonly value: YamlNode;
 }
 
@@ -67,6 +62,17 @@ export function plainValue(node: YamlNode): unknown {
   if (node.kind === "scalar") return node.value;
   if (node.kind === "list") return node.items.map(plainValue);
   return Object.fromEntries(node.entries.map((entry) => [entry.key, plainValue(entry.value)]));
+}
+
+/** Whether a node is null, or nothing is written where it would be. */
+export function isNothing(node: YamlNode): boolean {
+  return node.kind === "scalar" && node.value === null;
+}
+
+/** What a node is, in words. */
+export function kindOf(node: YamlNode): string {
+  if (node.kind !== "scalar") return `a ${node.kind}`;
+  return node.value === null ? "nothing" : `a ${typeof node.value}`;
 }
 
 /** Writes a plain value as a YAML document that ends with a line end. */
@@ -109,11 +115,11 @@ class Walk {
     throw this.failure(this.positionOf(this.lineStart + Math.max(0, second)), "only one document is allowed");
   }
 
-  failure(at: YamlPosition, reason: string): SvcError {
-    return new SvcError("bad_request", `${this.name}:${at.line}:${at.column}: ${reason}`);
+  failure(at: TextPosition, reason: string): SvcError {
+    return fileError(this.name, at, reason);
   }
 
-  positionOf(offset: number): YamlPosition {
+  positionOf(offset: number): TextPosition {
     if (offset < this.lineStart) {
       this.line = 1;
       this.lineStart = 0;
@@ -182,7 +188,7 @@ class Walk {
   }
 
   /** A key, and the offset after its colon. */
-  private key(empty: number, depth: number): { key: string; keyAt: YamlPosition; end: number } {
+  private key(empty: number, depth: number): { key: string; keyAt: TextPosition; end: number } {
     const total = this.total;
     const event = this.events[this.next];
     const { node } = this.node(empty, depth);
@@ -201,14 +207,14 @@ class Walk {
     return true;
   }
 
-  private plain(text: string, at: YamlPosition): YamlNode {
+  private plain(text: string, at: TextPosition): YamlNode {
     const value = coreValue(text);
     if (typeof value !== "number") return { kind: "scalar", value, at };
     if (Number.isFinite(value)) return { kind: "scalar", value, digits: text, at };
     throw this.failure(at, "not a string, finite number, boolean, list or map");
   }
 
-  private count(size: number, at: YamlPosition): void {
+  private count(size: number, at: TextPosition): void {
     this.total += size;
     if (this.total > maxValues) throw this.failure(at, `more than ${maxValues} values`);
   }

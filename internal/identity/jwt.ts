@@ -1,6 +1,7 @@
-import { createHash } from "node:crypto";
 import { decodeBase64Url, encodeBase64Url } from "../base/base64.ts";
+import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
+import { sha256 } from "../base/sha256.ts";
 import { base32Encode, type KeyPair } from "./nkey.ts";
 
 /** Claims of a NATS JWT, version 2 (NATS document ADR-14). Times are Unix seconds. */
@@ -36,10 +37,10 @@ export function encodeJwt(input: ClaimsInput, signer: KeyPair): string {
     iss: signer.publicKey,
     name: input.name,
     sub: input.subject,
-    ...(input.expiresAt === undefined ? {} : { exp: input.expiresAt }),
+    ...defined({ exp: input.expiresAt }),
     nats: { ...input.nats, type: input.type, version: 2 },
   };
-  claims.jti = base32Encode(createHash("sha256").update(JSON.stringify(claims)).digest());
+  claims.jti = base32Encode(sha256(JSON.stringify(claims)));
   const body = `${header}.${encodeBase64Url(Buffer.from(JSON.stringify(claims)))}`;
   return `${body}.${encodeBase64Url(signer.sign(Buffer.from(body)))}`;
 }

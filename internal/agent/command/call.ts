@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemJitter } from "../../base/id.ts";
 import { createLog } from "../../base/log.ts";
@@ -56,7 +57,7 @@ const callCommand = command({
       const { createCallHost } = await import("./call-host.ts");
       const context = await createCallHost({
         ...cli,
-        ...(local === undefined ? {} : { local }),
+        ...defined({ local }),
         ...(args.id === undefined ? {} : { id: readFlag("--id", args.id, peelIdFromConfig) }),
         hostname: qualifiedHostname(),
         jitter: systemJitter,
@@ -80,10 +81,7 @@ function localOf(args: {
 }) {
   const { local, states, settings } = args;
   if (local === true) {
-    return {
-      ...(states === undefined ? {} : { states }),
-      ...(settings === undefined ? {} : { settings }),
-    };
+    return defined({ states, settings });
   }
   const alone = states === undefined ? (settings === undefined ? undefined : "--settings") : "--states";
   if (alone !== undefined) throw new SvcError("usage", `${alone} is only for --local`);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile, readTextIfPresent } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
@@ -197,8 +198,7 @@ export async function checkPeel(options: CheckOptions): Promise<StepResult[]> {
         urls: context.urls(),
         name: "svc-peel-check",
         identity: { credentials: readTextFile(files().credentials, "the bus credentials") },
-        ...(pem === undefined ? {} : { ca: pem }),
-        ...(pair === undefined ? {} : { clientCertificate: pair }),
+        ...defined({ ca: pem, clientCertificate: pair }),
         inboxPrefix: peelInboxPrefix(peelId()),
         clock,
         log,

@@ -1,3 +1,4 @@
+import { createBackoff } from "../../base/backoff.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
@@ -17,8 +18,7 @@ const connectSpreadMs = 2_000;
 /** A change of this peel alone; one of the whole fleet comes spread over the time it took to find out. */
 const ownSpreadMs = 1_000;
 /** After a restart of the bus a peel is often back before any master is. */
-const firstPauseMs = 2_000;
-const longestPauseMs = 5 * 60_000;
+const pauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
 /** The masters tell the rest of what was missed when they are asked again. */
 const morePauseMs = 500;
 const mostCommands = 256;
@@ -64,7 +64,7 @@ export function startHello(options: HelloOptions): Hello {
   /** Over what time to ask again when what is under way is answered. */
   let againSpreadMs: number | undefined;
   let stopped = false;
-  let pauseMs = firstPauseMs;
+  const backoff = createBackoff({ ...pauses, jitter: options.jitter });
 
   const schedule = (inMs: number) => {
     if (stopped) return;
@@ -78,7 +78,7 @@ export function startHello(options: HelloOptions): Hello {
     });
   };
   const soon = (spreadMs: number) => {
-    pauseMs = firstPauseMs;
+    backoff.reset();
     if (asking !== undefined) againSpreadMs = Math.min(spreadMs, againSpreadMs ?? spreadMs);
     else schedule(Math.round(spreadMs * options.jitter()));
   };
@@ -88,9 +88,9 @@ export function startHello(options: HelloOptions): Hello {
       asking = exchange();
       await asking;
     } catch (thrown) {
-      log.debug("no answer to hello", { reason: describeError(thrown), retry_in_ms: pauseMs });
-      schedule(Math.round(pauseMs * (0.5 + options.jitter() / 2)));
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      const inMs = backoff.next();
+      log.debug("no answer to hello", { reason: describeError(thrown), retry_in_ms: inMs });
+      schedule(inMs);
     } finally {
       asking = undefined;
       if (againSpreadMs !== undefined) schedule(Math.round(againSpreadMs * options.jitter()));
@@ -118,7 +118,7 @@ export function startHello(options: HelloOptions): Hello {
       if (answer.states !== undefined) options.stateFiles.told(answer.states.statement);
     }
     if (answer.incomplete) throw new SvcError("unavailable", "the masters could not read everything");
-    pauseMs = firstPauseMs;
+    backoff.reset();
     if (answer.more) schedule(morePauseMs);
   };
 

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { parseJobSubject, returnSubject } from "../../bus/subjects.ts";
@@ -81,8 +82,7 @@ export function startLocal(options: LocalOptions): Local {
     execute: (call, signal, { progress, upgrade }) =>
       execute(call, {
         ...options.context(signal),
-        ...(progress === undefined ? {} : { progress }),
-        ...(upgrade === undefined ? {} : { upgrade }),
+        ...defined({ progress, upgrade }),
       }),
     clock,
     log,
@@ -92,7 +92,7 @@ export function startLocal(options: LocalOptions): Local {
     dedup,
     outbox,
     counts,
-    ...(options.upgrades === undefined ? {} : { upgrades: options.upgrades }),
+    ...defined({ upgrades: options.upgrades }),
     defer: upgradeReturns.take,
     async stop() {
       await executor.stop();

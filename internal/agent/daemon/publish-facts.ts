@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
+import { createBackoff } from "../../base/backoff.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-
+import { sha256Hex } from "../../base/sha256.ts";
 import { assertStored } from "../../bus/stored.ts";
 import { keySubject } from "../../bus/subjects.ts";
 import { encodeFacts } from "../../host/facts/merge.ts";
@@ -10,8 +10,7 @@ import type { FactStore } from "../../host/facts/store.ts";
 import type { Connection } from "../link/connection.ts";
 
 const timeoutMs = 5_000;
-const firstPauseMs = 10_000;
-const longestPauseMs = 5 * 60_000;
+const pauses = { firstMs: 10_000, longestMs: 5 * 60_000 };
 
 /**
  * Keeps what the masters know of this peel's facts up to date: stores them once after the start, and again
@@ -35,13 +34,13 @@ export function publishFacts(options: {
   let stopped = false;
   let storing = false;
   let stored: string | undefined;
-  let pauseMs = firstPauseMs;
+  const backoff = createBackoff({ ...pauses, jitter });
   let retry: Timer | undefined;
 
   const store = async () => {
     if (!ready || stopped || storing || !connection.connected) return;
     const value = encodeFacts(facts.items());
-    const digest = createHash("sha256").update(value).digest("hex");
+    const digest = sha256Hex(value);
     if (digest === stored) return;
     retry?.cancel();
     storing = true;
@@ -49,13 +48,12 @@ export function publishFacts(options: {
       assertStored(await connection.request(subject, value, timeoutMs));
       stored = digest;
       options.onStored();
-      pauseMs = firstPauseMs;
+      backoff.reset();
       log.debug("facts stored", { bytes: value.length });
     } catch (thrown) {
       if (stopped) return;
-      const inMs = Math.round(pauseMs * (0.5 + jitter() / 2));
+      const inMs = backoff.next();
       log.warn("facts not stored yet", { reason: describeError(thrown), retry_in_ms: inMs });
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       retry = clock.after(inMs, store);
       return;
     } finally {

@@ -1,4 +1,6 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
@@ -49,7 +51,7 @@ export interface Worker {
 export function startWorker(options: WorkerOptions): Worker {
   const { connection, peelId, clock, log } = options;
   const { dedup, executor, outbox, counts, upgrades } = options.local;
-  const answered = new Set<string>();
+  const answered = createBoundedMap<true>(2 * rememberedJobs);
 
   const open = (bytes: Uint8Array, on?: { kind: CommandKind; jid: string }): Command | undefined => {
     try {
@@ -69,7 +71,7 @@ export function startWorker(options: WorkerOptions): Worker {
 
   const dispatch = async (command: Command) => {
     const { jid } = command;
-    if (answered.has(jid) || dedup.has(jid)) {
+    if (answered.get(jid) || dedup.has(jid)) {
       counts.repeated++;
       logOf(command).debug("command came again");
       return;
@@ -78,13 +80,13 @@ export function startWorker(options: WorkerOptions): Worker {
     try {
       call = decodeCall(command.body);
     } catch {
-      remember(jid);
+      answered.set(jid, true);
       report(command, failedReturn("the job is malformed", clock.now(), 0), false);
       return;
     }
     if (executor.isReadOnly(call)) {
       logOf(command).info("job taken", { function: call.function });
-      remember(jid);
+      answered.set(jid, true);
       report(command, await executor.run({ id: jid, call, deadline: command.deadline }), false);
     } else await change(command, call);
   };
@@ -100,7 +102,7 @@ export function startWorker(options: WorkerOptions): Worker {
     const refused = accept(command);
     if (refused === "silently") return;
     if (refused !== undefined) {
-      remember(jid);
+      answered.set(jid, true);
       report(command, refused, false);
       return;
     }
@@ -120,7 +122,7 @@ export function startWorker(options: WorkerOptions): Worker {
       deadline,
       ready,
       progress: progress.update,
-      ...(upgrade === undefined ? {} : { upgrade }),
+      ...defined({ upgrade }),
     });
     progress.stop();
     // What was stopped may be an upgrade that goes on without this peel.
@@ -166,10 +168,10 @@ export function startWorker(options: WorkerOptions): Worker {
   const stop = (command: Command) => {
     const { jid, deadline } = command;
     if (executor.cancel(jid)) return logOf(command).info("job cancelled while it ran or waited");
-    if (answered.has(jid) || dedup.has(jid)) return;
+    if (answered.get(jid) || dedup.has(jid)) return;
     // It may still be on its way.
     dedup.close(jid, deadline, "cancelled");
-    remember(jid);
+    answered.set(jid, true);
     report(command, failedReturn("cancelled before it began", clock.now(), 0, "cancelled"), true);
   };
 
@@ -184,14 +186,6 @@ export function startWorker(options: WorkerOptions): Worker {
       durable,
       ...(durable ? {} : { until: deadline + graceMs }),
     });
-  };
-
-  const remember = (jid: string) => {
-    answered.add(jid);
-    for (const oldest of answered) {
-      if (answered.size <= rememberedJobs) break;
-      answered.delete(oldest);
-    }
   };
 
   const handle = (bytes: Uint8Array, on?: { kind: CommandKind; jid: string }) => {

@@ -1,4 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { encode } from "../../base/msgpack.ts";
 import type { JobReturn } from "../../fleet/jobs/record.ts";
 
@@ -20,7 +21,7 @@ export function failedReturn(
     error,
     started_at: rfc3339(startedAt),
     duration_ms: durationMs,
-    ...(outcome === undefined ? {} : { outcome }),
+    ...defined({ outcome }),
   };
 }
 

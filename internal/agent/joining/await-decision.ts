@@ -1,10 +1,10 @@
+import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { MasterClient } from "./master-client.ts";
 import { refusal } from "./refusal.ts";
 
-const pollBaseMs = 10_000;
-const pollCapMs = 5 * 60 * 1000;
+const pauses = { firstMs: 10_000, longestMs: 5 * 60 * 1000 };
 /** A stream that lasted so long worked, and ended for its age or with its master. */
 const workingStreamMs = 10_000;
 const reopenMs = 1_000;
@@ -26,7 +26,8 @@ export interface AwaitOptions {
  */
 export async function awaitDecision(options: AwaitOptions, id: string): Promise<string> {
   const { masters, clock, jitter, log, signal } = options;
-  for (let pauseMs = pollBaseMs; ; ) {
+  const backoff = createBackoff({ ...pauses, jitter });
+  for (;;) {
     const opened = clock.monotonic();
     let state = "pending";
     await masters.stream(`/api/v1/enroll/${id}/stream`, (event, data) => {
@@ -37,14 +38,13 @@ export async function awaitDecision(options: AwaitOptions, id: string): Promise<
 
     let waitMs: number;
     if (clock.monotonic() - opened >= workingStreamMs) {
-      pauseMs = pollBaseMs;
-      waitMs = reopenMs * jitter();
+      backoff.reset();
+      waitMs = Math.round(reopenMs * jitter());
     } else {
-      waitMs = pauseMs * (0.5 + jitter() / 2);
-      pauseMs = Math.min(pauseMs * 2, pollCapMs);
+      waitMs = backoff.next();
     }
-    log.debug("waiting for a decision", { enrollment_id: id, next_look_in_ms: Math.round(waitMs) });
-    await sleep(clock, Math.round(waitMs), signal);
+    log.debug("waiting for a decision", { enrollment_id: id, next_look_in_ms: waitMs });
+    await sleep(clock, waitMs, signal);
     const status = await masters.request("GET", `/api/v1/enroll/${id}/status`);
     if (status.status === 404) return "gone";
     if (status.status !== 200) throw refusal("the master refused to tell the enrollment's state", status);

@@ -1,4 +1,6 @@
+import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { requestIdOf } from "../../base/request-id.ts";
@@ -10,8 +12,7 @@ import { parseObject, readEvents } from "./events.ts";
 const requestTimeoutMs = 15_000;
 /** Three heartbeats of the stream (specification, "Limits"): a connection that died without a word. */
 const streamSilenceMs = 90_000;
-const firstPauseMs = 1_000;
-const longestPauseMs = 60_000;
+const pauses = { firstMs: 1_000, longestMs: 60_000 };
 const longestPatienceMs = 5 * 60_000;
 const maxAnswerBytes = 1024 * 1024;
 
@@ -91,17 +92,14 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
     return { ...answer, body: parseObject(answer.text) };
   };
 
-  /** Between a half and the whole of a pause that doubles, so that a fleet does not come back at once. */
-  const pauseAfter = (failures: number) =>
-    Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)) * (0.5 + options.jitter() / 2);
-
   return {
     async request(method, path, asked = {}) {
       const attempts = asked.attempts ?? options.attempts;
+      const backoff = createBackoff({ ...pauses, jitter: options.jitter });
       for (let failures = 1; ; failures++) {
         let reason: string;
         let requestId: string | undefined;
-        let waitMs = pauseAfter(failures);
+        let waitMs = backoff.next();
         let isBusy = false;
         const url = current();
         try {
@@ -109,7 +107,7 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
           const { status } = answer;
           requestId = requestIdOf(answer.headers.get("x-request-id"));
           if (status < 500 && status !== 429) {
-            return { status, body: answer.body, ...(requestId === undefined ? {} : { requestId }) };
+            return { status, body: answer.body, ...defined({ requestId }) };
           }
           isBusy = status === 429;
           reason = isBusy ? "status 429: too many requests from this address" : `status ${status}`;

@@ -1,10 +1,10 @@
+import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bus } from "../../bus/connect.ts";
 
-const firstPauseMs = 1_000;
-const longestPauseMs = 30_000;
+const pauses = { firstMs: 1_000, longestMs: 30_000 };
 
 /** A peel's way to the bus. It may lead to other servers from one moment to the next; who uses it never notices. */
 export interface Connection {
@@ -46,7 +46,7 @@ interface Subscription {
 }
 
 export function createConnection(options: ConnectionOptions): Connection {
-  const { open, clock, log } = options;
+  const { open, clock, jitter, log } = options;
   const subscriptions: Subscription[] = [];
   const connectListeners = new Set<() => void>();
   const stopping = new AbortController();
@@ -73,9 +73,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     void bus.closed.then(async (reason) => {
       if (current.bus !== bus || stopping.signal.aborted) return;
       log.warn("bus connection lost for good; opening another", { reason: describeError(reason) });
-      for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      const backoff = createBackoff({ ...pauses, jitter });
+      for (;;) {
         try {
-          await sleep(clock, Math.round(pauseMs * (0.5 + options.jitter() / 2)), stopping.signal);
+          await sleep(clock, backoff.next(), stopping.signal);
         } catch {
           return;
         }

@@ -1,3 +1,4 @@
+import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
@@ -5,8 +6,7 @@ import type { Bus } from "../../bus/connect.ts";
 
 export const builtinBusUrl = "tls://bus:4222";
 const attemptsPerSource = 3;
-const firstPauseMs = 1_000;
-const longestPauseMs = 30_000;
+const pauses = { firstMs: 1_000, longestMs: 30_000 };
 
 /** Where bus URLs may come from. */
 export interface BusSource {
@@ -33,13 +33,8 @@ export interface FindBusOptions {
  * @throws what a source throws: a master that is not who it must be; the signal's reason
  */
 export async function findBus(options: FindBusOptions): Promise<{ bus: Bus; urls: readonly string[] }> {
-  const { sources, open, clock, log, signal } = options;
-  let pauseMs = firstPauseMs;
-  const pause = async () => {
-    const waitMs = Math.round(pauseMs * (0.5 + options.jitter() / 2));
-    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
-    await sleep(clock, waitMs, signal);
-  };
+  const { sources, open, clock, jitter, log, signal } = options;
+  const backoff = createBackoff({ ...pauses, jitter });
   for (;;) {
     for (const source of sources) {
       const urls = await source.urls();
@@ -51,7 +46,7 @@ export async function findBus(options: FindBusOptions): Promise<{ bus: Bus; urls
         } catch (thrown) {
           log.warn("bus not reachable", { source: source.name, attempt, error: describeError(thrown) });
         }
-        await pause();
+        await sleep(clock, backoff.next(), signal);
       }
     }
   }

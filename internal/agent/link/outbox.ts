@@ -1,4 +1,6 @@
+import { type Backoff, createBackoff } from "../../base/backoff.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { assertStored, isTooLarge } from "../../bus/stored.ts";
@@ -6,8 +8,7 @@ import type { Connection } from "./connection.ts";
 import { createOutboxFiles, type KeptMessage } from "./outbox-files.ts";
 
 const requestTimeoutMs = 5_000;
-const firstPauseMs = 500;
-const longestPauseMs = 30_000;
+const pauses = { firstMs: 500, longestMs: 30_000 };
 const mostInFlight = 32;
 const mostMessages = 1000;
 const mostBytes = 64 * 1024 * 1024;
@@ -56,7 +57,7 @@ interface Entry {
   message: Message;
   onDisk: boolean;
   sending: boolean;
-  pauseMs: number;
+  backoff: Backoff;
   /** Runs while it waits for its next attempt. */
   retry: Timer | undefined;
   settle(isStored: boolean): void;
@@ -75,6 +76,11 @@ export function createOutbox(options: OutboxOptions): Outbox {
   let inFlight = 0;
   let stopped = false;
 
+  const entryOf = (given: Pick<Entry, "number" | "message" | "onDisk" | "settle">): Entry => {
+    const { jitter } = options;
+    const backoff = createBackoff({ ...pauses, jitter });
+    return { ...given, sending: false, backoff, retry: undefined };
+  };
   const add = (entry: Entry) => {
     const { subject, payload } = entry.message;
     entries.set(entry.number, entry);
@@ -104,8 +110,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     }
   };
   const later = (entry: Entry) => {
-    const waitMs = Math.round(entry.pauseMs * (0.5 + options.jitter() / 2));
-    entry.pauseMs = Math.min(entry.pauseMs * 2, longestPauseMs);
+    const waitMs = entry.backoff.next();
     entry.retry = clock.after(waitMs, () => {
       entry.retry = undefined;
       pump();
@@ -150,7 +155,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
   };
   const keep = (number: number, { subject, payload, droppable }: KeptMessage): boolean => {
     try {
-      files.keep(number, { subject, payload, ...(droppable === undefined ? {} : { droppable }) });
+      files.keep(number, { subject, payload, ...defined({ droppable }) });
       return true;
     } catch (thrown) {
       log.error("kept in memory alone, and lost if the peel stops before the bus has it", {
@@ -174,8 +179,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
   };
 
   for (const { number, message } of files.load()) {
-    const rest = { onDisk: true, sending: false, pauseMs: firstPauseMs, retry: undefined, settle() {} };
-    add({ number, message: { ...message, durable: true }, ...rest });
+    add(entryOf({ number, message: { ...message, durable: true }, onDisk: true, settle() {} }));
     nextNumber = number + 1;
   }
 
@@ -184,7 +188,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       const number = nextNumber++;
       const onDisk = message.durable && !stopped && keep(number, message);
       const { promise: stored, resolve: settle } = Promise.withResolvers<boolean>();
-      add({ number, message, onDisk, sending: false, pauseMs: firstPauseMs, retry: undefined, settle });
+      add(entryOf({ number, message, onDisk, settle }));
       bound();
       pump();
       return { onDisk, stored };
@@ -197,7 +201,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
         for (const entry of entries.values()) {
           entry.retry?.cancel();
           entry.retry = undefined;
-          entry.pauseMs = firstPauseMs;
+          entry.backoff.reset();
         }
         pump();
       });

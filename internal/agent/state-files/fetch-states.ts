@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { fetchSubject } from "../../bus/subjects.ts";
-import { digestOf } from "../../tree/files/manifest.ts";
 import type { Connection } from "../link/connection.ts";
 
 /** Masters hand files out one after the other when a whole fleet asks. */
@@ -72,7 +73,7 @@ export function createStatesClient(
       if (blobs.length > rest.length) throw new SvcError("unavailable", "a master sent too much");
       const pairs = blobs.map((data, at) => [rest[at] ?? "", data] as const);
       for (const [digest, data] of pairs) {
-        if (digestOf(data) === digest) continue;
+        if (sha256Hex(data) === digest) continue;
         throw new SvcError("unavailable", `a master sent other bytes than those of the state file ${digest}`);
       }
       await Promise.all(pairs.map(([digest, data]) => take(digest, data)));
@@ -86,18 +87,7 @@ export function createStatesClient(
       throw new SvcError("unavailable", "a master sent a malformed answer");
     },
     async fetch(wanted, take) {
-      const batches = batchesOf(wanted);
-      let failed = false;
-      const work = async () => {
-        for (let batch = batches.shift(); batch !== undefined && !failed; batch = batches.shift()) {
-          await fetchBatch(batch, take).catch((thrown) => {
-            failed = true;
-            throw thrown;
-          });
-        }
-      };
-      const ended = await Promise.allSettled(Array.from({ length: batchesAtOnce }, work));
-      for (const result of ended) if (result.status === "rejected") throw result.reason;
+      await mapBounded(batchesOf(wanted), { atOnce: batchesAtOnce }, (batch) => fetchBatch(batch, take));
     },
   };
 }

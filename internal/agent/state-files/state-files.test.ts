@@ -16,9 +16,10 @@ import { observedLog } from "../../../test/harness/peel-connection.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { encodeCatalog } from "../../tree/files/catalog.ts";
-import { digestOf, encodeManifest, maxBlobBytes } from "../../tree/files/manifest.ts";
+import { encodeManifest, maxBlobBytes } from "../../tree/files/manifest.ts";
 import { signStatement } from "../../tree/files/statement.ts";
 import { openStateFiles } from "./state-files.ts";
 
@@ -53,7 +54,7 @@ function mastersOf() {
     async publish(files: Record<string, string | Uint8Array>, environment = "base", commit?: string) {
       const contents = contentsOf(files);
       for (const content of contents.values()) {
-        for await (const piece of content.pieces()) blobs.set(digestOf(piece), piece);
+        for await (const piece of content.pieces()) blobs.set(sha256Hex(piece), piece);
       }
       const manifest = encodeManifest({
         environment,
@@ -75,9 +76,9 @@ function mastersOf() {
     /** Signs what is published. */
     sign(base = environments.get("base")?.[0]?.manifest): Uint8Array {
       const catalog = encodeCatalog(environments);
-      blobs.set(digestOf(catalog), catalog);
+      blobs.set(sha256Hex(catalog), catalog);
       const { version } = masters;
-      return signStatement({ version, token: 1, catalog: digestOf(catalog), base }, masters.key);
+      return signStatement({ version, token: 1, catalog: sha256Hex(catalog), base }, masters.key);
     },
     async request(subject: string, data: Uint8Array): Promise<Uint8Array> {
       expect(subject).toBe("svc.peel.web-1.fetch");
@@ -185,7 +186,7 @@ test("a damaged file is fetched again, and never used", async () => {
   const large = Buffer.alloc(2 * maxBlobBytes + 10, "x");
   await masters.publish({ ...tree, large });
   const source = await files.open();
-  const victim = digestOf(Buffer.from(tree["top.sls"]));
+  const victim = sha256Hex(Buffer.from(tree["top.sls"]));
   for (const damage of [
     () => writeFileSync(pathOf(victim), "base: {evil: true}\n"),
     () => truncateSync(pathOf(victim)),
@@ -195,7 +196,7 @@ test("a damaged file is fetched again, and never used", async () => {
     expect(Buffer.from(await source.read("top.sls")).toString()).toBe(tree["top.sls"]);
     expect(readFileSync(pathOf(victim), "utf8")).toBe(tree["top.sls"]);
   }
-  writeFileSync(pathOf(digestOf(large.subarray(0, maxBlobBytes))), "junk");
+  writeFileSync(pathOf(sha256Hex(large.subarray(0, maxBlobBytes))), "junk");
   expect(Buffer.from(await source.read("large")).equals(large)).toBe(true);
 
   masters.connected = false;
@@ -286,8 +287,8 @@ describe("a master that lies", () => {
     const { files } = openPeel(masters);
     const dev = await masters.publish(tree, "dev");
     const junk = Buffer.from("junk");
-    masters.blobs.set(digestOf(junk), junk);
-    for (const manifest of [digestOf(junk), dev]) {
+    masters.blobs.set(sha256Hex(junk), junk);
+    for (const manifest of [sha256Hex(junk), dev]) {
       const peel = openPeel(masters);
       peel.files.told(masters.sign(manifest));
       await peel.log.logged("state files not fetched; those of before stay in force");
@@ -410,7 +411,7 @@ describe("who has the bus in hand cannot say which files are in force", () => {
     const peel = await settled();
     const { masters } = peel;
     const base = await masters.publish(evil);
-    const genuine = decode(masters.sign(digestOf(Buffer.from("genuine")))) as Record<string, unknown>;
+    const genuine = decode(masters.sign(sha256Hex(Buffer.from("genuine")))) as Record<string, unknown>;
     const { signature: _, ...said } = genuine;
     for (const change of [{ base }, { catalog: base }, { version: 2 ** 40 }, { token: 7 }]) {
       masters.statement = encode({ ...genuine, ...change });

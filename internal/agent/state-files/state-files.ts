@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, type Timer } from "../../base/clock.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
@@ -21,8 +22,7 @@ import { type CachedSnapshot, openSnapshotList } from "./state-snapshots.ts";
 
 /** Specification, "Settings startup wait". */
 const firstSyncMs = 60_000;
-const firstPauseMs = 10_000;
-const longestPauseMs = 5 * 60_000;
+const pauses = { firstMs: 10_000, longestMs: 5 * 60_000 };
 const base = "base";
 
 /** The state files of a peel: what the masters published, kept on this host. */
@@ -67,7 +67,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   let latest: SignedStatement | undefined;
   let lastCatalog: { digest: string; catalog: Catalog } | undefined;
   let retry: Timer | undefined;
-  let pauseMs = firstPauseMs;
+  const backoff = createBackoff({ ...pauses, jitter });
   let queue: Promise<unknown> = Promise.resolve();
   if (list.current(base) !== undefined) firstSync.resolve();
 
@@ -142,15 +142,15 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
       if (list.current(base)?.manifest === manifest) return;
       try {
         await sync(base, { manifest, commits: [] }, true);
-        pauseMs = firstPauseMs;
+        backoff.reset();
       } catch (thrown) {
+        const inMs = backoff.next();
         log.warn("state files not fetched; those of before stay in force", {
           reason: describeError(thrown),
-          retry_in_ms: pauseMs,
+          retry_in_ms: inMs,
         });
         retry?.cancel();
-        retry = clock.after(Math.round(pauseMs * (0.5 + jitter() / 2)), () => void follow());
-        pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+        retry = clock.after(inMs, () => void follow());
       }
     });
 

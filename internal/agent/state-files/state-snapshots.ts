@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import { isErrno, makeDirectory, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
@@ -83,7 +84,7 @@ export function openSnapshotList(dir: string, log: Log): SnapshotList {
         ...others.filter(isCurrent),
         ...others.filter((snapshot) => !isCurrent(snapshot)).slice(0, keptOfEach),
       ];
-      const entry = { ...(current === undefined ? {} : { current }), snapshots };
+      const entry = { ...defined({ current }), snapshots };
       const next = { ...environments, [environment]: entry };
       write(next);
       environments = next;

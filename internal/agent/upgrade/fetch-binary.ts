@@ -2,13 +2,15 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import * as v from "valibot";
+import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import { reasonOf, secretMode } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { fetchSubject } from "../../bus/subjects.ts";
-import { digestOf } from "../../host/binary/digest.ts";
 import { type BinaryManifest, chunkBytes, decodeBinaryManifest } from "../../host/binary/manifest.ts";
 import type { Connection } from "../link/connection.ts";
 
@@ -16,8 +18,7 @@ const requestTimeoutMs = 30_000;
 /** Chunks under way at a time; each is in memory until it is written. */
 const chunksAtOnce = 2;
 /** Masters send away whom they cannot serve soon, and a whole fleet may ask. */
-const firstPauseMs = 1_000;
-const longestPauseMs = 30_000;
+const pauses = { firstMs: 1_000, longestMs: 30_000 };
 
 export interface FetchBinaryOptions {
   connection: Pick<Connection, "connected" | "request">;
@@ -55,39 +56,23 @@ export async function fetchBinary(
   digest: string,
   path: string,
 ): Promise<BinaryManifest> {
-  const { signal } = options;
   const manifest = decodeBinaryManifest(await obtain(options, digest));
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
   const file = await onDisk(path, () => open(path, flags, secretMode));
   const seed = options.seed === undefined ? undefined : await open(options.seed, "r").catch(() => undefined);
   try {
     await onDisk(path, () => file.truncate(manifest.size));
-    const queue = [...manifest.chunks.entries()];
-    const failed = new AbortController();
-    const scoped = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
-    const work = async () => {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        scoped.signal.throwIfAborted();
-        const [index, chunk] = next;
-        const at = index * chunkBytes;
-        const length = Math.min(chunkBytes, manifest.size - at);
-        if (digestOf(await onDisk(path, () => readPart(file, at, length))) === chunk) continue;
-        const own = seed === undefined ? undefined : await readPart(seed, at, length).catch(() => undefined);
-        const isSame = own !== undefined && digestOf(own) === chunk;
-        const data = isSame ? own : await obtain(scoped, chunk);
-        if (data.length !== length) throw malformed(`the chunk ${chunk} has another size`);
-        await onDisk(path, () => file.write(data, 0, length, at));
-      }
-    };
-    const workers = Array.from({ length: chunksAtOnce }, () =>
-      work().catch((thrown) => {
-        failed.abort(thrown);
-        throw thrown;
-      }),
-    );
-    for (const ended of await Promise.allSettled(workers)) {
-      if (ended.status === "rejected") throw failed.signal.reason;
-    }
+    const bounds = { atOnce: chunksAtOnce, signal: options.signal };
+    await mapBounded(manifest.chunks.entries(), bounds, async ([index, chunk], signal) => {
+      const at = index * chunkBytes;
+      const length = Math.min(chunkBytes, manifest.size - at);
+      if (sha256Hex(await onDisk(path, () => readPart(file, at, length))) === chunk) return;
+      const own = seed === undefined ? undefined : await readPart(seed, at, length).catch(() => undefined);
+      const isSame = own !== undefined && sha256Hex(own) === chunk;
+      const data = isSame ? own : await obtain({ ...options, signal }, chunk);
+      if (data.length !== length) throw malformed(`the chunk ${chunk} has another size`);
+      await onDisk(path, () => file.write(data, 0, length, at));
+    });
     await onDisk(path, () => file.sync());
     const sha256 = await onDisk(path, () => hashOf(file, manifest.size));
     if (sha256 !== manifest.sha256) throw malformed("its chunks do not make up its bytes");
@@ -107,7 +92,8 @@ async function obtain(
   { connection, peelId, clock, jitter, log, signal }: FetchBinaryOptions,
   digest: string,
 ): Promise<Uint8Array> {
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  const backoff = createBackoff({ ...pauses, jitter });
+  for (;;) {
     signal.throwIfAborted();
     let reason: string;
     try {
@@ -117,7 +103,7 @@ async function obtain(
       reason = describeError(thrown);
       log.debug("part of a binary not fetched yet", { digest, reason });
     }
-    await sleep(clock, Math.round(pauseMs * (0.5 + jitter() / 2)), signal).catch((cause) => {
+    await sleep(clock, backoff.next(), signal).catch((cause) => {
       throw new SvcError("unavailable", `the binary was not fetched in time: ${reason}`, { cause });
     });
   }
@@ -144,7 +130,7 @@ async function ask(
   const parsed = v.safeParse(answer, value);
   if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed answer");
   const [data] = parsed.output.blobs;
-  if (digestOf(data) === digest) return data;
+  if (sha256Hex(data) === digest) return data;
   throw new SvcError("unavailable", `a master sent other bytes than those of ${digest}`);
 }
 

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { StagedUpgrade, UpgradeState } from "./files.ts";
 
 /** What happens to upgrades, seen by the watchdog. */
@@ -46,7 +47,7 @@ export function afterEvent(state: UpgradeState, event: UpgradeEvent, at: number)
       const { jid, sha256, version, from } = trial;
       return {
         ...rest,
-        ...(current === undefined ? {} : { previous: current.sha256 }),
+        ...defined({ previous: current?.sha256 }),
         current: { sha256, version, packaged: event.packaged },
         outcome: { jid, success: true, version, from, rolledBack: false, reason: "", at },
       };

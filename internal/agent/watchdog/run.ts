@@ -1,3 +1,4 @@
+import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { isErrno } from "../../base/file.ts";
@@ -10,7 +11,6 @@ import { type Child, startChild } from "./child.ts";
 import { endLeftovers } from "./leftovers.ts";
 import type { Limits } from "./limits.ts";
 import { findMarked, orphansOf } from "./orphans.ts";
-import { createPauses } from "./pause.ts";
 import { probe } from "./probe.ts";
 import { createTrial, type Trial } from "./trial.ts";
 
@@ -49,7 +49,8 @@ const orphanPatienceMs = 5_000;
 export async function runWatchdog(options: WatchdogOptions): Promise<void> {
   const { program, dataDir, limits, clock, log, signal } = options;
   const files = upgradeFiles(dataDir);
-  const pauses = createPauses(limits, options.jitter);
+  const { firstPauseMs: firstMs, longestPauseMs: longestMs } = limits;
+  const backoff = createBackoff({ firstMs, longestMs, jitter: options.jitter });
   let state = files.state();
   let restarts = 0;
   /** Digest of the packaged executable, once it was needed. */
@@ -187,7 +188,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
         }
         silent = 0;
         wellSince ??= now;
-        if (now - wellSince >= limits.wellAfterMs) pauses.forget();
+        if (now - wellSince >= limits.wellAfterMs) backoff.reset();
         return "fine";
       },
     };
@@ -252,7 +253,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
   }
 
   async function pause() {
-    const waitMs = pauses.next();
+    const waitMs = backoff.next();
     log.info("starting the peel again", { in_ms: waitMs });
     await waited(waitMs);
   }

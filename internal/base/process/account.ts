@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import type { Clock } from "../clock.ts";
+import { defined } from "../defined.ts";
 import { SvcError } from "../errors.ts";
 import { readTextIfPresent } from "../file.ts";
 import { cleanEnvironment, programPath } from "./environment.ts";
@@ -68,7 +69,7 @@ async function lookUp(
     cwd: "/",
     timeoutMs: directoryTimeoutMs,
     clock,
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
   });
   return code === 0 ? entriesOf(stdout.text).get(key) : undefined;
 }

@@ -2,6 +2,7 @@ import { realpathSync, statSync } from "node:fs";
 import { constants } from "node:os";
 import { basename } from "node:path";
 import type { Clock } from "../clock.ts";
+import { defined } from "../defined.ts";
 import { SvcError } from "../errors.ts";
 import { reasonOf } from "../file.ts";
 import type { CapturedText } from "./capture.ts";
@@ -105,7 +106,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
   return {
     pid: child.pid,
     ...endOf(child),
-    ...(stopped === undefined ? {} : { stopped }),
+    ...defined({ stopped }),
     stdout: outputs[0].text(),
     stderr: outputs[1].text(),
   };

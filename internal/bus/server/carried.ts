@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/file.ts";
 import { makePrivateDirectory, writing } from "../../base/new-files.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 
 const executableMode = 0o755;
 const unpackedName = /^nats-server-[0-9a-f]{16}$/;
@@ -22,7 +22,7 @@ export function carriedServer(): Blob | undefined {
  */
 export async function unpackServer(carried: Blob, directory: string): Promise<string> {
   const bytes = Buffer.from(await carried.arrayBuffer());
-  const name = `nats-server-${createHash("sha256").update(bytes).digest("hex").slice(0, 16)}`;
+  const name = `nats-server-${sha256Hex(bytes).slice(0, 16)}`;
   const path = join(directory, name);
   writing(path, () => {
     makePrivateDirectory(directory);

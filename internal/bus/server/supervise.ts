@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
+import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, untilAborted } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
@@ -9,8 +10,7 @@ import { endOrphan, forgetServer, recordServer } from "./orphan.ts";
 import { assertFree, listenAddressOf } from "./port.ts";
 import { findServer } from "./program.ts";
 
-const firstPauseMs = 500;
-const longestPauseMs = 30_000;
+const pauses = { firstMs: 500, longestMs: 30_000 };
 /** A server that ran this long had started well: the pauses begin anew. */
 const steadyMs = 60_000;
 /** A server whose log goes elsewhere never says that it is ready; then connecting finds out. */
@@ -82,11 +82,13 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
   }
 
   const stopped = untilAborted(stopping.signal);
+  const backoff = createBackoff(pauses);
   const supervise = async (): Promise<void> => {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (;;) {
       const ended = await Promise.race([server.exited, stopped]);
       if (ended === undefined) return server.stop();
-      if (clock.monotonic() - startedAt > steadyMs) pauseMs = firstPauseMs;
+      if (clock.monotonic() - startedAt > steadyMs) backoff.reset();
+      const pauseMs = backoff.next();
       log.error("bus ended", { ...ended, restart_in_ms: pauseMs });
       const next = await again(pauseMs);
       if (next === undefined) return;
@@ -95,7 +97,7 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
   };
   /** Starts it after a pause, however often that takes; `undefined` when it is to be stopped. */
   const again = async (firstMs: number): Promise<RunningServer | undefined> => {
-    for (let pauseMs = firstMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (let pauseMs = firstMs; ; pauseMs = backoff.next()) {
       try {
         await sleep(clock, pauseMs, stopping.signal);
       } catch {

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { entriesOf, failure, fieldsOf, textOf } from "../../base/read-yaml.ts";
 import { parseYaml, plainValue, type YamlNode } from "../../base/yaml.ts";
 import { maxTagLength } from "../../fleet/reactor/event.ts";
-import { entriesOf, failure, fieldsOf, textOf } from "../../fleet/reactor/read-node.ts";
 import { readConfigFile } from "../../program/config/read-file.ts";
 
 const keys = ["tag", "source", "data", "depth", "at"] as const;

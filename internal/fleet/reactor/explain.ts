@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { holds } from "./condition.ts";
 import type { DropCause } from "./drop.ts";
@@ -42,7 +43,7 @@ const mostActual = 200;
 export function explain(event: Event, rules: readonly Rule[], limits: Limits): Explanation {
   const dropped = limits.peek(event);
   return {
-    ...(dropped === undefined ? {} : { dropped }),
+    ...defined({ dropped }),
     rules: rules.map((rule) => explainRule(rule, event, limits)),
   };
 }
@@ -63,7 +64,7 @@ function explainRule(rule: Rule, event: Event, limits: Limits): RuleExplanation 
     tag,
     source,
     conditions,
-    ...(held === undefined ? {} : { held }),
+    ...defined({ held }),
     actions: matches ? rule.actions.map((action) => actionOf(action, event, limits)) : [],
   };
 }

@@ -1,10 +1,12 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import { decodeJob, type Job } from "../jobs/record.ts";
 
-/** Jobs and targets that are remembered; one job may have 100,000 of them. */
-const mostJobs = 1_024;
-const mostTargets = 200_000;
+/** Targets of all jobs that are remembered; one job may have 100,000 of them. */
+const mostTargets = 400_000;
+/** What a job takes beside its targets, in targets. */
+const jobWeight = 200;
 
 /** What an event says of the job behind it. */
 export interface KnownJob {
@@ -21,42 +23,23 @@ export type JobOf = (jid: string) => Promise<KnownJob | undefined>;
 
 /** Looks jobs up, each once as long as it is remembered: a job has as many returns as targets. */
 export function createJobLookup(jobs: Pick<Bucket, "get">): JobOf {
-  /** The one that was used last is the last. */
-  const known = new Map<string, { found: Promise<KnownJob | undefined>; targets: number }>();
-  let targets = 0;
-  const forget = (jid: string) => {
-    targets -= known.get(jid)?.targets ?? 0;
-    known.delete(jid);
-  };
+  const known = createBoundedMap<Promise<KnownJob | undefined>>(mostTargets);
   const load = async (jid: string): Promise<KnownJob | undefined> => {
     const stored = await jobs.get(jid);
-    if (stored === undefined) {
-      forget(jid);
-      return undefined;
-    }
-    const job = knownOf(decodeJob(stored.value));
-    const entry = known.get(jid);
-    if (entry !== undefined) {
-      entry.targets = job.targets.size;
-      targets += entry.targets;
-    }
-    for (const oldest of known.keys()) {
-      if ((known.size <= mostJobs && targets <= mostTargets) || oldest === jid) break;
-      forget(oldest);
-    }
-    return job;
+    return stored && knownOf(decodeJob(stored.value));
   };
   return (jid) => {
     const before = known.get(jid);
-    if (before !== undefined) {
-      known.delete(jid);
-      known.set(jid, before);
-      return before.found;
-    }
-    const entry = { found: Promise.resolve().then(() => load(jid)), targets: 0 };
-    entry.found.catch(() => forget(jid));
-    known.set(jid, entry);
-    return entry.found;
+    if (before !== undefined) return before;
+    const found = known.set(jid, load(jid), jobWeight);
+    found.then(
+      (job) => {
+        if (job === undefined) known.delete(jid);
+        else known.set(jid, found, jobWeight + job.targets.size);
+      },
+      () => known.delete(jid),
+    );
+    return found;
   };
 }
 

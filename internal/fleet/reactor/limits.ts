@@ -1,8 +1,9 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { createBreakers, type OpenBreaker } from "./breaker.ts";
 import type { DropCause } from "./drop.ts";
 import { type Event, enrollmentTag, isServiceTag, masterSource } from "./event.ts";
-import { createRecent } from "./recent.ts";
 import type { Action, Rule } from "./rule.ts";
 import { createSourceRates } from "./source-rate.ts";
 import { createThrottles } from "./throttle.ts";
@@ -70,12 +71,12 @@ export function createLimits(config: LimitsConfig): Limits {
     stormRate,
     cooldownMs: breakerCooldownMs,
     clock,
-    ...(onOpen && { onOpen }),
+    ...defined({ onOpen }),
   });
   const throttles = createThrottles();
   const rates = createSourceRates(config.sourceRateLimit);
   /** Verdicts by event, then by rule. */
-  const verdicts = createRecent<Map<string, DropCause | undefined>>(leastVerdicts);
+  const verdicts = createBoundedMap<Map<string, DropCause | undefined>>(2 * leastVerdicts);
 
   const standing = (event: Event): DropCause | undefined => {
     if (event.origin === "peel" && isServiceTag(event.tag)) return "forged";
@@ -85,15 +86,8 @@ export function createLimits(config: LimitsConfig): Limits {
   };
   // One name stands for everybody who is no member; the breakers bound what comes of their events.
   const isRated = (event: Event) => event.source !== masterSource;
-  const remembered = ({ id, at }: Event) => {
-    // A peel may give many events one id; when the bus stored each it cannot choose.
-    const key = `${at} ${id}`;
-    const known = verdicts.get(key);
-    if (known !== undefined) return known;
-    const fresh = new Map<string, DropCause | undefined>();
-    verdicts.set(key, fresh);
-    return fresh;
-  };
+  // A peel may give many events one id; when the bus stored each it cannot choose.
+  const keyOf = ({ id, at }: Event) => `${at} ${id}`;
   const restOf = (rule: Rule) => rule.throttleMs ?? config.defaultThrottleMs;
   const check = (rule: Rule, event: Event, now: number): DropCause | undefined =>
     throttles.check(rule.name, countedAs(event), restOf(rule), now) ?? breakers.check(rule.name, now);
@@ -105,14 +99,15 @@ export function createLimits(config: LimitsConfig): Limits {
       return rates.take(countedAs(event), clock.monotonic()) ? undefined : "source_rate";
     },
     fire(rule, event) {
-      const known = remembered(event);
+      const key = keyOf(event);
+      const known = verdicts.get(key) ?? new Map<string, DropCause | undefined>();
       if (known.has(rule.name)) return known.get(rule.name);
       const now = clock.monotonic();
       let cause = throttles.check(rule.name, countedAs(event), restOf(rule), now);
       if (cause === undefined && !breakers.take(rule.name, now)) cause = "breaker_open";
       if (cause === undefined) throttles.note(rule.name, countedAs(event), restOf(rule), now);
       known.set(rule.name, cause);
-      verdicts.grow();
+      verdicts.set(key, known, 1 + known.size);
       return cause;
     },
     peek(event) {

@@ -3,7 +3,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
-import { fileError } from "../../program/config/file.ts";
+import { atLine, fileError } from "../../base/place.ts";
 import { readConfigFile } from "../../program/config/read-file.ts";
 import { readRules } from "./read-rule.ts";
 import { maxRules, type Rule } from "./rule.ts";
@@ -69,7 +69,7 @@ export function rulesOf({ digest, texts }: RuleFiles): RuleSet {
     for (const rule of readRules(text, path)) {
       const other = byName.get(rule.name);
       if (other !== undefined) {
-        const where = `${other.file}:${other.at.line}`;
+        const where = atLine(other.file, other.at.line);
         throw fileError(path, rule.at, `the name ${rule.name} is taken by the rule at ${where}`);
       }
       byName.set(rule.name, rule);

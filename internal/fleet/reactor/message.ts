@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 
@@ -30,7 +31,7 @@ export function encodePeelEvent(event: PeelEvent): Uint8Array {
 /** @throws when the bytes are no event: a peel may send anything. What else the map holds is ignored. */
 export function decodePeelEvent(bytes: Uint8Array): PeelEvent {
   const { data: said, id: given } = read(peelEvent, bytes);
-  return { data: said, ...(given === undefined ? {} : { id: given }) };
+  return { data: said, ...defined({ id: given }) };
 }
 
 /** What a master says of an event that it publishes itself. */

@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { createSlots } from "../../base/slots.ts";
 import { append, lastOn } from "../../bus/append.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { eventSubject } from "../../bus/subjects.ts";
@@ -48,18 +49,16 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
   const { bus, index, clock, log } = options;
   const heard = new Map<string, Heard>();
   const telling = new Set<Promise<void>>();
-  const queue: (() => Promise<void>)[] = [];
+  const slots = createSlots({ atOnce: mostAtOnce });
   let stopped = false;
   /** Nobody counts as silent before this, on the monotonic clock. */
   let patientUntil = clock.monotonic() + aliveMs;
   let lookedAt = clock.monotonic();
   let looking = false;
 
-  const work = async () => {
-    for (let tell = queue.shift(); tell !== undefined && !stopped; tell = queue.shift()) await tell();
-  };
   const say = (peel: string, presence: Presence, revision: number) => {
-    queue.push(async () => {
+    const tell = async () => {
+      if (stopped) return;
       try {
         if (await tellOnce(bus, peel, presence, revision))
           log.info(presence === "lost" ? "peel lost" : "peel regained", { peel_id: peel });
@@ -70,10 +69,9 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
         });
         clock.after(againMs, () => stopped || say(peel, presence, revision));
       }
-    });
-    if (telling.size >= mostAtOnce) return;
-    const worker = work().finally(() => telling.delete(worker));
-    telling.add(worker);
+    };
+    const told = slots.run(tell).finally(() => telling.delete(told));
+    telling.add(told);
   };
   const onBeat = (peel: string, revision: number) => {
     const known = heard.get(peel);

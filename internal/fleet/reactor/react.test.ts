@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
+import { createSlots } from "../../base/slots.ts";
 import type { Event } from "./event.ts";
 import { createLimits } from "./limits.ts";
 import { createMatcher } from "./match.ts";
 import type { Performance } from "./perform.ts";
-import { createPool } from "./pool.ts";
 import { createReactor, mostDeliveries } from "./react.ts";
 import type { Action, Rule } from "./rule.ts";
 
@@ -58,7 +58,7 @@ function setup(rules: readonly Rule[], { enableChaining = true, workers = 2, sto
       performed.push(`${doing.rule}/${doing.index} of ${doing.event.id}`);
       await state.fail(doing);
     },
-    pool: createPool(workers),
+    pool: createSlots({ atOnce: workers }),
     assertTenure() {
       if (!state.held) throw new SvcError("conflict", "over");
     },

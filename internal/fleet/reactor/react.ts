@@ -1,12 +1,13 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import type { Slots } from "../../base/slots.ts";
 import { decide } from "./decide.ts";
 import type { DropCause } from "./drop.ts";
 import type { Event } from "./event.ts";
 import type { Limits } from "./limits.ts";
 import type { Matcher } from "./match.ts";
 import type { Performance } from "./perform.ts";
-import type { Pool } from "./pool.ts";
 import { render } from "./render.ts";
 import type { Rule } from "./rule.ts";
 
@@ -29,7 +30,7 @@ export interface ReactOptions {
   /** Asked for each event, as rules change. */
   matcher(): Matcher;
   perform(performance: Performance): Promise<void>;
-  pool: Pool;
+  pool: Pick<Slots, "run">;
   /** @throws when another master may be doing the same by now */
   assertTenure(): void;
   signal: AbortSignal;
@@ -61,16 +62,12 @@ export interface Reactor {
 
 export function createReactor(options: ReactOptions): Reactor {
   const { limits, pool, metrics, log } = options;
-  /** By id of the event, the oldest first. */
-  const known = new Map<string, Progress>();
+  /** By id of the event. */
+  const known = createBoundedMap<Progress>(2 * rememberedEvents);
 
   const progressOf = (id: string): Progress => {
-    const before = known.get(id);
-    if (before !== undefined) return before;
     const fresh: Progress = { handling: undefined, over: false, counted: new Set(), done: new Set() };
-    known.set(id, fresh);
-    if (known.size > rememberedEvents) known.delete(known.keys().next().value ?? "");
-    return fresh;
+    return known.get(id) ?? known.set(id, fresh);
   };
   const drop = (event: Event, cause: DropCause, rule?: Rule) => {
     metrics.reactorDropped(cause);

@@ -1,4 +1,16 @@
 import type { Plain } from "../../base/msgpack.ts";
+import {
+  booleanOf,
+  durationOf,
+  entriesOf,
+  failure,
+  fieldsOf,
+  itemsOf,
+  type Place,
+  placed,
+  textOf,
+  within,
+} from "../../base/read-yaml.ts";
 import type { YamlEntry, YamlNode } from "../../base/yaml.ts";
 import { argumentProblem, checkArguments } from "../../host/modules/arguments.ts";
 import type { ModuleFunction } from "../../host/modules/function.ts";
@@ -7,21 +19,7 @@ import { parseTarget } from "../../tree/targets/parse.ts";
 import { allPlaceholders, placeholderRefusal } from "./argument-policy.ts";
 import { isServiceTag, maxTagLength, maxTagSegments } from "./event.ts";
 import { opening } from "./placeholder.ts";
-import {
-  booleanOf,
-  durationOf,
-  entriesOf,
-  failure,
-  fieldsOf,
-  itemsOf,
-  literalOf,
-  type Place,
-  placed,
-  templateMapOf,
-  templateOf,
-  textOf,
-  within,
-} from "./read-node.ts";
+import { literalOf, templateMapOf, templateOf } from "./read-node.ts";
 import type { Action, RuleTarget } from "./rule.ts";
 
 const maxText = 4_096;

@@ -1,6 +1,6 @@
-import type { YamlEntry, YamlNode, YamlPosition } from "../../base/yaml.ts";
-import { kindOf } from "../../program/config/option.ts";
-import { entriesOf, failure, fieldsOf, itemsOf, type Place, textOf, within } from "./read-node.ts";
+import type { TextPosition } from "../../base/place.ts";
+import { entriesOf, failure, fieldsOf, itemsOf, type Place, textOf, within } from "../../base/read-yaml.ts";
+import { kindOf, type YamlEntry, type YamlNode } from "../../base/yaml.ts";
 import { type Condition, type Operator, operators, type Scalar } from "./rule.ts";
 import { eventPath } from "./value.ts";
 
@@ -57,7 +57,7 @@ function operandOf(operator: Operator, node: YamlNode, place: Place): Condition[
   }
 }
 
-function scalarOf(node: YamlNode, place: Place, at: YamlPosition): Scalar {
+function scalarOf(node: YamlNode, place: Place, at: TextPosition): Scalar {
   if (node.kind !== "scalar") {
     throw failure(place, at, `expected one value, found ${kindOf(node)}: for several write in: [a, b]`);
   }

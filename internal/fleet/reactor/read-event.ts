@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
@@ -123,9 +124,9 @@ export function readEnrollment({ data }: DeliveredMessage): Reading {
       data: {
         id,
         peel_id: peelId,
-        ...(hostname === undefined ? {} : { hostname }),
+        ...defined({ hostname }),
         trust: trustOf(record),
-        ...(metadata === undefined ? {} : { metadata }),
+        ...defined({ metadata }),
       },
     },
   };
@@ -136,7 +137,7 @@ function resultOf({ success, retcode, outcome, error, return: value }: JobReturn
     success,
     retcode,
     outcome: outcome ?? (success ? "ok" : "failed"),
-    ...(error === undefined ? {} : { error: error.slice(0, mostErrorText) }),
+    ...defined({ error: error?.slice(0, mostErrorText) }),
   };
   if (value === undefined) return result;
   return encode(value).length > mostReturnBytes

@@ -1,18 +1,10 @@
-import { parseYaml, type YamlNode } from "../../base/yaml.ts";
-import { kindOf } from "../../program/config/option.ts";
+import { defined } from "../../base/defined.ts";
+import { durationOf, failure, fieldsOf, itemsOf, type Place, textOf, within } from "../../base/read-yaml.ts";
+import { isNothing, kindOf, parseYaml, type YamlNode } from "../../base/yaml.ts";
 import { enrollmentTag, maxTagSegments } from "./event.ts";
 import { readAction } from "./read-action.ts";
 import { maxGlob, readConditions } from "./read-condition.ts";
-import {
-  durationOf,
-  failure,
-  fieldsOf,
-  itemsOf,
-  literalOf,
-  type Place,
-  textOf,
-  within,
-} from "./read-node.ts";
+import { literalOf } from "./read-node.ts";
 import { type Action, maxRules, type Rule, ruleName } from "./rule.ts";
 
 const keys = ["name", "match", "source", "when", "throttle", "do"] as const;
@@ -31,9 +23,9 @@ const maxThrottleMs = 30 * 24 * 60 * 60 * 1000;
 export function readRules(text: string, file: string): Rule[] {
   const root = parseYaml(text, file);
   const place = { file, what: "" };
-  if (root.kind === "scalar" && root.value === null) return [];
+  if (isNothing(root)) return [];
   const rules = fieldsOf(root, place, ["rules"]).get("rules")?.value;
-  if (rules === undefined || (rules.kind === "scalar" && rules.value === null)) return [];
+  if (rules === undefined || isNothing(rules)) return [];
   return itemsOf(rules, within(place, "rules"), maxRules).map((node, at) => readRule(node, file, at));
 }
 
@@ -54,9 +46,9 @@ function readRule(node: YamlNode, file: string, at: number): Rule {
   return {
     name,
     match,
-    ...(source === undefined ? {} : { source }),
+    ...defined({ source }),
     when: field("when", readConditions, place) ?? [],
-    ...(throttleMs === undefined ? {} : { throttleMs }),
+    ...defined({ throttleMs }),
     actions: field("do", (value, inside) => readActions(value, inside, match), place) ?? [],
     file,
     at: node.at,

@@ -1,4 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { checkCall } from "../../host/modules/registry.ts";
@@ -83,7 +84,7 @@ function renderAction(action: Action, event: Event): Rendered {
       return {
         kind: "webhook",
         url: action.url,
-        ...(action.tokenFile === undefined ? {} : { tokenFile: action.tokenFile }),
+        ...defined({ tokenFile: action.tokenFile }),
         body: body as Plain,
       };
     }
@@ -97,7 +98,7 @@ function jobOf(
   args: Record<string, Plain>,
 ): Rendered {
   const whom = "expression" in target ? { target: target.expression } : { targets: [peelOf(event)] };
-  const request = { ...whom, function: name, args, ...(timeout === undefined ? {} : { timeout }) };
+  const request = { ...whom, function: name, args, ...defined({ timeout }) };
   return { kind: "job", request };
 }
 

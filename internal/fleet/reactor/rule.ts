@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { YamlPosition } from "../../base/yaml.ts";
+import type { TextPosition } from "../../base/place.ts";
 
 /** Whom a job of a rule is for: the source of the event alone, or a target expression. */
 export type RuleTarget = { readonly source: true } | { readonly expression: string };
@@ -68,7 +68,7 @@ export interface Rule {
   readonly actions: readonly Action[];
   /** Path of its file, and where in it the rule begins. */
   readonly file: string;
-  readonly at: YamlPosition;
+  readonly at: TextPosition;
 }
 
 /** Names of rules are labels of metrics and parts of ids. */

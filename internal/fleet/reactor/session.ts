@@ -2,6 +2,7 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { suggestion } from "../../base/nearest.ts";
+import { createSlots } from "../../base/slots.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import type { Bus } from "../../bus/connect.ts";
 import type { Tenure } from "../../bus/lease/lease.ts";
@@ -15,7 +16,6 @@ import type { RuleSet } from "./load.ts";
 import { createMatcher } from "./match.ts";
 import type { NeededSources } from "./needed-sources.ts";
 import { type PerformDeps, perform } from "./perform.ts";
-import { createPool } from "./pool.ts";
 import { createReactor, type ReactMetrics } from "./react.ts";
 import { type Sources, startSources } from "./sources.ts";
 
@@ -81,7 +81,7 @@ export async function startSession(
     limits,
     matcher: () => matcher,
     perform: (performance) => perform(options.actions, performance),
-    pool: createPool(config.workers),
+    pool: createSlots({ atOnce: config.workers }),
     assertTenure,
     signal: tenure.signal,
     metrics,

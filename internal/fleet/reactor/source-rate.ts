@@ -1,4 +1,4 @@
-import { createRecent } from "./recent.ts";
+import { createBoundedMap } from "../../base/bounded-map.ts";
 
 const minute = 60_000;
 /** Sources that are counted at least at a time: more than a fleet has peels, and about 15 MiB. */
@@ -11,7 +11,7 @@ const leastSources = 65_536;
  * @param limit events per minute; 0 is no limit
  */
 export function createSourceRates(limit: number) {
-  const windows = createRecent<{ began: number; count: number }>(leastSources);
+  const windows = createBoundedMap<{ began: number; count: number }>(2 * leastSources);
 
   return {
     hasRoom(source: string, now: number): boolean {

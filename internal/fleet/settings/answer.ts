@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import { readClaim } from "./envelope.ts";
@@ -21,5 +22,5 @@ export async function tellSettings(
   if (record === undefined) throw new SvcError("storage", "the stored settings of the peel cannot be read");
   const { envelope, error } = record;
   const isNew = envelope !== undefined && readClaim(envelope)?.version !== version;
-  return { ...(isNew ? { envelope } : {}), ...(error === undefined ? {} : { error }) };
+  return { ...(isNew ? { envelope } : {}), ...defined({ error }) };
 }

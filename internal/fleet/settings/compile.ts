@@ -1,11 +1,11 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { plainValue, type YamlNode } from "../../base/yaml.ts";
+import { isNothing, plainValue, type YamlNode } from "../../base/yaml.ts";
 import type { Facts } from "../../host/facts/fact.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
 import type { Groups } from "../../tree/targets/groups.ts";
 import { encodeSettings, type Settings } from "./envelope.ts";
-import { SettingsFault } from "./fault.ts";
+import { faultAt, SettingsFault } from "./fault.ts";
 import { mergeSettings } from "./merge.ts";
 import { fileOf, type Include, readIncludes } from "./names.ts";
 import { createYamlCache, readerOf, type TreeReader } from "./read.ts";
@@ -48,7 +48,7 @@ const maxDepth = 24;
 /** Makes compilers, which share what trees have in common. */
 export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
   const cache = createYamlCache();
-  const packer = createFactPacker(1_024);
+  const packer = createFactPacker(2_048);
   const owns = new WeakMap<YamlNode, Settings>();
   return (tree) => {
     const renderer = createTreeRenderer();
@@ -153,8 +153,8 @@ async function collect(
 function ownOf(root: YamlNode, label: string, owns: WeakMap<YamlNode, Settings>): Settings {
   const known = owns.get(root);
   if (known !== undefined) return known;
-  if (root.kind === "scalar" && root.value === null) return {};
-  if (root.kind !== "map") throw new SettingsFault(`${label}:${root.at.line}: expected a map of settings`);
+  if (isNothing(root)) return {};
+  if (root.kind !== "map") throw faultAt(label, root.at, "expected a map of settings");
   checkNames(root, label, 0);
   const { include: _, ...own } = plainValue(root) as Record<string, Plain>;
   owns.set(root, own);
@@ -162,13 +162,11 @@ function ownOf(root: YamlNode, label: string, owns: WeakMap<YamlNode, Settings>)
 }
 
 function checkNames(node: YamlNode, label: string, depth: number): void {
-  if (depth > maxDepth)
-    throw new SettingsFault(`${label}:${node.at.line}: nested more than ${maxDepth} deep`);
+  if (depth > maxDepth) throw faultAt(label, node.at, `nested more than ${maxDepth} deep`);
   if (node.kind === "list") for (const item of node.items) checkNames(item, label, depth + 1);
   if (node.kind !== "map") return;
   for (const { key, keyAt, value } of node.entries) {
-    if (key === "__proto__")
-      throw new SettingsFault(`${label}:${keyAt.line}: no setting may be called __proto__`);
+    if (key === "__proto__") throw faultAt(label, keyAt, "no setting may be called __proto__");
     checkNames(value, label, depth + 1);
   }
 }

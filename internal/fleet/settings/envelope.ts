@@ -1,8 +1,9 @@
-import { createHash, createHmac, hkdfSync } from "node:crypto";
+import { createHmac, hkdfSync } from "node:crypto";
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { sha256 } from "../../base/sha256.ts";
 import type { CurveKey } from "../../identity/curve.ts";
 import { type KeyPair, verifySignature } from "../../identity/nkey.ts";
 import { openSealed, seal } from "../../identity/seal.ts";
@@ -163,8 +164,4 @@ function signedBytes(
 ): Uint8Array {
   const head = [domain, claim.peelId, curvePublicKey, claim.version, ""].join("\0");
   return Buffer.concat([Buffer.from(head, "latin1"), claim.sealedDigest, sha256(claim.digest)]);
-}
-
-function sha256(bytes: Uint8Array): Uint8Array {
-  return createHash("sha256").update(bytes).digest();
 }

@@ -1,4 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
+import { atLine, type TextPosition } from "../../base/place.ts";
 
 /** Settings that cannot be compiled. The message names the file, with the line where it can, and no value. */
 export class SettingsFault extends SvcError {
@@ -9,4 +10,9 @@ export class SettingsFault extends SvcError {
     super("bad_request", message, { cause: options.cause });
     this.wholeTree = options.wholeTree ?? false;
   }
+}
+
+/** The fault at a line of a file. */
+export function faultAt(label: string, { line }: TextPosition, reason: string): SettingsFault {
+  return new SettingsFault(`${atLine(label, line)}: ${reason}`);
 }

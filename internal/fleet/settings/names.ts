@@ -1,5 +1,6 @@
-import type { YamlNode } from "../../base/yaml.ts";
-import { SettingsFault } from "./fault.ts";
+import { atLine } from "../../base/place.ts";
+import { isNothing, type YamlNode } from "../../base/yaml.ts";
+import { faultAt, SettingsFault } from "./fault.ts";
 import type { TreeReader } from "./read.ts";
 
 /** A settings file that is wanted, and where that is written. */
@@ -41,14 +42,14 @@ export function readIncludes(root: YamlNode, label: string): Include[] {
   const include = root.entries.find(({ key }) => key === "include");
   if (include === undefined) return [];
   const { value } = include;
-  if (value.kind === "scalar" && value.value === null) return [];
+  if (isNothing(value)) return [];
   if (value.kind !== "list") {
-    throw new SettingsFault(`${label}:${value.at.line}: include: expected a list of settings files`);
+    throw faultAt(label, value.at, "include: expected a list of settings files");
   }
   return value.items.map((item) => {
     if (item.kind !== "scalar" || typeof item.value !== "string") {
-      throw new SettingsFault(`${label}:${item.at.line}: include: expected the name of a settings file`);
+      throw faultAt(label, item.at, "include: expected the name of a settings file");
     }
-    return { name: item.value, at: `${label}:${item.at.line}` };
+    return { name: item.value, at: atLine(label, item.at.line) };
   });
 }

@@ -1,3 +1,4 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { parseYaml, type YamlNode } from "../../base/yaml.ts";
@@ -19,7 +20,7 @@ export interface YamlCache {
   parse(path: string, text: string, label: string): YamlNode;
 }
 
-const cachedDocuments = 512;
+const cachedDocuments = 1_024;
 /** Larger ones are not kept: a peel whose facts are in one could fill the memory with its own. */
 const largestCached = 16 * 1024;
 const templateMark = /\{[{%#]/;
@@ -28,23 +29,12 @@ const shebang = /^#!\s*(\S+)/;
 const renderers: ReadonlySet<string> = new Set(["yaml", "jinja", "jinja|yaml", "jinja2|yaml"]);
 
 export function createYamlCache(): YamlCache {
-  // Two generations: what was not asked for while a whole one filled up is forgotten.
-  let young = new Map<string, YamlNode>();
-  let old = new Map<string, YamlNode>();
+  const known = createBoundedMap<YamlNode>(cachedDocuments);
   return {
     parse(path, text, label) {
+      if (text.length > largestCached) return parseYaml(text, label);
       const key = `${path}\0${text}`;
-      const known = young.get(key) ?? old.get(key);
-      const root = known ?? parseYaml(text, label);
-      if (text.length > largestCached) return root;
-      if (!young.has(key)) {
-        if (young.size >= cachedDocuments) {
-          old = young;
-          young = new Map();
-        }
-        young.set(key, root);
-      }
-      return root;
+      return known.get(key) ?? known.set(key, parseYaml(text, label));
     },
   };
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 
 /** A value of the bucket `settings`: what is in force for a peel, and why nothing newer is. */
@@ -34,7 +35,6 @@ export function decodeSettingsRecord(bytes: Uint8Array): SettingsRecord | undefi
   const { peel_id: peelId, envelope, error } = parsed.output;
   return {
     peelId,
-    ...(envelope === undefined ? {} : { envelope }),
-    ...(error === undefined ? {} : { error }),
+    ...defined({ envelope, error }),
   };
 }

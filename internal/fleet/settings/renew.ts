@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/bucket.ts";
@@ -108,7 +109,7 @@ async function storedEnvelope(bucket: Pick<Bucket, "get">, peelId: string): Prom
 }
 
 function withEnvelope(envelope: Uint8Array | undefined): { envelope?: Uint8Array } {
-  return envelope === undefined ? {} : { envelope };
+  return defined({ envelope });
 }
 
 /** A peel stores its facts itself: they may be anything. @throws SvcError `bad_request` */

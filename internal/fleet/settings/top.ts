@@ -1,10 +1,11 @@
 import { SvcError } from "../../base/errors.ts";
-import { parseYaml, type YamlNode } from "../../base/yaml.ts";
+import { atLine } from "../../base/place.ts";
+import { isNothing, parseYaml, type YamlNode } from "../../base/yaml.ts";
 import { compileTarget, type PeelTest } from "../../tree/targets/evaluate.ts";
 import { matchersOf } from "../../tree/targets/expression.ts";
 import { expandGroups, type Groups, readGroups } from "../../tree/targets/groups.ts";
 import { parseTarget } from "../../tree/targets/parse.ts";
-import { SettingsFault } from "./fault.ts";
+import { faultAt, SettingsFault } from "./fault.ts";
 import type { SettingsTree } from "./tree.ts";
 
 export const topFile = "top.sls";
@@ -51,10 +52,10 @@ export function readTop(root: YamlNode, label: string, groups: () => Groups): To
   let usesGroups = false;
   for (const { key, keyAt, value } of environments) {
     if (key !== "base") {
-      throw fault(label, keyAt, `the environment ${shown(key)} is unknown: settings have base alone`);
+      throw faultAt(label, keyAt, `the environment ${shown(key)} is unknown: settings have base alone`);
     }
     for (const entry of entriesOf(value, label, "a map of targets")) {
-      const at = place(label, entry.keyAt);
+      const at = atLine(label, entry.keyAt.line);
       const { names, matcher } = readFiles(entry.value, label);
       const { test, kinds, hasGroup } = compile(`${matcher}${entry.key}`, at, groups);
       if (kinds.has("setting")) {
@@ -86,23 +87,23 @@ function compile(text: string, at: string, groups: () => Groups) {
 
 /** The files of a target; maps among them say how the target is read. */
 function readFiles(node: YamlNode, label: string): { names: TopTarget["names"]; matcher: string } {
-  if (node.kind === "scalar" && node.value === null) return { names: [], matcher: "" };
-  if (node.kind !== "list") throw fault(label, node.at, "expected a list of settings files");
+  if (isNothing(node)) return { names: [], matcher: "" };
+  if (node.kind !== "list") throw faultAt(label, node.at, "expected a list of settings files");
   const names: { name: string; at: string }[] = [];
   let matcher = "";
   for (const item of node.items) {
     if (item.kind === "scalar" && typeof item.value === "string") {
-      names.push({ name: item.value, at: place(label, item.at) });
+      names.push({ name: item.value, at: atLine(label, item.at.line) });
       continue;
     }
     const [entry, ...rest] = item.kind === "map" ? item.entries : [];
     if (entry?.key !== "match" || rest.length > 0 || entry.value.kind !== "scalar") {
-      throw fault(label, item.at, "expected the name of a settings file, or match: compound");
+      throw faultAt(label, item.at, "expected the name of a settings file, or match: compound");
     }
     const known = matchers[String(entry.value.value)];
     if (known === undefined || !Object.hasOwn(matchers, String(entry.value.value))) {
       const list = Object.keys(matchers).join(", ");
-      throw fault(label, entry.value.at, `this way to match is unknown: known are ${list}`);
+      throw faultAt(label, entry.value.at, `this way to match is unknown: known are ${list}`);
     }
     matcher = known;
   }
@@ -110,8 +111,8 @@ function readFiles(node: YamlNode, label: string): { names: TopTarget["names"]; 
 }
 
 function entriesOf(node: YamlNode, label: string, expected: string) {
-  if (node.kind === "scalar" && node.value === null) return [];
-  if (node.kind !== "map") throw fault(label, node.at, `expected ${expected}`);
+  if (isNothing(node)) return [];
+  if (node.kind !== "map") throw faultAt(label, node.at, `expected ${expected}`);
   return node.entries;
 }
 
@@ -122,14 +123,6 @@ function within<Value>(run: () => Value): Value {
     if (thrown instanceof SettingsFault || !(thrown instanceof SvcError)) throw thrown;
     throw new SettingsFault(thrown.message, { cause: thrown });
   }
-}
-
-function place(label: string, { line }: YamlNode["at"]): string {
-  return `${label}:${line}`;
-}
-
-function fault(label: string, at: YamlNode["at"], reason: string): SettingsFault {
-  return new SettingsFault(`${place(label, at)}: ${reason}`);
 }
 
 function shown(text: string): string {

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 
 /** The files of a settings directory at one moment. */
 export interface SettingsTree {
@@ -67,7 +67,7 @@ function readOne(path: string, size: number, stamp: string): TreeFile {
   if (size > maxFileBytes) return unusable("it is larger than 1 MiB");
   try {
     const bytes = readFileSync(path);
-    const digest = createHash("sha256").update(bytes).digest("hex");
+    const digest = sha256Hex(bytes);
     // A text that cannot be read back as it is written would be changed silently.
     return { stamp, digest, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (thrown) {

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
 import { decode } from "../../base/msgpack.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
 import type { SettingsCompiler } from "./compile.ts";
@@ -64,17 +65,13 @@ export function createSettingsView(deps: {
       tracker.done(peelId, uses.size === 0 ? undefined : uses);
     }
   };
-  const lane = async () => {
-    for (let peelId = tracker.take(); peelId !== undefined; peelId = tracker.take()) {
-      await one(peelId);
-    }
-  };
+  function* marked() {
+    for (let peelId = tracker.take(); peelId !== undefined; peelId = tracker.take()) yield peelId;
+  }
   const refresh = async () => {
     if (!isLoaded) tracker.markAll();
     isLoaded = true;
-    const results = await Promise.allSettled(Array.from({ length: lanes }, lane));
-    const failed = results.find((result) => result.status === "rejected");
-    if (failed !== undefined) throw failed.reason;
+    await mapBounded(marked(), { atOnce: lanes }, one);
   };
   return {
     async load() {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
@@ -67,7 +68,7 @@ export function createFleetIndex(options: {
     return fresh;
   };
   const report = (peel: Known, key: string, event: string, reason?: string) => {
-    if (!peel.reported) log.warn(event, { peel_id: key, ...(reason === undefined ? {} : { reason }) });
+    if (!peel.reported) log.warn(event, { peel_id: key, ...defined({ reason }) });
     peel.reported = true;
   };
   const onFacts = ({ key, value, revision }: Change) => {

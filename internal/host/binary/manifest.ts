@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { isPlatform, type Platform } from "./platform.ts";
 
 /** Bytes of every chunk of a binary but the last: what one message of the bus carries with room to spare. */
@@ -38,7 +38,7 @@ export function encodeBinaryManifest(manifest: BinaryManifest): { digest: string
     version,
     chunks: chunks.map((digest) => Buffer.from(digest, "hex")),
   });
-  return { digest: createHash("sha256").update(data).digest("hex"), data };
+  return { digest: sha256Hex(data), data };
 }
 
 /** Reads a manifest, which may come from anybody. @throws SvcError `bad_request` */

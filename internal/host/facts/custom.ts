@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, realpathSync, type Stats, statSync } from "n
 import { dirname, extname, join } from "node:path";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
 import type { FactProblem } from "./collect.ts";
 import type { FactLayer } from "./merge.ts";
 import { parseFacts } from "./parse.ts";
@@ -31,25 +32,20 @@ export async function readCustomFacts(
 ): Promise<{ layers: FactLayer[]; problems: FactProblem[] }> {
   const problems: FactProblem[] = [];
   const names = factFiles(options.directory, problems);
-  const layers: (FactLayer | undefined)[] = Array(names.length).fill(undefined);
-  let next = 0;
-  const take = async () => {
-    while (next < names.length) {
-      const index = next++;
-      const path = join(options.directory, names[index] ?? "");
-      try {
-        const text = await readOne(path, options);
-        if (text === undefined) continue;
-        const { facts, refused } = parseFacts(text, path);
-        for (const reason of refused) problems.push({ source: path, reason });
-        layers[index] = { source: path, facts };
-      } catch (thrown) {
-        const reason = thrown instanceof SvcError ? thrown.message : describeError(thrown);
-        problems.push({ source: path, reason });
-      }
+  const layers = await mapBounded(names, { atOnce }, async (name): Promise<FactLayer | undefined> => {
+    const path = join(options.directory, name);
+    try {
+      const text = await readOne(path, options);
+      if (text === undefined) return undefined;
+      const { facts, refused } = parseFacts(text, path);
+      for (const reason of refused) problems.push({ source: path, reason });
+      return { source: path, facts };
+    } catch (thrown) {
+      const reason = thrown instanceof SvcError ? thrown.message : describeError(thrown);
+      problems.push({ source: path, reason });
+      return undefined;
     }
-  };
-  await Promise.all(Array.from({ length: atOnce }, take));
+  });
   return { layers: layers.filter((layer) => layer !== undefined), problems };
 }
 

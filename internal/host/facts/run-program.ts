@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { runProcess } from "../../base/process/process.ts";
 
@@ -29,7 +30,7 @@ export async function runFactProgram(
     env: {
       PATH: env.PATH || defaultPath,
       LC_ALL: "C",
-      ...(env.HOME === undefined ? {} : { HOME: env.HOME }),
+      ...defined({ HOME: env.HOME }),
     },
     timeoutMs: limitMs,
     signal,

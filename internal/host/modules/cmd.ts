@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { parseDuration } from "../../base/duration.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { findAccount, findAccountIfPresent } from "../../base/process/account.ts";
@@ -83,9 +84,9 @@ async function runCommand(args: CommandArgs, { clock, signal }: CallContext): Pr
     cwd: args.cwd ?? "/",
     clock,
     signal,
-    ...(account === undefined ? {} : { account }),
+    ...defined({ account }),
     ...(args.umask === undefined ? {} : { umask: Number.parseInt(args.umask, 8) }),
-    ...(args.stdin === undefined ? {} : { stdin: args.stdin }),
+    ...defined({ stdin: args.stdin }),
     ...(args.timeout === undefined ? {} : { timeoutMs: parseDuration(args.timeout) }),
   });
 }
@@ -122,7 +123,7 @@ function reportOf({ pid, code, killedBy, stdout, stderr }: ProcessResult): Plain
   return {
     pid,
     retcode: code,
-    ...(killedBy === undefined ? {} : { signal: killedBy }),
+    ...defined({ signal: killedBy }),
     stdout: stdout.text,
     stderr: stderr.text,
   };

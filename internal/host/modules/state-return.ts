@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import type { StateResult, StatesRun } from "./states-service.ts";
 
@@ -45,11 +46,11 @@ export function summaryOf(run: StatesRun): StatesSummary {
   return {
     ...counts,
     ...(not_run === 0 ? {} : { not_run }),
-    ...(stopped === undefined ? {} : { stopped }),
+    ...defined({ stopped }),
     duration_ms,
     test,
     environment,
-    ...(commit === undefined ? {} : { commit }),
+    ...defined({ commit }),
   };
 }
 

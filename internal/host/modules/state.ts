@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { define } from "./define.ts";
 import { type CallContext, FunctionFailure, type ModuleFunction } from "./function.ts";
@@ -109,9 +110,7 @@ function refuse({ saltenv, environment, commit }: From): string | undefined {
 function where({ saltenv, environment, commit, test: isTest }: From): StatesRequest {
   const wanted = environment ?? saltenv;
   return {
-    ...(wanted === undefined ? {} : { environment: wanted }),
-    ...(commit === undefined ? {} : { commit: commit.toLowerCase() }),
-    ...(isTest === undefined ? {} : { test: isTest }),
+    ...defined({ environment: wanted, commit: commit?.toLowerCase(), test: isTest }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { signatureOf } from "./arguments.ts";
 import { define } from "./define.ts";
@@ -43,8 +44,7 @@ function describe(entry: ModuleFunction): Plain {
     type: spec.type,
     required: spec.required ?? false,
     ...(spec.values === undefined ? {} : { values: [...spec.values] }),
-    ...(spec.min === undefined ? {} : { min: spec.min }),
-    ...(spec.max === undefined ? {} : { max: spec.max }),
+    ...defined({ min: spec.min, max: spec.max }),
     doc: spec.doc,
   }));
   return {

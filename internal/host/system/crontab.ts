@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { type System, succeed } from "./system.ts";
 
@@ -104,7 +105,7 @@ function withMarker(lines: Line[], raw: string, schedule: string, command: strin
     identifier: identifier === "" ? command : decoded(identifier),
     schedule,
     command,
-    ...(comment === undefined ? {} : { comment }),
+    ...defined({ comment }),
   };
   return { text: `${above}\n${raw}`, entry };
 }

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { publicMode, readTextIfPresent, reasonOf, temporaryName, writeFileAtomic } from "../../base/file.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
@@ -125,7 +126,7 @@ function localSystem({ clock, signal, facts }: HostCall, cache: Map<string, unkn
         clock,
         signal,
         ...rest,
-        ...(account === undefined ? {} : { account }),
+        ...defined({ account }),
       });
       signal.throwIfAborted();
       if (result.stopped !== undefined) {

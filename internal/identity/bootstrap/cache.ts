@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
 import { describeError } from "../../base/errors.ts";
 import { isErrno, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { checkDiscovered } from "./discover.ts";
 
 /** The bus URLs a peel learned last. */
@@ -28,9 +28,7 @@ export function createBootstrapCache(options: {
   log: Log;
 }): BootstrapCache {
   const { path, log } = options;
-  const identity = createHash("sha256")
-    .update(JSON.stringify([options.masterUrls, [...options.pins].sort()]))
-    .digest("hex");
+  const identity = sha256Hex(JSON.stringify([options.masterUrls, [...options.pins].sort()]));
   return {
     load() {
       try {

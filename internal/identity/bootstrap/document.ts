@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 
 /** What a master tells everybody: its CA root and where the bus is (specification, "Bootstrap document"). */
 export interface BootstrapDocument {
@@ -44,5 +44,5 @@ export function parseDocument(value: unknown): BootstrapDocument | undefined {
  */
 export function documentTag({ issued_at: _, ...content }: BootstrapDocument): string {
   const fields = Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `"${createHash("sha256").update(JSON.stringify(fields)).digest("hex").slice(0, 32)}"`;
+  return `"${sha256Hex(JSON.stringify(fields)).slice(0, 32)}"`;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 
 const tls13 = 772;
@@ -58,7 +59,7 @@ export async function openExchange(
     method: options.method ?? "GET",
     // Without compression the bytes that are counted are the bytes that came.
     headers: { "Accept-Encoding": "identity", ...options.headers },
-    ...(options.body === undefined ? {} : { body: options.body }),
+    ...defined({ body: options.body }),
     tls: tlsOf(options.verify),
     redirect: "manual",
     // A connection to nobody in particular is not used a second time.
@@ -122,7 +123,7 @@ function tlsOf(verify: Verify): BunFetchRequestInitTLS {
   return {
     rejectUnauthorized: true,
     minVersion: tls13,
-    ...(verify.ca === undefined ? {} : { ca: verify.ca }),
+    ...defined({ ca: verify.ca }),
   } as BunFetchRequestInitTLS;
 }
 

@@ -1,9 +1,10 @@
-import { createHash, X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
+import { sha256Hex } from "../../base/sha256.ts";
 
 /** The SPKI pin of a certificate: `sha256:<hex>` of its DER SubjectPublicKeyInfo. */
 export function spkiPin(certificatePem: string): string {
   const key = new X509Certificate(certificatePem).publicKey.export({ type: "spki", format: "der" });
-  return `sha256:${createHash("sha256").update(key).digest("hex")}`;
+  return `sha256:${sha256Hex(key)}`;
 }
 
 /** The certificates of a PEM text, one by one. */

@@ -1,6 +1,6 @@
 import { suggestion } from "../../base/nearest.ts";
-import type { YamlNode } from "../../base/yaml.ts";
-import { Complaint, kindOf, type OptionType } from "./option.ts";
+import { kindOf, type YamlNode } from "../../base/yaml.ts";
+import { Complaint, type OptionType } from "./option.ts";
 
 /** The fields a map inside a list or map may have, by name. */
 type Fields = Readonly<Record<string, OptionType<unknown>>>;

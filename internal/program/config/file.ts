@@ -1,12 +1,13 @@
-import { SvcError } from "../../base/errors.ts";
+import type { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { parseYaml, type YamlEntry, type YamlNode, type YamlPosition } from "../../base/yaml.ts";
-import { Complaint, kindOf, type Option, type OptionTable } from "./option.ts";
+import { fileError, type TextPosition } from "../../base/place.ts";
+import { isNothing, kindOf, parseYaml, type YamlEntry, type YamlNode } from "../../base/yaml.ts";
+import { Complaint, type Option, type OptionTable } from "./option.ts";
 
 /** A value and its place in the file. */
 export interface FileValue {
   readonly value: unknown;
-  readonly at: YamlPosition;
+  readonly at: TextPosition;
 }
 
 /**
@@ -24,15 +25,10 @@ export function readKeys(
   const root = parseYaml(content, file);
   const keys = new KeyReader(file, new Map(tables.flatMap((table) => Object.entries(table))));
   if (root.kind === "map") keys.read(root.entries, "");
-  else if (root.kind !== "scalar" || root.value !== null) {
+  else if (!isNothing(root)) {
     throw fileError(file, root.at, `expected a map of keys, found ${kindOf(root)}`);
   }
   return keys.values;
-}
-
-/** The error for a place of a file. */
-export function fileError(file: string, at: YamlPosition, reason: string): SvcError {
-  return new SvcError("bad_request", `${file}:${at.line}:${at.column}: ${reason}`);
 }
 
 class KeyReader {
@@ -60,7 +56,7 @@ class KeyReader {
   private section(name: string, node: YamlNode): void {
     if (node.kind === "map") this.read(node.entries, name);
     // Nothing at all is a section whose keys are commented out.
-    else if (node.kind !== "scalar" || node.value !== null) {
+    else if (!isNothing(node)) {
       throw fileError(this.file, node.at, `${name}: expected a map of keys, found ${kindOf(node)}`);
     }
   }
@@ -74,7 +70,7 @@ class KeyReader {
     }
   }
 
-  private unknown(path: string, at: YamlPosition): SvcError {
+  private unknown(path: string, at: TextPosition): SvcError {
     const [section, ...rest] = path.split(".");
     const hint = this.options.has(path)
       ? `: write it nested, as ${section}: {${rest.join(".")}: ...}`

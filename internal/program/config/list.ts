@@ -1,4 +1,5 @@
-import { Complaint, kindOf, type OptionType } from "./option.ts";
+import { kindOf } from "../../base/yaml.ts";
+import { Complaint, type OptionType } from "./option.ts";
 import { quoted, type ReadText, stringOf } from "./scalar.ts";
 
 /**

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { YamlNode, YamlPosition } from "../../base/yaml.ts";
+import type { TextPosition } from "../../base/place.ts";
+import type { YamlNode } from "../../base/yaml.ts";
 
 /** How the text of a file and of a flag becomes a value, and back. */
 export interface OptionType<T> {
@@ -106,17 +107,10 @@ export function flagOf(key: string, declared: Option<unknown>): string | undefin
 /** What is wrong with one value, without the key and the place: the loader knows those and adds them. */
 export class Complaint extends Error {
   /** Where in the file, when that is more exact than the place of the key's value. */
-  readonly at: YamlPosition | undefined;
+  readonly at: TextPosition | undefined;
 
-  constructor(message: string, at?: YamlPosition) {
+  constructor(message: string, at?: TextPosition) {
     super(message);
     this.at = at;
   }
-}
-
-/** What a node is, in words. */
-export function kindOf(node: YamlNode): string {
-  if (node.kind !== "scalar") return `a ${node.kind}`;
-  if (node.value === null) return "nothing";
-  return `a ${typeof node.value}`;
 }

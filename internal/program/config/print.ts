@@ -1,6 +1,6 @@
 import { redact } from "../../base/log.ts";
+import { atLine, type TextPosition } from "../../base/place.ts";
 import { version } from "../../base/version.ts";
-import type { YamlPosition } from "../../base/yaml.ts";
 import type { OptionTable, Values } from "./option.ts";
 
 /** Where the value of a key comes from. */
@@ -8,7 +8,7 @@ export type Origin =
   | { readonly from: "default" }
   /** A default that follows from a variable, or one that counts where the key is empty. */
   | { readonly from: "environment"; readonly variable: string }
-  | { readonly from: "file"; readonly file: string; readonly at: YamlPosition }
+  | { readonly from: "file"; readonly file: string; readonly at: TextPosition }
   | { readonly from: "flag"; readonly flag: string };
 
 /**
@@ -45,6 +45,6 @@ function originText(origin: Origin): string {
     case "flag":
       return `flag ${origin.flag}`;
     case "file":
-      return `${origin.file}:${origin.at.line}`;
+      return atLine(origin.file, origin.at.line);
   }
 }

@@ -1,6 +1,7 @@
 import { isAbsolute } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { type FileValue, fileError, readKeys } from "./file.ts";
+import { fileError } from "../../base/place.ts";
+import { type FileValue, readKeys } from "./file.ts";
 import { readFlags } from "./flags.ts";
 import { formatHelp } from "./help.ts";
 import { type DefaultContext, isDerived, type OptionTable, type Values } from "./option.ts";

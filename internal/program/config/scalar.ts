@@ -2,8 +2,8 @@ import { type Address, formatAddress, parseAddress } from "../../base/address.ts
 import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import type { YamlNode } from "../../base/yaml.ts";
-import { Complaint, kindOf, type OptionType } from "./option.ts";
+import { kindOf, type YamlNode } from "../../base/yaml.ts";
+import { Complaint, type OptionType } from "./option.ts";
 
 /** Reads one text: returns the value to keep, or throws a `Complaint` that does not repeat a secret. */
 export type ReadText<T> = (text: string) => T;

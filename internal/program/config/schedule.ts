@@ -1,9 +1,9 @@
 import { parseCron } from "../../base/cron.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { parseYaml, plainValue, type YamlNode } from "../../base/yaml.ts";
+import { kindOf, parseYaml, plainValue, type YamlNode } from "../../base/yaml.ts";
 import { readFields } from "./fields.ts";
-import { Complaint, kindOf, type OptionType } from "./option.ts";
+import { Complaint, type OptionType } from "./option.ts";
 import { bool, duration, integer, text } from "./scalar.ts";
 
 /** One entry of the peel's scheduler; it has either `interval` or `cron`. */

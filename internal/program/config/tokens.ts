@@ -1,5 +1,6 @@
+import { kindOf } from "../../base/yaml.ts";
 import { readFields } from "./fields.ts";
-import { Complaint, kindOf, type OptionType } from "./option.ts";
+import { Complaint, type OptionType } from "./option.ts";
 import { path, text } from "./scalar.ts";
 
 /** An operator of the REST API. */

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 
 /**
@@ -68,7 +69,7 @@ async function lookAt<Context>(step: Step<Context>, context: Context): Promise<F
     return await step.look(context);
   } catch (thrown) {
     const message = thrown instanceof SvcError ? thrown.message : describeError(thrown);
-    return { level: "fail", message, ...(step.next === undefined ? {} : { next: step.next }) };
+    return { level: "fail", message, ...defined({ next: step.next }) };
   }
 }
 

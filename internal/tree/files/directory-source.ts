@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import type { FileSource, SourceFile } from "./files.ts";
 import { maxFileBytes, pathProblem } from "./manifest.ts";
 import { below, noFile } from "./snapshot-source.ts";
@@ -60,7 +60,7 @@ export function createDirectorySource(root: string, environment = "base"): FileS
         executable: (mode & 0o111) !== 0,
         // Most callers want to know whether a file is there, and only some what is in it.
         get digest() {
-          digest ??= createHash("sha256").update(load(real)).digest("hex");
+          digest ??= sha256Hex(load(real));
           return digest;
         },
       };

@@ -1,7 +1,9 @@
-import { createHash } from "node:crypto";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import type { SourceFile } from "./files.ts";
+
+export { sha256Hex as digestOf } from "../../base/sha256.ts";
 
 // A snapshot is described by blobs: the root names the pages, a page names files, a file names the blobs
 // of its bytes. One changed file changes its own blob, one page and the root, and nothing else travels.
@@ -61,10 +63,6 @@ export interface EncodedManifest {
   pages: ReadonlyMap<string, readonly ManifestFile[]>;
 }
 
-export function digestOf(data: Uint8Array): string {
-  return createHash("sha256").update(data).digest("hex");
-}
-
 /** The blobs that hold the bytes of a file, in order. An empty file has one as well. */
 export function blobsOf(file: ManifestFile): readonly string[] {
   return file.blobs ?? [file.digest];
@@ -76,7 +74,7 @@ export function encodeManifest({ environment, origin, files }: Manifest): Encode
   const pages = new Map<string, readonly ManifestFile[]>();
   const add = (value: unknown) => {
     const data = encode(value);
-    const digest = digestOf(data);
+    const digest = sha256Hex(data);
     blobs.set(digest, data);
     return digest;
   };

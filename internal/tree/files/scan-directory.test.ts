@@ -3,8 +3,9 @@ import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writ
 import { join } from "node:path";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { createDirectorySource } from "./directory-source.ts";
-import { digestOf, maxBlobBytes } from "./manifest.ts";
+import { maxBlobBytes } from "./manifest.ts";
 import { createDirectoryScan } from "./scan-directory.ts";
 
 let temporary = temporaryDirectory("scan");
@@ -18,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => temporary[Symbol.dispose]());
 
-const digest = (text: string) => digestOf(Buffer.from(text));
+const digest = (text: string) => sha256Hex(Buffer.from(text));
 /** A clock for which the files of this test are old enough for their times to be believed. */
 const later = { ...systemClock, now: () => systemClock.now() + 60_000 };
 
@@ -35,8 +36,8 @@ test("finds files with their digests, and executables", async () => {
   expect(files.get("run.sh")?.executable).toBe(true);
   expect(files.get("empty")).toMatchObject({ digest: digest(""), size: 0 });
   expect(files.get("large")).toMatchObject({
-    digest: digestOf(large),
-    blobs: [digestOf(large.subarray(0, maxBlobBytes)), digest("x")],
+    digest: sha256Hex(large),
+    blobs: [sha256Hex(large.subarray(0, maxBlobBytes)), digest("x")],
   });
 });
 

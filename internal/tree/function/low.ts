@@ -9,6 +9,11 @@ export interface Place {
   line: number;
 }
 
+/** The place alone of what has one. */
+export function placeOf({ file, line }: Place): Place {
+  return { file, line };
+}
+
 /** How a state depends on others; `docs/states.md` has the meaning of each. */
 export const requisiteKinds = [
   "require",

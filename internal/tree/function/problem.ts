@@ -1,5 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { atLine } from "../../base/place.ts";
 import type { Place } from "./low.ts";
 
 /** One thing that is wrong with a tree of states. */
@@ -31,8 +32,7 @@ function formatted(problem: StateProblem): string {
 }
 
 function headline({ file, line, message }: StateProblem): string {
-  if (file === undefined) return message;
-  return line === undefined || line === 0 ? `${file}: ${message}` : `${file}:${line}: ${message}`;
+  return file === undefined ? message : `${atLine(file, line)}: ${message}`;
 }
 
 const maxProblems = 50;

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { ArgSpec } from "../../host/modules/function.ts";
 import { localUsers } from "../../host/system/accounts/users.ts";
@@ -48,7 +49,7 @@ export const cronStates: readonly StateFunction[] = [
     plan(name, { user = "root", special, identifier = name, comment, ...times }, context) {
       refuseWith(refuseLine("name", name));
       const schedule = special ?? fields.map((each) => String(times[each] ?? "*")).join(" ");
-      const entry = { identifier, schedule, command: name, ...(comment === undefined ? {} : { comment }) };
+      const entry = { identifier, schedule, command: name, ...defined({ comment }) };
       return planEdit(user, context, (crontab) => {
         const found = crontab.find(identifier);
         if (found?.schedule === schedule && found.command === name && found.comment === comment) return {};

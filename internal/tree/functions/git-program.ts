@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { findAccount } from "../../base/process/account.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
@@ -57,7 +58,7 @@ export async function openGit({ user, identity, target }: GitWish, context: Stat
       outputLimit,
       clock,
       signal,
-      ...(account === undefined ? {} : { account }),
+      ...defined({ account }),
     });
     if (stopped === "aborted") signal.throwIfAborted();
     if (code === 0) return stdout.text;

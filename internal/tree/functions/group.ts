@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { refuseAccountName } from "../../host/system/accounts/manager.ts";
 import { accountsOf } from "../../host/system/accounts/open.ts";
 import { localGroups } from "../../host/system/accounts/users.ts";
@@ -34,7 +35,7 @@ export const groupStates: readonly StateFunction[] = [
       const accounts = () => accountsOf(system);
       const group = localGroups(system).get(name);
       const steps: Step[] = [];
-      const numbered = gid === undefined ? {} : { gid };
+      const numbered = defined({ gid });
       if (group === undefined) {
         steps.push({
           changes: { [name]: "added", ...numbered },

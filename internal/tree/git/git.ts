@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
@@ -68,7 +69,7 @@ export function openGit({ sshKey, knownHosts, clock, signal }: GitOptions): Git 
         signal,
         clock,
         outputLimit,
-        ...(stdin === undefined ? {} : { stdin }),
+        ...defined({ stdin }),
       });
       const what = `git ${args.find((arg) => !arg.startsWith("-")) ?? ""}`;
       if (result.stopped === "timeout") {

@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { makeDirectory } from "../../base/file.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { maxEnvironments } from "../files/catalog.ts";
 import { type Content, type Contents, cut, startHashing } from "../files/contents.ts";
 import { type ManifestFile, maxFiles, pathProblem } from "../files/manifest.ts";
@@ -52,7 +53,7 @@ export function openMirror(
   url: string,
   { git, dir, clock }: { git: Git; dir: string; clock: Clock },
 ): Mirror {
-  const repository = join(dir, createHash("sha256").update(url).digest("hex").slice(0, 32));
+  const repository = join(dir, sha256Hex(url).slice(0, 32));
   const contents = openCatFile(git, repository, clock);
   let hashes = new Map<string, Pick<ManifestFile, "digest" | "size" | "blobs">>();
   let trees = new Map<string, { files: Contents; warnings: readonly string[]; objects: readonly string[] }>();
@@ -118,7 +119,12 @@ export function openMirror(
       throw new SvcError("too_large", `the commit ${commit} has more than ${maxFiles} files`);
     }
     const objects = [...new Set(entries.map(({ object }) => object))];
-    await hashAll(objects.filter((object) => !hashes.has(object)));
+    const unhashed = objects.filter((object) => !hashes.has(object));
+    await mapBounded(unhashed, { atOnce: readsAtOnce }, async (object) => {
+      const hashing = startHashing();
+      for (const piece of cut(await contents.read(object))) hashing.add(piece);
+      hashes.set(object, hashing.result());
+    });
     const files = new Map<string, Content>();
     for (const { path, object, executable } of entries) {
       const hashed = hashes.get(object);
@@ -126,18 +132,6 @@ export function openMirror(
       files.set(path, { ...hashed, executable, pieces: () => piecesOf(object) });
     }
     return { files, warnings, objects };
-  };
-
-  const hashAll = async (objects: readonly string[]) => {
-    const queue = [...objects];
-    const work = async () => {
-      for (let object = queue.pop(); object !== undefined; object = queue.pop()) {
-        const hashing = startHashing();
-        for (const piece of cut(await contents.read(object))) hashing.add(piece);
-        hashes.set(object, hashing.result());
-      }
-    };
-    await Promise.all(Array.from({ length: readsAtOnce }, work));
   };
 
   async function* piecesOf(object: string): AsyncGenerator<Uint8Array> {

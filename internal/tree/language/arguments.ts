@@ -4,7 +4,7 @@ import { plainValue, type YamlNode } from "../../base/yaml.ts";
 import { argumentProblem, expectation } from "../../host/modules/arguments.ts";
 import type { ArgSpec, CallArgs } from "../../host/modules/function.ts";
 import type { StateFunction } from "../function/function.ts";
-import type { Place } from "../function/low.ts";
+import { placeOf } from "../function/low.ts";
 import type { Problems } from "../function/problem.ts";
 import { type CommonArgs, commonNames, isCommon, noCommonArgs, readCommon } from "./common-args.ts";
 import type { DeclaredArg, DeclaredFunction } from "./declare.ts";
@@ -152,10 +152,6 @@ function typedValue(spec: ArgSpec, node: YamlNode): Plain {
 
 function textOrValue(node: YamlNode): Plain {
   return node.kind === "scalar" && node.digits !== undefined ? node.digits : (plainValue(node) as Plain);
-}
-
-function placeOf({ file, line }: Place): Place {
-  return { file, line };
 }
 
 /**

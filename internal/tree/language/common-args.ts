@@ -5,6 +5,7 @@ import { plainValue, type YamlNode } from "../../base/yaml.ts";
 import {
   type Condition,
   type Place,
+  placeOf,
   type RequisiteKind,
   type Retry,
   requisiteKinds,
@@ -165,8 +166,4 @@ function durationOf(text: unknown): number | undefined {
 function textOf(node: YamlNode): string | undefined {
   if (node.kind !== "scalar") return undefined;
   return typeof node.value === "string" ? node.value : node.digits;
-}
-
-function placeOf({ file, line }: Place): Place {
-  return { file, line };
 }

@@ -1,4 +1,4 @@
-import type { YamlEntry, YamlNode } from "../../base/yaml.ts";
+import { isNothing, type YamlEntry, type YamlNode } from "../../base/yaml.ts";
 import type { Place } from "../function/low.ts";
 import type { Problems } from "../function/problem.ts";
 import type { RenderedFile } from "./render.ts";
@@ -147,7 +147,7 @@ class Reader {
   private arguments(body: YamlNode | undefined): { args: DeclaredArg[]; words: string[] } {
     const args: DeclaredArg[] = [];
     const words: string[] = [];
-    if (body === undefined || (body.kind === "scalar" && body.value === null)) return { args, words };
+    if (body === undefined || isNothing(body)) return { args, words };
     for (const item of body.kind === "list" ? body.items : [body]) {
       if (item.kind === "map") {
         for (const { key, keyAt, value } of item.entries) {
@@ -161,7 +161,7 @@ class Reader {
 
   private mapOf(node: YamlNode, expected: string): readonly YamlEntry[] {
     if (node.kind === "map") return node.entries;
-    if (node.kind !== "scalar" || node.value !== null) this.problems.add(expected, this.at(node));
+    if (!isNothing(node)) this.problems.add(expected, this.at(node));
     return [];
   }
 

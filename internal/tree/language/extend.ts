@@ -1,4 +1,5 @@
 import { suggestion } from "../../base/nearest.ts";
+import { atLine } from "../../base/place.ts";
 import type { Problems } from "../function/problem.ts";
 import { isCommon } from "./common-args.ts";
 import type { Declaration, DeclaredArg, DeclaredFile } from "./declare.ts";
@@ -13,7 +14,7 @@ export function mergeFiles(files: readonly DeclaredFile[], problems: Problems): 
     if (other === undefined) byId.set(declaration.id, declaration);
     else {
       const { file, line } = declaration;
-      problems.add(`the id ${declaration.id} is there twice: also in ${other.file}:${other.line}`, {
+      problems.add(`the id ${declaration.id} is there twice: also in ${atLine(other.file, other.line)}`, {
         file,
         line,
       });

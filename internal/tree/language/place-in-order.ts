@@ -1,3 +1,5 @@
+import { defined } from "../../base/defined.ts";
+import { atLine } from "../../base/place.ts";
 import type { LowState, Place, Requisite } from "../function/low.ts";
 import type { Problems } from "../function/problem.ts";
 import type { ReadState } from "./arguments.ts";
@@ -29,7 +31,7 @@ export function placeInOrder(states: readonly Unplaced[], problems: Problems): L
       ...requisite,
       targets: requisite.targets.map((target) => orderOf.get(target) ?? target),
     }));
-    return [{ ...rest, order, requisites: placed, ...(retry === undefined ? {} : { retry }) }];
+    return [{ ...rest, order, requisites: placed, ...defined({ retry }) }];
   });
 }
 
@@ -39,7 +41,7 @@ function placesOf(states: readonly Unplaced[], problems: Problems): number[] {
   } catch (thrown) {
     if (!(thrown instanceof Cycle)) throw thrown;
     const path = thrown.path.flatMap((index) => states[index] ?? []);
-    const steps = path.map(({ id, function: name, file, line }) => `${id} (${name}, ${file}:${line})`);
+    const steps = path.map(({ id, function: name, file, line }) => `${id} (${name}, ${atLine(file, line)})`);
     const [first] = path;
     problems.add(`requisites form a cycle: ${steps.join(" needs ")}`, {
       ...(first === undefined ? {} : { file: first.file, line: first.line }),

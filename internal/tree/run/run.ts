@@ -1,4 +1,5 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { CallArgs, CallContext } from "../../host/modules/function.ts";
 import { type StateContext, StateFailure, type StateFunction } from "../function/function.ts";
@@ -79,7 +80,7 @@ class Run {
     if (stopped === undefined && !signal.aborted) await this.listeners();
     if (signal.aborted) stopped = "cancelled";
     const summary = summarize(this.results, states.length, Math.round(clock.monotonic() - started));
-    return { test, states: this.results, summary, ...(stopped === undefined ? {} : { stopped }) };
+    return { test, states: this.results, summary, ...defined({ stopped }) };
   }
 
   private async timed(state: LowState, run: () => Promise<Outcome>): Promise<StateResult> {

@@ -1,6 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { atLine } from "../../base/place.ts";
 import type { CallArgs, CallContext } from "../../host/modules/function.ts";
 import type {
   StateResult,
@@ -87,7 +89,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
           ...commitOf(files),
           test,
           duration_ms: Math.round(clock.monotonic() - started),
-          ...(report.stopped === undefined ? {} : { stopped: report.stopped }),
+          ...defined({ stopped: report.stopped }),
           not_run: report.summary.not_run,
         };
       }),
@@ -141,7 +143,7 @@ function shown({
     name,
     args,
     sls,
-    at: `${file}:${line}`,
+    at: atLine(file, line),
     ...(requisites.length === 0
       ? {}
       : { requisites: requisites.map(({ kind, label }) => ({ [kind]: label })) }),
@@ -156,7 +158,7 @@ function shownResult({
   order: ___,
   ...result
 }: EngineResult): StateResult {
-  return { ...result, ...(file === "" ? {} : { at: `${file}:${line}` }) };
+  return { ...result, ...(file === "" ? {} : { at: atLine(file, line) }) };
 }
 
 /** Tells the caller before each state how far the run is. */

@@ -1,3 +1,4 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Plain } from "../../base/msgpack.ts";
 
 /** A fact as it is kept in memory: a scalar, a list, or a map. What is null or binary is left out. */
@@ -29,11 +30,11 @@ export interface FactPacker {
   pack(facts: Plain): { facts: FactMap; cut: boolean };
 }
 
-/** @param poolSize how many texts, and how many lists and maps, are remembered for sharing, at most twice */
-export function createFactPacker(poolSize = 8_192): FactPacker {
-  const texts = createPool<string>(poolSize);
-  const keySets = createPool<readonly string[]>(poolSize);
-  const compounds = createPool<readonly FactValue[] | FactMap>(poolSize);
+/** @param poolSize how many texts, and how many lists and maps, are remembered for sharing, at most */
+export function createFactPacker(poolSize = 16_384): FactPacker {
+  const texts = createBoundedMap<string>(poolSize);
+  const keySets = createBoundedMap<readonly string[]>(poolSize);
+  const compounds = createBoundedMap<readonly FactValue[] | FactMap>(poolSize);
 
   return {
     pack(plain) {
@@ -54,7 +55,7 @@ export function createFactPacker(poolSize = 8_192): FactPacker {
       };
       const packText = (text: string): string | undefined => {
         if (text.length > maxTextLength) cut = true;
-        else if (take(text.length)) return texts.get(text) ?? texts.add(text, text);
+        else if (take(text.length)) return texts.get(text) ?? texts.set(text, text);
         return drop();
       };
       const packValue = (value: Plain, depth: number): FactValue | undefined => {
@@ -71,7 +72,7 @@ export function createFactPacker(poolSize = 8_192): FactPacker {
         const packed = Array.isArray(value) ? packList(value, depth + 1) : packMap(value, depth + 1);
         // What is left out does not show in the text: another peel may have sent the rest alone.
         const isShared = shared !== "" && shared.length <= maxSharedLength && dropped === before;
-        return isShared ? compounds.add(shared, packed) : packed;
+        return isShared ? compounds.set(shared, packed) : packed;
       };
       const packList = (list: readonly Plain[], depth: number): readonly FactValue[] => {
         const items: FactValue[] = [];
@@ -92,43 +93,11 @@ export function createFactPacker(poolSize = 8_192): FactPacker {
           values.push(value);
         }
         const text = JSON.stringify(keys);
-        return new FactMap(keySets.get(text) ?? keySets.add(text, keys), values);
+        return new FactMap(keySets.get(text) ?? keySets.set(text, keys), values);
       };
       const isMap = plain !== null && typeof plain === "object" && !Array.isArray(plain);
       const facts = packMap(isMap && !(plain instanceof Uint8Array) ? plain : {}, 0);
       return { facts, cut };
     },
-  };
-}
-
-interface Pool<T> {
-  get(text: string): T | undefined;
-  /** @returns the value */
-  add(text: string, value: T): T;
-}
-
-/**
- * Remembers values by a text, in two generations: what was not asked for while a whole generation
- * filled up is forgotten. Unique values come and go, common ones stay.
- */
-function createPool<T>(size: number): Pool<T> {
-  let young = new Map<string, T>();
-  let old = new Map<string, T>();
-  const add = (text: string, value: T): T => {
-    if (young.size >= size) {
-      old = young;
-      young = new Map();
-    }
-    young.set(text, value);
-    return value;
-  };
-  return {
-    get(text) {
-      const found = young.get(text);
-      if (found !== undefined) return found;
-      const older = old.get(text);
-      return older === undefined ? undefined : add(text, older);
-    },
-    add,
   };
 }

@@ -1,6 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import type { YamlNode } from "../../base/yaml.ts";
+import { atColumn, fileError } from "../../base/place.ts";
+import { isNothing, type YamlNode } from "../../base/yaml.ts";
 import { type ExpandedExpression, type Expression, type Matcher, matchersOf } from "./expression.ts";
 import { groupName, parseTarget } from "./parse.ts";
 
@@ -38,20 +39,19 @@ export function expandGroups(expression: Expression, groups: Groups, name = "tar
  * @throws SvcError `bad_request`: `<name>:<line>:<column>: <reason>`
  */
 export function readGroups(root: YamlNode, name: string): Groups {
-  const problem = ({ line, column }: YamlNode["at"], reason: string) =>
-    new SvcError("bad_request", `${name}:${line}:${column}: ${reason}`);
-  if (root.kind === "scalar" && root.value === null) return new Map();
-  if (root.kind !== "map") throw problem(root.at, "expected a map of group names to target expressions");
+  if (isNothing(root)) return new Map();
+  if (root.kind !== "map")
+    throw fileError(name, root.at, "expected a map of group names to target expressions");
 
   const parsed = new Map<string, { expression: Expression; label: string }>();
   for (const { key, keyAt, value } of root.entries) {
     if (!groupName.test(key)) {
-      throw problem(keyAt, "a group has letters, digits, dots, hyphens and underscores, at most 64");
+      throw fileError(name, keyAt, "a group has letters, digits, dots, hyphens and underscores, at most 64");
     }
     if (value.kind !== "scalar" || typeof value.value !== "string") {
-      throw problem(value.at, `group ${key}: expected a target expression`);
+      throw fileError(name, value.at, `group ${key}: expected a target expression`);
     }
-    const label = `${name}:${value.at.line}:${value.at.column}: group ${key}`;
+    const label = `${atColumn(name, value.at)}: group ${key}`;
     parsed.set(key, { expression: parseTarget(value.value, label), label });
   }
 

@@ -1,4 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
+import { atLine } from "../../base/place.ts";
 
 /** A template that cannot be rendered, with the place in it. */
 export class TemplateError extends SvcError {
@@ -16,7 +17,7 @@ export class TemplateError extends SvcError {
     reason: string,
     options: { cause?: unknown; missing?: readonly string[] } = {},
   ) {
-    super("bad_request", `${file}:${line === 0 ? "" : `${line}:`} ${reason}`, { cause: options.cause });
+    super("bad_request", `${atLine(file, line)}: ${reason}`, { cause: options.cause });
     this.file = file;
     this.line = line;
     this.reason = reason;

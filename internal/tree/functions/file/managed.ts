@@ -1,3 +1,4 @@
+import { defined } from "../../../base/defined.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { cleanEnvironment } from "../../../base/process/environment.ts";
 import { runProcess } from "../../../base/process/process.ts";
@@ -127,7 +128,7 @@ export async function rendered(
 ): Promise<Content> {
   const text = utf8(await content.bytes(), name);
   const output = await context.render({ name, text }, variables);
-  return { ...contentOf(output), ...(content.secret === undefined ? {} : { secret: content.secret }) };
+  return { ...contentOf(output), ...defined({ secret: content.secret }) };
 }
 
 function utf8(bytes: Uint8Array, name: string): string {
