@@ -10,6 +10,7 @@ import type {
 } from "../../host/modules/states-service.ts";
 import type { FileSource } from "../files/files.ts";
 import type { CompiledStates, CompileOptions } from "../language/compile.ts";
+import { createTemplates } from "../template/render.ts";
 import type { StateResult as EngineResult } from "./result.ts";
 import type { RunOptions } from "./run.ts";
 import type { RunLock } from "./run-lock.ts";
@@ -48,6 +49,7 @@ export interface StatesServiceDeps {
  */
 export function createStatesService(deps: StatesServiceDeps): StatesService {
   const { sources, lock, clock } = deps;
+  const templates = createTemplates();
 
   const open = async (request: StatesRequest, context: CallContext) => {
     const { settings, facts, signal } = context;
@@ -58,6 +60,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
     ]);
     const options: CompileOptions = {
       files,
+      templates,
       facts: facts.items(),
       settings: settings.current(),
       peelId: deps.peelId,

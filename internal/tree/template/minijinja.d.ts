@@ -15,7 +15,7 @@ declare module "minijinja-js/dist/bundler/minijinja_js_bg.js" {
     /** Forgets the environment without freeing it. */
     __destroy_into_raw(): number;
   }
-  export function __wbg_set_wasm(exports: WebAssembly.Exports): void;
+  export function __wbg_set_wasm(exports: object): void;
 }
 
 declare module "minijinja-js/dist/bundler/minijinja_js_bg.wasm" {
