@@ -35,10 +35,7 @@ export class Engine {
     scope: Scope,
     variables: Readonly<Record<string, Plain>>,
   ): string {
-    return this.sandbox.enter(() => this.renderInside(tree, templates, name, scope, variables));
-  }
-
-  private renderInside(...[tree, templates, name, scope, variables]: Parameters<Engine["render"]>): string {
+    this.sandbox.enter();
     this.failed = undefined;
     let output: string;
     try {

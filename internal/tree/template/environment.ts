@@ -17,24 +17,35 @@ export interface Sandbox {
    * recursion, and whatever is undefined is an error. There is one at a time.
    */
   createEnvironment(): Environment;
-  /** Runs what uses the environment. The glue code works with one instance at a time: here it is this one. */
-  enter<T>(run: () => T): T;
+  /** Has to be called before the environment is used: the glue code works with one instance at a time. */
+  enter(): void;
   /** Gives up after a trap: the code inside stopped halfway, and nothing in there can be relied on. */
   abandon(environment: Environment): void;
 }
 
 export function createSandbox(): Sandbox {
   let compiled: WebAssembly.Module | undefined;
-  let instance: WebAssembly.Instance | undefined;
+  let exports: glue.Exports | undefined;
+  /** Whether the glue code works with this instance now. */
+  let bound = false;
 
   /** The glue holds on to a view of the memory until it is detached, which growing by nothing does. */
-  const leave = () => void (instance?.exports.memory as WebAssembly.Memory | undefined)?.grow(0);
+  const release = (memory: WebAssembly.Memory) => {
+    bound = false;
+    memory.grow(0);
+  };
+  const bind = (next: glue.Exports) => {
+    if (bound) return;
+    releaseOther();
+    glue.__wbg_set_wasm(next);
+    bound = true;
+  };
 
   return {
     createEnvironment() {
       compiled ??= new WebAssembly.Module(limitMemory(readFileSync(wasmPath), memoryPages));
-      instance ??= instantiate(compiled);
-      glue.__wbg_set_wasm(instance.exports);
+      exports ??= instantiate(compiled, release);
+      bind(exports);
       const environment = new glue.Environment();
       environment.debug = true;
       environment.keepTrailingNewline = true;
@@ -45,28 +56,47 @@ export function createSandbox(): Sandbox {
       environment.removeGlobal("debug");
       return environment;
     },
-    enter(run) {
-      if (instance !== undefined) glue.__wbg_set_wasm(instance.exports);
-      try {
-        return run();
-      } finally {
-        leave();
-      }
+    enter() {
+      if (exports !== undefined) bind(exports);
     },
     abandon(environment) {
       environment.__destroy_into_raw();
-      leave();
-      instance = undefined;
+      exports = undefined;
+      releaseOther();
     },
   };
 }
 
-function instantiate(compiled: WebAssembly.Module): WebAssembly.Instance {
+/**
+ * Has the sandbox that the glue is bound to let go of it. Only the glue knows which one that is, so the word
+ * goes through it: freeing the null pointer, which is never an environment.
+ */
+function releaseOther(): void {
+  try {
+    glue.Environment.prototype.free.call({ __destroy_into_raw: () => 0 });
+  } catch {
+    // It is bound to none yet.
+  }
+}
+
+/** @param release called when another sandbox needs the glue, or this instance is given up */
+function instantiate(
+  compiled: WebAssembly.Module,
+  release: (memory: WebAssembly.Memory) => void,
+): glue.Exports {
   const imports = Object.entries(glue).map(([name, value]): [string, unknown] =>
     // What it has to say when it stops is told by whoever catches the trap.
     name.startsWith("__wbg_error_") ? [name, () => undefined] : [name, value],
   );
-  return new WebAssembly.Instance(compiled, {
+  const instance = new WebAssembly.Instance(compiled, {
     "./minijinja_js_bg.js": Object.fromEntries(imports) as Bun.WebAssembly.ModuleImports,
   });
+  const exports = instance.exports as unknown as glue.Exports;
+  return {
+    ...exports,
+    __wbg_environment_free(pointer, flag) {
+      if (pointer === 0) release(exports.memory);
+      else exports.__wbg_environment_free(pointer, flag);
+    },
+  };
 }
