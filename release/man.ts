@@ -9,12 +9,11 @@ import { sourceTime } from "./source-time.ts";
 const directory = join(import.meta.dir, "..", "dist", "man");
 const date = new Date(sourceTime(process.env) * 1_000).toISOString().slice(0, 10);
 rmSync(directory, { recursive: true, force: true });
-const written: string[] = [];
+let count = 0;
 for (const binary of binaries) {
   for (const { name, section, text } of await manualOf[binary]({ version, date })) {
-    const path = join(directory, `man${section}`, `${name}.${section}`);
-    await Bun.write(path, text);
-    written.push(path);
+    await Bun.write(join(directory, `man${section}`, `${name}.${section}`), text);
+    count++;
   }
 }
-process.stdout.write(`wrote ${written.length} pages to dist/man\n`);
+process.stdout.write(`wrote ${count} pages to dist/man\n`);
