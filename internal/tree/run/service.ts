@@ -36,8 +36,8 @@ export interface StatesServiceDeps {
   peelId: string;
   sources: StateSources;
   lock: RunLock;
-  /** What functions find around them that states call. */
-  context(signal: AbortSignal): CallContext;
+  /** What functions find around them that states call, beside these states. */
+  context(signal: AbortSignal): Omit<CallContext, "states">;
   clock: Clock;
   /** A number in [0, 1) that spreads retries. */
   jitter: () => number;
@@ -68,11 +68,16 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
     return { files, options };
   };
 
-  return {
+  const contextOf = ({ signal }: StatesCaller): CallContext => ({
+    ...deps.context(signal),
+    signal,
+    states: service,
+  });
+  const service: StatesService = {
     run: (request, caller) =>
       lock.hold(nameOf(request), async () => {
         const started = clock.monotonic();
-        const context = { ...deps.context(caller.signal), signal: caller.signal };
+        const context = contextOf(caller);
         const { files, options } = await open(request, context);
         const compiled = await compile(request, options);
         const { runStates } = await import("./run.ts");
@@ -96,7 +101,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
       }),
 
     async show(what, request, caller) {
-      const context = { ...deps.context(caller.signal), signal: caller.signal };
+      const context = contextOf(caller);
       const { files, options } = await open(request, context);
       if (what === "top") {
         const { assignedStates } = await import("../language/compile.ts");
@@ -106,6 +111,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
       return states.map(shown);
     },
   };
+  return service;
 }
 
 /** @throws SvcError with everything that is wrong, and the text around it */
