@@ -68,6 +68,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
     return { files, options };
   };
 
+  /** A state may run states itself, so this service is among what it finds. */
   const contextOf = ({ signal }: StatesCaller): CallContext => ({
     ...deps.context(signal),
     signal,
