@@ -15,7 +15,7 @@ import { isProduction, type Source, type Violation } from "./source.ts";
  * sent a message that changes it; nor does `exec` or `test` run on a shared expression that remembers where
  * it stopped.
  */
-const values = new Set(["Map", "Set", "RegExp", "TextEncoder", "URL", "Packr"]);
+const values = new Set(["Map", "Set", "RegExp", "TextEncoder", "Packr"]);
 const changing = new Set(
   "set add delete clear push pop shift unshift splice sort reverse fill copyWithin defineProperty".split(" "),
 );
