@@ -6,7 +6,7 @@ import { cell } from "./reference.ts";
 
 /** Every metric of a daemon. */
 export const catalogs: Readonly<Record<"master" | "peel", readonly MetricInfo[]>> = {
-  master: createMasterMetrics({}).catalog(),
+  master: createMasterMetrics(() => ({})).catalog(),
   peel: createPeelMetrics({
     refused: () => ({}),
     jobs: () => ({}),

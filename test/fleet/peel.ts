@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { startLocal } from "../../internal/agent/daemon/local.ts";
+import { openOutbox, startLocal } from "../../internal/agent/daemon/local.ts";
 import { startSession } from "../../internal/agent/daemon/session.ts";
 import { createConnection } from "../../internal/agent/link/connection.ts";
 import { systemClock } from "../../internal/base/clock.ts";
@@ -86,7 +86,8 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
   const facts = fixedFacts({ id: peelId, os: "Simulated", kernel: "Linux" });
   const settings = fixedSettings();
   const context = (signal: AbortSignal) => ({ clock, facts, settings, signal });
-  const local = startLocal({ peelId, dataDir, context, clock, jitter, log });
+  const kept = openOutbox({ dataDir, clock, jitter, log });
+  const local = startLocal({ ...kept, peelId, dataDir, context, clock, jitter, log });
   const session = startSession({
     connection,
     peelId,

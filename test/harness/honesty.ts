@@ -8,10 +8,12 @@ import type { Plain } from "../../internal/base/msgpack.ts";
 import type { FileSource } from "../../internal/tree/files/files.ts";
 import type { Changes, Plan, StateContext, StateFunction } from "../../internal/tree/function/function.ts";
 import { problemsOfCall } from "../../internal/tree/language/arguments.ts";
-import { createRenderer } from "../../internal/tree/template/render.ts";
+import { createTemplates } from "../../internal/tree/template/render.ts";
 import { fixedFacts } from "./facts.ts";
 import { fixedSettings } from "./settings.ts";
 import { memoryFiles } from "./states.ts";
+
+const templates = createTemplates();
 
 /** What a state is planned with: for real, on this machine, with files and settings that are told. */
 export function stateContext(
@@ -22,7 +24,7 @@ export function stateContext(
   } = {},
 ): StateContext {
   const { files = memoryFiles({}), settings = {}, described = [] } = options;
-  const renderer = createRenderer(async () => undefined);
+  const renderer = templates.renderer(async () => undefined);
   return {
     clock: systemClock,
     facts: fixedFacts({ id: "web-1", os: "Debian" }),

@@ -1,4 +1,4 @@
-import { type Local, startLocal } from "../../internal/agent/daemon/local.ts";
+import { type Local, openOutbox, startLocal } from "../../internal/agent/daemon/local.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import type { Log } from "../../internal/base/log.ts";
 import { fixedFacts } from "./facts.ts";
@@ -7,12 +7,10 @@ import { fixedSettings } from "./settings.ts";
 /** The local phase of a peel in a directory, with facts that are told. */
 export function localIn(dataDir: string, peelId: string, log: Log): Local {
   const facts = fixedFacts({ id: peelId });
+  const options = { peelId, dataDir, clock: systemClock, jitter: () => 0, log };
   return startLocal({
-    peelId,
-    dataDir,
+    ...options,
+    ...openOutbox(options),
     context: (signal) => ({ clock: systemClock, facts, settings: fixedSettings(), signal }),
-    clock: systemClock,
-    jitter: () => 0,
-    log,
   });
 }

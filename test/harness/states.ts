@@ -4,6 +4,7 @@ import { SvcError } from "../../internal/base/errors.ts";
 import type { FileSource } from "../../internal/tree/files/files.ts";
 import type { CompileOptions } from "../../internal/tree/language/compile.ts";
 import type { RunOptions } from "../../internal/tree/run/run.ts";
+import { createTemplates } from "../../internal/tree/template/render.ts";
 import { fixedFacts } from "./facts.ts";
 import { fixedSettings } from "./settings.ts";
 
@@ -29,12 +30,15 @@ export function memoryFiles(files: Readonly<Record<string, string>>): FileSource
   };
 }
 
+const templates = createTemplates();
+
 /** What states of a tree in memory are compiled with. */
 export function compileOptions(
   files: Readonly<Record<string, string>>,
   options: Partial<CompileOptions> = {},
 ): CompileOptions {
-  return { files: memoryFiles(files), facts: { os: "Debian" }, settings: {}, peelId: "web-1", ...options };
+  const subject = { facts: { os: "Debian" }, settings: {}, peelId: "web-1" };
+  return { files: memoryFiles(files), templates, ...subject, ...options };
 }
 
 /** What states are run with: for real, on the machine's clock, with no function that could be called. */

@@ -58,12 +58,11 @@ export async function createCallHost(
     local === undefined
       ? await keptSettings({ ...options, data, peelId })
       : await directorySettings(local.settings, peelId, () => facts.items());
-  const context = (stop: AbortSignal): CallContext => ({
+  const context = (stop: AbortSignal): Omit<CallContext, "states"> => ({
     clock,
     facts,
     settings,
     signal: stop,
-    states,
     unbounded: true,
   });
   const lock = createRunLock({
@@ -81,7 +80,7 @@ export async function createCallHost(
           jitter,
           sources: { open: async (environment) => openDirectory(local.states, environment) },
         });
-  return context;
+  return (stop) => ({ ...context(stop), states });
 }
 
 function configOf({ config, env }: CallHostOptions): PeelConfig {
@@ -142,7 +141,7 @@ async function keptStates(
   options: CallHostOptions & {
     cacheDir: string;
     peelId: string;
-    context(signal: AbortSignal): CallContext;
+    context(signal: AbortSignal): Omit<CallContext, "states">;
     lock: RunLock;
   },
 ): Promise<StatesService> {

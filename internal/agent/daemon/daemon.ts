@@ -3,7 +3,8 @@ import { systemJitter, systemRandom } from "../../base/id.ts";
 import { dataDir, loadPeelConfig } from "../../program/config/load.ts";
 import { runDaemon } from "../../program/daemon/daemon.ts";
 import { qualifiedHostname } from "./hostname.ts";
-import { type PeelOptions, runPeel } from "./run.ts";
+import type { PeelOptions } from "./options.ts";
+import { runPeel } from "./run.ts";
 
 /** Runs the peel on this machine until a signal ends it. @returns the exit code */
 export function runPeelDaemon(argv: readonly string[], env: PeelOptions["env"]): Promise<number> {

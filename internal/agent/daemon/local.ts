@@ -45,27 +45,36 @@ export interface LocalOptions {
   upgrades?: Upgrades;
   /** Whether a watchdog stands above this peel. */
   isWatched?: boolean;
+  /** As `openOutbox` gives them. */
+  outbox: Outbox;
+  counts: PeelCounts;
 }
 
-/** Starts the local phase: calls can run, and what they return waits for a bus. */
-export function startLocal(options: LocalOptions): Local {
-  const { peelId, dataDir, clock, log } = options;
+/** Opens what waits on disk for a bus, and what is counted of it. Stopping the local phase stops it. */
+export function openOutbox(
+  options: Pick<LocalOptions, "dataDir" | "clock" | "jitter" | "log">,
+): Pick<LocalOptions, "outbox" | "counts"> {
+  const { dataDir, clock } = options;
   const counts = createCounts();
-  const dedup = openDedup({
-    path: join(dataDir, "peel-dedup.msgpack"),
-    capacity: rememberedJobs,
-    clock,
-    log,
-  });
   const outbox = createOutbox({
+    ...options,
     dir: join(dataDir, "outbox"),
     shorten({ subject }, reason) {
       if (parseJobSubject(subject)?.kind !== "return") return undefined;
       return encode(failedReturn(`the job ended, but its return was refused: ${reason}`, clock.now(), 0));
     },
     counts,
+  });
+  return { outbox, counts };
+}
+
+/** Starts the local phase: calls can run, and what they return waits for a bus. */
+export function startLocal(options: LocalOptions): Local {
+  const { peelId, dataDir, outbox, counts, clock, log } = options;
+  const dedup = openDedup({
+    path: join(dataDir, "peel-dedup.msgpack"),
+    capacity: rememberedJobs,
     clock,
-    jitter: options.jitter,
     log,
   });
   const upgradeReturns = createUpgradeReturns({
@@ -73,8 +82,6 @@ export function startLocal(options: LocalOptions): Local {
     files: upgradeFiles(dataDir),
     isWatched: options.isWatched === true,
     dedup,
-    outbox,
-    counts,
   });
   reportLost();
   const executor = createExecutor({

@@ -13,7 +13,7 @@ import { newKeyPair } from "../../identity/nkey.ts";
 import { createExecutor } from "../execution/executor.ts";
 import type { Connection } from "../link/connection.ts";
 import { upgradeFiles } from "../upgrade/files.ts";
-import { type Local, startLocal } from "./local.ts";
+import { type Local, openOutbox, startLocal } from "./local.ts";
 import { startWorker } from "./worker.ts";
 
 const files = temporaryDirectory("worker");
@@ -55,6 +55,7 @@ function peel() {
 
   const start = () => {
     const started = startLocal({
+      ...openOutbox({ dataDir, clock, jitter: () => 0, log }),
       peelId: "web-1",
       dataDir,
       context: () => {

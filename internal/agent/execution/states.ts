@@ -13,7 +13,8 @@ export function createPeelStates(options: {
   /** Encoded peel id. */
   peelId: string;
   stateFiles: Pick<StateFiles, "open" | "waitForFirstSync">;
-  context(signal: AbortSignal): CallContext;
+  /** What functions find around them that states call, beside these states. */
+  context(signal: AbortSignal): Omit<CallContext, "states">;
   clock: Clock;
   jitter: () => number;
 }): StatesService {

@@ -14,16 +14,17 @@ const executable = "/proc/self/exe";
 export interface UpgradeHostOptions extends Omit<FetchBinaryOptions, "connection" | "signal" | "seed"> {
   dataDir: string;
   env: Readonly<Record<string, string | undefined>>;
-  /** The way to the masters, once there is one. */
-  connection(): Pick<Connection, "connected" | "request"> | undefined;
 }
 
 /** Upgrades of the running executable, from the masters of this peel, by the watchdog above it. */
 export function upgradesOfHost(options: UpgradeHostOptions): {
   upgrades: Upgrades;
   watchdog: WatchdogAbove | undefined;
+  /** From now on binaries can be fetched. */
+  attach(connection: Pick<Connection, "connected" | "request">): void;
 } {
   const { dataDir, env, clock } = options;
+  let connection: Pick<Connection, "connected" | "request"> | undefined;
   const watchdog = () => watchdogAbove(env, process.ppid);
   const upgrades = createUpgrades({
     ...options,
@@ -31,7 +32,6 @@ export function upgradesOfHost(options: UpgradeHostOptions): {
     isWatched: () => watchdog() !== undefined,
     executable,
     fetch(manifest, path, signal) {
-      const connection = options.connection();
       if (connection === undefined) throw new SvcError("unavailable", "the bus is away");
       return fetchBinary({ ...options, connection, signal, seed: executable }, manifest, path);
     },
@@ -45,5 +45,11 @@ export function upgradesOfHost(options: UpgradeHostOptions): {
       throw new SvcError("bad_request", "the binary is no svc-peel that runs on this host");
     },
   });
-  return { upgrades, watchdog: watchdog() };
+  return {
+    upgrades,
+    watchdog: watchdog(),
+    attach(next) {
+      connection = next;
+    },
+  };
 }

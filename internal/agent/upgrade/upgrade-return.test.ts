@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { newId } from "../../base/id.ts";
 import { returnSubject } from "../../bus/subjects.ts";
 import { decodeReturn, type JobReturn } from "../../fleet/jobs/record.ts";
-import { type Local, startLocal } from "../daemon/local.ts";
+import { type Local, openOutbox, startLocal } from "../daemon/local.ts";
 import { createOutboxFiles } from "../link/outbox-files.ts";
 import { type StagedUpgrade, type UpgradeFiles, type UpgradeOutcome, upgradeFiles } from "./files.ts";
 
@@ -38,13 +38,12 @@ afterEach(async () => {
 
 function start(isWatched = true): Local {
   const facts = fixedFacts({ id: "web-1" });
+  const options = { dataDir: temporary.path, clock, jitter: () => 0, log: recordingLog() };
   return startLocal({
+    ...options,
+    ...openOutbox(options),
     peelId: "web-1",
-    dataDir: temporary.path,
     context: (signal) => ({ clock, facts, settings: fixedSettings(), signal }),
-    clock,
-    jitter: () => 0,
-    log: recordingLog(),
     isWatched,
   });
 }

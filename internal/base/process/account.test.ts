@@ -20,3 +20,12 @@ test.each(["no-such-user", "4000000000", "", "-x", "--help", "a:b", "a\nb", "a b
     await expect(findGroup(key, deps)).rejects.toThrow("this host has no group");
   },
 );
+
+test("a file that did not change is read once for a cache", async () => {
+  const cache = new Map<string, unknown>();
+  const root = await findAccount("root", { ...deps, cache });
+  const kept = cache.get("/etc/passwd");
+  expect(await findAccount("0", { ...deps, cache })).toEqual(root);
+  expect(kept).toBeDefined();
+  expect(cache.get("/etc/passwd")).toBe(kept);
+});

@@ -14,6 +14,8 @@ const directoryTimeoutMs = 10_000;
 export interface LookupDeps {
   clock: Clock;
   signal?: AbortSignal;
+  /** Keeps the local files as they were read: a run of states asks a thousand times for the same few names. */
+  cache?: Map<string, unknown>;
 }
 
 /**
@@ -57,10 +59,10 @@ type Database = "passwd" | "group";
 async function lookUp(
   database: Database,
   key: string,
-  { clock, signal }: LookupDeps,
+  { clock, signal, cache }: LookupDeps,
 ): Promise<string[] | undefined> {
   if (!keyForm.test(key)) return undefined;
-  const local = localEntries(database).get(key);
+  const local = localEntries(database, cache).get(key);
   if (local !== undefined) return local;
   if (Bun.which("getent", { PATH: programPath }) === null) return undefined;
   const { code, stdout } = await runProcess({
@@ -76,18 +78,21 @@ async function lookUp(
 
 type Entries = ReadonlyMap<string, string[]>;
 
-/** The local files as they were read last: a run of states asks a thousand times for the same few names. */
-const kept = new Map<Database, { stamp: string; entries: Entries }>();
+/** A local file as it was read last. */
+interface Kept {
+  stamp: string;
+  entries: Entries;
+}
 
-function localEntries(database: Database): Entries {
+function localEntries(database: Database, cache: LookupDeps["cache"]): Entries {
   const path = `/etc/${database}`;
   const stats = statSync(path, { throwIfNoEntry: false });
   // Programs that change the file put a new one in its place.
   const stamp = stats === undefined ? "" : [stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(":");
-  const before = kept.get(database);
+  const before = cache?.get(path) as Kept | undefined;
   if (before?.stamp === stamp) return before.entries;
   const entries = entriesOf(readTextIfPresent(path) ?? "");
-  kept.set(database, { stamp, entries });
+  cache?.set(path, { stamp, entries } satisfies Kept);
   return entries;
 }
 

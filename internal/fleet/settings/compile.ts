@@ -4,6 +4,7 @@ import type { Facts } from "../../host/facts/fact.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
 import type { Groups } from "../../tree/targets/groups.ts";
+import { createTemplates } from "../../tree/template/render.ts";
 import { encodeSettings, type Settings } from "./envelope.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import { mergeSettings } from "./merge.ts";
@@ -50,8 +51,9 @@ export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
   const cache = createYamlCache();
   const packer = createFactPacker(2_048);
   const owns = new WeakMap<YamlNode, Settings>();
+  const templates = createTemplates();
   return (tree) => {
-    const renderer = createTreeRenderer();
+    const renderer = createTreeRenderer(templates);
     let groups: Groups | undefined;
     const tops = new WeakMap<YamlNode, Top>();
     const groupsOnce = () => {

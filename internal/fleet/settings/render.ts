@@ -1,6 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { Facts } from "../../host/facts/fact.ts";
-import { createRenderer } from "../../tree/template/render.ts";
+import type { Templates } from "../../tree/template/render.ts";
 
 /** What a template of one peel may see. The same object for all of its templates costs least. */
 export interface PeelScope {
@@ -25,10 +25,10 @@ export interface TreeRenderer {
 
 const includes = /\{%[-+]?\s*(?:include|import|from|extends)\b/;
 
-export function createTreeRenderer(): TreeRenderer {
+export function createTreeRenderer(templates: Templates): TreeRenderer {
   let readNow: (path: string) => string | undefined = () => undefined;
   const included = new Set<string>();
-  const renderer = createRenderer(async (path) => {
+  const renderer = templates.renderer(async (path) => {
     included.add(path);
     return readNow(path);
   });

@@ -3,7 +3,7 @@ import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import { matchersOf } from "../../tree/targets/expression.ts";
 import type { FactMap } from "../../tree/targets/fact-map.ts";
-import { expandGroups, type Groups } from "../../tree/targets/groups.ts";
+import { expandGroups } from "../../tree/targets/groups.ts";
 import { parseTarget } from "../../tree/targets/parse.ts";
 import { type Fleet, scanFleet, type Wanted } from "./fleet.ts";
 import type { FleetIndex } from "./fleet-index.ts";
@@ -61,7 +61,7 @@ export function createResolver(deps: ResolverDeps): Resolver {
       return { fleet, peels: resolveList(target.peels, fleet.members()) };
     }
     const parsed = parseTarget(target.expression);
-    const expression = expandGroups(parsed, usesGroups(parsed) ? groups.current() : noGroups);
+    const expression = expandGroups(parsed, usesGroups(parsed) ? groups.current() : new Map());
     const kinds = new Set([...matchersOf(expression)].map(({ kind }) => kind));
     const found = await fleetFor({ facts: kinds.has("fact"), heartbeats });
     const fleet = kinds.has("setting") ? withSettings(found, await deps.settings()) : found;
@@ -86,8 +86,6 @@ function withSettings(fleet: Fleet, settings: ReadonlyMap<string, FactMap>): Fle
     alive: fleet.alive,
   };
 }
-
-const noGroups: Groups = new Map();
 
 function usesGroups(expression: ReturnType<typeof parseTarget>): boolean {
   for (const { kind } of matchersOf(expression)) if (kind === "group") return true;

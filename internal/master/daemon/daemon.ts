@@ -3,7 +3,8 @@ import { systemClock } from "../../base/clock.ts";
 import { systemJitter, systemRandom } from "../../base/id.ts";
 import { loadMasterConfig } from "../../program/config/load.ts";
 import { runDaemon } from "../../program/daemon/daemon.ts";
-import { type MasterOptions, runMaster } from "./run.ts";
+import type { MasterOptions } from "./options.ts";
+import { runMaster } from "./run.ts";
 
 /** Runs a master on this machine until a signal ends it. @returns the exit code */
 export function runMasterDaemon(argv: readonly string[], env: MasterOptions["env"]): Promise<number> {

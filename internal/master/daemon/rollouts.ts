@@ -21,6 +21,8 @@ export interface MasterRollouts {
   /** For others that start rollouts of their own. */
   start: StartDeps;
   view: NonNullable<MasterView["rollouts"]>;
+  /** Resolves when every rollout that there is was seen. */
+  ready: Promise<void>;
   /** Answers operators over the bus. */
   serve(): void;
   stop(): Promise<void>;
@@ -46,13 +48,13 @@ export async function startRollouts(options: {
   const jobs = createRolloutJobs({ dispatch, cancel });
   const { vouch } = dispatch;
   const keeper = keepRollouts({ ...options, rollouts, jobs, vouch, self });
-  await keeper.ready;
   const { resolve } = dispatch;
   const start = { rollouts, resolve, running: keeper.running, vouch, self, clock, random, log };
   const command = { rollouts, self, clock, log };
   return {
     routes: rolloutRoutes({ start, command, keeper, follow: { bus, rollouts } }),
     start,
+    ready: keeper.ready,
     view() {
       const live = keeper.known().filter(isLive);
       const byStatus = { running: 0, paused: 0 };

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import type { Directory } from "../../fleet/enrollment/directory.ts";
 import type { Storage } from "./storage.ts";
@@ -13,7 +12,6 @@ const silent = {
 } as unknown as Bucket;
 
 test("a fleet that cannot be indexed is told, and does not keep a master from starting", async () => {
-  using files = temporaryDirectory("targeting");
   const clock = manualClock();
   const log = recordingLog();
   const storage: Pick<Storage, "enrollments" | "facts" | "peelHeartbeats"> = {
@@ -25,18 +23,17 @@ test("a fleet that cannot be indexed is told, and does not keep a master from st
   const starting = startTargeting({
     storage,
     directory,
-    settingsDir: files.path,
-    settings: async () => new Map(),
     clock,
     log,
+    signal: new AbortController().signal,
   });
   clock.advance(10_000);
-  const targeting = await starting;
-  expect(await targeting.check()).toMatchObject({
+  const indexed = await starting;
+  expect(await indexed.check()).toMatchObject({
     status: "down",
     message: expect.stringContaining("resolved by reading the buckets"),
   });
-  expect(targeting.alive("p1")).toBe(true);
+  expect(indexed.alive("p1")).toBe(true);
   expect(log.records.map(({ level }) => level)).toContain("warn");
-  targeting.stop();
+  indexed.stop();
 });

@@ -108,52 +108,52 @@ const mostRuleNames = 2_000;
 /**
  * Creates the metrics of a master.
  *
- * @param view asked at each scrape; parts may be added to it at any time
+ * @param view asked at each scrape, so that it shows the parts that have started by then
  */
-export function createMasterMetrics(view: MasterView): MasterMetrics {
+export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   const registry = createRegistry();
   const { counter, gauge, gaugeBy, histogram } = registry;
-  gaugeBy("svc_enrollments", "Enrollments, by state", "state", () => view.enrollments?.());
-  gauge("svc_peels_alive", "Members of the fleet whose heartbeat is recent", () => view.peelsAlive?.());
+  gaugeBy("svc_enrollments", "Enrollments, by state", "state", () => view().enrollments?.());
+  gauge("svc_peels_alive", "Members of the fleet whose heartbeat is recent", () => view().peelsAlive?.());
   gauge(
     "svc_peel_credentials_soonest_expiry_timestamp_seconds",
     "When the first of all good peel credentials end, seconds since the Unix epoch; NaN when there are none",
-    () => seconds(view.credentials?.().soonestExpiry),
+    () => seconds(view().credentials?.().soonestExpiry),
   );
   gauge(
     "svc_peel_credentials_expired",
     "Members of the fleet whose credentials have ended",
-    () => view.credentials?.().expired,
+    () => view().credentials?.().expired,
   );
-  gauge("svc_jobs_running", "Jobs that have not ended", () => view.jobsRunning?.());
+  gauge("svc_jobs_running", "Jobs that have not ended", () => view().jobsRunning?.());
   gaugeBy(
     "svc_rollouts",
     "Rollouts that have not ended, by status",
     "status",
-    () => view.rollouts?.().byStatus,
+    () => view().rollouts?.().byStatus,
   );
   gaugeBy(
     "svc_rollout_progress_ratio",
     "Part of the peels of a rollout that has not ended whose wave has ended, 0 to 1",
     "rollout",
-    () => view.rollouts?.().progress,
+    () => view().rollouts?.().progress,
   );
   gauge(
     "svc_rollouts_undriven",
     "Rollouts that have not ended, and that no master drives or takes over",
-    () => view.rollouts?.().undriven,
+    () => view().rollouts?.().undriven,
   );
   gaugeBy("svc_bus_connected", "1 while the connection to the bus is up", "connection", () =>
-    mapValues(view.bus?.(), ({ connected }) => Number(connected)),
+    mapValues(view().bus?.(), ({ connected }) => Number(connected)),
   );
   registry.countedBy(
     "svc_bus_reconnects_total",
     "Times a connection to the bus came back",
     "connection",
-    () => mapValues(view.bus?.(), ({ reconnects }) => reconnects),
+    () => mapValues(view().bus?.(), ({ reconnects }) => reconnects),
   );
   gaugeBy("svc_lease_held", "1 on the master that holds the lease; one master holds each", "lease", () =>
-    mapValues(view.leases?.(), Number),
+    mapValues(view().leases?.(), Number),
   );
 
   const requests = histogram(
@@ -249,22 +249,22 @@ export function createMasterMetrics(view: MasterView): MasterMetrics {
     "Times the breaker of a rule opened because it fired too often",
     [],
   );
-  gauge("svc_reactor_rules", "Rules of the reactor that are in force", () => view.reactor?.().rules);
+  gauge("svc_reactor_rules", "Rules of the reactor that are in force", () => view().reactor?.().rules);
   gauge(
     "svc_reactor_rules_failed",
     "1 while the rule files cannot be read as they are, and the last good rules stay in force",
-    () => flag(view.reactor?.().failed),
+    () => flag(view().reactor?.().failed),
   );
   gauge(
     "svc_reactor_breakers_open",
     "Rules whose breaker is open, on the master that reacts",
-    () => view.reactor?.().breakersOpen,
+    () => view().reactor?.().breakersOpen,
   );
   gaugeBy(
     "svc_reactor_waiting_events",
     "Events that were not handled yet, by source, on the master that reacts",
     "source",
-    () => view.reactor?.().waiting,
+    () => view().reactor?.().waiting,
   );
   const ruleNames = new Set<string>();
   const busRestarts = counter(

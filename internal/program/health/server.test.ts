@@ -6,7 +6,13 @@ import { startHealthServer } from "./server.ts";
 
 const checks: Record<string, Check> = { bus: () => ({ status: "up" }) };
 const clock = manualClock();
-const server = startHealthServer({ host: "127.0.0.1", port: 0, component: "peel", checks, clock });
+const server = startHealthServer({
+  host: "127.0.0.1",
+  port: 0,
+  component: "peel",
+  checks: () => checks,
+  clock,
+});
 afterAll(() => server.stop());
 
 const get = async (path: string) => {
@@ -34,7 +40,13 @@ test("readyz is 503 only when a check is down; degraded stays 200", async () => 
 });
 
 test("the port of one daemon is not shared by another of the same user", () => {
-  const second = { host: "127.0.0.1", port: server.port, component: "peel", checks, clock } as const;
+  const second = {
+    host: "127.0.0.1",
+    port: server.port,
+    component: "peel",
+    checks: () => checks,
+    clock,
+  } as const;
   expect(() => startHealthServer(second)).toThrow(/health_addr .*another program has this address already/);
 });
 
@@ -68,8 +80,8 @@ test("an address that is taken is told with its key", async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   const { port } = other.address() as AddressInfo;
-  expect(() => startHealthServer({ host: "127.0.0.1", port, component: "peel", checks, clock })).toThrow(
-    `cannot listen on health_addr 127.0.0.1:${port}: another program has this address already`,
-  );
+  expect(() =>
+    startHealthServer({ host: "127.0.0.1", port, component: "peel", checks: () => checks, clock }),
+  ).toThrow(`cannot listen on health_addr 127.0.0.1:${port}: another program has this address already`);
   other.close();
 });

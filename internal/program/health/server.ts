@@ -9,8 +9,8 @@ export interface HealthOptions {
   host: string;
   port: number;
   component: "master" | "peel";
-  /** Read at each request, so that parts add their check as they start. */
-  checks: Readonly<Record<string, Check>>;
+  /** Asked at each request: parts have other checks once they have started. */
+  checks(): Readonly<Record<string, Check>>;
   /** Renders `/metrics`; absent means there is none. */
   metrics?: () => Promise<string>;
   clock: Clock;
@@ -23,7 +23,7 @@ export function startHealthServer(options: HealthOptions): { readonly port: numb
       case "/healthz":
         return Response.json({ status: "ok", component: options.component, version });
       case "/readyz": {
-        const { ready, checks } = await runChecks(options.checks, options.clock);
+        const { ready, checks } = await runChecks(options.checks(), options.clock);
         return Response.json({ status: ready ? "ok" : "down", checks }, { status: ready ? 200 : 503 });
       }
       case "/metrics":

@@ -7,7 +7,7 @@ import type { LowState, Place } from "../function/low.ts";
 import { Problems } from "../function/problem.ts";
 import { type StateRegistry, stateRegistry } from "../functions/registry.ts";
 import type { Scope } from "../template/lookups.ts";
-import type { Renderer } from "../template/render.ts";
+import type { Renderer, Templates } from "../template/render.ts";
 import { problemsOfCall, type ReadState, readArguments } from "./arguments.ts";
 import { noCommonArgs } from "./common-args.ts";
 import type { Declaration } from "./declare.ts";
@@ -20,6 +20,7 @@ import { treeOf } from "./tree.ts";
 
 export interface CompileOptions {
   files: FileSource;
+  templates: Templates;
   facts: Readonly<Record<string, Plain>>;
   settings: Readonly<Record<string, Plain>>;
   /** Encoded. */
@@ -128,7 +129,7 @@ function prepare(options: CompileOptions): { deps: LoadDeps; settings: Readonly<
   const problems = new Problems(settings);
   const deps = {
     files,
-    renderer: templatesOf(files),
+    renderer: templatesOf(options),
     scope: { facts, settings },
     problems,
     tree: treeOf(files),

@@ -2,6 +2,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { FileSource } from "../files/files.ts";
 import { Problems, StateErrors, type StateProblem } from "../function/problem.ts";
+import { createTemplates, type Templates } from "../template/render.ts";
 import { compileStates } from "./compile.ts";
 import { renderFile, templatesOf } from "./render.ts";
 import type { Assigned } from "./top.ts";
@@ -23,8 +24,9 @@ export interface LintOptions {
  * @returns everything that is wrong, each once; `checked` is the number of state files
  */
 export async function lintStates(
-  options: LintOptions,
+  subject: LintOptions,
 ): Promise<{ checked: number; problems: readonly StateProblem[] }> {
+  const options = { ...subject, templates: createTemplates() };
   const found = new Map<string, StateProblem>();
   const names = treeOf(options.files).names();
   const compile = (mods: readonly string[]) => gather(found, () => compileStates(options, mods));
@@ -38,11 +40,11 @@ export async function lintStates(
 
 /** The state files of each target. @throws StateErrors also when one of them is not there */
 async function readTargets(
-  { files, facts, settings }: LintOptions,
+  { files, facts, settings, templates }: LintOptions & { templates: Templates },
   names: readonly string[],
 ): Promise<readonly (readonly Assigned[])[]> {
   const problems = new Problems(settings);
-  const deps = { files, renderer: templatesOf(files), scope: { facts, settings }, problems };
+  const deps = { files, renderer: templatesOf({ files, templates }), scope: { facts, settings }, problems };
   const { environment } = files;
   const top = await renderFile("top.sls", deps, { saltenv: environment, env: environment });
   problems.throwIfAny();

@@ -1,4 +1,5 @@
 import { Problems } from "../function/problem.ts";
+import { createTemplates } from "../template/render.ts";
 import type { LintOptions } from "./lint.ts";
 import { variablesOf } from "./load.ts";
 import { decodeText, renderFile, templatesOf } from "./render.ts";
@@ -14,7 +15,7 @@ export async function renderAlone(
   { files, facts, settings }: Omit<LintOptions, "peelId">,
 ): Promise<string> {
   const problems = new Problems(settings);
-  const renderer = templatesOf(files);
+  const renderer = templatesOf({ files, templates: createTemplates() });
   const scope = { facts, settings };
   if (path.endsWith(".sls")) {
     const sls = path

@@ -5,7 +5,7 @@ import type { FileSource } from "../files/files.ts";
 import type { Problems } from "../function/problem.ts";
 import { TemplateError } from "../template/error.ts";
 import type { Scope } from "../template/lookups.ts";
-import { createRenderer, type Renderer } from "../template/render.ts";
+import type { Renderer, Templates } from "../template/render.ts";
 
 /** A state file after its template was rendered. */
 export interface RenderedFile {
@@ -19,9 +19,9 @@ const shebang = /^#!(.*)/;
 const jinja = new Set(["jinja|yaml", "yaml"]);
 
 /** The templates of a tree, which may include each other. */
-export function templatesOf(files: FileSource): Renderer {
+export function templatesOf({ files, templates }: { files: FileSource; templates: Templates }): Renderer {
   const texts = new Map<string, Promise<string>>();
-  return createRenderer(async (path) => {
+  return templates.renderer(async (path) => {
     if (files.stat(path) === undefined) return undefined;
     const text = texts.get(path) ?? files.read(path).then(decodeText);
     texts.set(path, text);

@@ -12,6 +12,7 @@ import type {
 } from "../../host/modules/states-service.ts";
 import type { FileSource } from "../files/files.ts";
 import type { CompiledStates, CompileOptions } from "../language/compile.ts";
+import { createTemplates } from "../template/render.ts";
 import type { StateResult as EngineResult } from "./result.ts";
 import type { RunOptions } from "./run.ts";
 import type { RunLock } from "./run-lock.ts";
@@ -37,8 +38,8 @@ export interface StatesServiceDeps {
   peelId: string;
   sources: StateSources;
   lock: RunLock;
-  /** What functions find around them that states call. */
-  context(signal: AbortSignal): CallContext;
+  /** What functions find around them that states call, beside these states. */
+  context(signal: AbortSignal): Omit<CallContext, "states">;
   clock: Clock;
   /** A number in [0, 1) that spreads retries. */
   jitter: () => number;
@@ -50,6 +51,7 @@ export interface StatesServiceDeps {
  */
 export function createStatesService(deps: StatesServiceDeps): StatesService {
   const { sources, lock, clock } = deps;
+  const templates = createTemplates();
 
   const open = async (request: StatesRequest, context: CallContext) => {
     const { settings, facts, signal } = context;
@@ -60,6 +62,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
     ]);
     const options: CompileOptions = {
       files,
+      templates,
       facts: facts.items(),
       settings: settings.current(),
       peelId: deps.peelId,
@@ -67,11 +70,17 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
     return { files, options };
   };
 
-  return {
+  /** A state may run states itself, so this service is among what it finds. */
+  const contextOf = ({ signal }: StatesCaller): CallContext => ({
+    ...deps.context(signal),
+    signal,
+    states: service,
+  });
+  const service: StatesService = {
     run: (request, caller) =>
       lock.hold(nameOf(request), async () => {
         const started = clock.monotonic();
-        const context = { ...deps.context(caller.signal), signal: caller.signal };
+        const context = contextOf(caller);
         const { files, options } = await open(request, context);
         const compiled = await compile(request, options);
         const { runStates } = await import("./run.ts");
@@ -95,7 +104,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
       }),
 
     async show(what, request, caller) {
-      const context = { ...deps.context(caller.signal), signal: caller.signal };
+      const context = contextOf(caller);
       const { files, options } = await open(request, context);
       if (what === "top") {
         const { assignedStates } = await import("../language/compile.ts");
@@ -105,6 +114,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
       return states.map(shown);
     },
   };
+  return service;
 }
 
 /** @throws SvcError with everything that is wrong, and the text around it */

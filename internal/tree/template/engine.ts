@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { abandonEnvironment, createEnvironment, type Environment } from "./environment.ts";
+import { createSandbox, type Environment } from "./environment.ts";
 import { explain, readFailure, TemplateError } from "./error.ts";
 import { filters } from "./filters.ts";
 import { globalsOf, type Scope } from "./lookups.ts";
@@ -13,9 +13,10 @@ const maxDepth = 16;
 
 /**
  * The engine with what it was given last. It has no way to ask for a file: all templates are added before.
- * Each environment would keep its functions alive, and they it, so that there is one for all.
+ * The environment and its functions keep each other alive for ever, so one engine renders many trees.
  */
-class Engine {
+export class Engine {
+  private readonly sandbox = createSandbox();
   private environment: Environment | undefined;
   private tree: object | undefined;
   private scope: Scope | undefined;
@@ -34,6 +35,7 @@ class Engine {
     scope: Scope,
     variables: Readonly<Record<string, Plain>>,
   ): string {
+    this.sandbox.enter();
     this.failed = undefined;
     let output: string;
     try {
@@ -49,7 +51,7 @@ class Engine {
 
   private prepare(tree: object, scope: Scope): Environment {
     if (this.environment === undefined) {
-      this.environment = createEnvironment();
+      this.environment = this.sandbox.createEnvironment();
       this.scope = undefined;
       for (const [name, filter] of Object.entries(filters)) {
         this.environment.addFilter(name, this.guarded(name, filter));
@@ -112,7 +114,7 @@ class Engine {
   }
 
   private trapped(name: string, cause: unknown): TemplateError {
-    if (this.environment !== undefined) abandonEnvironment(this.environment);
+    if (this.environment !== undefined) this.sandbox.abandon(this.environment);
     this.environment = undefined;
     this.tree = undefined;
     return new TemplateError(name, 0, "the template needs more memory than is allowed", { cause });
@@ -126,8 +128,6 @@ class Engine {
     return new TemplateError(template, line, `${name}: ${reason}`);
   }
 }
-
-export const engine = new Engine();
 
 /** Templates that the engine was asked to include and does not have. */
 function missingNames({ kind, detail }: { kind: string; detail: string }): string[] {

@@ -3,43 +3,87 @@ import * as glue from "minijinja-js/dist/bundler/minijinja_js_bg.js";
 import wasmPath from "minijinja-js/dist/bundler/minijinja_js_bg.wasm" with { type: "file" };
 import { limitMemory } from "./memory-limit.ts";
 
-/** 128 MiB, for everything that templates hold at the same time. */
+/** 128 MiB, for everything that the templates of a sandbox hold at the same time. */
 const memoryPages = 2048;
 /** Instructions of one rendering: some tenths of a second. */
 const fuel = 5_000_000;
 
 export type Environment = glue.Environment;
 
-let compiled: WebAssembly.Module | undefined;
-let memory: WebAssembly.Memory | undefined;
+/** A WebAssembly instance of the template engine, with a memory of its own. */
+export interface Sandbox {
+  /**
+   * Makes the environment in which templates are rendered: no access to the host, bounded fuel, memory and
+   * recursion, and whatever is undefined is an error. There is one at a time.
+   */
+  createEnvironment(): Environment;
+  /** Has to be called before the environment is used: the glue code works with one instance at a time. */
+  enter(): void;
+  /** Gives up after a trap: the code inside stopped halfway, and nothing in there can be relied on. */
+  abandon(environment: Environment): void;
+}
+
+export function createSandbox(): Sandbox {
+  let compiled: WebAssembly.Module | undefined;
+  let exports: glue.Exports | undefined;
+  /** Whether the glue code works with this instance now. */
+  let bound = false;
+
+  /** The glue holds on to a view of the memory until it is detached, which growing by nothing does. */
+  const release = (memory: WebAssembly.Memory) => {
+    bound = false;
+    memory.grow(0);
+  };
+  const bind = (next: glue.Exports) => {
+    if (bound) return;
+    releaseOther();
+    glue.__wbg_set_wasm(next);
+    bound = true;
+  };
+
+  return {
+    createEnvironment() {
+      compiled ??= new WebAssembly.Module(limitMemory(readFileSync(wasmPath), memoryPages));
+      exports ??= instantiate(compiled, release);
+      bind(exports);
+      const environment = new glue.Environment();
+      environment.debug = true;
+      environment.keepTrailingNewline = true;
+      environment.undefinedBehavior = "strict";
+      environment.fuel = fuel;
+      environment.enablePyCompat();
+      // It shows every variable there is, secrets of the settings included.
+      environment.removeGlobal("debug");
+      return environment;
+    },
+    enter() {
+      if (exports !== undefined) bind(exports);
+    },
+    abandon(environment) {
+      environment.__destroy_into_raw();
+      exports = undefined;
+      releaseOther();
+    },
+  };
+}
 
 /**
- * Makes an environment in which templates are rendered: no access to the host, bounded fuel, memory and
- * recursion, and whatever is undefined is an error. There is one at a time.
+ * Has the sandbox that the glue is bound to let go of it. Only the glue knows which one that is, so the word
+ * goes through it: freeing the null pointer, which is never an environment.
  */
-export function createEnvironment(): Environment {
-  if (memory === undefined) instantiate();
-  const environment = new glue.Environment();
-  environment.debug = true;
-  environment.keepTrailingNewline = true;
-  environment.undefinedBehavior = "strict";
-  environment.fuel = fuel;
-  environment.enablePyCompat();
-  // It shows every variable there is, secrets of the settings included.
-  environment.removeGlobal("debug");
-  return environment;
+function releaseOther(): void {
+  try {
+    glue.Environment.prototype.free.call({ __destroy_into_raw: () => 0 });
+  } catch {
+    // It is bound to none yet.
+  }
 }
 
-/** Gives up after a trap: the code inside stopped halfway, and nothing in there can be relied on. */
-export function abandonEnvironment(environment: Environment): void {
-  environment.__destroy_into_raw();
-  // The glue holds on to a view of the memory until it is detached, which growing by nothing does.
-  memory?.grow(0);
-  memory = undefined;
-}
-
-function instantiate(): void {
-  compiled ??= new WebAssembly.Module(limitMemory(readFileSync(wasmPath), memoryPages));
+/** @param release called when another sandbox needs the glue, or this instance is given up */
+function instantiate(
+  compiled: WebAssembly.Module,
+  release: (memory: WebAssembly.Memory) => void,
+): glue.Exports {
   const imports = Object.entries(glue).map(([name, value]): [string, unknown] =>
     // What it has to say when it stops is told by whoever catches the trap.
     name.startsWith("__wbg_error_") ? [name, () => undefined] : [name, value],
@@ -47,6 +91,12 @@ function instantiate(): void {
   const instance = new WebAssembly.Instance(compiled, {
     "./minijinja_js_bg.js": Object.fromEntries(imports) as Bun.WebAssembly.ModuleImports,
   });
-  glue.__wbg_set_wasm(instance.exports);
-  memory = instance.exports.memory as WebAssembly.Memory;
+  const exports = instance.exports as unknown as glue.Exports;
+  return {
+    ...exports,
+    __wbg_environment_free(pointer, flag) {
+      if (pointer === 0) release(exports.memory);
+      else exports.__wbg_environment_free(pointer, flag);
+    },
+  };
 }

@@ -14,8 +14,13 @@ declare module "minijinja-js/dist/bundler/minijinja_js_bg.js" {
     enablePyCompat(): void;
     /** Forgets the environment without freeing it. */
     __destroy_into_raw(): number;
+    free(this: { __destroy_into_raw(): number }): void;
   }
-  export function __wbg_set_wasm(exports: WebAssembly.Exports): void;
+  export interface Exports {
+    readonly memory: WebAssembly.Memory;
+    __wbg_environment_free(pointer: number, flag: number): void;
+  }
+  export function __wbg_set_wasm(exports: Exports): void;
 }
 
 declare module "minijinja-js/dist/bundler/minijinja_js_bg.wasm" {

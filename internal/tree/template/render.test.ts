@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createRenderer } from "./render.ts";
+import { createTemplates } from "./render.ts";
 
 const scope = {
   facts: { os: "Debian", nested: { a: [1, { b: "x" }] } },
@@ -12,7 +12,8 @@ const files: Record<string, string> = {
   "bad.sls": "1\n{{ nope.x }}\n",
   "badmacro.jinja": "{% macro q(a) %}\n{{ a }}{{ bad }}{% endmacro %}",
 };
-const renderer = createRenderer((path) => Promise.resolve(files[path]));
+const templates = createTemplates();
+const renderer = templates.renderer((path) => Promise.resolve(files[path]));
 const render = (text: string, variables = {}, name = "t.sls") =>
   renderer.render({ name, text }, scope, variables);
 
@@ -77,7 +78,7 @@ test.each([
 
 test("what one tree includes is not there for another", async () => {
   expect(await render("{% include 'page.html' %}", { v: 1 })).toBe("1");
-  const other = createRenderer(() => Promise.resolve(undefined));
+  const other = templates.renderer(() => Promise.resolve(undefined));
   const included = other.render({ name: "t.sls", text: "{% include 'page.html' %}" }, scope);
   expect(included).rejects.toThrow(
     't.sls:1: template not found: tried to include non-existing template "page.html"',
@@ -94,8 +95,26 @@ test("renderings of different scopes do not mix", async () => {
 test("rendering again and again does not take more memory", async () => {
   const big = "x".repeat(1_000_000);
   for (let round = 0; round < 200; round++) {
-    const own = createRenderer(() => Promise.resolve(undefined));
+    const own = templates.renderer(() => Promise.resolve(undefined));
     const variables = { facts: { big }, settings: {} };
     expect(await own.render({ name: "t.sls", text: "{{ facts.big|length }}" }, variables)).toBe("1000000");
   }
+});
+
+test("two engines in one process do not mix, also when one of them traps between", async () => {
+  const [one, other] = [createTemplates(), createTemplates()].map((each) =>
+    each.renderer(async () => undefined),
+  );
+  if (one === undefined || other === undefined) throw new Error("two renderers were made");
+  const text = "{% set big = 'y' * 100000 %}{{ facts.os }}{{ big|length }}";
+  const shown = (of: typeof one, os: string) =>
+    of.render({ name: "t.sls", text }, { facts: { os }, settings: {} });
+  for (let round = 0; round < 3; round++) {
+    expect(await shown(one, "a")).toBe("a100000");
+    expect(await shown(other, "b")).toBe("b100000");
+    const trap = one.render({ name: "t.sls", text: "{{ 'x'*3000000000 }}" }, scope);
+    await expect(trap).rejects.toThrow("needs more memory than is allowed");
+    expect(await shown(other, "c")).toBe("c100000");
+  }
+  expect(await shown(one, "d")).toBe("d100000");
 });

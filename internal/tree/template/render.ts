@@ -1,4 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
+import type { Engine } from "./engine.ts";
 import { TemplateError } from "./error.ts";
 import type { Scope } from "./lookups.ts";
 
@@ -7,6 +8,16 @@ export interface Template {
   name: string;
   text: string;
 }
+
+/** Renders templates of any tree; what a process renders with the same one shares an engine. */
+export interface Templates {
+  /**
+   * @param read the text of a file that a template includes, imports or extends; `undefined` when there is none
+   */
+  renderer(read: Read): Renderer;
+}
+
+type Read = (path: string) => Promise<string | undefined>;
 
 /** Renders templates of one tree of files. */
 export interface Renderer {
@@ -24,10 +35,17 @@ const maxOutput = 8 * 1024 * 1024;
 const maxIncluded = 256;
 const markup = /\{[{%#]/;
 
-/**
- * @param read the text of a file that a template includes, imports or extends; `undefined` when there is none
- */
-export function createRenderer(read: (path: string) => Promise<string | undefined>): Renderer {
+export function createTemplates(): Templates {
+  let engine: Promise<Engine> | undefined;
+  /** Starting takes some tens of milliseconds, so it waits for the first text with markup. */
+  const start = () => {
+    engine ??= import("./engine.ts").then(({ Engine }) => new Engine());
+    return engine;
+  };
+  return { renderer: (read) => createRenderer(read, start) };
+}
+
+function createRenderer(read: Read, start: () => Promise<Engine>): Renderer {
   /** Adds the named templates, and what these name themselves. */
   const collect = async (into: Map<string, string>, tried: Set<string>, names: readonly string[]) => {
     for (const name of names) {
@@ -43,8 +61,7 @@ export function createRenderer(read: (path: string) => Promise<string | undefine
   return {
     async render(template, scope, variables = {}) {
       if (!markup.test(template.text)) return template.text;
-      // It takes some tens of milliseconds to start: whoever renders nothing does not wait for it.
-      const { engine } = await import("./engine.ts");
+      const engine = await start();
       const templates = new Map<string, string>();
       const tried = new Set<string>();
       await collect(templates, tried, literalNames(template.text));

@@ -263,20 +263,14 @@ async function sendResponse(response: Response, outgoing: ServerResponse): Promi
   return end(outgoing);
 }
 
-const spellings = new Map([
+const spellings: ReadonlyMap<string, string> = new Map([
   ["etag", "ETag"],
   ["x-request-id", "X-Request-ID"],
 ]);
 
 /** A header name as the documents spell it; `Headers` keeps only small letters. */
 function spelled(name: string): string {
-  let spelling = spellings.get(name);
-  if (spelling === undefined) {
-    spelling = name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
-    // Our own header names: there are a dozen.
-    spellings.set(name, spelling);
-  }
-  return spelling;
+  return spellings.get(name) ?? name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
 function drained(outgoing: ServerResponse): Promise<void> {

@@ -1,0 +1,30 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { PeelConfig } from "../../program/config/load.ts";
+import type { CommandKeys } from "../joining/command-keys.ts";
+import type { IdentityFiles } from "../joining/identity.ts";
+
+export interface PeelOptions {
+  config: PeelConfig;
+  /** Where everything the peel keeps lives: `SVC_DATA_DIR`, or /data. */
+  dataDir: string;
+  env: Readonly<Record<string, string | undefined>>;
+  hostname: string;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  signal: AbortSignal;
+  /** Called when the peel is connected and takes jobs. */
+  onReady?(ports: { health: number }): void;
+}
+
+/** What every part of a peel may use. */
+export interface PeelDeps extends PeelOptions {
+  /** Encoded. */
+  peelId: string;
+  files: IdentityFiles;
+  commandKeys: CommandKeys;
+}

@@ -1,0 +1,31 @@
+import { version } from "../../../base/version.ts";
+import { systemHost } from "../../../host/facts/host.ts";
+import { keepFresh } from "../../../host/facts/keep-fresh.ts";
+import { runFactProgram } from "../../../host/facts/run-program.ts";
+import { openFactStore } from "../../../host/facts/store.ts";
+import { displayPeelId } from "../../../identity/peel-id.ts";
+import type { OffersOf } from "../../../program/health/parts.ts";
+import { openStateFiles } from "../../state-files/state-files.ts";
+import type { PeelDeps } from "../options.ts";
+import { openPeelSettings } from "../settings.ts";
+
+/** What is known of this host, and what masters told it: facts, settings and state files. */
+export const kept = {
+  async start(deps: PeelDeps) {
+    const { config, dataDir, env, hostname, peelId, clock, log, signal } = deps;
+    const facts = await openFactStore({
+      dataDir,
+      host: systemHost(hostname, env),
+      own: { id: displayPeelId(peelId), svc_version: version },
+      run: (path) => runFactProgram(path, { env, clock, signal }),
+      clock,
+      log,
+    });
+    const settings = openPeelSettings(deps);
+    const stateFiles = openStateFiles({ ...deps, dir: config.states_cache });
+    const freshness = keepFresh({ ...deps, facts });
+    return { facts, settings, stateFiles, stop: () => freshness.stop() };
+  },
+};
+
+export type Kept = OffersOf<typeof kept>;

@@ -1,0 +1,50 @@
+import type { OffersOf } from "../../../program/health/parts.ts";
+import { createPeelStates } from "../../execution/states.ts";
+import { credentialsExpiry } from "../../joining/credentials-expiry.ts";
+import { upgradeFiles } from "../../upgrade/files.ts";
+import { upgradesOfHost } from "../../upgrade/upgrade-host.ts";
+import { openOutbox, startLocal } from "../local.ts";
+import type { PeelView } from "../metrics.ts";
+import type { PeelDeps } from "../options.ts";
+import { createSendEvent } from "../send-event.ts";
+import type { Kept } from "./kept.ts";
+
+/** What runs calls: each finds this host around it, and what it returns waits for a bus. */
+export const local = {
+  start(deps: PeelDeps & Kept) {
+    const { dataDir, files, facts, settings, clock } = deps;
+    const waiting = openOutbox(deps);
+    const sendEvent = createSendEvent({ ...deps, ...waiting });
+    const around = (signal: AbortSignal) => ({ clock, facts, settings, sendEvent, signal });
+    const states = createPeelStates({ ...deps, context: around });
+    const { upgrades, watchdog, attach } = upgradesOfHost(deps);
+    const local = startLocal({
+      ...deps,
+      ...waiting,
+      context: (signal) => ({ ...around(signal), states }),
+      upgrades,
+      isWatched: watchdog !== undefined,
+    });
+    const { executor, outbox, counts } = local;
+    const shown: Omit<PeelView, "connected"> = {
+      refused: () => counts.refused,
+      jobs: () => counts.jobs,
+      queued: () => executor.queued,
+      outbox: () => ({
+        messages: outbox.messages,
+        bytes: outbox.bytes,
+        dropped: counts.outboxDropped,
+        refused: counts.outboxRefused,
+      }),
+      scheduleSkipped: () => counts.scheduleSkipped,
+      connects: () => counts.connects,
+      factsStoredAt: () => counts.factsStoredAt,
+      credentialsExpiry: () => credentialsExpiry(files.credentials),
+      watchdogRestarts: () => watchdog?.restarts ?? 0,
+      lastUpgrade: () => upgradeFiles(dataDir).state().outcome,
+    };
+    return { local, shown, attachUpgrades: attach, stop: local.stop };
+  },
+};
+
+export type LocalPhase = OffersOf<typeof local>;

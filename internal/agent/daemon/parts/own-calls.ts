@@ -1,0 +1,20 @@
+import { assemble, type OffersOf } from "../../../program/health/parts.ts";
+import { startStartupStates } from "../../execution/startup-states.ts";
+import type { PeelDeps } from "../options.ts";
+import { startSchedule } from "../schedule.ts";
+import type { Kept } from "./kept.ts";
+import type { LocalPhase } from "./local.ts";
+
+/** Calls that this peel makes by itself: those of its schedule, and the start-up states. */
+export const ownCalls = {
+  start: (deps: PeelDeps & Kept & LocalPhase) =>
+    assemble((stack) => {
+      const schedule = startSchedule({ ...deps, entries: deps.config.schedule });
+      stack.defer(() => schedule.stop());
+      const startup = startStartupStates({ ...deps, executor: deps.local.executor });
+      stack.defer(() => startup.stop());
+      return { startup };
+    }),
+};
+
+export type OwnCalls = OffersOf<typeof ownCalls>;

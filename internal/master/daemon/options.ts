@@ -1,0 +1,32 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import type { RolloutTiming } from "../../fleet/rollout/timing.ts";
+import type { MasterConfig } from "../../program/config/load.ts";
+import type { ServedRoute } from "../doors/http/listener.ts";
+import type { MasterMetrics } from "../metrics/metrics.ts";
+import type { MasterKeys } from "./keys.ts";
+
+export interface MasterOptions {
+  config: MasterConfig;
+  env: Readonly<Record<string, string | undefined>>;
+  hostname: string;
+  clock: Clock;
+  random: Random;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+  signal: AbortSignal;
+  /** Other limits than those of the specification, for those who cannot wait for them. */
+  rolloutTiming?: RolloutTiming;
+  /** Called when the master serves, with the ports it really has and the routes behind the first. */
+  onReady?(serving: { enroll: number; health: number; routes: readonly ServedRoute[] }): void;
+}
+
+/** What every part of a master may use. */
+export interface MasterDeps extends MasterOptions {
+  /** Of this master. */
+  name: string;
+  keys: MasterKeys;
+  metrics: MasterMetrics;
+}

@@ -1,0 +1,19 @@
+import type { OffersOf } from "../../../program/health/parts.ts";
+import { createCertificateSource } from "../../certificate/certificate.ts";
+import type { CertificateSource } from "../../certificate/certificate-source.ts";
+import type { MasterDeps } from "../options.ts";
+
+/** The certificate of the HTTPS listener, which changes while the master runs. */
+export const certificate = {
+  async start(deps: MasterDeps) {
+    const certificates: CertificateSource = await createCertificateSource(deps);
+    const { check } = certificates;
+    return {
+      certificates,
+      checks: check === undefined ? {} : { ca: check },
+      stop: certificates.stop,
+    };
+  },
+};
+
+export type Certificate = OffersOf<typeof certificate>;

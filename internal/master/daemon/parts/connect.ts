@@ -1,0 +1,83 @@
+import { abortable } from "../../../base/abortable.ts";
+import { clientCertificate } from "../../../bus/client-certificate.ts";
+import { type Bus, connectBusForever, resolveBusCa } from "../../../bus/connect.ts";
+import { createSystemBus } from "../../../bus/system.ts";
+import type { CheckResult } from "../../../program/health/check.ts";
+import { assemble, type OffersOf } from "../../../program/health/parts.ts";
+import { startEmbeddedBus } from "../embedded-bus.ts";
+import type { MasterDeps } from "../options.ts";
+
+/** The nats-server below this master, when it has one. */
+export const busServer = {
+  async start(deps: MasterDeps) {
+    return (await startEmbeddedBus(deps)) ?? { stop() {} };
+  },
+};
+
+/** A connection that was not made yet. */
+const absent = { connected: false, reconnects: 0 };
+
+/** Makes connections to the bus, and shows those that it still tries to make. */
+export const links = {
+  start({ config, env, clock, log, signal }: MasterDeps) {
+    const ca = resolveBusCa({ explicit: config.bus_ca, env, authDir: config.auth_dir });
+    const client = clientCertificate(config.bus_tls_cert, config.bus_tls_key);
+    const made = new Map<string, Bus | undefined>();
+    return {
+      view: {
+        bus: () =>
+          Object.fromEntries(
+            [...made].map(([name, { connected, reconnects } = absent]) => [name, { connected, reconnects }]),
+          ),
+      },
+      /** Connects, however long that takes. @throws the reason of the signal */
+      async connect(name: string, credentials: string): Promise<Bus> {
+        made.set(name, undefined);
+        const connecting = connectBusForever(
+          {
+            urls: [config.bus_url],
+            name,
+            identity: { credentials },
+            ...(ca === undefined ? {} : { ca }),
+            ...(client === undefined ? {} : { clientCertificate: client }),
+            clock,
+            log: log.with({ connection: name }),
+          },
+          signal,
+        );
+        // One attempt takes up to 20 s where nobody answers.
+        const bus = await abortable(connecting, signal, (late) => void late.nats.close());
+        made.set(name, bus);
+        return bus;
+      },
+      async stop() {
+        // Where nobody answers a connection takes up to 30 s.
+        await Promise.all([...made.values()].map((bus) => bus?.drain()));
+      },
+    };
+  },
+};
+
+type Links = OffersOf<typeof links>;
+
+/** Both connections of a master. A bus that is away is waited for. */
+export const connect = {
+  waits: { bus: "not connected yet" },
+  start: ({ connect, keys, signal }: MasterDeps & Links) =>
+    assemble(async (stack) => {
+      const bus = await connect("svc-master", keys.credentials);
+      const systemBus = await connect("svc-master-system", keys.systemCredentials);
+      const system = await abortable(createSystemBus(systemBus), signal, (late) => late.stop());
+      stack.defer(() => system.stop());
+      return { bus, system, checks: { bus: () => checkBus([bus, systemBus]) } };
+    }),
+};
+
+export type Connected = OffersOf<typeof connect>;
+
+/** A server that no longer answers is found out here long before its connection breaks. */
+async function checkBus(connections: readonly Bus[]): Promise<CheckResult> {
+  if (!connections.every(({ connected }) => connected)) return { status: "down", message: "not connected" };
+  await Promise.all(connections.map(({ nats }) => nats.flush()));
+  return { status: "up" };
+}

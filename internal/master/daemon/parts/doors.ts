@@ -1,0 +1,105 @@
+import { assemble } from "../../../program/health/parts.ts";
+import { serveAdmin } from "../../doors/bus/serve.ts";
+import { serveTargets } from "../../doors/bus/target.ts";
+import { bootstrapRoutes } from "../../doors/http/bootstrap-routes.ts";
+import { docsRoutes } from "../../doors/http/docs-routes.ts";
+import { enrollRoutes } from "../../doors/http/enroll-routes.ts";
+import { enrollmentRoutes } from "../../doors/http/enrollment-routes.ts";
+import { jobRoutes } from "../../doors/http/job-routes.ts";
+import { startListener } from "../../doors/http/listener.ts";
+import { warnOfTokenFiles } from "../../doors/http/tokens.ts";
+import { serveHello } from "../../doors/peels/hello.ts";
+import { startDocument } from "../document.ts";
+import type { MasterDeps } from "../options.ts";
+import type { Certificate } from "./certificate.ts";
+import type { Connected } from "./connect.ts";
+import type { Fleet } from "./fleet.ts";
+import type { Stored } from "./storage.ts";
+import type { Work } from "./work.ts";
+
+/** How operators and peels come in: HTTPS, and the subjects of the bus. */
+export const doors = {
+  waits: { "enroll-server": "not started yet", "target-service": "not started yet" },
+  start: (deps: MasterDeps & Certificate & Connected & Stored & Fleet & Work) =>
+    assemble(async (stack) => {
+      const { config, keys, certificates, bus, storage, directory, resolver, jobs, rollouts } = deps;
+      const { metrics, clock, random, log } = deps;
+      const { revocations, enforcer, disconnections } = deps;
+      const { enrollments } = storage;
+      const operations = { enrollments, clock, revocations, enforcer, disconnections, metrics, log };
+      const tokens = config["api.tokens"];
+      warnOfTokenFiles(tokens, log);
+      const commandKeys = [keys.command.publicKey];
+      const document = startDocument({
+        certificates,
+        urls: config.bus_advertise_urls,
+        commandKeys,
+        secrets: storage.secrets,
+        clock,
+        log,
+      });
+      stack.defer(() => document.stop());
+      const hello = serveHello({
+        bus,
+        document: document.current,
+        missed: deps.missed,
+        settings: deps.settings.tell,
+        states: deps.stateFiles.inForce,
+        clock,
+        log,
+      });
+      stack.defer(() => hello.stop());
+      const routes = [
+        ...enrollRoutes({
+          enrollments,
+          directory,
+          challenge: { challenges: storage.challenges, clock, random },
+          enroll: {
+            enrollments,
+            challenges: storage.challenges,
+            clock,
+            random,
+            get ownCaSpki() {
+              return certificates.current().root?.pin;
+            },
+            metrics,
+            log,
+          },
+          deliver: { enrollments, account: keys.account, clock, random, log },
+          commandKeys,
+          metrics,
+          clock,
+        }),
+        ...bootstrapRoutes(document.current),
+        ...(tokens.length === 0
+          ? []
+          : [...enrollmentRoutes({ directory, operations }), ...jobRoutes(jobs), ...rollouts.routes]),
+      ];
+      const listener = await startListener({
+        ...config["enroll.addr"],
+        certificate: certificates.current(),
+        tokens,
+        metrics,
+        clock,
+        log,
+        routes: config["api.docs_enabled"] ? [...routes, ...docsRoutes(routes)] : routes,
+      });
+      stack.defer(() => listener.stop());
+      stack.defer(certificates.onChange(listener.setCertificate));
+      // One that was renewed while the listener started.
+      listener.setCertificate(certificates.current());
+      serveAdmin({ bus, operations, ...jobs, log });
+      serveTargets({ bus, resolver, log });
+      rollouts.serve();
+      return {
+        listener,
+        checks: {
+          "enroll-server": () =>
+            listener.listening
+              ? ({ status: "up" } as const)
+              : ({ status: "down", message: "the listener has exited" } as const),
+          "target-service": deps.targetCheck,
+        },
+      };
+    }),
+};

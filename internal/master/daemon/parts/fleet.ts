@@ -1,0 +1,89 @@
+import { join } from "node:path";
+import { encodePeelsAccount } from "../../../bus/accounts/peels-account.ts";
+import { createDirectory } from "../../../fleet/enrollment/directory.ts";
+import { createDisconnections } from "../../../fleet/enrollment/disconnections.ts";
+import { createEnforcer } from "../../../fleet/enrollment/enforce.ts";
+import { repairOrphans } from "../../../fleet/enrollment/repair.ts";
+import { createRevocations } from "../../../fleet/enrollment/revocations.ts";
+import { followNodeGroups } from "../../../fleet/targeting/node-groups.ts";
+import { createResolver } from "../../../fleet/targeting/resolver.ts";
+import { assemble, type OffersOf } from "../../../program/health/parts.ts";
+import type { MasterDeps } from "../options.ts";
+import { startSettings } from "../settings.ts";
+import { startTargeting } from "../targeting.ts";
+import { catchUp } from "./catch-up.ts";
+import type { Connected } from "./connect.ts";
+import type { Stored } from "./storage.ts";
+
+/** Who belongs to the fleet, what is known of it, how targets are found in it, and its settings. */
+export const fleet = {
+  start: (deps: MasterDeps & Connected & Stored) =>
+    assemble(async (stack) => {
+      const { config, storage, system, keys, clock, log, signal } = deps;
+      const { enrollments } = storage;
+      const directory = createDirectory({ enrollments, log });
+      stack.defer(() => directory.stop());
+      await catchUp("enrollments", directory.ready, deps);
+      const repairing = repairOrphans({ enrollments, directory, clock, log });
+      stack.defer(() => repairing.stop());
+
+      const revocations = createRevocations({ bucket: storage.revocations, log });
+      stack.defer(() => revocations.stop());
+      const account = keys.account.publicKey;
+      const enforcer = createEnforcer({
+        revocations,
+        system,
+        account,
+        encodeAccount: (list, issuedAt) =>
+          encodePeelsAccount({
+            account,
+            masters: keys.mastersAccount,
+            revocations: list,
+            issuedAt,
+            signer: keys.operatorSigning,
+          }),
+        clock,
+        log,
+      });
+      const reconciling = enforcer.start();
+      stack.defer(() => reconciling.stop());
+      const disconnections = createDisconnections(system, account, clock);
+      stack.defer(() => disconnections.stop());
+
+      const targeting = await startTargeting({ storage, directory, clock, log, signal });
+      stack.defer(() => targeting.stop());
+      const { index, alive } = targeting;
+      const path = config.settings_dir;
+      const settings = startSettings({ ...deps, directory, index, path, command: keys.command });
+      stack.defer(() => settings.stop());
+      const resolver = createResolver({
+        directory,
+        index,
+        facts: storage.facts,
+        heartbeats: storage.peelHeartbeats,
+        groups: followNodeGroups(join(path, "nodegroups.yaml"), log),
+        settings: settings.view.load,
+        clock,
+        log,
+      });
+      return {
+        directory,
+        revocations,
+        enforcer,
+        disconnections,
+        index,
+        alive,
+        settings,
+        resolver,
+        targetCheck: targeting.check,
+        checks: { settings: settings.check },
+        view: {
+          enrollments: () => directory.countByState(),
+          credentials: () => directory.credentials(clock.now()),
+          peelsAlive: () => (index.running ? directory.members().filter(index.alive).length : undefined),
+        },
+      };
+    }),
+};
+
+export type Fleet = OffersOf<typeof fleet>;

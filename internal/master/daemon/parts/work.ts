@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import { readAlive } from "../../../fleet/jobs/alive.ts";
+import { createBoard } from "../../../fleet/jobs/board.ts";
+import { startScheduleResults } from "../../../fleet/jobs/schedule-results.ts";
+import { createCommands } from "../../../fleet/jobs/send.ts";
+import { rolloutTiming } from "../../../fleet/rollout/timing.ts";
+import { createVouch } from "../../../identity/record-mac.ts";
+import { dataDir } from "../../../program/config/load.ts";
+import { assemble, type OffersOf } from "../../../program/health/parts.ts";
+import { startBinaries } from "../binaries.ts";
+import type { MasterDeps } from "../options.ts";
+import { startMasterReactor } from "../reactor.ts";
+import { startRollouts } from "../rollouts.ts";
+import { startStateFiles } from "../state-files.ts";
+import { catchUp } from "./catch-up.ts";
+import type { Connected } from "./connect.ts";
+import type { Fleet } from "./fleet.ts";
+import type { Stored } from "./storage.ts";
+
+/** What is done with the fleet: jobs, rollouts, binaries, state files, and reactions to events. */
+export const work = {
+  waits: { "sched-consumer": "not running yet" },
+  start: (deps: MasterDeps & Connected & Stored & Fleet) =>
+    assemble(async (stack) => {
+      const { config, env, bus, storage, directory, index, alive, resolver, settings, keys } = deps;
+      const { name, metrics, clock, random, jitter, log, signal } = deps;
+      const scheduleResults = startScheduleResults({ bus, jobs: storage.jobs, metrics, clock, log });
+      stack.defer(() => scheduleResults.stop());
+
+      const vouch = createVouch(keys.command);
+      const commands = createCommands({ bus, key: keys.command, vouch, log });
+      const { send } = commands;
+      const settle = { bus, jobs: storage.jobs, alive, metrics, clock };
+      const board = createBoard({ ...settle, send, jitter, log });
+      stack.defer(() => board.stop());
+      await catchUp("jobs", board.ready, deps);
+      const jobs = {
+        dispatch: {
+          jobs: storage.jobs,
+          resolve: resolver.resolve,
+          alive,
+          send,
+          vouch,
+          own: board.own,
+          metrics,
+          clock,
+          random,
+          log,
+        },
+        cancel: { ...settle, send, vouch, log },
+        show: { bus, jobs: storage.jobs, alive: readAlive(storage.peelHeartbeats), clock },
+        board,
+      };
+      const rollouts = await startRollouts({
+        ...deps,
+        ...jobs,
+        timing: deps.rolloutTiming ?? rolloutTiming,
+      });
+      stack.defer(() => rollouts.stop());
+      await catchUp("rollouts", rollouts.ready, deps);
+
+      const binaries = await startBinaries({ bus, jobs: storage.jobs, board, clock, jitter, log });
+      stack.defer(() => binaries.stop());
+      const stateFiles = startStateFiles({
+        bus,
+        leases: storage.leases,
+        command: keys.command,
+        members: directory.members,
+        binaries: binaries.cache,
+        statesDir: config.states_dir,
+        git: {
+          remotes: config["gitfs.remotes"],
+          intervalMs: config["gitfs.interval"],
+          sshKey: config["gitfs.ssh_key"],
+        },
+        gitDir: join(dataDir(env), "gitfs"),
+        name,
+        clock,
+        jitter,
+        log,
+        signal,
+      });
+      stack.defer(() => stateFiles.stop());
+      const reactor = startMasterReactor({
+        ...{ config, bus, storage, directory, index, dispatch: jobs.dispatch, command: keys.command },
+        ...{ name, metrics, clock, jitter, log },
+      });
+      stack.defer(() => reactor?.stop());
+      const leases = [settings.lease, stateFiles.lease, ...(reactor === undefined ? [] : [reactor.lease])];
+      return {
+        jobs,
+        rollouts,
+        stateFiles,
+        /** Commands that a peel may have missed, signed anew. */
+        missed: (peel: string, limit: number) =>
+          board.missed(peel, limit).flatMap(({ kind, job }) => commands.sign(kind, job, peel) ?? []),
+        checks: {
+          "sched-consumer": () =>
+            scheduleResults.running
+              ? ({ status: "up" } as const)
+              : ({ status: "down", message: "not running" } as const),
+          ...(stateFiles.check === undefined ? {} : { gitfs: stateFiles.check }),
+          ...(reactor === undefined ? {} : { reactor: reactor.check }),
+        },
+        view: {
+          jobsRunning: board.running,
+          rollouts: rollouts.view,
+          ...(reactor === undefined ? {} : { reactor: reactor.view }),
+          leases: () => Object.fromEntries(leases.map(({ name, tenure }) => [name, tenure !== undefined])),
+        },
+      };
+    }),
+};
+
+export type Work = OffersOf<typeof work>;
