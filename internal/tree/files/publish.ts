@@ -4,13 +4,13 @@ import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import type { BlobStore, Head } from "../../bus/blob-store.ts";
 import { type Commit, openContentStore } from "../../bus/content-store.ts";
-import { readCatalog, readPublished, referencedBy } from "../language/read-published.ts";
-import { uploadSnapshots } from "../language/upload-snapshots.ts";
 import { type Catalog, encodeCatalog, keptSnapshots, type Published } from "./catalog.ts";
 import type { Contents } from "./contents.ts";
 import type { HeadSeal } from "./head-seal.ts";
 import { blobsOf, type EncodedManifest, encodeManifest, maxFiles, type SnapshotOrigin } from "./manifest.ts";
+import { readCatalog, readPublished, referencedBy } from "./read-published.ts";
 import type { SignedStatement } from "./statement.ts";
+import { uploadSnapshots } from "./upload-snapshots.ts";
 
 /** Bytes that nothing refers to stay this long, for peels that are in the middle of fetching them. */
 const graceMs = 10 * 60_000;

@@ -3,8 +3,8 @@ import type { Log } from "../../base/log.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import type { BlobStore } from "../../bus/blob-store.ts";
 import { readBlob } from "../../bus/content-store.ts";
-import { type Catalog, decodeCatalog, type Published } from "../files/catalog.ts";
-import { blobsOf, decodePage, decodeRoot } from "../files/manifest.ts";
+import { type Catalog, decodeCatalog, type Published } from "./catalog.ts";
+import { blobsOf, decodePage, decodeRoot } from "./manifest.ts";
 
 const readAtOnce = 32;
 

@@ -2,8 +2,8 @@ import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import type { BlobStore } from "../../bus/blob-store.ts";
-import type { Content, Contents } from "../files/contents.ts";
-import { blobsOf, type EncodedManifest } from "../files/manifest.ts";
+import type { Content, Contents } from "./contents.ts";
+import { blobsOf, type EncodedManifest } from "./manifest.ts";
 
 /** Blobs under way to the bus at a time. */
 const uploads = 32;
