@@ -42,7 +42,7 @@ $(BINARIES): dist/%: $(SOURCES) | $(PACKAGES)
 check: $(PACKAGES) ## Check format, types, architecture and dead code.
 	node_modules/.bin/biome ci --error-on-warnings
 	node_modules/.bin/tsc --noEmit
-	$(BUN) test ./test/arch
+	$(BUN) test --timeout 60000 ./test/arch
 	node_modules/.bin/knip --no-progress
 	node_modules/.bin/knip --no-progress --production --include files,dependencies
 

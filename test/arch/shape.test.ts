@@ -32,10 +32,10 @@ test("an import of the harness, of a test file and of the test runner is found",
   expect(
     lines(
       checkTestImports([
-        { path: "internal/jobs/run.ts", text: 'import "../harness/bus.ts";' },
+        { path: "internal/jobs/run.ts", text: 'import "../../test/harness/bus.ts";' },
         { path: "cmd/svc/main.ts", text: 'const run = await import("../../internal/jobs/run.test.ts");' },
         { path: "release/build.ts", text: 'import type { Mock } from "bun:test";' },
-        { path: "internal/jobs/run.test.ts", text: 'import "../harness/bus.ts";' },
+        { path: "internal/jobs/run.test.ts", text: 'import "../../test/harness/bus.ts";' },
       ]),
     ),
   ).toEqual([
