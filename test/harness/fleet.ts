@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import type { TestBus } from "./bus.ts";
+import { portsOfMaster, readRecords } from "./log-records.ts";
 import { type Program, runProgram, startProgram } from "./process.ts";
 
 const dist = join(import.meta.dir, "../../dist");
@@ -55,14 +56,13 @@ export async function startMasterBinary(bus: TestBus, flags: readonly string[] =
     await program[Symbol.asyncDispose]();
     throw thrown;
   }
-  // In either format of the log.
-  const portOf = (name: string) => new RegExp(`"?${name}_port"?[:=](\\d+)`).exec(program.output())?.[1];
+  const ports = portsOfMaster(program.output());
   return {
     program,
     dir,
     token,
-    url: `https://localhost:${portOf("enroll")}`,
-    healthUrl: `http://127.0.0.1:${portOf("health")}`,
+    url: `https://localhost:${ports?.enroll}`,
+    healthUrl: `http://127.0.0.1:${ports?.health}`,
     [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
   };
 }
@@ -105,14 +105,5 @@ export function svc(
 
 /** The JSON records of a daemon's log so far. */
 export function logRecords(program: Program): Record<string, unknown>[] {
-  return program
-    .output()
-    .split("\n")
-    .flatMap((line) => {
-      try {
-        return [JSON.parse(line) as Record<string, unknown>];
-      } catch {
-        return [];
-      }
-    });
+  return readRecords(program.output());
 }
