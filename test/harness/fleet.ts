@@ -30,7 +30,11 @@ export interface MasterDaemon extends Daemon {
 let count = 0;
 
 /** Starts `svc-master` on a bus; it serves when this resolves. */
-export async function startMasterBinary(bus: TestBus, flags: readonly string[] = []): Promise<MasterDaemon> {
+export async function startMasterBinary(
+  bus: TestBus,
+  flags: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<MasterDaemon> {
   const dir = join(bus.dir, `master-${++count}`);
   makeDirectory(dir, 0o700);
   const token = `token-of-master-${count}`;
@@ -49,6 +53,7 @@ export async function startMasterBinary(bus: TestBus, flags: readonly string[] =
   );
   const program = startProgram([binaries.master, "--config", join(dir, "master.yaml"), ...flags], {
     cwd: dir,
+    env,
   });
   try {
     await program.waitFor("master ready");

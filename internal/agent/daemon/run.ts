@@ -13,6 +13,7 @@ import {
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { writing } from "../../base/new-files.ts";
+import type { ServiceManager } from "../../base/service-manager.ts";
 import { version } from "../../base/version.ts";
 import { clientCertificate } from "../../bus/client-certificate.ts";
 import { connectBus, resolveBusCa } from "../../bus/connect.ts";
@@ -69,6 +70,7 @@ export interface PeelOptions {
   random: Random;
   log: Log;
   signal: AbortSignal;
+  service?: ServiceManager;
   /** Called when the peel is connected and takes jobs. */
   onReady?(ports: { health: number }): void;
 }
@@ -145,6 +147,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   stack.defer(() => schedule.stop());
   const startup = startStartupStates({ ...options, settings, stateFiles, executor: local.executor });
   stack.defer(() => startup.stop());
+  options.service?.ready(`started as ${displayPeelId(peelId)}; health on port ${health.port}`);
   log.info("peel started", { peel_id: displayPeelId(peelId), health_port: health.port });
 
   const masters = mastersOf(options, files);

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type Clock, untilAborted } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import type { ServiceManager } from "../../base/service-manager.ts";
 import { encodePeelsAccount } from "../../bus/accounts/peels-account.ts";
 import { clientCertificate } from "../../bus/client-certificate.ts";
 import { type Bus, connectBusForever, resolveBusCa } from "../../bus/connect.ts";
@@ -60,6 +61,7 @@ export interface MasterOptions {
   signal: AbortSignal;
   /** Other limits than those of the specification, for those who cannot wait for them. */
   rolloutTiming?: RolloutTiming;
+  service?: ServiceManager;
   /** Called when the master serves, with the ports it really has and the routes behind the first. */
   onReady?(serving: { enroll: number; health: number; routes: readonly ServedRoute[] }): void;
 }
@@ -108,6 +110,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   });
   stack.defer(() => health.stop());
 
+  options.service?.status("waiting for the bus");
   const busServer = await startEmbeddedBus({ ...options, metrics });
   stack.defer(() => busServer?.stop());
   const connections: Record<string, Bus | undefined> = {};
@@ -381,6 +384,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   stack.defer(() => heartbeat.stop());
 
   log.info("master ready", { master: name, enroll_port: listener.port, health_port: health.port });
+  options.service?.ready(`ready; listens on port ${listener.port}, health on port ${health.port}`);
   options.onReady?.({ enroll: listener.port, health: health.port, routes: listener.routes });
   await untilAborted(signal);
 }
