@@ -16,6 +16,7 @@ const vendors: Record<string, readonly string[]> = {
   "minijinja-js": ["internal/template/"],
   msgpackr: ["internal/base/"],
   nats: ["internal/bus/"],
+  "nkeys.js": ["internal/identity/"],
   "prom-client": ["internal/health/"],
   re2js: ["internal/targeting/"],
   "reflect-metadata": ["internal/ca/"],
