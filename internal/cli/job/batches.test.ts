@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { type ManualClock, manualClock } from "../../../test/harness/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
+import { createMessages } from "../../base/messages.ts";
 import type { Outcome } from "../../fleet/jobs/outcome.ts";
 import type { JobView } from "../../fleet/jobs/show.ts";
 import { type Cli, Exit } from "../../program/command-line/command.ts";
@@ -18,11 +19,13 @@ function stage(output: OutputFormat = "table") {
       written[name] += text;
     },
   });
+  const stderr = capture("stderr");
   const cli: Cli = {
+    ...createMessages({ name: "svc", write: stderr.write }),
     env: {},
     hostname: "h",
     stdout: capture("stdout"),
-    stderr: capture("stderr"),
+    stderr,
     signals: { on: (_, run) => listeners.add(run), off: (_, run) => listeners.delete(run) },
     clock,
     random: systemRandom,
@@ -30,9 +33,6 @@ function stage(output: OutputFormat = "table") {
     output,
     print: async (data, text) => {
       written.stdout += await formatResult(output, data, text);
-    },
-    say: (line) => {
-      written.stderr += `${line}\n`;
     },
   };
   return { cli, clock, written, ctrlC: () => [...listeners].forEach((run) => void run()), listeners };

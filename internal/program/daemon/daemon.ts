@@ -1,6 +1,7 @@
 import { systemClock } from "../../base/clock.ts";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../../base/log.ts";
+import { createMessages } from "../../base/messages.ts";
 import { type ServiceManager, takeServiceManager } from "../../base/service-manager.ts";
 import { version } from "../../base/version.ts";
 
@@ -118,6 +119,6 @@ function writeTogether(write: (text: string) => void): { write(line: string): vo
 function complain(name: string, thrown: unknown): number {
   const error = toSvcError(thrown);
   const text = error.kind === "internal" ? describeError(thrown) : error.message;
-  process.stderr.write(`${name}: ${text}\n`);
+  createMessages({ name, write: (line) => process.stderr.write(line) }).error(text);
   return meaningOf(error.kind).exit;
 }
