@@ -87,6 +87,11 @@ packages-test: build ## Install, upgrade and remove the Debian packages in a Deb
 man: $(PACKAGES) ## Write the manual into dist/man, which man -M reads.
 	@$(BUN) release/man.ts
 
+.PHONY: reference
+reference: tools ## Write what is generated: reference pages of docs/, examples of release/config/.
+	@SVC_WRITE_REFERENCE=1 $(BUN) test --only-failures $$(grep -rl --include='*.test.ts' checkGenerated test) >/dev/null
+	@git status --short -- docs release
+
 .PHONY: fmt
 fmt: $(PACKAGES) ## Format the code and apply safe fixes.
 	node_modules/.bin/biome check --write
