@@ -3,6 +3,7 @@ import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/
 import type { TestBus } from "./bus.ts";
 import { portsOfMaster, readRecords } from "./log-records.ts";
 import { type Program, runProgram, startProgram } from "./process.ts";
+import { operatorConfig } from "./svc.ts";
 
 const dist = join(import.meta.dir, "../../dist");
 
@@ -94,18 +95,12 @@ export function startPeelBinary(
   return { program, dir, [Symbol.asyncDispose]: () => program[Symbol.asyncDispose]() };
 }
 
-/** Runs `svc` as the operator of this bus. */
+/** Runs the compiled `svc` as the operator of this bus. */
 export function svc(
   bus: TestBus,
   ...args: string[]
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const config = join(bus.dir, "svc.yaml");
-  writeFileAtomic(
-    config,
-    `master: {urls: ["${bus.url}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}}\n`,
-    secretMode,
-  );
-  return runProgram([binaries.cli, "--config", config, ...args]);
+  return runProgram([binaries.cli, "--config", operatorConfig(bus), ...args]);
 }
 
 /** The JSON records of a daemon's log so far. */
