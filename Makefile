@@ -10,6 +10,8 @@ PACKAGES := node_modules/.installed
 SOURCES := $(shell find cmd internal ! -name '*.test.ts' ! -name '.*') package.json package-lock.json \
   release/compile.ts release/build.ts
 BINARIES := dist/svc-master dist/svc-peel dist/svc
+BENCHES := tls/main ca/main targeting/main reactor/main reactor/dispatch settings/main states-publish/main \
+  jobs/main rollout/main states/main upgrade/main
 
 .PHONY: help
 help: ## List the targets.
@@ -59,19 +61,9 @@ demo: build tools ## Run a small fleet on this machine and show the enrollment f
 	@test/e2e/demo.sh
 
 .PHONY: bench
-bench: build tools ## Measure each promise beside its floor (docs/bench.md); BENCH holds flags for the first.
-	@$(BUN) test/bench/enroll/main.ts $(BENCH)
-	@$(BUN) test/bench/tls/main.ts
-	@$(BUN) test/bench/ca/main.ts
-	@$(BUN) test/bench/targeting/main.ts
-	@$(BUN) test/bench/reactor/main.ts
-	@$(BUN) test/bench/reactor/dispatch.ts
-	@$(BUN) test/bench/settings/main.ts
-	@$(BUN) test/bench/states-publish/main.ts
-	@$(BUN) test/bench/jobs/main.ts
-	@$(BUN) test/bench/rollout/main.ts
-	@$(BUN) test/bench/states/main.ts
-	@$(BUN) test/bench/upgrade/main.ts
+bench: build tools ## Measure each promise beside its floor (docs/bench.md); SMALLEST=1 only shows that each runs.
+	@$(BUN) test/bench/enroll/main.ts $(if $(SMALLEST),--smallest) $(BENCH)
+	@set -e; for bench in $(BENCHES); do $(BUN) test/bench/$$bench.ts $(if $(SMALLEST),--smallest); done
 
 .PHONY: release
 release: $(PACKAGES) ## Build every binary for every platform; masters carry NATS_SERVER=/path if given.
@@ -94,6 +86,11 @@ packages-test: build ## Install, upgrade and remove the Debian packages in a Deb
 .PHONY: man
 man: $(PACKAGES) ## Write the manual into dist/man, which man -M reads.
 	@$(BUN) release/man.ts
+
+.PHONY: reference
+reference: tools ## Write what is generated: reference pages of docs/, examples of release/config/.
+	@SVC_WRITE_REFERENCE=1 $(BUN) test --only-failures $$(grep -rl --include='*.test.ts' checkGenerated test) >/dev/null
+	@git status --short -- docs release
 
 .PHONY: fmt
 fmt: $(PACKAGES) ## Format the code and apply safe fixes.

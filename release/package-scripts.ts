@@ -58,7 +58,10 @@ function prepare({ user, dataDir }: Service): string[] {
   ];
 }
 
-/** Without its configuration the unit is skipped; a daemon that nobody started stays as it is. */
+/**
+ * Without its configuration the unit is skipped; a daemon that nobody started stays as it is. A package is
+ * installed whether or not the daemon gets to its bus.
+ */
 function start({ name, enabled }: Service): string[] {
   return [
     ...(enabled
@@ -69,8 +72,8 @@ function start({ name, enabled }: Service): string[] {
     `if [ ! -d /run/systemd/system ]; then exit 0; fi`,
     `systemctl daemon-reload`,
     ...unlessItsOwnJob(name, "restart it when the job is done"),
-    ...(enabled ? [`if [ $first = yes ]; then systemctl start ${name}.service || :; fi`] : []),
-    `if [ $first = no ]; then systemctl try-restart ${name}.service || :; fi`,
+    ...(enabled ? [`if [ $first = yes ]; then systemctl --no-block start ${name}.service || :; fi`] : []),
+    `if [ $first = no ]; then systemctl --no-block try-restart ${name}.service || :; fi`,
   ];
 }
 

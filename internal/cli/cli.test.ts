@@ -4,12 +4,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
+import { svc as run } from "../../test/harness/svc.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
-import { systemRandom } from "../base/id.ts";
 import { parseYaml, plainValue } from "../base/yaml.ts";
 import { childrenOf, metaOf } from "../program/command-line/command.ts";
 import { formatFields, formatResult, formatTable } from "../program/command-line/print.ts";
-import { runCli } from "./run.ts";
 import { tree } from "./tree.ts";
 
 const base = mkdtempSync(join(tmpdir(), "svc-cli-"));
@@ -21,24 +20,7 @@ afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 const fresh = () => join(base, `dir-${count++}`);
 
-async function svc(...argv: string[]) {
-  const written = { stdout: "", stderr: "" };
-  const capture = (name: "stdout" | "stderr") => ({
-    write: (text: string) => {
-      written[name] += text;
-    },
-  });
-  const exit = await runCli({
-    argv,
-    env: {},
-    hostname: "host-1",
-    stdout: capture("stdout"),
-    stderr: capture("stderr"),
-    clock,
-    random: systemRandom,
-  });
-  return { exit, ...written };
-}
+const svc = (...argv: string[]) => run(argv, { clock });
 
 /** A CA made by the command itself. */
 async function newCa() {

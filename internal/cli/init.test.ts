@@ -1,31 +1,12 @@
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
+import { svc as run } from "../../test/harness/svc.ts";
 import { temporaryDirectory } from "../../test/harness/temporary.ts";
-import { systemClock } from "../base/clock.ts";
-import { systemRandom } from "../base/id.ts";
-import { runCli } from "./run.ts";
 
 const files = temporaryDirectory("cli-init");
 afterAll(() => files[Symbol.dispose]());
 
-async function init(...argv: string[]) {
-  const written = { stdout: "", stderr: "" };
-  const capture = (name: "stdout" | "stderr") => ({
-    write: (text: string) => {
-      written[name] += text;
-    },
-  });
-  const exit = await runCli({
-    argv: ["init", ...argv],
-    env: {},
-    hostname: "box",
-    stdout: capture("stdout"),
-    stderr: capture("stderr"),
-    clock: systemClock,
-    random: systemRandom,
-  });
-  return { exit, ...written };
-}
+const init = (...argv: string[]) => run(["init", ...argv], { hostname: "box" });
 
 test("it says what it wrote and what comes next, for programs too", async () => {
   const dir = join(files.path, "one fleet");

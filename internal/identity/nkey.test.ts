@@ -51,6 +51,20 @@ test("a public key has one spelling: any changed character is refused", () => {
   );
 });
 
+test("neither a seed nor a public key has a second spelling", () => {
+  const { seed, publicKey } = newKeyPair("user", () => new Uint8Array(32));
+  expect({ seed, publicKey }).toEqual({
+    seed: `SU${"A".repeat(54)}EQ`,
+    publicKey: "UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5",
+  });
+  for (const last of "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") {
+    const other = seed.slice(0, -1) + last;
+    if (other !== seed) expect(() => keyPairFromSeed("user", other)).toThrow("not a valid user seed");
+    expect(decodePublicKey("user", publicKey + last)).toBeUndefined();
+  }
+  expect(decodePublicKey("user", publicKey.toLowerCase())).toBeUndefined();
+});
+
 test("a bad seed is refused without being repeated", () => {
   const seed = newKeyPair("user", systemRandom).seed;
   for (const bad of ["", "S", seed.slice(1), `${seed}A`, newKeyPair("account", systemRandom).seed]) {

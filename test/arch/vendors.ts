@@ -16,6 +16,7 @@ const vendors: Record<string, readonly string[]> = {
   "minijinja-js": ["internal/tree/template/"],
   msgpackr: ["internal/base/"],
   nats: ["internal/bus/"],
+  "nkeys.js": ["internal/identity/"],
   "prom-client": ["internal/program/health/"],
   re2js: ["internal/tree/targets/"],
   "reflect-metadata": ["internal/identity/ca/"],

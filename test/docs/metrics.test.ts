@@ -1,10 +1,9 @@
 import { expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { checkGenerated } from "./generated.ts";
 import { alertRules, catalogs, metricsReference } from "./metrics.ts";
 
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
-const page = at("docs/metrics.md");
-const update = "SVC_UPDATE_DOCS=1 bun test test/docs/metrics.test.ts";
 const alerts = readFileSync(at("release/monitoring/alerts.yaml"), "utf8");
 const dashboard = JSON.parse(readFileSync(at("release/monitoring/dashboard.json"), "utf8")) as {
   panels: { id: number; title: string; type: string; gridPos: Box; targets?: { expr: string }[] }[];
@@ -17,11 +16,7 @@ interface Box {
 }
 
 test("docs/metrics.md is what the registries and the rules say", () => {
-  const text = metricsReference(alerts);
-  if (process.env.SVC_UPDATE_DOCS === "1") writeFileSync(page, text);
-  if (readFileSync(page, "utf8") !== text) {
-    throw new Error(`docs/metrics.md is out of date: write it again with ${update}`);
-  }
+  checkGenerated("docs/metrics.md", metricsReference(alerts));
 });
 
 test("every metric has a meaning, a unit in its name, and labels that say what they hold", () => {

@@ -1,16 +1,9 @@
 import { expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { checkGenerated } from "./generated.ts";
 import { sortedFunctions, statesReference } from "./states.ts";
 
-const page = new URL("../../docs/state-functions.md", import.meta.url);
-const update = "SVC_UPDATE_DOCS=1 bun test test/docs/states.test.ts";
-
 test("docs/state-functions.md is what the tables of the state functions say", async () => {
-  const text = await statesReference();
-  if (process.env.SVC_UPDATE_DOCS === "1") writeFileSync(page, text);
-  if (readFileSync(page, "utf8") !== text) {
-    throw new Error(`docs/state-functions.md is out of date: write it again with ${update}`);
-  }
+  checkGenerated("docs/state-functions.md", await statesReference());
 });
 
 test("every state function is there once, and is described in sentences", async () => {

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { systemRandom } from "../../internal/base/id.ts";
-import { runCli } from "../../internal/cli/run.ts";
 import { runProgram, startProgram } from "../harness/process.ts";
+import { svc } from "../harness/svc.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
 // What `svc ca` makes, in the hands of other TLS implementations: Node's and OpenSSL's, as clients and as
@@ -18,15 +17,10 @@ afterAll(() => files[Symbol.dispose]());
 
 /** Runs `svc ca` on the CA of this test, some days from now. */
 async function ca(days: number, ...argv: string[]): Promise<string> {
-  let [stdout, stderr] = ["", ""];
-  const exit = await runCli({
-    argv: ["ca", ...argv, "--dir", at("ca")],
-    env: {},
+  const clock = { ...systemClock, now: () => systemClock.now() + days * day };
+  const { exit, stdout, stderr } = await svc(["ca", ...argv, "--dir", at("ca")], {
     hostname: "localhost",
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stderr += text) },
-    clock: { ...systemClock, now: () => systemClock.now() + days * day },
-    random: systemRandom,
+    clock,
   });
   if (exit !== 0) throw new Error(stderr);
   return stdout;

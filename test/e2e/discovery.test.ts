@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runPeel } from "../../internal/agent/daemon/run.ts";
 import { type Clock, systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
@@ -11,11 +10,12 @@ import { signCommand } from "../../internal/fleet/jobs/command.ts";
 import { issueCertificate } from "../../internal/identity/ca/issue.ts";
 import { loadAuthority } from "../../internal/identity/ca/load.ts";
 import { keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
-import { loadPeelConfig } from "../../internal/program/config/load.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { freePorts } from "../harness/free-ports.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { type NameServer, startNameServer } from "../harness/name-server.ts";
-import { observedLog, operate } from "../harness/peel-connection.ts";
+import { startPeel as launchPeel, type TestPeel } from "../harness/peel.ts";
+import { operate } from "../harness/peel-connection.ts";
 import { type Relay, startRelay } from "../harness/relay.ts";
 
 // A peel that is told no bus_url. The bus is reached by a name, as loopback addresses are never taken,
@@ -67,41 +67,11 @@ const masterTelling = (...relays: Relay[]) =>
   startMaster(bus, { flags: ["--bus-advertise-urls", relays.map(urlOf).join(",")] });
 const cached = () => decode(readFileSync(join(dataDir, "nats-bootstrap.msgpack")));
 
-/** Runs a peel in this process; it stops when it is disposed. */
-function startPeel(flags: readonly string[]) {
-  const dir = dataDir;
-  const defaults = ["--config", join(dir, "peel.yaml"), "--id", "peel-1", "--bus-ca", bus.caFile];
-  writeFileAtomic(join(dir, "peel.yaml"), "{}\n", secretMode);
-  const invocation = loadPeelConfig(
-    [...defaults, "--enroll-ca", bus.caFile, "--health-addr", "127.0.0.1:0", ...flags],
-    { SVC_DATA_DIR: dir },
-  );
-  if (invocation.kind !== "run") throw new Error("the peel's configuration does not run");
-  const log = observedLog();
-  const stopping = new AbortController();
-  const ready = Promise.withResolvers<{ health: number }>();
-  const ended = runPeel({
-    config: invocation.values,
-    dataDir: dir,
-    env: {},
-    hostname: "localhost",
-    jitter: () => 0,
-    clock,
-    random: systemRandom,
-    log,
-    signal: stopping.signal,
-    onReady: ready.resolve,
-  });
-  ended.catch(ready.reject);
-  ready.promise.catch(() => {});
-  return {
-    log,
-    ready: ready.promise,
-    async [Symbol.asyncDispose]() {
-      stopping.abort(new Error("the test is over"));
-      await ended.catch(() => {});
-    },
-  };
+function startPeel(flags: readonly string[]): TestPeel {
+  const config = join(dataDir, "peel.yaml");
+  writeFileAtomic(config, "{}\n", secretMode);
+  const own = ["--config", config, "--id", "peel-1", "--bus-ca", bus.caFile, "--enroll-ca", bus.caFile];
+  return launchPeel(dataDir, [...own, ...flags], { clock });
 }
 
 const configured = (master: TestMaster) => ["--master-url", master.url];
@@ -251,7 +221,7 @@ test("command keys told by the bus are not obeyed, only a reason to ask over ver
 test("a bus that is away for more than five minutes is asked for anew, and the peel goes there", async () => {
   await using first = await relayToBus();
   await using second = await relayToBus();
-  const port = await freePort();
+  const [port = 0] = await freePorts(1);
   const address = ["--enroll-addr", `127.0.0.1:${port}`, "--bus-advertise-urls"];
   await using old = await startMaster(bus, { flags: [...address, urlOf(first)] });
   await using peel = startPeel(configured(old));
@@ -268,8 +238,3 @@ test("a bus that is away for more than five minutes is asked for anew, and the p
   expect(await ping("job-5")).toMatchObject({ success: true });
   expect(existsSync(join(dataDir, "nats-bootstrap.msgpack"))).toBe(true);
 }, 20_000);
-
-async function freePort(): Promise<number> {
-  await using relay = await startRelay(1);
-  return relay.port;
-}

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemJitter, systemRandom } from "../../internal/base/id.ts";
@@ -9,6 +7,7 @@ import { runMaster } from "../../internal/master/daemon/run.ts";
 import { loadMasterConfig } from "../../internal/program/config/load.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { readinessBecomes } from "../harness/enrollee.ts";
+import { freePorts } from "../harness/free-ports.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { observedLog } from "../harness/peel-connection.ts";
 
@@ -95,7 +94,7 @@ test("the consumer of schedule results is down when it has gone", async () => {
 test("before the bus is reached a master is up and not ready", async () => {
   await using away = await startBus();
   await away.stop();
-  const port = await freePort();
+  const [port = 0] = await freePorts(1);
   const invocation = loadMasterConfig(
     [
       ...["--bus-url", away.url, "--bus-ca", away.caFile],
@@ -148,12 +147,3 @@ test("a master without an embedded CA has no check of it", async () => {
   const { checks } = await readiness(external.healthUrl);
   expect(Object.keys(checks).sort()).toEqual(names.filter((name) => name !== "ca"));
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}

@@ -2,16 +2,14 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AckPolicy, createInbox } from "nats";
-import { runPeel } from "../../internal/agent/daemon/run.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
-import { systemRandom } from "../../internal/base/id.ts";
 import { connectBus } from "../../internal/bus/connect.ts";
 import { storedStreams } from "../../internal/bus/snapshot.ts";
-import { loadPeelConfig } from "../../internal/program/config/load.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { testToken } from "../harness/master.ts";
 import { type NameServer, startNameServer } from "../harness/name-server.ts";
+import { startPeel as launchPeel, type TestPeel } from "../harness/peel.ts";
 import { connectPeel, type EnrolledPeel, enrollPeel, observedLog } from "../harness/peel-connection.ts";
 import { type Program, runProgram, startProgram } from "../harness/process.ts";
 import { initSingleHost, type SingleHost } from "../harness/single-host.ts";
@@ -84,45 +82,15 @@ async function end(program: Program | undefined): Promise<void> {
   await program?.exited;
 }
 
-interface TestPeel extends AsyncDisposable {
-  id: string;
-  log: ReturnType<typeof observedLog>;
-}
-
 /** A peel in this process, with the configuration that init wrote. */
-function startPeel(id: string): TestPeel {
+function startPeel(id: string): TestPeel & { id: string } {
   const dataDir = join(host.dir, `peel-${id}`);
   makeDirectory(join(dataDir, "auth"), 0o700);
   cpSync(join(host.dir, "bus/nats-ca.crt"), join(dataDir, "auth/bus-ca.crt"));
   const config = join(dataDir, "peel.yaml");
   const written = readFileSync(join(host.dir, "peel.yaml"), "utf8");
   writeFileAtomic(config, written.replace(`https://${nameOf(1)}`, "https://localhost"), secretMode);
-  const invocation = loadPeelConfig(["--config", config, "--id", id, "--health-addr", "127.0.0.1:0"], {
-    SVC_DATA_DIR: dataDir,
-  });
-  if (invocation.kind !== "run") throw new Error("the peel's configuration does not run");
-  const log = observedLog();
-  const stopping = new AbortController();
-  const ended = runPeel({
-    config: invocation.values,
-    dataDir,
-    env: {},
-    hostname: "localhost",
-    jitter: () => 0,
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    signal: stopping.signal,
-  });
-  ended.catch(() => {});
-  const peel = {
-    id,
-    log,
-    async [Symbol.asyncDispose]() {
-      stopping.abort(new Error("the test is over"));
-      await ended.catch(() => {});
-    },
-  };
+  const peel = { id, ...launchPeel(dataDir, ["--config", config, "--id", id]) };
   peels.push(peel);
   return peel;
 }

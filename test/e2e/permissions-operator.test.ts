@@ -3,11 +3,10 @@ import { join } from "node:path";
 import { startWorker } from "../../internal/agent/daemon/worker.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
-import { systemRandom } from "../../internal/base/id.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
-import { runCli } from "../../internal/cli/run.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { cli } from "../harness/cli.ts";
 import { connectionOver } from "../harness/connection.ts";
 import { localIn } from "../harness/local.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
@@ -48,24 +47,7 @@ afterAll(async () => {
 });
 
 /** Runs `svc` with admin.creds. */
-async function svc(...argv: string[]) {
-  const written = { stdout: "", stderr: "" };
-  const capture = (name: "stdout" | "stderr") => ({
-    write(text: string) {
-      written[name] += text;
-    },
-  });
-  const exit = await runCli({
-    argv: ["--config", join(bus.dir, "svc.yaml"), ...argv],
-    env: {},
-    hostname: "operator-host",
-    stdout: capture("stdout"),
-    stderr: capture("stderr"),
-    clock: systemClock,
-    random: systemRandom,
-  });
-  return { exit, ...written };
-}
+const svc = (...argv: string[]) => cli(bus, ...argv);
 
 const stateOf = async (enrollmentId: string) =>
   JSON.parse((await svc("enroll", "show", enrollmentId, "--output", "json")).stdout).state as string;

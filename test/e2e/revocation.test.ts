@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { readTextFile, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { readTextFile } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
-import { runCli } from "../../internal/cli/run.ts";
 import { createRevocations, writeRevocation } from "../../internal/fleet/enrollment/revocations.ts";
 import { parseCredentials } from "../../internal/identity/credentials.ts";
 import { encodeJwt, readClaims } from "../../internal/identity/jwt.ts";
 import { keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { cli } from "../harness/cli.ts";
 import { manualClock } from "../harness/clock.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
@@ -81,25 +81,7 @@ async function pushClaims(jwt: string): Promise<void> {
   }
 }
 
-async function svc(...argv: string[]) {
-  const config = join(bus.dir, "svc.yaml");
-  writeFileAtomic(
-    config,
-    `master: {urls: ["${bus.url}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}}\n`,
-    secretMode,
-  );
-  const written = { stdout: "", stderr: "" };
-  const exit = await runCli({
-    argv: ["--config", config, ...argv],
-    env: {},
-    hostname: "operator-host",
-    stdout: { write: (text: string) => (written.stdout += text) },
-    stderr: { write: (text: string) => (written.stderr += text) },
-    clock: systemClock,
-    random: systemRandom,
-  });
-  return { exit, ...written };
-}
+const svc = (...argv: string[]) => cli(bus, ...argv);
 
 describe("a revocation", () => {
   test("closes the live connection, refuses the next, and leaves the others alone", async () => {

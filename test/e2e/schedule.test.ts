@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { runPeel } from "../../internal/agent/daemon/run.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
@@ -8,11 +7,11 @@ import { encode } from "../../internal/base/msgpack.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { scheduleSubject } from "../../internal/bus/subjects.ts";
-import { loadPeelConfig } from "../../internal/program/config/load.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { bearer, call, metricBecomes, readinessBecomes } from "../harness/enrollee.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
-import { connectPeel, enrollPeel, observedLog, operate } from "../harness/peel-connection.ts";
+import { startPeel as launchPeel } from "../harness/peel.ts";
+import { connectPeel, enrollPeel, operate } from "../harness/peel-connection.ts";
 
 // The schedule of a peel, from before its enrollment to the jobs that operators see.
 
@@ -41,40 +40,18 @@ function startPeel(id: string, schedule: unknown) {
   const dataDir = join(bus.dir, id);
   makeDirectory(dataDir, 0o700);
   writeFileAtomic(join(dataDir, "peel.yaml"), JSON.stringify({ schedule }), secretMode);
-  const invocation = loadPeelConfig(
-    [
-      ...["--config", join(dataDir, "peel.yaml"), "--id", id, "--bus-url", bus.url, "--bus-ca", bus.caFile],
-      ...["--master-url", first.url, "--enroll-ca", bus.caFile, "--health-addr", "127.0.0.1:0"],
-    ],
-    { SVC_DATA_DIR: dataDir },
-  );
-  if (invocation.kind !== "run") throw new Error("the peel's configuration does not run");
-  const log = observedLog();
-  const stopping = new AbortController();
-  const ended = runPeel({
-    config: invocation.values,
-    dataDir,
-    env: {},
-    hostname: "localhost",
-    jitter: () => 0,
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    signal: stopping.signal,
-  });
-  ended.catch(() => {});
+  const peel = launchPeel(dataDir, [
+    ...["--config", join(dataDir, "peel.yaml"), "--id", id, "--bus-url", bus.url, "--bus-ca", bus.caFile],
+    ...["--master-url", first.url, "--enroll-ca", bus.caFile],
+  ]);
+  const { log } = peel;
   return {
-    log,
-    ended,
+    ...peel,
     /** The id of the next run of an entry that ends from now on. */
     async nextRun(name: string): Promise<string> {
       const seen = new Set(log.records.map(({ fields }) => fields.jid));
       const isNext = (fields: Record<string, unknown>) => fields.schedule === name && !seen.has(fields.jid);
       return String((await log.logged("scheduled job done", isNext)).fields.jid);
-    },
-    async [Symbol.asyncDispose]() {
-      stopping.abort(new Error("the test is over"));
-      await ended.catch(() => {});
     },
   };
 }

@@ -8,7 +8,14 @@ import { openJobs } from "../../internal/cli/job/storage.ts";
 import { followJob, type Progress } from "../../internal/fleet/jobs/follow.ts";
 import type { StateResult } from "../../internal/host/modules/states-service.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
-import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
+import {
+  binaries,
+  type Daemon,
+  type MasterDaemon,
+  startMasterBinary,
+  startPeelBinary,
+  svc,
+} from "../harness/fleet.ts";
 import { runProgram } from "../harness/process.ts";
 
 // States from the directory of a master to a file on a host, through the compiled binaries.
@@ -206,7 +213,7 @@ test("with the bus away a host still has its states and settings", async () => {
   await bus.stop();
   writeFileSync(join(out, "site.conf"), "port 1\n");
   const call = (...args: string[]) =>
-    runProgram([join(import.meta.dir, "../../dist/svc-peel"), "call", "--id", "web-1.example", ...args], {
+    runProgram([binaries.peel, "call", "--id", "web-1.example", ...args], {
       env: { SVC_DATA_DIR: web.dir },
     });
   const told = await call("settings.get", "port");

@@ -1,9 +1,11 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
 import { peelUnit } from "../../internal/cli/setup/units.ts";
 import { binaries } from "../harness/fleet.ts";
 import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { output } from "../harness/state-trips.ts";
 
+const tools = join(import.meta.dir, "../../.tools/bin");
 // systemd takes a while on a busy machine.
 setDefaultTimeout(120_000);
 
@@ -46,6 +48,9 @@ schedule:
 `,
   );
   await output(root, "systemctl daemon-reload; systemctl start svc-peel");
+  expect(await output(root, "systemctl show -P ActiveState -P StatusText svc-peel")).toMatch(
+    /^the peel runs; health on port \d+\nactive$/,
+  );
   await until(root, "pgrep -f '^sleep 1234'");
   const before = await output(root, "pgrep -f '^sleep 1234'; pgrep -P $(systemctl show -P MainPID svc-peel)");
   const [left = "", peel = ""] = before.trim().split("\n");
@@ -69,4 +74,32 @@ schedule:
       "systemctl show -P Result svc-peel; pgrep -x svc-peel; pgrep -f '^sleep (1234|4321)'; true",
     ),
   ).toBe("success");
+});
+
+const noMounts = [
+  ...["ProtectSystem", "ProtectHome", "PrivateTmp", "PrivateDevices", "ProtectControlGroups"],
+  ...["ProtectKernelLogs", "ProtectKernelModules", "ProtectKernelTunables", "ProtectHostname"],
+];
+
+test("as a service a master has started when it serves, with the limits of its unit", async () => {
+  await using root = await openPrivateRoot({ systemd: true });
+  await output(root, `${binaries.cli} init /var/lib/svc`);
+  // With the server of the tests, and without the mounts of the unit, which this copy of a machine does not
+  // allow; the rest of its sandbox stays.
+  const units = "/etc/systemd/system";
+  await output(
+    root,
+    `mkdir ${units}/svc-master.service.d; cp /var/lib/svc/systemd/svc-master.service ${units}`,
+  );
+  const mounts = ["ReadWritePaths=", ...noMounts.map((option) => `${option}=no`), "ProtectProc=default"];
+  const stdin = ["[Service]", `Environment=PATH=${tools}:/usr/bin:/bin`, ...mounts, ""].join("\n");
+  expect(await root.run(["tee", `${units}/svc-master.service.d/here.conf`], { stdin })).toMatchObject({
+    code: 0,
+  });
+  await output(root, "systemctl daemon-reload; systemctl start svc-master");
+  expect(await output(root, "systemctl show -P StatusText -P ActiveState svc-master")).toMatch(
+    /^ready; listens on port 8443, health on port \d+\nactive$/,
+  );
+  await output(root, "systemctl stop svc-master");
+  expect(await output(root, "systemctl show -P Result svc-master")).toBe("success");
 });

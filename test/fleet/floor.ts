@@ -1,4 +1,5 @@
 import type { Connection } from "../../internal/agent/link/connection.ts";
+import type { Log } from "../../internal/base/log.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { returnSubject } from "../../internal/bus/subjects.ts";
 import { verifySignature } from "../../internal/identity/nkey.ts";
@@ -36,6 +37,7 @@ export function serveFloor(
   publish: (subject: string, data: Uint8Array) => void,
   peelId: string,
   key: string,
+  log: Log,
 ): void {
   connection.subscribe(askSubject(peelId), (_, data) => {
     if (data[0] === floorModes.bare) return publish(answerSubject(peelId), answer);
@@ -43,6 +45,9 @@ export function serveFloor(
       const signature = data.subarray(1, signedFrom);
       if (!verifySignature("user", key, data.subarray(signedFrom), signature)) return;
     }
-    void connection.request(returnSubject(floorJob, peelId), answer, requestTimeoutMs);
+    // Whoever asked counts the answers; one that a lost bus swallowed is only told here.
+    connection
+      .request(returnSubject(floorJob, peelId), answer, requestTimeoutMs)
+      .catch((error) => log.warn("answer of the floor not stored", { error }));
   });
 }

@@ -82,7 +82,7 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
   const forget = bare.onConnect(() => counter.connected(peelId));
 
   const [key = ""] = options.commandKeys;
-  serveFloor(bare, (subject, data) => current?.publish(subject, data), peelId, key);
+  serveFloor(bare, (subject, data) => current?.publish(subject, data), peelId, key, log);
   const facts = fixedFacts({ id: peelId, os: "Simulated", kernel: "Linux" });
   const settings = fixedSettings();
   const context = (signal: AbortSignal) => ({ clock, facts, settings, signal });

@@ -1,10 +1,9 @@
-import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { runCli } from "../../internal/cli/run.ts";
 import type { TestBus } from "./bus.ts";
 import { runRecord } from "./run-record.ts";
+import { operatorConfig, type Ran } from "./svc.ts";
 
 /** A command line of `svc` that runs in this process, as the operator of a bus. */
 export interface RunningCli {
@@ -23,13 +22,7 @@ export function startCli(
   argv: readonly string[],
   options: { tty?: boolean } = {},
 ): RunningCli {
-  const config = join(bus.dir, "svc.yaml");
-  const creds = join(bus.authDir, "admin.creds");
-  writeFileAtomic(
-    config,
-    `master: {urls: ["${bus.url}"], creds_file: ${creds}, tls_ca: ${bus.caFile}}\n`,
-    secretMode,
-  );
+  const config = operatorConfig(bus);
   const written = { stdout: "", stderr: "" };
   const kept = runRecord.openLog("svc");
   const readers = new Set<() => void>();
@@ -84,11 +77,8 @@ export function startCli(
   };
 }
 
-/** Runs `svc` to its end. */
-export async function cli(
-  bus: Parameters<typeof startCli>[0],
-  ...argv: string[]
-): Promise<{ exit: number; stdout: string; stderr: string }> {
+/** Runs `svc` to its end, as the operator of a bus. */
+export async function cli(bus: Parameters<typeof startCli>[0], ...argv: string[]): Promise<Ran> {
   const running = startCli(bus, argv);
   const exit = await running.exit;
   return { exit, stdout: running.stdout, stderr: running.stderr };

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import type { TestBus } from "./bus.ts";
+import { portsOfMaster, readRecords } from "./log-records.ts";
 import { type Program, runProgram, startProgram } from "./process.ts";
+import { operatorConfig } from "./svc.ts";
 
 const dist = join(import.meta.dir, "../../dist");
 
@@ -29,7 +31,11 @@ export interface MasterDaemon extends Daemon {
 let count = 0;
 
 /** Starts `svc-master` on a bus; it serves when this resolves. */
-export async function startMasterBinary(bus: TestBus, flags: readonly string[] = []): Promise<MasterDaemon> {
+export async function startMasterBinary(
+  bus: TestBus,
+  flags: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<MasterDaemon> {
   const dir = join(bus.dir, `master-${++count}`);
   makeDirectory(dir, 0o700);
   const token = `token-of-master-${count}`;
@@ -48,6 +54,7 @@ export async function startMasterBinary(bus: TestBus, flags: readonly string[] =
   );
   const program = startProgram([binaries.master, "--config", join(dir, "master.yaml"), ...flags], {
     cwd: dir,
+    env,
   });
   try {
     await program.waitFor("master ready");
@@ -55,14 +62,13 @@ export async function startMasterBinary(bus: TestBus, flags: readonly string[] =
     await program[Symbol.asyncDispose]();
     throw thrown;
   }
-  // In either format of the log.
-  const portOf = (name: string) => new RegExp(`"?${name}_port"?[:=](\\d+)`).exec(program.output())?.[1];
+  const ports = portsOfMaster(program.output());
   return {
     program,
     dir,
     token,
-    url: `https://localhost:${portOf("enroll")}`,
-    healthUrl: `http://127.0.0.1:${portOf("health")}`,
+    url: `https://localhost:${ports?.enroll}`,
+    healthUrl: `http://127.0.0.1:${ports?.health}`,
     [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
   };
 }
@@ -89,30 +95,15 @@ export function startPeelBinary(
   return { program, dir, [Symbol.asyncDispose]: () => program[Symbol.asyncDispose]() };
 }
 
-/** Runs `svc` as the operator of this bus. */
+/** Runs the compiled `svc` as the operator of this bus. */
 export function svc(
   bus: TestBus,
   ...args: string[]
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const config = join(bus.dir, "svc.yaml");
-  writeFileAtomic(
-    config,
-    `master: {urls: ["${bus.url}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}}\n`,
-    secretMode,
-  );
-  return runProgram([binaries.cli, "--config", config, ...args]);
+  return runProgram([binaries.cli, "--config", operatorConfig(bus), ...args]);
 }
 
 /** The JSON records of a daemon's log so far. */
 export function logRecords(program: Program): Record<string, unknown>[] {
-  return program
-    .output()
-    .split("\n")
-    .flatMap((line) => {
-      try {
-        return [JSON.parse(line) as Record<string, unknown>];
-      } catch {
-        return [];
-      }
-    });
+  return readRecords(program.output());
 }

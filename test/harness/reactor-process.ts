@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import type { TestBus } from "./bus.ts";
+import { portsOfMaster } from "./log-records.ts";
 import { type Program, startProgram } from "./process.ts";
 
 /** A master in a process of its own, from the sources: it can be killed, and stopped and continued. */
@@ -37,7 +38,7 @@ export async function startMasterProcess(
   }
   return {
     program,
-    healthUrl: `http://127.0.0.1:${/"health_port":(\d+)/.exec(program.output())?.[1]}`,
+    healthUrl: `http://127.0.0.1:${portsOfMaster(program.output())?.health}`,
     async memory() {
       const status = await Bun.file(`/proc/${program.pid}/status`).text();
       return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;

@@ -1,9 +1,9 @@
 import { join } from "node:path";
+import { binaries } from "./fleet.ts";
 import { freePorts } from "./free-ports.ts";
 import { type Program, runProgram, startProgram } from "./process.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
-const dist = join(import.meta.dir, "../../dist");
 /** Where the tests have their nats-server. */
 const tools = join(import.meta.dir, "../../.tools/bin");
 
@@ -45,10 +45,10 @@ export async function initSingleHost(
     started.push(program);
     return program;
   };
-  const svc = (...args: string[]) => runProgram([...as, join(dist, "svc"), ...args], { cwd: files.path });
+  const svc = (...args: string[]) => runProgram([...as, binaries.cli, ...args], { cwd: files.path });
   const launchMaster: SingleHost["launchMaster"] = (more = []) =>
     start(
-      options.master ?? join(dist, "svc-master"),
+      options.master ?? binaries.master,
       ["--config", join(dir, "master.yaml"), "--health-addr", "127.0.0.1:0", ...more],
       options.env ?? { PATH: `${tools}:${process.env.PATH}` },
     );
@@ -66,13 +66,9 @@ export async function initSingleHost(
       return master;
     },
     startPeel: (id) =>
-      start(
-        join(dist, "svc-peel"),
-        ["--config", join(dir, "peel.yaml"), "--id", id, "--health-addr", "127.0.0.1:0"],
-        {
-          SVC_DATA_DIR: join(dir, "peel"),
-        },
-      ),
+      start(binaries.peel, ["--config", join(dir, "peel.yaml"), "--id", id, "--health-addr", "127.0.0.1:0"], {
+        SVC_DATA_DIR: join(dir, "peel"),
+      }),
     svc: (...args) => svc("--config", join(dir, "svc.yaml"), ...args),
     async [Symbol.asyncDispose]() {
       for (const program of started.reverse()) await program[Symbol.asyncDispose]();

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { runInProcess } from "../../../test/harness/svc.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
-import { systemRandom } from "../../base/id.ts";
 import { runTree } from "../../program/command-line/run-tree.ts";
 import { createRunLock } from "../../tree/run/run-lock.ts";
 import { statesLockFile } from "../execution/states.ts";
@@ -26,24 +26,10 @@ beforeAll(() => {
 });
 afterAll(() => directory[Symbol.dispose]());
 
-async function call(...argv: string[]) {
-  const written = { stdout: "", stderr: "" };
-  const capture = (name: "stdout" | "stderr") => ({
-    write(text: string) {
-      written[name] += text;
-    },
-  });
-  const exit = await runTree(peelCommands, {
-    argv: ["call", ...argv],
+const call = (...argv: string[]) =>
+  runInProcess((options) => runTree(peelCommands, options), ["call", ...argv], {
     env: { SVC_DATA_DIR: at("data"), PATH: process.env.PATH },
-    hostname: "host",
-    stdout: capture("stdout"),
-    stderr: capture("stderr"),
-    clock: systemClock,
-    random: systemRandom,
   });
-  return { exit, ...written };
-}
 
 const local = (...argv: string[]) =>
   call("--local", "--states", at("states"), "--settings", at("settings"), "--id", "web-1.example", ...argv);

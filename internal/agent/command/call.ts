@@ -104,7 +104,7 @@ async function untilStopped(cli: Cli, run: (signal: AbortSignal) => Promise<void
 async function print(returned: Awaited<ReturnType<typeof execute>>, cli: Cli): Promise<void> {
   const { success, error, return: value } = returned;
   if (value !== undefined) await cli.print(plain(value), () => textOf(value));
-  if (error !== undefined) cli.say(`svc-peel: ${error.split("\n").map(visible).join("\n")}`);
+  if (error !== undefined) cli.error(error.split("\n").map(visible).join("\n"));
   if (!success) throw new Exit(1);
 }
 

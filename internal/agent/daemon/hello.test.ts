@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import type { Told } from "../../fleet/settings/store.ts";
@@ -8,7 +8,6 @@ import { startHello } from "./hello.ts";
 
 const clusterInfo = { v: 1, nats_urls: ["tls://bus.example:4222"] };
 const good = () => Promise.resolve(encode({ server_time: "", cluster_info: clusterInfo }));
-const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
   const clock = manualClock();

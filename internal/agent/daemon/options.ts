@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import type { ServiceManager } from "../../base/service-manager.ts";
 import type { PeelConfig } from "../../program/config/load.ts";
 import type { CommandKeys } from "../joining/command-keys.ts";
 import type { IdentityFiles } from "../joining/identity.ts";
@@ -17,6 +18,7 @@ export interface PeelOptions {
   random: Random;
   log: Log;
   signal: AbortSignal;
+  service?: ServiceManager;
   /** Called when the peel is connected and takes jobs. */
   onReady?(ports: { health: number }): void;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { fixedFacts } from "../../../test/harness/facts.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { decode, type Plain } from "../../base/msgpack.ts";
@@ -7,7 +7,6 @@ import type { Connection } from "../link/connection.ts";
 import { publishFacts } from "./publish-facts.ts";
 
 const minute = 60_000;
-const settle = () => new Promise((resolve) => setImmediate(resolve));
 const ack = (value: unknown) => Promise.resolve(new TextEncoder().encode(JSON.stringify(value)));
 const stored = () => ack({ stream: "KV_facts", seq: 1 });
 

@@ -54,6 +54,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     clock,
   });
   const active = { ...able, ...(await parts.start(ownCalls, able)) };
+  options.service?.ready(`started as ${displayPeelId(peelId)}; health on port ${healthServer.port}`);
   log.info("peel started", { peel_id: displayPeelId(peelId), health_port: healthServer.port });
 
   // The connected phase.

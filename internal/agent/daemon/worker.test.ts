@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { newId, systemRandom } from "../../base/id.ts";
@@ -19,7 +19,6 @@ import { startWorker } from "./worker.ts";
 const files = temporaryDirectory("worker");
 afterAll(() => files[Symbol.dispose]());
 const key = newKeyPair("user", systemRandom);
-const settle = () => new Promise((resolve) => setImmediate(resolve));
 let count = 0;
 
 /** A peel whose functions end when the test says so, and whose bus is a list. */

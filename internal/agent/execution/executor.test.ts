@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import type { JobReturn } from "../../fleet/jobs/record.ts";
 import { createExecutor } from "./executor.ts";
@@ -12,7 +12,6 @@ const ok: JobReturn = {
   duration_ms: 1,
 };
 const failure: JobReturn = { ...ok, success: false, retcode: 9, return: "half", error: "killed" };
-const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 /** An executor whose functions end when the test says so; those whose name begins with `read` are read-only. */
 function executor() {

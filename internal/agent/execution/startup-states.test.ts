@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import type { Task } from "./executor.ts";
 import { startStartupStates } from "./startup-states.ts";
@@ -37,11 +37,6 @@ function stage(config: { startup_states: string; startup_sls_list?: string[] }, 
     log,
   });
   return { clock, log, ran, startup, refreshes: () => refreshed };
-}
-
-/** Lets everything run that waits for nothing. */
-async function settle() {
-  for (let i = 0; i < 30; i++) await Promise.resolve();
 }
 
 const highstate = { function: "state.highstate", args: {} };

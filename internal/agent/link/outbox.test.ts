@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { decode } from "../../base/msgpack.ts";
@@ -12,7 +12,6 @@ const files = temporaryDirectory("outbox");
 afterAll(() => files[Symbol.dispose]());
 let count = 0;
 
-const settle = () => new Promise((resolve) => setImmediate(resolve));
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 const stored = json({ stream: "job-events", seq: 7 });
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import type { Connection } from "./connection.ts";
 import { startRecovery } from "./recover.ts";
@@ -30,7 +30,6 @@ function recovery(discover: () => Promise<readonly string[] | undefined>) {
 }
 
 /** Lets what was started run to its end. */
-const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test("nothing is asked in the first five minutes, nor when the bus was back in between", async () => {
   const { clock, connection, asked } = recovery(async () => []);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { isId, systemRandom, timeOfId } from "../../base/id.ts";
 import type { Call } from "../../fleet/jobs/call.ts";
@@ -44,11 +44,6 @@ function scheduler(...entries: ScheduleEntry[]) {
     entries,
     run(task) {
       const { promise, resolve, reject } = Promise.withResolvers<JobReturn>();
-      const settle = async () => {
-        await promise.catch(() => {});
-        // What follows from the end of a run takes a few turns.
-        for (let i = 0; i < 8; i++) await Promise.resolve();
-      };
       runs.push({
         ...task,
         at: clock.monotonic() + slept,

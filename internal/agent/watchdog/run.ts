@@ -3,6 +3,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { isErrno } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
+import type { ServiceManager } from "../../base/service-manager.ts";
 import { digestOfFile } from "../../host/binary/digest.ts";
 import { type StagedUpgrade, upgradeFiles } from "../upgrade/files.ts";
 import { watchdogVariable } from "../upgrade/parent.ts";
@@ -29,6 +30,8 @@ export interface WatchdogOptions {
   jitter: () => number;
   log: Log;
   signal: AbortSignal;
+  /** Is told when the first peel has started: nobody listens to the peel itself. */
+  service?: ServiceManager;
 }
 
 /** Why a peel is not watched any more. */
@@ -53,6 +56,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
   const backoff = createBackoff({ firstMs, longestMs, jitter: options.jitter });
   let state = files.state();
   let restarts = 0;
+  let announced = options.service?.listens !== true;
   /** Digest of the packaged executable, once it was needed. */
   let packaged = "";
 
@@ -143,6 +147,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
         log.warn("the peel ended", { pid: child.pid, end: child.end });
         return "ended";
       }
+      if (!announced) await announce(over);
       if (trial !== undefined && !trial.isOver) {
         await trial.look(over);
         if (trial.failure !== undefined) {
@@ -165,6 +170,17 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
     }
   }
 
+  /** A peel has started when its health server answers; it waits for no bus with that. */
+  async function announce(over: AbortSignal) {
+    if ((await ask(over)) === undefined) return;
+    announced = true;
+    options.service?.ready(`the peel runs; health on port ${options.health.port}`);
+  }
+
+  function ask(over: AbortSignal) {
+    return probe({ ...options.health, path: "/healthz", timeoutMs: limits.answerMs, clock, signal: over });
+  }
+
   /** Counts answers that do not come; time spent well makes the next pause short again. */
   function createHealth() {
     let askAt = clock.monotonic() + limits.healthEveryMs;
@@ -173,13 +189,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
     return {
       async look(over: AbortSignal): Promise<"frozen" | "fine"> {
         if (clock.monotonic() < askAt) return "fine";
-        const answer = await probe({
-          ...options.health,
-          path: "/healthz",
-          timeoutMs: limits.answerMs,
-          clock,
-          signal: over,
-        });
+        const answer = await ask(over);
         const now = clock.monotonic();
         askAt = now + limits.healthEveryMs;
         if (answer === undefined) {

@@ -1,4 +1,5 @@
-import { dlopen, FFIType, ptr } from "bun:ffi";
+import { FFIType, ptr } from "bun:ffi";
+import { openLibc } from "../libc.ts";
 
 /** A pipe of the kernel: two file descriptors that no child process inherits by itself. */
 export interface Pipe {
@@ -9,9 +10,6 @@ export interface Pipe {
 /** O_CLOEXEC of every Linux platform that Bun runs on. */
 const closeOnExec = 0o2000000;
 
-/** The C library under the names that glibc and musl give it. */
-const libraries = ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`];
-
 /**
  * Makes a pipe; the caller closes both ends. `undefined` where the C library is not one of Linux.
  *
@@ -19,28 +17,12 @@ const libraries = ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64
  * `/dev/stderr` by name, as many shell scripts do, fails on a socket with ENXIO.
  */
 export function openPipe(): Pipe | undefined {
-  for (const library of libraries) {
-    const descriptors = callPipe(library);
-    if (descriptors !== undefined) return descriptors;
-  }
-  return undefined;
-}
-
-function callPipe(library: string): Pipe | undefined {
-  let loaded: ReturnType<typeof load>;
-  try {
-    loaded = load(library);
-  } catch {
-    return undefined;
-  }
+  const libc = openLibc({ pipe2: { args: [FFIType.ptr, FFIType.i32], returns: FFIType.i32 } });
+  if (libc === undefined) return undefined;
   const descriptors = new Int32Array(2);
-  const failed = loaded.symbols.pipe2(ptr(descriptors), closeOnExec) !== 0;
-  loaded.close();
+  const failed = libc.symbols.pipe2(ptr(descriptors), closeOnExec) !== 0;
+  libc.close();
   const [read, write] = descriptors;
   if (failed || read === undefined || write === undefined) return undefined;
   return { read, write };
-}
-
-function load(library: string) {
-  return dlopen(library, { pipe2: { args: [FFIType.ptr, FFIType.i32], returns: FFIType.i32 } });
 }

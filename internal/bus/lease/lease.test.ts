@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { startMaster, type TestMaster } from "../../../test/harness/master.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -10,11 +10,6 @@ import { takeOver } from "../fenced-writer.ts";
 import { contend, type Lease, type Tenure } from "./lease.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-
-/** Lets every promise that can settle do so: the memory bucket answers at once. */
-async function settle() {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-}
 
 function contender(self: string, bucket: ReturnType<typeof memoryBucket>, clock = manualClock()) {
   const tenures: Tenure[] = [];
@@ -28,13 +23,7 @@ function contender(self: string, bucket: ReturnType<typeof memoryBucket>, clock 
     jitter: () => 0,
     log,
   });
-  const pass = async (ms: number, step = 1_000) => {
-    for (let passed = 0; passed < ms; passed += step) {
-      clock.advance(step);
-      await settle();
-    }
-  };
-  return { lease, tenures, clock, pass, records: log.records };
+  return { lease, tenures, clock, pass: clock.pass, records: log.records };
 }
 
 test("one of two holds it; when it gives up, the other takes it at once, with a larger token", async () => {

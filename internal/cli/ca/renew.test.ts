@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { svc as run } from "../../../test/harness/svc.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
-import { systemRandom } from "../../base/id.ts";
-import { runCli } from "../run.ts";
 
 const files = temporaryDirectory("cli-ca");
 const dir = join(files.path, "ca");
@@ -13,24 +12,8 @@ const year = 8760 * 3_600_000;
 
 afterAll(() => files[Symbol.dispose]());
 
-async function svc(now: number, ...argv: string[]) {
-  const written = { stdout: "", stderr: "" };
-  const capture = (name: "stdout" | "stderr") => ({
-    write: (text: string) => {
-      written[name] += text;
-    },
-  });
-  const exit = await runCli({
-    argv: ["ca", ...argv, "--dir", dir],
-    env: {},
-    hostname: "host-1",
-    stdout: capture("stdout"),
-    stderr: capture("stderr"),
-    clock: { ...systemClock, now: () => now },
-    random: systemRandom,
-  });
-  return { exit, ...written };
-}
+const svc = (now: number, ...argv: string[]) =>
+  run(["ca", ...argv, "--dir", dir], { clock: { ...systemClock, now: () => now } });
 
 let pin: string;
 

@@ -2,28 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../../base/clock.ts";
-import { systemRandom } from "../../base/id.ts";
+import { svc as run } from "../../../test/harness/svc.ts";
 import { childrenOf, metaOf } from "../../program/command-line/command.ts";
-import { runCli } from "../run.ts";
 import { tree } from "../tree.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "svc-completion-"));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-async function completion(shell: string) {
-  const written = { stdout: "", stderr: "" };
-  const exit = await runCli({
-    argv: ["completion", shell],
-    env: {},
-    hostname: "h",
-    stdout: { write: (text) => (written.stdout += text) },
-    stderr: { write: (text) => (written.stderr += text) },
-    clock: systemClock,
-    random: systemRandom,
-  });
-  return { exit, ...written };
-}
+const completion = (shell: string) => run(["completion", shell]);
 
 describe("bash", () => {
   const file = join(dir, "svc.bash");

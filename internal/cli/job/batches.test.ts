@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { type ManualClock, manualClock } from "../../../test/harness/clock.ts";
+import { type ManualClock, manualClock, settle } from "../../../test/harness/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
+import { createMessages } from "../../base/messages.ts";
 import type { Outcome } from "../../fleet/jobs/outcome.ts";
 import type { JobView } from "../../fleet/jobs/show.ts";
 import { type Cli, Exit } from "../../program/command-line/command.ts";
@@ -18,11 +19,13 @@ function stage(output: OutputFormat = "table") {
       written[name] += text;
     },
   });
+  const stderr = capture("stderr");
   const cli: Cli = {
+    ...createMessages({ name: "svc", write: stderr.write }),
     env: {},
     hostname: "h",
     stdout: capture("stdout"),
-    stderr: capture("stderr"),
+    stderr,
     signals: { on: (_, run) => listeners.add(run), off: (_, run) => listeners.delete(run) },
     clock,
     random: systemRandom,
@@ -30,9 +33,6 @@ function stage(output: OutputFormat = "table") {
     output,
     print: async (data, text) => {
       written.stdout += await formatResult(output, data, text);
-    },
-    say: (line) => {
-      written.stderr += `${line}\n`;
     },
   };
   return { cli, clock, written, ctrlC: () => [...listeners].forEach((run) => void run()), listeners };
@@ -72,11 +72,6 @@ function runner(outcomes: Outcome[] = []): BatchRunner & { log: string[] } {
 
 const batches = [["a", "b"], ["c", "d"], ["e"]];
 
-/** Lets everything run that waits for nothing. */
-async function settle() {
-  for (let i = 0; i < 50; i++) await Promise.resolve();
-}
-
 describe("batches", () => {
   test("run one after the other, each after the pause, and are summed up", async () => {
     const { cli, clock, written, listeners } = stage();
@@ -103,12 +98,10 @@ describe("batches", () => {
 
   test("that did not end well do not stop the next, and exit with 1", async () => {
     const { cli, clock, written } = stage("json");
-    const running = runBatches(runner(["ok", "failed"]), { batches, waitMs: 0 }, cli);
-    for (let i = 0; i < 3; i++) {
-      await settle();
-      clock.advance(1);
-    }
-    expect(await running.catch((thrown) => thrown)).toEqual(new Exit(1));
+    const running = runBatches(runner(["ok", "failed"]), { batches, waitMs: 0 }, cli).catch(
+      (thrown) => thrown,
+    );
+    expect(await clock.until(running, 60_000)).toEqual(new Exit(1));
     expect(JSON.parse(written.stdout).map(({ status }: JobView) => status)).toEqual([
       "completed",
       "failed",

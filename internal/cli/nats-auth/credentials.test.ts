@@ -2,34 +2,16 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { manualClock } from "../../../test/harness/clock.ts";
+import { svc as run } from "../../../test/harness/svc.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
-import { systemRandom } from "../../base/id.ts";
 import { parseCredentials } from "../../identity/credentials.ts";
 import { readClaims } from "../../identity/jwt.ts";
 import { keyPairFromSeed } from "../../identity/nkey.ts";
-import { runCli } from "../run.ts";
 
 const files = temporaryDirectory("credentials");
 const at = (name: string) => join(files.path, name);
 
-async function svc(...argv: string[]) {
-  const said = { stdout: "", stderr: "" };
-  const write = (name: "stdout" | "stderr") => ({
-    write(text: string) {
-      said[name] += text;
-    },
-  });
-  const exit = await runCli({
-    argv: ["nats-auth", ...argv],
-    env: {},
-    hostname: "host",
-    stdout: write("stdout"),
-    stderr: write("stderr"),
-    clock: manualClock(1_800_000_000_000),
-    random: systemRandom,
-  });
-  return { exit, ...said };
-}
+const svc = (...argv: string[]) => run(["nats-auth", ...argv], { clock: manualClock(1_800_000_000_000) });
 beforeAll(async () => {
   expect((await svc("init", "--dir", at("auth"))).exit).toBe(0);
 });

@@ -1,12 +1,19 @@
 import { expect, test } from "bun:test";
 import { usualLimits } from "../../agent/watchdog/limits.ts";
-import { peelUnit } from "./units.ts";
+import { masterUnit, peelUnit } from "./units.ts";
 
-const unit = peelUnit({
+const options = {
   author: "a test",
   program: "/usr/bin/svc-peel",
   config: "/etc/svc/peel.yaml",
   dataDir: "/var/lib/svc-peel",
+};
+const unit = peelUnit(options);
+
+test("a unit has started when the daemon says so, and a master has the time to wait for its bus", () => {
+  const master = masterUnit({ ...options, user: "svc" });
+  for (const text of [unit, master]) expect(text).toContain("\nType=notify\n");
+  expect(master).toContain("\nTimeoutStartSec=infinity\n");
 });
 
 test("the unit of a peel starts the watchdog, with the configuration of the peel", () => {

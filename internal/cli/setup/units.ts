@@ -21,7 +21,9 @@ export function masterUnit(options: UnitOptions & { user: string }): string {
   return `# Written by ${author}. The directory ${dataDir} belongs to ${user}.
 ${section("svc master and its bus", config)}
 [Service]
-Type=exec
+# It has started when it serves, and waits for a bus that is away however long that takes.
+Type=notify
+TimeoutStartSec=infinity
 User=${user}
 ExecStart=${word(program)} --config ${argument(config)}
 ${environment(dataDir)}
@@ -76,7 +78,7 @@ export function peelUnit({ program, config, dataDir, author }: UnitOptions): str
   return `# Written by ${author}. Jobs change the host, so the peel is root and in no sandbox.
 ${section("svc peel", config)}
 [Service]
-Type=exec
+Type=notify
 ExecStart=${word(program)} watchdog --config ${argument(config)}
 ${environment(dataDir)}
 Restart=always

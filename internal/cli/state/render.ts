@@ -33,7 +33,7 @@ export const renderCommand = command({
       await cli.print({ file: path, text }, () => text);
     } catch (thrown) {
       if (!(thrown instanceof StateErrors)) throw thrown;
-      cli.say(`svc: ${textLines(formatProblems(thrown.problems)).join("\n")}`);
+      cli.error(textLines(formatProblems(thrown.problems)).join("\n"));
       throw new Exit(1);
     }
   },

@@ -2,9 +2,8 @@ import { expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { manualClock } from "../../../test/harness/clock.ts";
+import { svc as run } from "../../../test/harness/svc.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
-import { systemRandom } from "../../base/id.ts";
-import { runCli } from "../run.ts";
 
 /** Runs `svc state` over a tree of files. */
 async function svc(files: Record<string, string>, argv: (dir: string) => string[]) {
@@ -13,22 +12,7 @@ async function svc(files: Record<string, string>, argv: (dir: string) => string[
     mkdirSync(dirname(join(directory.path, path)), { recursive: true });
     writeFileSync(join(directory.path, path), text);
   }
-  const written = { stdout: "", stderr: "" };
-  const capture = (name: "stdout" | "stderr") => ({
-    write(text: string) {
-      written[name] += text;
-    },
-  });
-  const exit = await runCli({
-    argv: ["state", ...argv(directory.path)],
-    env: {},
-    hostname: "here",
-    stdout: capture("stdout"),
-    stderr: capture("stderr"),
-    clock: manualClock(),
-    random: systemRandom,
-  });
-  return { exit, ...written };
+  return await run(["state", ...argv(directory.path)], { clock: manualClock(), hostname: "here" });
 }
 
 test("a tree that is fine is said to be so", async () => {

@@ -1,33 +1,15 @@
 import { expect, test } from "bun:test";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { svc as run } from "../../../test/harness/svc.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
-import { systemRandom } from "../../base/id.ts";
 import { digestOf } from "../../host/binary/digest.ts";
 import { chunkBytes } from "../../host/binary/manifest.ts";
 import { headBytes } from "../../host/binary/platform.ts";
-import { runCli } from "../run.ts";
 import { readBinary } from "./read-binary.ts";
 
-async function svc(...argv: string[]) {
-  const written = { stdout: "", stderr: "" };
-  const capture = (name: "stdout" | "stderr") => ({
-    write(text: string) {
-      written[name] += text;
-    },
-  });
-  const exit = await runCli({
-    argv: ["upgrade", ...argv],
-    env: {},
-    hostname: "here",
-    stdout: capture("stdout"),
-    stderr: capture("stderr"),
-    clock: systemClock,
-    random: systemRandom,
-  });
-  return { exit, ...written };
-}
+const svc = (...argv: string[]) => run(["upgrade", ...argv]);
 
 test.each<[string[], number, string]>([
   [["*"], 2, "--binary is required"],

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { createDirectory } from "./directory.ts";
 import { type Enrollment, type EnrollmentState, encodeRecord } from "./record.ts";
@@ -26,12 +26,10 @@ function setup() {
   const start = async () => {
     const directory = createDirectory({ enrollments, log });
     const repair = repairOrphans({ enrollments, directory, clock, log });
-    await settled();
+    await settle();
     return { directory, stop: () => repair.stop() };
   };
-  // Everything here resolves at once: a turn of the event loop is enough.
-  const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
-  return { enrollments, log, clock, start, settled };
+  return { enrollments, log, clock, start };
 }
 
 test("an orphan is a record without an index for more than a minute", () => {
@@ -61,33 +59,33 @@ test("old orphans go at the start; young ones, indexed ones and ended ones stay"
 });
 
 test("one that is noticed later goes when it is old enough, and not while it is being written", async () => {
-  const { enrollments, clock, start, settled } = setup();
+  const { enrollments, clock, start } = setup();
   const { stop } = await start();
   await enrollments.put(idOf("late"), encodeRecord(record("late", clock.now() + 1)));
   clock.advance(60_000);
-  await settled();
+  await settle();
   expect(enrollments.keys).toEqual([idOf("late")]);
   clock.advance(60_000);
-  await settled();
+  await settle();
   expect(enrollments.keys).toEqual([]);
   stop();
   expect(clock.pending).toBe(0);
 });
 
 test("what storage says decides, not what this master has seen so far", async () => {
-  const { enrollments, clock, log, settled } = setup();
+  const { enrollments, clock, log } = setup();
   await insertEnrollment(enrollments, record("good", clockStart - 61_000), undefined);
   const { revision = 0 } = (await enrollments.get(idOf("good"))) ?? {};
   const unindexed = () => [
     { id: idOf("good"), peelId: "peel-good", revision, createdAt: clockStart - 61_000 },
   ];
   repairOrphans({ enrollments, directory: { ready: Promise.resolve(), unindexed }, clock, log });
-  await settled();
+  await settle();
   expect(enrollments.keys).toEqual([idOf("good"), "peel.peel-good"]);
 });
 
 test("a removal that fails is tried again a minute later", async () => {
-  const { enrollments, clock, log, start, settled } = setup();
+  const { enrollments, clock, log, start } = setup();
   await enrollments.put(idOf("old"), encodeRecord(record("old", clockStart - 61_000)));
   enrollments.beforeWrite = () => {
     throw new Error("the bus is away");
@@ -96,6 +94,6 @@ test("a removal that fails is tried again a minute later", async () => {
   expect(log.records.map(({ event }) => event)).toEqual(["orphaned enrollment record not removed"]);
   enrollments.beforeWrite = () => {};
   clock.advance(60_000);
-  await settled();
+  await settle();
   expect(enrollments.keys).toEqual([]);
 });

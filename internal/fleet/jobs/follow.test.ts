@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { followJob } from "./follow.ts";
 import type { ShowDeps } from "./show.ts";
@@ -18,7 +18,7 @@ test("a signal that comes while the first answer of the bus is awaited ends foll
   const following = followJob(deps, `job-${"0".repeat(27)}`, () => {}, { signal: leaving.signal });
   leaving.abort(new Error("enough"));
   // A rejection that nobody waits for is found at the end of a turn of the event loop.
-  await new Promise<void>((resolve) => setImmediate(resolve));
+  await settle();
   flushed.resolve();
   await expect(following).rejects.toThrow();
   expect(subscribed).toBe(0);

@@ -1,14 +1,10 @@
 import { expect, test } from "bun:test";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { decodeServiceEvent } from "./message.ts";
 import { followPresence, tellOnce } from "./presence.ts";
-
-const settle = async () => {
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 /** A stream in memory behind a bus, as far as presence uses them. */
 function memoryStream() {

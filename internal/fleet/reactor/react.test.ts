@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
 import { createSlots } from "../../base/slots.ts";
@@ -10,7 +10,6 @@ import type { Performance } from "./perform.ts";
 import { createReactor, mostDeliveries } from "./react.ts";
 import type { Action, Rule } from "./rule.ts";
 
-const settle = () => new Promise((resolve) => setImmediate(resolve));
 const emit = (tag: string): Action => ({ kind: "emit", tag, data: {} });
 const rule = (name: string, ...actions: Action[]): Rule => ({
   name,

@@ -1,12 +1,11 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { callWebhook, type WebhookCall } from "./webhook.ts";
 
 const call: WebhookCall = { url: "https://hooks.example.com/secret-path", body: { a: 1 }, key: "k1" };
-const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A server that gives these answers in turn: a status, or nothing. */
 function hook(...answers: (number | "silence" | "refusal")[]) {

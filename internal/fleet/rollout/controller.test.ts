@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemRandom } from "../../base/id.ts";
 import type { Bucket } from "../../bus/bucket.ts";
@@ -20,11 +20,6 @@ import { rolloutTiming } from "./timing.ts";
 
 // Masters in memory with clocks of their own: each can be frozen in the middle of whatever it does, for
 // ever or until it goes on, which is all that can become of a process.
-
-/** Lets every promise that can settle do so: everything in memory answers at once. */
-async function settle() {
-  for (let turn = 0; turn < 400; turn++) await Promise.resolve();
-}
 
 const vouch = createVouch(newKeyPair("user", systemRandom));
 const peels = ["a", "b", "c", "d", "e"].map((name) => `peel-${name}`);

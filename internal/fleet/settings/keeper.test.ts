@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { observedLog } from "../../../test/harness/peel-connection.ts";
 import { changingTree, compileTexts } from "../../../test/harness/settings-tree.ts";
 import { SvcError } from "../../base/errors.ts";
@@ -119,11 +119,6 @@ function fleet(texts: Record<string, string> = files) {
       return { ...opened, ...(record.error === undefined ? {} : { error: record.error }) };
     },
   };
-}
-
-/** Lets everything that can happen without a timer happen: nothing here waits for the world. */
-async function settle() {
-  for (let turn = 0; turn < 500; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 test("each peel has its settings, sealed; what does not change them writes nothing", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { fixtureHost } from "../../../test/harness/facts.ts";
 import { systemClock } from "../../base/clock.ts";
 import { builtinFacts, collectFacts } from "./collect.ts";
@@ -22,7 +22,7 @@ test("one that gives no answer is waited for 5 s, and the others are there", asy
   const clock = manualClock();
   const table = { slow: () => new Promise<never>(() => {}), quick: () => 1 };
   const collected = collectFacts(table, fixtureHost(), clock);
-  await new Promise((resolve) => setImmediate(resolve));
+  await settle();
   clock.advance(5_000);
   expect(await collected).toEqual({
     facts: { quick: 1 },

@@ -1,10 +1,9 @@
 import { expect, test } from "bun:test";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { keepFresh } from "./keep-fresh.ts";
 
 const minute = 60_000;
-const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 function keeping(jitter: number) {
   const clock = manualClock();

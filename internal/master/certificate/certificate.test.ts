@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ManualClock, manualClock } from "../../../test/harness/clock.ts";
+import { type ManualClock, manualClock, settle } from "../../../test/harness/clock.ts";
 import { type LogRecord, recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -86,7 +86,7 @@ async function until(event: string, stepMs: number): Promise<LogRecord> {
   for (;;) {
     clock.advance(stepMs);
     // Issuing takes turns of the event loop, not time: the record comes when it is done.
-    while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve));
+    await clock.asleep();
     const found = records.slice(from).find((record) => record.event === event);
     if (found !== undefined) return found;
   }
@@ -127,7 +127,7 @@ describe("the embedded CA", () => {
       expect(renewed.cert).not.toBe(cert);
       cert = renewed.cert;
       seen.add(leafOf(cert).serialNumber);
-      while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve));
+      await clock.asleep();
     }
     expect(seen.size).toBe(400);
     expect(renewals).toEqual(Array(400).fill("ok"));
@@ -229,7 +229,7 @@ describe("the embedded CA", () => {
     const source = await open(short);
     clock.advance(6 * second);
     source.stop();
-    await new Promise((resolve) => setImmediate(resolve));
+    await settle();
     expect(renewals).toEqual([]);
     expect(clock.pending).toBe(0);
   });

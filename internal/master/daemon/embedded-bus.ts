@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type Clock, untilAborted } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import type { ServiceManager } from "../../base/service-manager.ts";
 import { carriedServer } from "../../bus/server/carried.ts";
 import { type BusServer, startBusServer } from "../../bus/server/supervise.ts";
 import type { MasterConfig } from "../../program/config/load.ts";
@@ -14,12 +15,14 @@ interface EmbeddedBusOptions {
   clock: Clock;
   log: Log;
   signal: AbortSignal;
+  service?: ServiceManager;
 }
 
 /** Runs the bus and nothing else until the signal aborts: `embedded_bus_only`. */
 export async function runBusAlone(options: EmbeddedBusOptions): Promise<void> {
   const server = await startEmbeddedBus({ ...options, metrics: { busRestarted() {} } });
   options.log.info("bus ready, without a master");
+  options.service?.ready("bus ready, without a master");
   await untilAborted(options.signal);
   await server?.stop();
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import type { ServiceManager } from "../../base/service-manager.ts";
 import type { RolloutTiming } from "../../fleet/rollout/timing.ts";
 import type { MasterConfig } from "../../program/config/load.ts";
 import type { ServedRoute } from "../doors/http/listener.ts";
@@ -17,6 +18,7 @@ export interface MasterOptions {
   jitter: () => number;
   log: Log;
   signal: AbortSignal;
+  service?: ServiceManager;
   /** Other limits than those of the specification, for those who cannot wait for them. */
   rolloutTiming?: RolloutTiming;
   /** Called when the master serves, with the ports it really has and the routes behind the first. */

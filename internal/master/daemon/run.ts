@@ -37,6 +37,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     metrics: metrics.render,
     clock,
   });
+  options.service?.status("waiting for the bus");
   await parts.start(busServer, deps);
   const linked = { ...deps, ...(await parts.start(links, deps)) };
   const connected = { ...deps, ...(await parts.start(connect, linked)) };
@@ -53,6 +54,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     clock,
   });
 
+  options.service?.ready(`ready; listens on port ${listener.port}, health on port ${healthServer.port}`);
   log.info("master ready", { master: name, enroll_port: listener.port, health_port: healthServer.port });
   options.onReady?.({ enroll: listener.port, health: healthServer.port, routes: listener.routes });
   await untilAborted(signal);

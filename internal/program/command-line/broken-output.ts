@@ -1,5 +1,6 @@
 import type { EventEmitter } from "node:events";
 import { isErrno, reasonOf } from "../../base/file.ts";
+import { createMessages } from "../../base/messages.ts";
 import type { Output } from "./command.ts";
 
 /** Lets a program end in order when its result cannot be written; it exits with 1 then. */
@@ -8,9 +9,10 @@ export function endOnBrokenOutput(
   { stdout, stderr }: { stdout: EventEmitter; stderr: Output },
   exitWith: (code: number) => void,
 ): void {
+  const messages = createMessages({ name, write: (text) => stderr.write(text) });
   stdout.on("error", (cause) => {
     // A reader that has seen enough, such as head, is no reason for a message.
-    if (!isErrno(cause, "EPIPE")) stderr.write(`${name}: cannot write the result: ${reasonOf(cause)}\n`);
+    if (!isErrno(cause, "EPIPE")) messages.error(`cannot write the result: ${reasonOf(cause)}`);
     exitWith(1);
   });
 }

@@ -1,6 +1,7 @@
 import { type ArgDef, type ArgsDef, type CommandDef, defineCommand, type ParsedArgs } from "citty";
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
+import type { Messages } from "../../base/messages.ts";
 import type { IdKind } from "./id-kinds.ts";
 import type { OutputFormat } from "./print.ts";
 
@@ -34,8 +35,8 @@ export interface Machine {
   end?(code: number): void;
 }
 
-/** What a command works with: the machine, the global options, and the two ways to say something. */
-export interface Cli extends Machine {
+/** What a command works with: the machine, the global options, and the ways to say something. */
+export interface Cli extends Machine, Messages {
   /** `--config`: the file of the operator's configuration. */
   config?: string;
   /** Whether a person reads the result and wants color. */
@@ -49,8 +50,6 @@ export interface Cli extends Machine {
    * @param text the same for people, for `table`
    */
   print(data: unknown, text: () => string): Promise<void>;
-  /** Writes one line that is no result to standard error. */
-  say(line: string): void;
 }
 
 /** Ends a command with an exit code when all there is to say has been said. */

@@ -1,6 +1,6 @@
 import type { CommandDef } from "citty";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
-import { redact } from "../../base/log.ts";
+import { createMessages, type Messages } from "../../base/messages.ts";
 import { version } from "../../base/version.ts";
 import { type Cli, Exit, type Machine, nameOf } from "./command.ts";
 import { type ArgValues, findCommand, parseValues } from "./parse.ts";
@@ -20,6 +20,7 @@ export interface CliOptions extends Machine {
  */
 export async function runTree(tree: CommandDef, { argv, ...machine }: CliOptions): Promise<number> {
   const name = nameOf(tree);
+  const messages = createMessages({ name, write: (text) => machine.stderr.write(text) });
   try {
     const found = await findCommand(tree, argv);
     if (found.help) machine.stdout.write(`${await formatUsage(found)}\n`);
@@ -30,7 +31,7 @@ export async function runTree(tree: CommandDef, { argv, ...machine }: CliOptions
         rawArgs: [...found.rest],
         args: { ...args, _: [] } as never,
         cmd: found.command,
-        data: createCli(machine, args),
+        data: createCli(machine, args, messages),
       });
     }
     return 0;
@@ -38,25 +39,23 @@ export async function runTree(tree: CommandDef, { argv, ...machine }: CliOptions
     if (thrown instanceof Exit) return thrown.code;
     const error = toSvcError(thrown);
     const text = error.kind === "internal" ? describeError(thrown) : error.message;
-    machine.stderr.write(`${name}: ${visible(redact(text))}\n`);
+    messages.error(visible(text));
     return meaningOf(error.kind).exit;
   }
 }
 
-function createCli(machine: Machine, args: ArgValues): Cli {
+function createCli(machine: Machine, args: ArgValues, messages: Messages): Cli {
   const output = args.output as OutputFormat;
-  const { stdout, stderr, env } = machine;
+  const { stdout, env } = machine;
   return {
     ...machine,
+    ...messages,
     ...(typeof args.config === "string" ? { config: args.config } : {}),
     output,
     // NO_COLOR counts when it is set and not empty (no-color.org).
     color: stdout.isTTY === true && args["no-color"] !== true && !env.NO_COLOR,
     print: async (data, text) => {
       stdout.write(await formatResult(output, data, text));
-    },
-    say: (line) => {
-      stderr.write(`${line}\n`);
     },
   };
 }

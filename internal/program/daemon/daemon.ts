@@ -1,6 +1,8 @@
 import { systemClock } from "../../base/clock.ts";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../../base/log.ts";
+import { createMessages } from "../../base/messages.ts";
+import { type ServiceManager, takeServiceManager } from "../../base/service-manager.ts";
 import { version } from "../../base/version.ts";
 
 /** What the command line of a daemon asked for. */
@@ -10,13 +12,22 @@ export type Invocation<Values> =
   | { kind: "print"; text: string }
   | { kind: "run"; values: Values; file?: string };
 
+/** What a daemon runs with. */
+export interface DaemonContext {
+  log: Log;
+  /** Aborts when the daemon is to end. */
+  signal: AbortSignal;
+  /** Is told by the daemon when it has started. */
+  service: ServiceManager;
+}
+
 export interface DaemonOptions<Values> {
   /** Name of the program, for messages. */
   name: string;
   /** Reads command line and configuration. @throws SvcError */
   load(): Invocation<Values>;
   /** Runs until the signal aborts. A throw before that is fatal. */
-  run(values: Values, context: { log: Log; signal: AbortSignal }): Promise<void>;
+  run(values: Values, context: DaemonContext): Promise<void>;
 }
 
 /**
@@ -59,17 +70,19 @@ async function runUntilSignal<Values extends { log_level: LogLevel; log_format: 
     clock: systemClock,
     write: output.write,
   });
+  const service = takeServiceManager(process.env, () => log.warn("service manager not notified"));
   const stopping = new AbortController();
   const onSignal = (signal: string) => {
     if (stopping.signal.aborted) process.exit(1);
     log.info("stopping", { signal });
+    service.stopping();
     stopping.abort(new Error(`stopped by ${signal}`));
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
   log.info("starting", { program: options.name, version, config: file });
   try {
-    await options.run(values, { log, signal: stopping.signal });
+    await options.run(values, { log, signal: stopping.signal, service });
   } catch (thrown) {
     if (!stopping.signal.aborted) {
       if (toSvcError(thrown).kind === "internal") {
@@ -106,6 +119,6 @@ function writeTogether(write: (text: string) => void): { write(line: string): vo
 function complain(name: string, thrown: unknown): number {
   const error = toSvcError(thrown);
   const text = error.kind === "internal" ? describeError(thrown) : error.message;
-  process.stderr.write(`${name}: ${text}\n`);
+  createMessages({ name, write: (line) => process.stderr.write(line) }).error(text);
   return meaningOf(error.kind).exit;
 }

@@ -1,26 +1,24 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { createAuthority } from "../../../internal/identity/ca/create.ts";
 import { issueCertificate } from "../../../internal/identity/ca/issue.ts";
 import { loadAuthority } from "../../../internal/identity/ca/load.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
+import { readFlags } from "../flags.ts";
 import { milliseconds, rate, ratio, spread, table } from "../table.ts";
 
 // Certificates per second of the embedded CA beside the floor, in turns within one run: a P-256 key pair,
 // its PEM, and one signature, with nothing that makes a certificate of it.
 
-const { values } = parseArgs({
-  options: {
-    certificates: { type: "string", default: "2000" },
-    rounds: { type: "string", default: "5" },
-  },
+const flags = readFlags({
+  certificates: ["2000", "5"],
+  rounds: ["5", "1"],
 });
-const rounds = positive("--rounds", values.rounds);
-const perRound = Math.ceil(positive("--certificates", values.certificates) / rounds);
+const rounds = flags.count("rounds");
+const perRound = Math.ceil(flags.count("certificates") / rounds);
 
 using files = temporaryDirectory("bench-ca");
 const clock = systemClock;
@@ -96,9 +94,4 @@ ${rounds} rounds of ${perRound} for each line, in turns; medians
 
 ${table(["", "per second", "spread", "svc is", "ms each"], rows)}
 `);
-}
-
-function positive(flag: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} must be a number above 0`);
-  return Number(text);
 }

@@ -1,9 +1,9 @@
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { startBus } from "../../harness/bus.ts";
 import { cpuSecondsOf, type Memory, memoryOf } from "../../harness/usage.ts";
 import { startWorker } from "../../harness/worker.ts";
+import { readFlags } from "../flags.ts";
 import { mebibytes, milliseconds, rate, ratio, spread, table } from "../table.ts";
 import type { FloorCommand, Parts } from "./floor.ts";
 import type { Batch } from "./generator.ts";
@@ -11,27 +11,28 @@ import { startBenchMaster } from "./master.ts";
 
 // Enrollments per second of one master beside the floor, in turns within one run. See docs/bench.md.
 
-const { values } = parseArgs({
-  options: {
-    enrollments: { type: "string", default: "20000" },
-    rounds: { type: "string", default: "4" },
-    concurrency: { type: "string", default: "64" },
-    // For profiles: what to measure, and how to run the master.
-    lines: { type: "string", default: "master,writes,reads-and-writes,requests" },
-    master: { type: "string", default: join(import.meta.dir, "../../../dist/svc-master") },
-  },
+const flags = readFlags({
+  enrollments: ["20000", "8"],
+  rounds: ["4", "1"],
+  concurrency: ["64", "4"],
+  // For profiles: what to measure, and how to run the master.
+  lines: "master,writes,reads-and-writes,requests",
+  master: join(import.meta.dir, "../../../dist/svc-master"),
 });
-const rounds = positive("--rounds", values.rounds);
-const perRound = Math.ceil(positive("--enrollments", values.enrollments) / rounds);
-const concurrency = positive("--concurrency", values.concurrency);
+const rounds = flags.count("rounds");
+const perRound = Math.ceil(flags.count("enrollments") / rounds);
+const concurrency = flags.count("concurrency");
 
 const known = ["master", "writes", "reads-and-writes", "requests"] as const;
 type Contender = (typeof known)[number];
-const contenders = values.lines.split(",").map((line): Contender => {
-  const found = known.find((name) => name === line);
-  if (found === undefined) throw new Error(`--lines takes ${known.join(", ")}`);
-  return found;
-});
+const contenders = flags
+  .text("lines")
+  .split(",")
+  .map((line): Contender => {
+    const found = known.find((name) => name === line);
+    if (found === undefined) throw new Error(`--lines takes ${known.join(", ")}`);
+    return found;
+  });
 const labels: Record<Contender, string> = {
   master: "svc-master",
   writes: "floor: requests + signatures + KV writes",
@@ -57,7 +58,7 @@ const samples: Record<Contender, Sample[]> = {
 const memories: { enrollments: number; memory: Memory }[] = [];
 
 await using bus = await startBus();
-await using master = await startBenchMaster(bus, values.master.split(" "));
+await using master = await startBenchMaster(bus, flags.text("master").split(" "));
 await using floor = startWorker<FloorCommand, number>(join(import.meta.dir, "floor.ts"));
 await using generator = startWorker<Batch, { wallMs: number }>(join(import.meta.dir, "generator.ts"));
 const floorPort = await floor.ask({
@@ -130,9 +131,4 @@ svc-master used ${cpuSecondsOf(master.pid).toFixed(1)} processor seconds; its lo
 
 ${table(["enrollments", "resident MiB", "private MiB"], memory)}
 `);
-}
-
-function positive(flag: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} must be a number above 0`);
-  return Number(text);
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../../internal/base/file.ts";
 import type { TestBus } from "../../harness/bus.ts";
+import { portsOfMaster } from "../../harness/log-records.ts";
 
 /** The compiled master in a process of its own. */
 export interface BenchMaster extends AsyncDisposable {
@@ -57,8 +58,8 @@ function portOf(logFile: string, exited: Promise<number>): Promise<number> {
     };
     const fail = () => finish(() => reject(new Error(`no master: ${readFileSync(logFile, "utf8")}`)));
     const look = () => {
-      const port = /"master ready","enroll_port":(\d+)/.exec(readFileSync(logFile, "utf8"))?.[1];
-      if (port !== undefined) finish(() => resolve(Number(port)));
+      const ports = portsOfMaster(readFileSync(logFile, "utf8"));
+      if (ports !== undefined) finish(() => resolve(ports.enroll));
     };
     const watcher = watch(logFile, look);
     const late = systemClock.after(patienceMs, fail);

@@ -1,11 +1,11 @@
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { startFleet } from "../../fleet/fleet.ts";
 import { startBus } from "../../harness/bus.ts";
 import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
 import { startBenchMaster } from "../enroll/master.ts";
+import { readFlags } from "../flags.ts";
 import { mebibytes, milliseconds, rate, ratio, spread, table } from "../table.ts";
 import { type Answers, type BenchJob, runFloor, runFloorLanes, runJob } from "./ask.ts";
 import { startObserver } from "./observer.ts";
@@ -14,19 +14,19 @@ import { median, quantile } from "./statistics.ts";
 // What jobs cost beside a bare scatter-gather over the same connections, in turns within one run. See
 // docs/bench.md.
 
-const { values } = parseArgs({
-  options: {
-    peels: { type: "string", default: "1000,2000" },
-    rounds: { type: "string", default: "15" },
-    processes: { type: "string", default: "2" },
-    jobs: { type: "string", default: "1000" },
-    master: { type: "string", default: join(import.meta.dir, "../../../dist/svc-master") },
-  },
+const flags = readFlags({
+  peels: ["1000,2000", "4"],
+  rounds: ["15", "1"],
+  processes: ["2", "1"],
+  jobs: ["1000", "4"],
+  reconnects: ["3", "0"],
+  master: join(import.meta.dir, "../../../dist/svc-master"),
 });
-const sizes = values.peels.split(",").map((text) => positive("--peels", text));
-const rounds = positive("--rounds", values.rounds);
-const processes = positive("--processes", values.processes);
-const jobs = positive("--jobs", values.jobs);
+const sizes = flags.counts("peels");
+const rounds = flags.count("rounds");
+const processes = flags.count("processes");
+const jobs = flags.count("jobs");
+const reconnects = flags.count("reconnects", 0);
 const rampPerSecond = 250;
 /** Jobs under way at once at a single peel: below the 64 its queue holds. */
 const atOnce = 32;
@@ -38,7 +38,7 @@ const ping: BenchJob = { target: "sim-*", function: "test.ping", args: {} };
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 await using bus = await startBus();
-await using master = await startBenchMaster(bus, values.master.split(" "));
+await using master = await startBenchMaster(bus, flags.text("master").split(" "));
 await using fleet = await startFleet(bus, { size: sizes[0] ?? 0, processes, ramp: rampPerSecond });
 await using observer = await startObserver(bus);
 await fleet.greeted();
@@ -125,7 +125,7 @@ async function single(): Promise<void> {
 /** Everybody at once after the bus was killed. */
 async function reconnect(): Promise<void> {
   const rows: string[][] = [];
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < reconnects; round++) {
     await fleet.reset();
     await bus.restart("SIGKILL");
     const ready = systemClock.now();
@@ -216,9 +216,4 @@ function rememberMemory(when: string): void {
     mebibytes(fleetMemory.reduce((total, memory) => total + memory[pick], 0));
   const { residentMib, privateMib } = memoryOf(master.pid);
   memories.push([when, mebibytes(residentMib), mebibytes(privateMib), sum("residentMib"), sum("privateMib")]);
-}
-
-function positive(flag: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} must hold numbers above 0`);
-  return Number(text);
 }

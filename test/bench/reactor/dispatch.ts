@@ -1,5 +1,4 @@
 import { cpus, release, totalmem } from "node:os";
-import { parseArgs } from "node:util";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { derivedId } from "../../../internal/base/id.ts";
 import { encode } from "../../../internal/base/msgpack.ts";
@@ -11,6 +10,7 @@ import { startMaster } from "../../harness/master.ts";
 import { enrollPeel } from "../../harness/peel-connection.ts";
 import { holderBecomes, rulesDirectory } from "../../harness/reactor.ts";
 import { startMasterProcess } from "../../harness/reactor-process.ts";
+import { readFlags } from "../flags.ts";
 import { quantile } from "../jobs/statistics.ts";
 import { milliseconds, rate, table } from "../table.ts";
 
@@ -19,14 +19,12 @@ import { milliseconds, rate, table } from "../table.ts";
 // after the other, then many at once. The floor is what has to happen in any case and no more: a consumer of
 // the same kind that writes one record and publishes one message, in the process of the generator.
 
-const { values } = parseArgs({
-  options: {
-    events: { type: "string", default: "500" },
-    burst: { type: "string", default: "2000" },
-  },
+const flags = readFlags({
+  events: ["500", "5"],
+  burst: ["2000", "10"],
 });
-const events = positive("--events", values.events);
-const burst = positive("--burst", values.burst);
+const events = flags.count("events");
+const burst = flags.count("burst");
 const clock = systemClock;
 
 using directory = rulesDirectory(`
@@ -141,9 +139,3 @@ process.stdout.write(
 );
 await floor.stop();
 await nats.close();
-
-function positive(flag: string, text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value > 0) return value;
-  throw new Error(`${flag}: ${JSON.stringify(text)} is not a positive integer`);
-}

@@ -1,5 +1,4 @@
 import { cpus, release, totalmem } from "node:os";
-import { parseArgs } from "node:util";
 import { systemClock } from "../../../internal/base/clock.ts";
 import type { DeliveredMessage } from "../../../internal/bus/consumer.ts";
 import { eventSubject } from "../../../internal/bus/subjects.ts";
@@ -11,22 +10,21 @@ import { encodePeelEvent } from "../../../internal/fleet/reactor/message.ts";
 import { readEvent } from "../../../internal/fleet/reactor/read-event.ts";
 import { readRules } from "../../../internal/fleet/reactor/read-rule.ts";
 import { render } from "../../../internal/fleet/reactor/render.ts";
+import { readFlags } from "../flags.ts";
 import { mebibytes, milliseconds, rate, ratio, spread, table } from "../table.ts";
 
 // Events matched per second against many rules, by the code that a master runs for each message of the
 // bus, without a bus. The floors are to read the messages alone, and to read them and try one regular
 // expression per glob of each rule in a plain loop, with the conditions behind. All in turns.
 
-const { values } = parseArgs({
-  options: {
-    events: { type: "string", default: "50000" },
-    rules: { type: "string", default: "200" },
-    rounds: { type: "string", default: "5" },
-  },
+const flags = readFlags({
+  events: ["50000", "50"],
+  rules: ["200", "20"],
+  rounds: ["5", "1"],
 });
-const events = positive("--events", values.events);
-const ruleCount = positive("--rules", values.rules);
-const rounds = positive("--rounds", values.rounds);
+const events = flags.count("events");
+const ruleCount = flags.count("rules");
+const rounds = flags.count("rounds");
 const clock = systemClock;
 const memory = () => {
   Bun.gc(true);
@@ -191,8 +189,3 @@ ${table(["", "rules found or fired", "events per second", "spread", "processor u
 
 Resident memory: ${mebibytes(before)} MiB with rules and messages, ${mebibytes(memory())} MiB after the last round
 `);
-
-function positive(flag: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} must be a number above 0`);
-  return Number(text);
-}

@@ -1,5 +1,4 @@
 import { cpus, release, totalmem } from "node:os";
-import { parseArgs } from "node:util";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { decode, encode } from "../../../internal/base/msgpack.ts";
 import { openBucket } from "../../../internal/bus/bucket.ts";
@@ -12,22 +11,22 @@ import { freshAddress, send } from "../../harness/client.ts";
 import { startMasterBinary } from "../../harness/fleet.ts";
 import { followRollouts } from "../../harness/rollout-fleet.ts";
 import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
+import { readFlags } from "../flags.ts";
 import { median } from "../jobs/statistics.ts";
 import { mebibytes, milliseconds, ratio, table } from "../table.ts";
 
 // What a rollout costs beside the same jobs by hand, one after the other, in turns within one run; and how
 // long a rollout stands still when its driver is killed, with the limits as they are. See docs/bench.md.
 
-const { values } = parseArgs({
-  options: {
-    peels: { type: "string", default: "1000" },
-    waves: { type: "string", default: "5" },
-    rounds: { type: "string", default: "7" },
-    takeovers: { type: "string", default: "1" },
-  },
+const flags = readFlags({
+  peels: ["1000", "10"],
+  waves: ["5", "2"],
+  rounds: ["7", "1"],
+  // Giving up a killed master takes about a minute.
+  takeovers: ["1", "0"],
 });
-const [size, waves, rounds] = [positive("--peels"), positive("--waves"), positive("--rounds")];
-const takeovers = positive("--takeovers");
+const [size, waves, rounds] = [flags.count("peels"), flags.count("waves"), flags.count("rounds")];
+const takeovers = flags.count("takeovers", 0);
 const clock = systemClock;
 const call = { function: "test.ping", args: {}, timeout: "60s" };
 const perWave = Math.ceil(size / waves);
@@ -155,10 +154,4 @@ async function followSettled(): Promise<{ until(jid: string): Promise<void>; sto
       }),
     stop: () => watch.stop(),
   };
-}
-
-function positive(flag: `--${keyof typeof values & string}`): number {
-  const text = values[flag.slice(2) as keyof typeof values];
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} must be a number above 0`);
-  return Number(text);
 }

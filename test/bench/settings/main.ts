@@ -1,5 +1,4 @@
 import { cpus, hostname, release, totalmem } from "node:os";
-import { parseArgs } from "node:util";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { encode, type Plain } from "../../../internal/base/msgpack.ts";
@@ -15,16 +14,15 @@ import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { memoryBucket } from "../../harness/bucket.ts";
 import { observedLog } from "../../harness/peel-connection.ts";
 import { changingTree } from "../../harness/settings-tree.ts";
+import { readFlags } from "../flags.ts";
 import { mebibytes, milliseconds, rate, table } from "../table.ts";
 
 // How long a master takes to compile, seal, sign and hand over the settings of a large fleet, and what that
 // weighs. Everything runs as in a master, but the bucket is in memory: the bus is no part of the figures.
 
-const { values } = parseArgs({
-  options: { peels: { type: "string", default: "10000" }, rounds: { type: "string", default: "3" } },
-});
-const peels = positive("--peels", values.peels);
-const rounds = positive("--rounds", values.rounds);
+const flags = readFlags({ peels: ["10000", "20"], rounds: ["3", "1"] });
+const peels = flags.count("peels");
+const rounds = flags.count("rounds");
 const clock = systemClock;
 const roles = ["web", "db", "cache", "queue", "mail"];
 const ids = Array.from({ length: peels }, (_, i) => `${roles[i % 5]}-${i}_dc${i % 7}_example_com`).sort();
@@ -235,8 +233,3 @@ ${table(
 
 ${rate(sealed)} bytes stored per peel, ${rate(facts.get(ids[0] ?? "")?.length ?? 0)} bytes of facts
 `);
-
-function positive(flag: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} must be a number above 0`);
-  return Number(text);
-}

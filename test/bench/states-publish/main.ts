@@ -1,7 +1,6 @@
 import { lstatSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { createStatesClient } from "../../../internal/agent/state-files/fetch-states.ts";
 import { openStateFiles } from "../../../internal/agent/state-files/state-files.ts";
 import { systemClock } from "../../../internal/base/clock.ts";
@@ -20,17 +19,16 @@ import { connectTo, startBus } from "../../harness/bus.ts";
 import { connectionOver } from "../../harness/connection.ts";
 import { recordingLog } from "../../harness/log.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
+import { readFlags } from "../flags.ts";
 import { mebibytes, milliseconds, rate, table } from "../table.ts";
 
 // How long it takes to publish a large tree of state files of which one changed, what travels, and how long a
 // peel takes to have it. Everything runs as in a master and a peel, over a real bus with TLS, in one process.
 // The floor is to list the directories and look at every file, which no change on disk is noticed without.
 
-const { values } = parseArgs({
-  options: { files: { type: "string", default: "20000" }, rounds: { type: "string", default: "7" } },
-});
-const files = positive("--files", values.files);
-const rounds = positive("--rounds", values.rounds);
+const flags = readFlags({ files: ["20000", "200"], rounds: ["7", "1"] });
+const files = flags.count("files");
+const rounds = flags.count("rounds");
 const clock = systemClock;
 const log = recordingLog();
 
@@ -150,8 +148,3 @@ ${table(
 
 Resident memory at the end: ${mebibytes(process.memoryUsage().rss / 1024 ** 2)} MiB, master, peel and bench together
 `);
-
-function positive(flag: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} must be a number above 0`);
-  return Number(text);
-}

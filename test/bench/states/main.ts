@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { startBus } from "../../harness/bus.ts";
 import { startMasterBinary, startPeelBinary, svc } from "../../harness/fleet.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { cpuSecondsOf } from "../../harness/usage.ts";
+import { readFlags } from "../flags.ts";
 import { table } from "../table.ts";
 import { type Peer, peersFor } from "./peers.ts";
 import { emptyTree, fileTree, mixedTree, type Tree } from "./trees.ts";
@@ -14,20 +14,18 @@ import { emptyTree, fileTree, mixedTree, type Tree } from "./trees.ts";
 // their start to their end. Floors and other engines that are installed run in turns with it. It runs as it
 // is: as root it also looks at users, groups and packages, of which it changes none.
 
-const { values } = parseArgs({
-  options: {
-    files: { type: "string", default: "1000" },
-    rounds: { type: "string", default: "11" },
-    /** Below it everything is made: its file system is most of what making files costs. */
-    dir: { type: "string", default: tmpdir() },
-  },
+const flags = readFlags({
+  files: ["1000", "10"],
+  rounds: ["11", "1"],
+  /** Below it everything is made: its file system is most of what making files costs. */
+  dir: tmpdir(),
 });
-const files = positive("--files", values.files);
-const rounds = positive("--rounds", values.rounds);
+const files = flags.count("files");
+const rounds = flags.count("rounds");
 const dist = join(import.meta.dir, "../../../dist");
 const floorProgram = [process.execPath, join(import.meta.dir, "floor.ts")];
 
-process.env.TMPDIR = values.dir;
+process.env.TMPDIR = flags.text("dir");
 using scratch = temporaryDirectory("bench-states");
 const empty = emptyTree(scratch.path);
 const many = fileTree(scratch.path, files);
@@ -111,7 +109,7 @@ const rows = [
   ...(await measure(created)),
 ];
 process.stdout.write(
-  `States, processor seconds of whole processes, ${rounds} rounds in turns, in ${values.dir}\n\n`,
+  `States, processor seconds of whole processes, ${rounds} rounds in turns, in ${flags.text("dir")}\n\n`,
 );
 process.stdout.write(`${table(["", "median", "least", "most"], rows)}\n`);
 for (const { name, argv } of peers) {
@@ -166,9 +164,4 @@ function installedPackages(): string[] {
 
 function seconds(value = 0): string {
   return value.toFixed(3);
-}
-
-function positive(flag: string, text: string): number {
-  if (/^[1-9]\d*$/.test(text)) return Number(text);
-  throw new Error(`${flag}: expected a positive number`);
 }

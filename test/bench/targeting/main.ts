@@ -1,5 +1,4 @@
 import { cpus, hostname, release, totalmem } from "node:os";
-import { parseArgs } from "node:util";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { encode, type Plain } from "../../../internal/base/msgpack.ts";
 import { parseYaml } from "../../../internal/base/yaml.ts";
@@ -11,17 +10,16 @@ import { systemHost } from "../../../internal/host/facts/host.ts";
 import { expandGroups, readGroups } from "../../../internal/tree/targets/groups.ts";
 import { parseTarget } from "../../../internal/tree/targets/parse.ts";
 import { recordingLog } from "../../harness/log.ts";
+import { readFlags } from "../flags.ts";
 import { mebibytes, milliseconds, rate, ratio, table } from "../table.ts";
 
 // How long a target takes over the index of a large fleet, and what that index weighs. A target is parsed,
 // compiled and asked of every member each time, as a request does it. The floor is a bare loop over the
 // same ids with one String.startsWith each, in turns within the same run.
 
-const { values } = parseArgs({
-  options: { peels: { type: "string", default: "50000" }, rounds: { type: "string", default: "11" } },
-});
-const peels = positive("--peels", values.peels);
-const rounds = positive("--rounds", values.rounds);
+const flags = readFlags({ peels: ["50000", "200"], rounds: ["11", "1"] });
+const peels = flags.count("peels");
+const rounds = flags.count("rounds");
 const clock = systemClock;
 
 const roles = ["web", "db", "cache", "queue", "mail"];
@@ -179,8 +177,3 @@ ${table(
 
 Read in ${milliseconds(loadedMs / 1000)} s, ${rate((peels * 1000) / loadedMs)} peels per second, with making what is read
 `);
-
-function positive(flag: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} must be a number above 0`);
-  return Number(text);
-}

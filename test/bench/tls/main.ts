@@ -2,7 +2,6 @@ import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import { parseArgs } from "node:util";
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { createAuthority } from "../../../internal/identity/ca/create.ts";
@@ -10,19 +9,18 @@ import { issueCertificate } from "../../../internal/identity/ca/issue.ts";
 import { loadAuthority } from "../../../internal/identity/ca/load.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { cpuSecondsOf } from "../../harness/usage.ts";
+import { readFlags } from "../flags.ts";
 import { milliseconds, rate, ratio, spread, table } from "../table.ts";
 
 // TLS 1.3 handshakes of the listener beside `openssl s_server` with the same certificate, in turns within
 // one run; then connections that fail while the certificate rotates at full load. See docs/bench.md.
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: "string", default: "3" },
-    rounds: { type: "string", default: "4" },
-    rotations: { type: "string", default: "100" },
-  },
+const flags = readFlags({
+  seconds: ["3", "1"],
+  rounds: ["4", "1"],
+  rotations: ["100", "2"],
 });
-const rounds = Number(values.rounds);
+const rounds = flags.count("rounds");
 
 using files = temporaryDirectory("bench-tls");
 const clock = systemClock;
@@ -88,7 +86,7 @@ const peer = Bun.spawn(
 /** New full handshakes for some seconds, one after the other, by OpenSSL's own client. */
 async function handshakes(at: number): Promise<number> {
   const child = Bun.spawn(
-    ["openssl", "s_time", "-connect", `127.0.0.1:${at}`, "-new", "-time", values.seconds, "-tls1_3"],
+    ["openssl", "s_time", "-connect", `127.0.0.1:${at}`, "-new", "-time", flags.text("seconds"), "-tls1_3"],
     { stdout: "pipe", stderr: "ignore" },
   );
   const [, count, seconds] =
@@ -111,13 +109,13 @@ for (let round = 0; round < rounds; round++) {
     const perSecond = await handshakes(contender.at);
     sample.rates.push(perSecond);
     sample.cpu += cpuSecondsOf(contender.pid) - before;
-    sample.done += perSecond * Number(values.seconds);
+    sample.done += perSecond * flags.count("seconds");
   }
 }
 const mean = (list: number[]) => list.reduce((sum, one) => sum + one, 0) / list.length;
 const floor = mean(samples[1]?.rates ?? []);
 process.stdout.write(
-  `TLS 1.3 handshakes with P-256 certificates (leaf and intermediate), one after the other; ${cpus()[0]?.model ?? ""}, ${rounds} rounds of ${values.seconds} s each\n\n`,
+  `TLS 1.3 handshakes with P-256 certificates (leaf and intermediate), one after the other; ${cpus()[0]?.model ?? ""}, ${rounds} rounds of ${flags.text("seconds")} s each\n\n`,
 );
 process.stdout.write(
   `${table(
@@ -130,7 +128,7 @@ process.stdout.write(
   )}\n\n`,
 );
 
-const rotations = Number(values.rotations);
+const rotations = flags.count("rotations");
 let failed = 0;
 let done = 0;
 let rotating = true;

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
-import { parseArgs } from "node:util";
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { decode, encode } from "../../../internal/base/msgpack.ts";
@@ -18,17 +17,16 @@ import { mintMember, peelsAccountKey } from "../../fleet/credentials.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
 import { startMasterBinary } from "../../harness/fleet.ts";
 import { recordingLog } from "../../harness/log.ts";
+import { readFlags } from "../flags.ts";
 import { mebibytes, rate, table } from "../table.ts";
 
 // What a master needs when a whole fleet fetches one binary at once: its memory, and how much it hands out. The
 // master is the compiled one; the peels are connections of this process, which ask as a peel does, and check
 // what they get, and write nothing. The floor is one peel alone.
 
-const { values } = parseArgs({
-  options: { peels: { type: "string", default: "100" }, mib: { type: "string", default: "60" } },
-});
-const peels = positive("--peels", values.peels);
-const size = positive("--mib", values.mib) * 1024 * 1024;
+const flags = readFlags({ peels: ["100", "3"], mib: ["60", "2"] });
+const peels = flags.count("peels");
+const size = flags.count("mib") * 1024 * 1024;
 const clock = systemClock;
 const log = recordingLog();
 /** As internal/agent/upgrade/fetch-binary.ts has them. */
@@ -79,7 +77,7 @@ await operator.nats.close();
 
 const cpu = cpus();
 process.stdout.write(`
-A binary of ${values.mib} MiB
+A binary of ${flags.text("mib")} MiB
 ${cpu.length} x ${cpu[0]?.model ?? "?"}, ${Math.round(totalmem() / 1024 ** 3)} GiB, Linux ${release()}, Bun ${Bun.version}
 uploaded and verified in ${uploadSeconds.toFixed(1)} s; the master had ${mebibytes(idle.now)} MiB resident then
 
@@ -157,9 +155,4 @@ function memoryOf(pid: number): { now: number; peak: number } {
   const text = readFileSync(`/proc/${pid}/status`, "utf8");
   const read = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(text)?.[1]) / 1024;
   return { now: read("VmRSS"), peak: read("VmHWM") };
-}
-
-function positive(flag: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} must be a number above 0`);
-  return Number(text);
 }

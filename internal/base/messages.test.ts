@@ -1,0 +1,30 @@
+import { expect, test } from "bun:test";
+import { newKeyPair } from "../identity/nkey.ts";
+import { systemRandom } from "./id.ts";
+import { createMessages } from "./messages.ts";
+
+test("news stand as they are, and what went wrong begins with the name of the program", () => {
+  let written = "";
+  const messages = createMessages({
+    name: "svc",
+    write: (text) => {
+      written += text;
+    },
+  });
+  messages.say("batch 1 of 2");
+  messages.say("batch 1 of 2");
+  messages.say("");
+  messages.warn("ends soon");
+  messages.error("no such job");
+  expect(written).toBe("batch 1 of 2\nbatch 1 of 2\n\nsvc: ends soon\nsvc: no such job\n");
+});
+
+test("a seed in a message is masked", () => {
+  let written = "";
+  const { seed } = newKeyPair("user", systemRandom);
+  const write = (text: string) => {
+    written = text;
+  };
+  createMessages({ name: "svc", write }).error(`not a file: ${seed}`);
+  expect(written).toBe("svc: not a file: [redacted]\n");
+});
