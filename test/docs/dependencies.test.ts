@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { dependencies, devDependencies } from "../../package.json";
 import { vendors } from "../arch/vendors.ts";
 import { readPage } from "./pages.ts";
 
 // docs/dependencies.md has each package of package.json once, and the folders that test/arch/vendors.ts has.
+// SVC_UPDATE_DOCS=1 bun test test/docs/dependencies.test.ts writes the folders again; rows are written by hand.
 
 const quoted = (cell = "") => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text);
 
@@ -22,7 +24,17 @@ function rowsOf(page: string, heading: string): { name: string; cells: string[];
     .map((cells) => ({ name: quoted(cells[0])[0] ?? "", cells, folders: quoted(cells.at(-1)) }));
 }
 
-const page = readPage("docs/dependencies.md");
+/** The page with the folders of the table in the last column of each runtime package. */
+function withFolders(page: string): string {
+  return page.replace(/^(\| `([^`]+)` \|.*\|) [^|]* \|$/gm, (row, cells: string, name: string) => {
+    const folders = vendors[name];
+    return folders === undefined ? row : `${cells} ${folders.map((one) => `\`${one}\``).join(", ")} |`;
+  });
+}
+
+const written = readPage("docs/dependencies.md");
+const page = process.env.SVC_UPDATE_DOCS === "1" ? withFolders(written) : written;
+if (page !== written) writeFileSync(new URL("../../docs/dependencies.md", import.meta.url), page);
 const runtime = rowsOf(page, "Runtime");
 const development = rowsOf(page, "Development");
 
