@@ -24,6 +24,8 @@ interface Parsed {
   code: string;
   /** The comments alone. */
   comments: string;
+  /** What strings and templates say, one to a line; what is put into a template is left out. */
+  strings: string;
 }
 
 /** Every committed or about to be committed file that is text, in order of path. */
@@ -87,6 +89,7 @@ export function parse(source: Source): Parsed {
 
   const imports: Specifier[] = [];
   const prose: { start: number; end: number }[] = [...comments];
+  const strings: string[] = [];
   new Visitor({
     ImportDeclaration: (node) => void imports.push(node.source.value),
     ExportAllDeclaration: (node) => void imports.push(node.source.value),
@@ -99,15 +102,21 @@ export function parse(source: Source): Parsed {
       if (isRequire(node.callee)) imports.push(literalText(node.arguments[0]));
     },
     Literal: (node) => {
-      if (typeof node.value === "string") prose.push(node);
+      if (typeof node.value !== "string") return;
+      prose.push(node);
+      strings.push(node.value);
     },
-    TemplateElement: (node) => void prose.push(node),
+    TemplateElement: (node) => {
+      prose.push(node);
+      strings.push(node.value.cooked ?? node.value.raw);
+    },
   }).visit(program);
 
   const parsed = {
     imports,
     code: blank(source.text, prose),
     comments: comments.map((comment) => comment.value).join("\n"),
+    strings: strings.join("\n"),
   };
   cache.set(source, parsed);
   return parsed;

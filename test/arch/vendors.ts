@@ -2,7 +2,7 @@ import { isBuiltin } from "node:module";
 import { isProduction, parse, type Source, type Violation } from "./source.ts";
 
 /** The folders that may import a vendor's package; everybody else goes through them. */
-const vendors: Record<string, readonly string[]> = {
+export const vendors: Record<string, readonly string[]> = {
   "@noble/curves": ["internal/identity/"],
   "@peculiar/x509": ["internal/identity/ca/"],
   "@valibot/to-json-schema": ["internal/master/doors/http/"],

@@ -1,15 +1,11 @@
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { peelCommands } from "../../internal/agent/command/call.ts";
 import { tree } from "../../internal/cli/tree.ts";
 import { masterCommands } from "../../internal/master/command/command.ts";
 import { findCommand, parseValues } from "../../internal/program/command-line/parse.ts";
+import { pages, readPage } from "./pages.ts";
 
 // A command that a page shows must be one that svc, or a daemon, takes.
-
-const root = join(import.meta.dir, "../..");
-const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
 
 /**
  * The `svc` command lines and those of daemons of a page's shell blocks, and those that stand in code within a
@@ -44,9 +40,7 @@ async function check(line: string): Promise<void> {
 }
 
 test("every svc command in README and docs is one that svc takes", async () => {
-  const commands = pages.flatMap((page) =>
-    commandsOf(readFileSync(join(root, page), "utf8")).map((line) => ({ page, line })),
-  );
+  const commands = pages.flatMap((page) => commandsOf(readPage(page)).map((line) => ({ page, line })));
   expect(commands.length).toBeGreaterThan(5);
   const refused: string[] = [];
   for (const { page, line } of commands) {

@@ -1,10 +1,9 @@
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { pages, readPage } from "./pages.ts";
 
 const root = join(import.meta.dir, "../..");
-const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
-const read = (page: string) => readFileSync(join(root, page), "utf8");
 
 /** The anchors that headings make, as GitHub names them. */
 const anchorsOf = (text: string) =>
@@ -21,19 +20,25 @@ function broken(page: string, text: string): string[] {
     ([link, path = "", anchor]) => {
       const target = path === "" ? page : normalize(join(dirname(page), path));
       if (!existsSync(join(root, target))) return [`${page}: ${link}`];
-      const leads = anchor === undefined || anchorsOf(target === page ? text : read(target)).includes(anchor);
+      const leads =
+        anchor === undefined || anchorsOf(target === page ? text : readPage(target)).includes(anchor);
       return leads ? [] : [`${page}: ${link}`];
     },
   );
 }
 
 test("every link between pages leads somewhere", () => {
-  expect(pages.flatMap((page) => broken(page, read(page)))).toEqual([]);
+  expect(pages.flatMap((page) => broken(page, readPage(page)))).toEqual([]);
 });
 
-test("README has every page on its map", () => {
-  const map = read("README.md");
-  expect(pages.slice(1).filter((page) => !map.includes(`(${page})`))).toEqual([]);
+test("README has every page on its map, and the decisions have an index of their own", () => {
+  const decisions = pages.filter((page) => page.startsWith("docs/decisions/0"));
+  const others = pages.filter((page) => page !== "README.md" && !decisions.includes(page));
+  expect(others.filter((page) => !readPage("README.md").includes(`(${page})`))).toEqual([]);
+  const index = readPage("docs/decisions/index.md");
+  expect(decisions.filter((page) => !index.includes(`(${page.slice("docs/decisions/".length)})`))).toEqual(
+    [],
+  );
 });
 
 test("a link to a page or a heading that is not there is found", () => {

@@ -47,10 +47,10 @@ export function metricsReference(alerts: string): string {
   const isBoth = ({ name }: MetricInfo) => catalogs.peel.some((metric) => metric.name === name);
   return `${[
     "# Metrics and alerts",
-    "<!-- Generated from internal/health, release/monitoring/alerts.yaml and test/docs/metrics.ts: change those, not this page. -->",
-    "A master serves `/metrics` on `health_addr`, by default `127.0.0.1:9091`, and a peel on `127.0.0.1:9090`, in the text form that Prometheus reads. The names and labels below are kept from version to version. Beside them `/healthz` answers 200 while the program runs, and `/readyz` answers 503 while one of its checks is down.",
-    "Several masters see the same fleet. Gauges such as `svc_enrollments` and `svc_peels_alive` are the same on each, so take their maximum; counters of jobs and histograms count what that master did, so add them up.",
-    "`release/monitoring/dashboard.json` is a Grafana dashboard, and `release/monitoring/alerts.yaml` holds the rules at the end of this page. Both expect the masters to be scraped as job `svc-master`, and peels, where they are scraped at all, as job `svc-peel`:",
+    "<!-- Generated from internal/master/metrics, release/monitoring/alerts.yaml and test/docs/metrics.ts: change those, not this page. -->",
+    "A master serves `/metrics` on `health_addr`, by default `127.0.0.1:9091`, and a peel on `127.0.0.1:9090`, in the Prometheus text format. The names and labels below are stable across versions. On the same address, `/healthz` answers 200 while the program runs, and `/readyz` answers 503 while one of its checks is down.",
+    "Several masters see the same fleet. Gauges such as `svc_enrollments` and `svc_peels_alive` are the same on every master, so use their maximum. Job counters and histograms count the work of one master, so use their sum.",
+    "`release/monitoring/dashboard.json` is a Grafana dashboard, and `release/monitoring/alerts.yaml` contains the rules at the end of this page. Both expect that Prometheus scrapes the masters as job `svc-master`, and the peels, if at all, as job `svc-peel`:",
     "```yaml\nscrape_configs:\n  - job_name: svc-master\n    static_configs: [{targets: ['master-1:9091']}]\nrule_files: [alerts.yaml]\n```",
     "## svc-master",
     table(catalogs.master.filter((metric) => isOwn(metric) && !isBoth(metric))),

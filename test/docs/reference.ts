@@ -7,15 +7,15 @@ import { peelProgram } from "../../internal/program/config/peel.ts";
 export function configurationReference(): string {
   return `${[
     "# Configuration",
-    "<!-- Generated from the option tables in internal/config: change those, not this page. -->",
-    "Each program reads one YAML file. A key with a dot is nested: `enroll.addr` is `enroll: {addr: ...}`. Unknown keys, keys that are there twice and values of the wrong type stop the program with a message that names the file, the line and the key.",
-    'A daemon takes a setting from its default, then from the file, then from the flag when one is passed. An empty list flag (`--master-urls ""`) clears the list of the file; a list flag takes several values separated by commas and may be repeated. A switch has three forms: `--reactor`, `--no-reactor`, `--reactor=false`. `--print-config` prints every setting with its origin.',
-    "Durations are written `500ms`, `90s`, `5m`, `1h30m`; only `0` needs no unit. The environment variable `SVC_DATA_DIR` takes the place of `/data` in every default.",
+    "<!-- Generated from the option tables in internal/program/config: change those, not this page. -->",
+    "Each program reads one YAML file. A key with a dot is nested: `enroll.addr` is `enroll: {addr: ...}`. Unknown keys, duplicate keys and values of the wrong type stop the program with a message that names the file, the line and the key.",
+    'In a daemon, the file overrides the default, and a flag overrides the file. A list flag takes several values separated by commas and may be repeated. An empty list flag (`--master-urls ""`) clears the list of the file. A switch has three forms: `--reactor`, `--no-reactor`, `--reactor=false`. `--print-config` prints every setting with its origin.',
+    "Write durations as `500ms`, `90s`, `5m`, `1h30m`; only `0` needs no unit. The environment variable `SVC_DATA_DIR` replaces `/data` in every default.",
     ...programReference(masterProgram),
-    "The file may also hold the `master:` section of the `svc` tool.",
+    "The file may also contain the `master:` section of the `svc` tool.",
     ...programReference(peelProgram),
     "## svc",
-    "The file is the one `--config` names, or else the first of `/etc/svc/master.yaml` and `~/.svc/config.yaml` that has a `master:` section. The first is shared with the master daemon and may hold its keys too.",
+    "`svc` reads the file that `--config` names. Otherwise it reads the first of `/etc/svc/master.yaml` and `~/.svc/config.yaml` that has a `master:` section. The master daemon also uses `/etc/svc/master.yaml`, so that file may contain the keys of the daemon too.",
     keyTable(operatorOptions),
   ].join("\n\n")}\n`;
 }
@@ -27,7 +27,7 @@ function programReference(program: { name: string; defaultFile: string; options:
   }
   return [
     `## ${program.name}`,
-    `Default file: \`${program.defaultFile}\`; \`--config\` names another. It may be absent.`,
+    `Default file: \`${program.defaultFile}\`; \`--config\` names another file. The file may be absent.`,
     ...[...groups].flatMap(([title, table]) => [`### ${title}`, keyTable(table)]),
   ];
 }

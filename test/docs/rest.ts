@@ -57,9 +57,9 @@ export function restReference({ info, tags, paths, components }: Description): s
   );
   return `${[
     "# REST",
-    "<!-- Generated from the API description of a master and from test/docs/rest.ts: change the docs of the routes in internal/http, not this page. -->",
+    "<!-- Generated from the API description of a master and from test/docs/rest.ts: change the docs of the routes in internal/master/doors/http, not this page. -->",
     info.description,
-    'A master that runs with `--api-docs` serves this as a description for programs too, at `/api/v1/openapi.yaml` and `/api/v1/openapi.json`, and as a page to try at `/api/v1/docs`. Whatever fails answers with `{"error": "..."}`.',
+    'A master that runs with `--api-docs` also serves an OpenAPI description at `/api/v1/openapi.yaml` and `/api/v1/openapi.json`, and an interactive page at `/api/v1/docs`. Every failure returns `{"error": "..."}`.',
     "On the fleet of the [quickstart](quickstart.md):",
     fenced("sh", [
       'ask() { curl -s --cacert fleet/auth/ca/root.crt -H "Authorization: Bearer $(cat fleet/operator.token)" "$@"; }',
@@ -67,7 +67,7 @@ export function restReference({ info, tags, paths, components }: Description): s
     ]),
     fenced("text", [`{"jid":"${job}","targets":["web-1_example_com"],"status":"running"}`]),
     fenced("sh", [`ask ${master}/jobs/${job}`, `ask '${master}/enrollments?state=active'`]),
-    "How requests prove who sends them:",
+    "Requests authenticate in these ways:",
     ...Object.entries(components.securitySchemes).map(
       ([name, { description }]) => `- **${name}**: ${description}.`,
     ),
@@ -96,7 +96,7 @@ function describeOperation({
   const body = Object.values(requestBody?.content ?? {})[0];
   return [
     `### ${method} ${path}`,
-    `${sentence} ${auth.length === 0 ? "Needs no proof." : `Proof: ${auth.join(" or ")}.`}`,
+    `${sentence} ${auth.length === 0 ? "No authentication." : `Authentication: ${auth.join(" or ")}.`}`,
     ...(parameters.length === 0
       ? []
       : [

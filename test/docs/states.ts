@@ -8,9 +8,9 @@ export async function statesReference(): Promise<string> {
   const modules = Map.groupBy(await sortedFunctions(), ({ name }) => name.slice(0, name.indexOf(".")));
   return `${[
     "# State functions",
-    "<!-- Generated from the tables in internal/states/functions: change those, not this page. -->",
-    "What a state file can say of a host; [states.md](states.md) shows how. Every state also takes `name`, `names`, the requisites, `unless`, `onlyif`, `order`, `failhard` and `retry`. `name` is what the state is about, such as the path of a file, and the id of the declaration when it is left out.",
-    "Where a text belongs, a number is taken as it is written: `mode: 0644` and `version: 1.10` need no quotes. One text is taken for a list of one.",
+    "<!-- Generated from the tables in internal/tree/functions: change those, not this page. -->",
+    "This page lists all state functions. [states.md](states.md) shows how to use them. Every state also takes `name`, `names`, the requisites, `unless`, `onlyif`, `order`, `failhard` and `retry`. `name` is the object that the state manages, such as the path of a file. Its default is the ID of the declaration.",
+    "Where text is expected, a number keeps its written form: `mode: 0644` and `version: 1.10` need no quotes. A single text is accepted where a list is expected.",
     ...[...modules].flatMap(([module, functions]) => [
       `## ${module}`,
       ...functions.flatMap(describeFunction),
@@ -24,13 +24,13 @@ export async function sortedFunctions(): Promise<StateFunction[]> {
 }
 
 function describeFunction({ name, doc, args, onWatch }: StateFunction): string[] {
-  const watched = onWatch === undefined ? "" : " Acts when what it watches has changed.";
+  const watched = onWatch === undefined ? "" : " Acts when a watched state has changed.";
   const rows = Object.entries(args).map(([arg, spec]) => {
     const hasLimits = spec.values !== undefined || spec.min !== undefined || spec.max !== undefined;
     return [
       `\`${arg}\``,
       cell(`${spec.type}${spec.required ? ", required" : ""}`),
-      cell(`${spec.doc}${hasLimits ? ` Has to be ${expectation(spec)}.` : ""}`),
+      cell(`${spec.doc}${hasLimits ? ` Must be ${expectation(spec)}.` : ""}`),
     ];
   });
   const head = ["Argument", "Type", "Description"];

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { freePorts } from "../harness/free-ports.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { type Bindings, bind, compareOutput } from "./compare.ts";
 import { type Step, stepsOf } from "./page.ts";
+import { pages, readPage } from "./pages.ts";
 import { openSession, type Session } from "./session.ts";
 
 // What the pages tell their readers to type is typed here, page after page, with the built programs, in one
@@ -37,6 +38,7 @@ const ending = "## 9. Stop, and remove";
 /** How many blocks of commands a page has that do not run here, marked `sh host`: those for other hosts, as root. */
 const elsewhere: Readonly<Record<string, number>> = {
   "README.md": 2,
+  "CONTRIBUTING.md": 1,
   "docs/bus.md": 2,
   "docs/clusters.md": 5,
   "docs/development.md": 1,
@@ -48,20 +50,13 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/quickstart.md": 3,
   "docs/reactor.md": 2,
   "docs/rollouts.md": 2,
-  "docs/state-files.md": 1,
+  "docs/publishing-states.md": 1,
   "docs/states.md": 3,
-  "docs/upgrade.md": 1,
+  "docs/upgrading-peels.md": 1,
   "docs/upgrading.md": 2,
 };
 
-const pages = [
-  "README.md",
-  ...readdirSync(join(root, "docs"))
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => `docs/${name}`),
-];
-const read = (page: string) => readFileSync(join(root, page), "utf8");
-const commandsOf = (page: string) => stepsOf(read(page)).filter((step) => step.kind === "commands");
+const commandsOf = (page: string) => stepsOf(readPage(page)).filter((step) => step.kind === "commands");
 
 test("every block of commands runs here, or says that it does not", () => {
   const unmarked = pages
@@ -136,7 +131,7 @@ async function take(step: Step): Promise<void> {
 }
 
 async function walk(page: string, isMeant: (line: number) => boolean): Promise<void> {
-  for (const step of stepsOf(read(page)).filter(({ line }) => isMeant(line))) {
+  for (const step of stepsOf(readPage(page)).filter(({ line }) => isMeant(line))) {
     await take(step).catch((cause) => {
       throw new Error(`${page}:${step.line}: ${cause.message}`);
     });
@@ -145,7 +140,7 @@ async function walk(page: string, isMeant: (line: number) => boolean): Promise<v
 
 describe("walking", () => {
   const [first = "", ...others] = walked;
-  const end = read(first).split("\n").indexOf(ending) + 1;
+  const end = readPage(first).split("\n").indexOf(ending) + 1;
   test(`${first}, up to its end`, () => walk(first, (line) => line < end));
   test.each(others)("%s", (page) => walk(page, () => true));
   test(`the end of ${first}`, () => walk(first, (line) => line >= end));
