@@ -9,6 +9,7 @@ const floors: Record<string, number> = {
   identity: 2,
   template: 2,
 
+  operation: 3,
   ca: 3,
   trust: 3,
   enrollment: 3,

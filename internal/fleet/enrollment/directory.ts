@@ -130,7 +130,7 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
       const found: EnrollmentSummary[] = [];
       const last = after === undefined ? undefined : known.get(after);
       if (after !== undefined && last === undefined) {
-        throw new SvcError("bad_request", "cursor must come from the Link header of a page");
+        throw new SvcError("bad_request", "cursor must be the one that the page before named");
       }
       const from = last === undefined ? order.length : position(order, last);
       for (const summary of backwards(order, from)) {

@@ -282,7 +282,7 @@ export function createBoard(deps: BoardDeps): Board {
       const found: JobSummary[] = [];
       const last = after === undefined ? undefined : summaries.get(after)?.summary;
       if (after !== undefined && last === undefined) {
-        throw new SvcError("bad_request", "cursor must come from the Link header of a page");
+        throw new SvcError("bad_request", "cursor must be the one that the page before named");
       }
       const from = last === undefined ? listed.length : listed.indexOf(last);
       for (let at = from - 1; at >= 0 && found.length < limit; at--) {

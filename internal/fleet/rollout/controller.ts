@@ -197,7 +197,7 @@ export function keepRollouts(deps: KeeperDeps): RolloutKeeper {
     async list({ limit, status, after }) {
       await watch.caughtUp();
       if (after !== undefined && !known.has(after)) {
-        throw new SvcError("bad_request", "cursor must come from the Link header of a page");
+        throw new SvcError("bad_request", "cursor must be the one that the page before named");
       }
       const last = after === undefined ? undefined : known.get(after)?.rollout;
       return [...known.values()]

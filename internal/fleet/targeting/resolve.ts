@@ -8,6 +8,25 @@ import type { Fleet } from "./fleet.ts";
 /** Who a job is for: an expression over the fleet, or explicit peel ids. */
 export type Target = { expression: string } | { peels: readonly string[] };
 
+/** What a request says of whom it means; `targetOf` reads it. */
+export interface TargetFields {
+  target?: string | undefined;
+  targets?: readonly string[] | undefined;
+}
+
+/** The target of a request as it came in, whether it may be used or not. */
+export function targetOf({ target, targets }: TargetFields): Target {
+  return target === undefined ? { peels: targets ?? [] } : { expression: target };
+}
+
+/** The target of a request. @throws SvcError `bad_request` unless it has one of the two */
+export function chosenTarget(fields: TargetFields): Target {
+  if ((fields.target === undefined) === (fields.targets === undefined)) {
+    throw new SvcError("bad_request", "give either target or targets");
+  }
+  return targetOf(fields);
+}
+
 const budgetMs = 2_000;
 const peelsBetweenLooks = 16;
 

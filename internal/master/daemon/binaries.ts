@@ -48,7 +48,7 @@ export async function startBinaries(options: MasterBinariesOptions): Promise<Mas
   const store = openBlobStore(bus, "binaries");
   const rollouts = await openBucket(bus, "rollouts");
   const binaries = openBinaries({ store, named: () => namedBinaries(options, rollouts), clock, log });
-  serveBinaries({ bus, binaries, log });
+  serveBinaries({ bus, clock, log }, binaries);
   let timer: { cancel(): void } | undefined;
   let stopped = false;
   const schedule = () => {

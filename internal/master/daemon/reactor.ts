@@ -87,16 +87,17 @@ export function startMasterReactor(options: {
     },
     jobOf: createJobLookup(storage.jobs),
     onSession: (session) =>
-      serveReactor({
-        bus,
-        session,
-        rules: () => reactor.rules,
-        problem: () => reactor.problem,
-        self,
-        dir,
-        clock,
-        log,
-      }),
+      serveReactor(
+        { bus, clock, log },
+        {
+          session,
+          rules: () => reactor.rules,
+          problem: () => reactor.problem,
+          self,
+          dir,
+          clock,
+        },
+      ),
   });
   return {
     check: reactor.health,

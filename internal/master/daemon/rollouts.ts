@@ -50,8 +50,9 @@ export async function startRollouts(options: {
   const { resolve } = dispatch;
   const start = { rollouts, resolve, running: keeper.running, vouch, self, clock, random, log };
   const command = { rollouts, self, clock, log };
+  const operations = { start, command, keeper, follow: { bus, rollouts } };
   return {
-    routes: rolloutRoutes({ start, command, keeper, follow: { bus, rollouts } }),
+    routes: rolloutRoutes(operations, clock),
     start,
     view() {
       const live = keeper.known().filter(isLive);
@@ -63,7 +64,7 @@ export async function startRollouts(options: {
       });
       return { byStatus, progress: Object.fromEntries(progress), undriven: keeper.undriven() };
     },
-    serve: () => serveRollouts({ bus, start, command, keeper, log }),
+    serve: () => serveRollouts({ bus, clock, log }, operations),
     stop: keeper.stop,
   };
 }

@@ -25,7 +25,8 @@ import type { Check, CheckResult } from "../../program/health/check.ts";
 import { startHealthServer } from "../../program/health/server.ts";
 import { createCertificateSource } from "../certificate/certificate.ts";
 import type { EnrollCertificate } from "../certificate/certificate-source.ts";
-import { serveAdmin } from "../doors/bus/serve.ts";
+import { serveEnrollments } from "../doors/bus/enrollment.ts";
+import { serveJobs } from "../doors/bus/job.ts";
 import { serveTargets } from "../doors/bus/target.ts";
 import { bootstrapRoutes } from "../doors/http/bootstrap-routes.ts";
 import { docsRoutes } from "../doors/http/docs-routes.ts";
@@ -213,7 +214,13 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   stack.defer(() => settings?.stop());
   checks.settings = settings.check;
 
-  const operations = { enrollments, clock, revocations, enforcer, disconnections, metrics, log };
+  const decisions = {
+    directory,
+    enrollments,
+    clock,
+    revocations,
+    enforce: { enforcer, disconnections, metrics, clock, log },
+  };
   const { resolver, alive } = targeting;
   const vouch = createVouch(keys.command);
   const commands = createCommands({ bus, key: keys.command, vouch, log });
@@ -320,30 +327,29 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   });
   stack.defer(() => hello.stop());
   const routes = [
-    ...enrollRoutes({
-      enrollments,
-      directory,
-      challenge: { challenges: storage.challenges, clock, random },
-      enroll: {
-        enrollments,
-        challenges: storage.challenges,
-        clock,
-        random,
-        get ownCaSpki() {
-          return certificates.current().root?.pin;
+    ...enrollRoutes(
+      {
+        state: { enrollments, directory, metrics },
+        challenge: { challenges: storage.challenges, clock, random },
+        enroll: {
+          enrollments,
+          challenges: storage.challenges,
+          clock,
+          random,
+          get ownCaSpki() {
+            return certificates.current().root?.pin;
+          },
+          metrics,
+          log,
         },
-        metrics,
-        log,
+        deliver: { enrollments, account: keys.account, commandKeys, clock, random, log },
       },
-      deliver: { enrollments, account: keys.account, clock, random, log },
-      commandKeys,
-      metrics,
       clock,
-    }),
-    ...bootstrapRoutes(() => document),
+    ),
+    ...bootstrapRoutes(() => document, clock),
     ...(tokens.length === 0
       ? []
-      : [...enrollmentRoutes({ directory, operations }), ...jobRoutes(jobs), ...rollouts.routes]),
+      : [...enrollmentRoutes(decisions), ...jobRoutes(jobs, clock), ...rollouts.routes]),
   ];
   const listener = await startListener({
     ...config["enroll.addr"],
@@ -366,8 +372,10 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   useCertificate(certificates.current());
   checks["enroll-server"] = () =>
     listener.listening ? { status: "up" } : { status: "down", message: "the listener has exited" };
-  serveAdmin({ bus, operations, ...jobs, log });
-  serveTargets({ bus, resolver, log });
+  const busDoor = { bus, clock, log };
+  serveEnrollments(busDoor, decisions);
+  serveJobs(busDoor, jobs);
+  serveTargets(busDoor, { resolver });
   rollouts.serve();
   checks["target-service"] = targeting.check;
   const heartbeat = startMasterHeartbeat({

@@ -8,7 +8,7 @@ import type { BlobCache } from "../../../tree/files/blob-cache.ts";
 import { findSnapshot } from "../../../tree/files/catalog.ts";
 import type { CatalogView } from "../../../tree/files/follow-catalog.ts";
 import { isEnvironmentName } from "../../../tree/files/manifest.ts";
-import { encodeFailure } from "../bus/message.ts";
+import { encodeFailure } from "../bus/envelope.ts";
 
 const maxRequestBytes = 32 * 1024;
 const maxDigests = 256;

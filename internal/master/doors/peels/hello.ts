@@ -6,7 +6,7 @@ import type { Bus } from "../../../bus/connect.ts";
 import { helloSubject, mastersQueue } from "../../../bus/subjects.ts";
 import type { Told } from "../../../fleet/settings/store.ts";
 import type { BootstrapDocument } from "../../../identity/bootstrap/document.ts";
-import { encodeFailure } from "../bus/message.ts";
+import { encodeFailure } from "../bus/envelope.ts";
 
 /** A hello says little; what is longer no peel of ours made. */
 const maxRequestBytes = 4096;
