@@ -57,7 +57,7 @@ export function restReference({ info, tags, paths, components }: Description): s
   );
   return `${[
     "# REST",
-    "<!-- Generated from the API description of a master and from test/docs/rest.ts: change the docs of the routes in internal/http, not this page. -->",
+    "<!-- Generated from the API description of a master and from test/docs/rest.ts: change the operations of the rooms and the routes in internal/http, not this page. -->",
     info.description,
     'A master that runs with `--api-docs` serves this as a description for programs too, at `/api/v1/openapi.yaml` and `/api/v1/openapi.json`, and as a page to try at `/api/v1/docs`. Whatever fails answers with `{"error": "..."}`.',
     "On the fleet of the [quickstart](quickstart.md):",

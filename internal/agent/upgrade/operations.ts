@@ -3,6 +3,9 @@ import type { Binaries } from "../../fleet/binaries/binaries.ts";
 import { operation, operatorOf } from "../../fleet/operation/operation.ts";
 import { digestOf } from "../../host/binary/digest.ts";
 
+/** What the operations on binaries need. */
+export type BinaryDeps = Pick<Binaries, "put" | "commit">;
+
 const bytes = v.custom<Uint8Array>((value) => value instanceof Uint8Array, "must be bytes");
 const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "must be a hexadecimal SHA-256"));
 

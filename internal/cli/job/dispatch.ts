@@ -1,5 +1,5 @@
 import type { Bus } from "../../bus/connect.ts";
-import type { JobRequest } from "../../fleet/jobs/dispatch.ts";
+import type { JobRequest } from "../../fleet/jobs/operations.ts";
 import { readCall } from "../../host/modules/read-call.ts";
 import { jobsOverBus } from "../../master/doors/bus/job.ts";
 import type { Cli, RestWords } from "../../program/command-line/command.ts";

@@ -222,6 +222,8 @@ export const streamJob = operation({
   },
 });
 
+export type { JobRequest } from "./dispatch.ts";
+
 /** What the operations on jobs need. */
 export interface JobOperationDeps {
   dispatch: DispatchDeps;

@@ -51,17 +51,18 @@ function admit({ name, admits }: Pick<Operation<never, never, never>, "name" | "
   throw new SvcError("forbidden", `${name} is not for ${caller.kind} callers`);
 }
 
-const longestTarget = 200;
+const longestField = 200;
 
+/** The fields of a record for what is touched; what a caller sent is shortened. */
 function fieldsOf(touched: Touch): LogFields {
-  if ("enrollment" in touched) return { enrollment_id: touched.enrollment };
-  if ("peel" in touched) return { peel_id: touched.peel };
-  if ("job" in touched) return { jid: touched.job };
-  if ("peels" in touched) {
-    const { peels } = touched;
-    return "expression" in peels
-      ? { target: peels.expression.slice(0, longestTarget) }
-      : { targets: peels.peels.length };
-  }
-  return "fleet" in touched ? {} : { ...touched };
+  const short = (text: string) => text.slice(0, longestField);
+  if ("fleet" in touched) return {};
+  if ("enrollment" in touched) return { enrollment_id: short(touched.enrollment) };
+  if ("peel" in touched) return { peel_id: short(touched.peel) };
+  if ("job" in touched) return { jid: short(touched.job) };
+  if ("rollout" in touched) return { rollout: short(touched.rollout) };
+  if ("rule" in touched) return { rule: short(touched.rule) };
+  if ("binary" in touched) return { binary: short(touched.binary) };
+  const { peels } = touched;
+  return "expression" in peels ? { target: short(peels.expression) } : { targets: peels.peels.length };
 }

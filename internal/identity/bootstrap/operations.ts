@@ -1,7 +1,12 @@
 import * as v from "valibot";
 import { operation } from "../../fleet/operation/operation.ts";
-import { described, integer, titled } from "../../fleet/operation/schema.ts";
-import type { BootstrapDocument } from "./document.ts";
+import { described, integer, timestamp, titled } from "../../fleet/operation/schema.ts";
+import { type BootstrapDocument, documentTag } from "./document.ts";
+
+export interface FleetDeps {
+  /** The document to tell as of now. */
+  document(): BootstrapDocument;
+}
 
 export const describeFleet = operation({
   name: "fleet.describe",
@@ -9,17 +14,24 @@ export const describeFleet = operation({
   summary: "Get the CA root of the fleet and the addresses of the bus",
   admits: ["anonymous"],
   input: v.strictObject({}),
-  output: titled(
-    "BootstrapDocument",
-    v.object({
-      v: described(integer, "Version of the form, 1; fields may be added to it"),
-      ca_bundle_pem: described(v.string(), "The CA root in PEM; empty when the CA is external"),
-      fingerprint: described(v.string(), "SPKI pin of the root; empty when the CA is external"),
-      nats_urls: described(v.array(v.string()), "Where the bus is"),
-      issued_at: v.pipe(v.string(), v.isoTimestamp()),
-      command_keys: described(v.array(v.string()), "Public keys that sign commands"),
-    }),
-  ),
+  output: v.object({
+    document: titled(
+      "BootstrapDocument",
+      v.object({
+        v: described(integer, "Version of the form, 1; fields may be added to it"),
+        ca_bundle_pem: described(v.string(), "The CA root in PEM; empty when the CA is external"),
+        fingerprint: described(v.string(), "SPKI pin of the root; empty when the CA is external"),
+        nats_urls: described(v.array(v.string()), "Where the bus is"),
+        issued_at: timestamp,
+        command_keys: described(v.array(v.string()), "Public keys that sign commands"),
+      }),
+    ),
+    /** The identity of its content, as an entity tag. */
+    tag: v.string(),
+  }),
   touches: () => ({ fleet: true }),
-  run: async (deps: { document(): BootstrapDocument }) => deps.document(),
+  async run(deps: FleetDeps) {
+    const document = deps.document();
+    return { document, tag: documentTag(document) };
+  },
 });

@@ -62,7 +62,7 @@ const none = new Proxy({}, { get: (_, name) => (name === "clock" ? clock : none)
 
 const routes: Route[] = [
   ...enrollRoutes(none, clock),
-  ...bootstrapRoutes(() => none, clock),
+  ...bootstrapRoutes(none, clock),
   ...enrollmentRoutes(none),
   ...jobRoutes(none, clock),
   ...rolloutRoutes(none, clock),

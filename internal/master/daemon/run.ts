@@ -346,7 +346,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
       },
       clock,
     ),
-    ...bootstrapRoutes(() => document, clock),
+    ...bootstrapRoutes({ document: () => document }, clock),
     ...(tokens.length === 0
       ? []
       : [...enrollmentRoutes(decisions), ...jobRoutes(jobs, clock), ...rollouts.routes]),

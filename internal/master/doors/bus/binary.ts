@@ -1,6 +1,5 @@
-import { commitBinary, putChunk } from "../../../agent/upgrade/operations.ts";
+import { type BinaryDeps, commitBinary, putChunk } from "../../../agent/upgrade/operations.ts";
 import { binaryCommitSubject, binaryPutSubject, mastersQueue } from "../../../bus/subjects.ts";
-import type { Binaries } from "../../../fleet/binaries/binaries.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
 const queue = mastersQueue;
@@ -12,7 +11,7 @@ export const binariesOverBus = {
 };
 
 /** Takes binaries for peels from operators. */
-export function serveBinaries(door: BusDoor, binaries: Pick<Binaries, "put" | "commit">): void {
+export function serveBinaries(door: BusDoor, binaries: BinaryDeps): void {
   serve(door, binariesOverBus.put, binaries);
   serve(door, binariesOverBus.commit, binaries);
 }

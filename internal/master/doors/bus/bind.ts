@@ -5,9 +5,9 @@ import type { Log } from "../../../base/log.ts";
 import { decode } from "../../../base/msgpack.ts";
 import { newRequestId, requestIdOf } from "../../../base/request-id.ts";
 import type { Bus } from "../../../bus/connect.ts";
+import { encodeFailure, encodeSuccess, openReply } from "../../../bus/envelope.ts";
 import { invoke } from "../../../fleet/operation/invoke.ts";
 import type { Caller, FieldsSchema, InputSchema, Operation } from "../../../fleet/operation/operation.ts";
-import { encodeFailure, encodeSuccess, openReply } from "./envelope.ts";
 
 /** How operators ask for an operation over the bus. Masters serve it, and `svc` asks by it. */
 export interface BusBinding<

@@ -77,7 +77,9 @@ export function httpDoor(clock: Clock) {
         auth,
         budget,
         ...(method === "GET" ? {} : { body: binding.body === "required" ? "json" : "optional-json" }),
-        doc: describeRoute(operation, binding),
+        get doc() {
+          return describeRoute(operation, binding);
+        },
         operation: operation.name,
         async handle(call) {
           const asked =
@@ -102,7 +104,9 @@ export function httpDoor(clock: Clock) {
         path,
         auth,
         budget,
-        doc: describeRoute(operation, { ...binding, method: "GET" }),
+        get doc() {
+          return describeRoute(operation, { ...binding, method: "GET" });
+        },
         operation: operation.name,
         async handle(call) {
           const asked = queryOf(operation.input, { path, auth }, call);

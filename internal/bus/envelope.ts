@@ -1,8 +1,9 @@
 import * as v from "valibot";
-import { type AdminErrorCode, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
-import { decode, encode, type Plain } from "../../../base/msgpack.ts";
+import { type AdminErrorCode, meaningOf, SvcError, toSvcError } from "../base/errors.ts";
+import { decode, encode, type Plain } from "../base/msgpack.ts";
 
-// The form of every reply of a master over the bus: `{ok: true, ...}`, or `{ok: false, error: {code, message}}`.
+// The form of what masters answer over the bus: to operators `{ok: true, ...}`, and to everybody
+// `{ok: false, error: {code, message}}` when they refuse.
 
 const success = v.object({ ok: v.literal(true) });
 const failure = v.object({
@@ -20,6 +21,11 @@ export function encodeFailure(thrown: unknown): Uint8Array {
   return encode({ ok: false, error: { code: meaningOf(error.kind).bus, message: error.message } });
 }
 
+/** What a decoded answer says went wrong, if it says so. */
+export function failureOf(answer: unknown): { code: string; message: string } | undefined {
+  return v.is(failure, answer) ? answer.error : undefined;
+}
+
 /**
  * Reads a reply: fields that the schema does not know are left out, as a newer master may say more.
  *
@@ -30,10 +36,9 @@ export function openReply<Schema extends v.GenericSchema>(
   bytes: Uint8Array,
 ): v.InferOutput<Schema> {
   const reply = decode(bytes);
-  const failed = v.safeParse(failure, reply);
-  if (failed.success) {
-    const { code, message } = failed.output.error;
-    throw new SvcError(kinds[code as AdminErrorCode] ?? "internal", message);
+  const failed = failureOf(reply);
+  if (failed !== undefined) {
+    throw new SvcError(kinds[failed.code as AdminErrorCode] ?? "internal", failed.message);
   }
   const parsed = v.safeParse(schema, reply);
   if (v.is(success, reply) && parsed.success) return parsed.output;
