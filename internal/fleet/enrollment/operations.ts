@@ -322,4 +322,5 @@ export interface PeelEnrollmentDeps {
   enroll: EnrollDeps;
   deliver: DeliverDeps & { commandKeys: readonly string[] };
   state: FollowStateDeps;
+  clock: Clock;
 }

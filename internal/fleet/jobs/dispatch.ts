@@ -8,14 +8,13 @@ import type { Bucket } from "../../bus/bucket.ts";
 import { checkCall } from "../../host/modules/registry.ts";
 import type { Vouch } from "../../identity/record-mac.ts";
 import { described, plainMap, titled } from "../operation/schema.ts";
-import { chosenTarget, type Target } from "../targeting/resolve.ts";
+import { chosenTarget, type Target, targetFields } from "../targeting/resolve.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import { vouchForJob } from "./record-mac.ts";
 import type { SendCommand } from "./send.ts";
 
 const defaultTimeoutMs = 60_000;
 const maxTimeoutMs = 24 * 60 * 60 * 1000;
-const maxTargets = 100_000;
 
 export interface DispatchDeps {
   jobs: Bucket;
@@ -42,18 +41,7 @@ export interface DispatchDeps {
 export const jobRequestSchema = titled(
   "JobRequest",
   v.strictObject({
-    target: v.optional(
-      described(
-        v.string(),
-        "Which peels, as an expression: `web*`, `G@os:linux and not E@^db`; or `targets`",
-      ),
-    ),
-    targets: v.optional(
-      described(
-        v.pipe(v.array(v.string()), v.maxLength(maxTargets, `must have at most ${maxTargets} peels`)),
-        "Which peels, by id; or `target`",
-      ),
-    ),
+    ...targetFields,
     function: described(v.string(), "`module.function`, such as `test.ping`"),
     args: v.optional(described(plainMap, "Arguments of the function by name")),
     timeout: v.optional(

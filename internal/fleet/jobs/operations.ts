@@ -158,7 +158,7 @@ export const getJob = operation({
   },
 });
 
-export const cancelJobOperation = operation({
+export const stopJob = operation({
   name: "jobs.cancel",
   kind: "change",
   summary: "Stop a job on every peel that has not ended it",

@@ -4,7 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { checkCall } from "../../host/modules/registry.ts";
 import { described, plainMap, titled } from "../operation/schema.ts";
-import { chosenTarget, type Target } from "../targeting/resolve.ts";
+import { chosenTarget, type Target, targetFields } from "../targeting/resolve.ts";
 import { parseSize, type Size } from "./plan.ts";
 
 const second = 1_000;
@@ -14,7 +14,6 @@ const maxTimeoutMs = 24 * hour;
 /** Jobs are kept for seven days, and one that began right before the deadline may run for a day. */
 const maxDeadlineMs = 6 * 24 * hour;
 const defaultDeadlineMs = 24 * hour;
-const maxTargets = 100_000;
 /** The record is written with every heartbeat. */
 const maxCallBytes = 64 * 1024;
 
@@ -26,18 +25,7 @@ const duration = (description: string, more: { default?: string } = {}) =>
 export const rolloutRequestSchema = titled(
   "RolloutRequest",
   v.strictObject({
-    target: v.optional(
-      described(
-        v.string(),
-        "Which peels, as an expression: `web*`, `G@os:linux and not E@^db`; or `targets`",
-      ),
-    ),
-    targets: v.optional(
-      described(
-        v.pipe(v.array(v.string()), v.maxLength(maxTargets, `must have at most ${maxTargets} peels`)),
-        "Which peels, by id; or `target`",
-      ),
-    ),
+    ...targetFields,
     function: described(v.string(), "`module.function`, such as `state.apply`"),
     args: v.optional(described(plainMap, "Arguments of the function by name")),
     timeout: duration("How long a peel may take, at most 24h", { default: "1m" }),

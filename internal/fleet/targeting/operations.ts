@@ -1,9 +1,7 @@
 import * as v from "valibot";
 import { operation } from "../operation/operation.ts";
-import { chosenTarget, targetOf } from "./resolve.ts";
+import { chosenTarget, targetFields, targetOf } from "./resolve.ts";
 import type { Resolver } from "./resolver.ts";
-
-const mostTargets = 100_000;
 
 const resolved = v.object({ peel_id: v.string(), alive: v.boolean() });
 
@@ -20,10 +18,7 @@ export const resolveTarget = operation({
   description: "`next` says that there are more: ask again with it as `after`.",
   admits: ["operator"],
   input: v.strictObject({
-    target: v.optional(v.string()),
-    targets: v.optional(
-      v.pipe(v.array(v.string()), v.maxLength(mostTargets, `must have at most ${mostTargets} peels`)),
-    ),
+    ...targetFields,
     after: v.optional(v.string()),
   }),
   output: v.object({

@@ -1,15 +1,31 @@
+import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encodePeelId, isPeelId } from "../../identity/peel-id.ts";
 import { compileTarget } from "../../tree/targets/evaluate.ts";
 import { type ExpandedExpression, matchersOf } from "../../tree/targets/expression.ts";
+import { described } from "../operation/schema.ts";
 import type { Fleet } from "./fleet.ts";
 
 /** Who a job is for: an expression over the fleet, or explicit peel ids. */
 export type Target = { expression: string } | { peels: readonly string[] };
 
-/** What a request says of whom it means; `targetOf` reads it. */
-export interface TargetFields {
+const mostTargets = 100_000;
+
+/** The two fields of a request that tell whom it means, of which it has one. */
+export const targetFields = {
+  target: v.optional(
+    described(v.string(), "Which peels, as an expression: `web*`, `G@os:linux and not E@^db`; or `targets`"),
+  ),
+  targets: v.optional(
+    described(
+      v.pipe(v.array(v.string()), v.maxLength(mostTargets, `must have at most ${mostTargets} peels`)),
+      "Which peels, by id; or `target`",
+    ),
+  ),
+};
+
+interface TargetFields {
   target?: string | undefined;
   targets?: readonly string[] | undefined;
 }

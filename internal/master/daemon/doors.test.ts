@@ -8,6 +8,7 @@ import type * as v from "valibot";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import * as upgrade from "../../agent/upgrade/operations.ts";
+import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import * as enrollment from "../../fleet/enrollment/operations.ts";
@@ -61,7 +62,7 @@ writeFileSync(token, "good", { mode: 0o600 });
 const none = new Proxy({}, { get: (_, name) => (name === "clock" ? clock : none) }) as never;
 
 const routes: Route[] = [
-  ...enrollRoutes(none, clock),
+  ...enrollRoutes(none),
   ...bootstrapRoutes(none, clock),
   ...enrollmentRoutes(none),
   ...jobRoutes(none, clock),
@@ -239,6 +240,20 @@ describe("over REST", () => {
       expect([validate(await response.json()), validate.errors]).toEqual([true, null]);
     },
   );
+
+  test("a refusal that a client can do something about says how, in the words of this door", async () => {
+    const route = routes.find(({ operation }) => operation === "enrollments.approve");
+    if (route === undefined) throw new Error("no route approves");
+    using doing = answering("enrollments.approve");
+    doing.spy.mockImplementation(async () => {
+      throw new SvcError("trust_mismatch", "another root");
+    });
+    const refused = await ask(route, { id: "enr-1" });
+    expect([refused.status, await refused.json()]).toEqual([
+      409,
+      { error: 'another root; approve it anyway with {"force": true}' },
+    ]);
+  });
 
   test("every route but those of the documentation binds an operation", () => {
     expect(routes.filter(({ operation }) => operation === undefined)).toEqual([]);

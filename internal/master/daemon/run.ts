@@ -327,25 +327,23 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   });
   stack.defer(() => hello.stop());
   const routes = [
-    ...enrollRoutes(
-      {
-        state: { enrollments, directory, metrics },
-        challenge: { challenges: storage.challenges, clock, random },
-        enroll: {
-          enrollments,
-          challenges: storage.challenges,
-          clock,
-          random,
-          get ownCaSpki() {
-            return certificates.current().root?.pin;
-          },
-          metrics,
-          log,
+    ...enrollRoutes({
+      state: { enrollments, directory, metrics },
+      challenge: { challenges: storage.challenges, clock, random },
+      enroll: {
+        enrollments,
+        challenges: storage.challenges,
+        clock,
+        random,
+        get ownCaSpki() {
+          return certificates.current().root?.pin;
         },
-        deliver: { enrollments, account: keys.account, commandKeys, clock, random, log },
+        metrics,
+        log,
       },
+      deliver: { enrollments, account: keys.account, commandKeys, clock, random, log },
       clock,
-    ),
+    }),
     ...bootstrapRoutes({ document: () => document }, clock),
     ...(tokens.length === 0
       ? []

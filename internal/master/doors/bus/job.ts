@@ -1,10 +1,5 @@
 import { cancelSubject, jobListSubject, jobRequestSubject, mastersQueue } from "../../../bus/subjects.ts";
-import {
-  cancelJobOperation,
-  createJob,
-  type JobOperationDeps,
-  listJobs,
-} from "../../../fleet/jobs/operations.ts";
+import { createJob, type JobOperationDeps, listJobs, stopJob } from "../../../fleet/jobs/operations.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
 const queue = mastersQueue;
@@ -13,7 +8,7 @@ export const jobsOverBus = {
   create: overBus({ operation: createJob, subject: jobRequestSubject, queue }),
   list: overBus({ operation: listJobs, subject: jobListSubject, queue, page: { usual: 20, most: 1_000 } }),
   cancel: overBus({
-    operation: cancelJobOperation,
+    operation: stopJob,
     subject: cancelSubject("*"),
     token: "jid",
     queue,

@@ -1,4 +1,3 @@
-import type { Clock } from "../../../base/clock.ts";
 import {
   deliver,
   followState,
@@ -14,8 +13,8 @@ const noSuchEnrollment = "There is no enrollment with this id";
 const open = { auth: "none", budget: "strict", tag: "Enrollment" } as const;
 
 /** What a peel without credentials asks for (specification, "Peel-facing enrollment endpoints"). */
-export function enrollRoutes(deps: PeelEnrollmentDeps, clock: Clock): Route[] {
-  const { bind, stream } = httpDoor(clock);
+export function enrollRoutes(deps: PeelEnrollmentDeps): Route[] {
+  const { bind, stream } = httpDoor(deps.clock);
   return [
     bind(getChallenge, deps.challenge, {
       ...open,

@@ -1,10 +1,10 @@
 import type { Clock } from "../../../base/clock.ts";
 import {
-  cancelJobOperation,
   createJob,
   getJob,
   type JobOperationDeps,
   listJobs,
+  stopJob,
   streamJob,
 } from "../../../fleet/jobs/operations.ts";
 import { httpDoor } from "./bind.ts";
@@ -42,7 +42,7 @@ export function jobRoutes(deps: JobOperationDeps, clock: Clock): Route[] {
       show: "job",
       answers: { 200: "The job", 404: noSuchJob },
     }),
-    bind(cancelJobOperation, deps, {
+    bind(stopJob, deps, {
       ...behindToken,
       method: "POST",
       path: "/api/v1/jobs/:jid/cancel",
