@@ -119,7 +119,7 @@ export function createOrderedView<Value, Item>(options: OrderedViewOptions<Value
       trim();
       const last = after === undefined ? undefined : items.get(after);
       if (after !== undefined && last === undefined) {
-        throw new SvcError("bad_request", "cursor must come from the Link header of a page");
+        throw new SvcError("bad_request", "cursor must be the one that the page before named");
       }
       const found: Shown[] = [];
       for (const { item } of items.backwards(last)) {

@@ -111,6 +111,7 @@ export const house: readonly Wing[] = [
     name: "fleet",
     subject: "what masters decide about peels",
     rooms: [
+      room("fleet/operation", 2, "what a capability is, and the one way it is invoked"),
       room("fleet/bootstrap", 4, "publishing the bootstrap document on the bus"),
       room("fleet/binaries", 4, "the binaries that peels can be upgraded to"),
       room("fleet/enrollment", 4, "records, transitions, challenges, credentials, revocation"),
@@ -119,6 +120,7 @@ export const house: readonly Wing[] = [
       room("fleet/jobs", 7, "jobs: record, signed command, dispatch, outcome"),
       room("fleet/rollout", 8, "a job wave by wave: plan, order, controller"),
       room("fleet/reactor", 8, "rules: what is done when something happens"),
+      room("fleet/over-bus", 9, "operations over the bus: what masters serve, and svc asks by"),
     ],
   },
   {
@@ -143,10 +145,9 @@ export const house: readonly Wing[] = [
       room("master/certificate", 5, "the certificate of the HTTPS listener, and its renewal"),
       room("master/metrics", 9, "the metrics of a master"),
       room("master/doors/http", 9, "the HTTPS door: peel enrollment, operator REST, API description"),
-      room("master/doors/bus", 9, "the bus door: requests of operators"),
-      room("master/doors/peels", 10, "the bus door: requests of peels"),
-      room("master/daemon", 11, "the parts of a master, created, wired, started and stopped"),
-      room("master/command", 12, "the commands of svc-master"),
+      room("master/doors/peels", 8, "the bus door: requests of peels"),
+      room("master/daemon", 10, "the parts of a master, created, wired, started and stopped"),
+      room("master/command", 11, "the commands of svc-master"),
     ],
   },
   {

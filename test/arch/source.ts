@@ -20,6 +20,8 @@ export type Specifier = string | undefined;
 /** What a file contains apart from its words: imports of every form, and code without its prose. */
 interface Parsed {
   imports: Specifier[];
+  /** What a file takes by name from each place it imports or re-exports from. */
+  taken: { from: string; names: string[] }[];
   /** The text with comments, strings and template text blanked, lines kept. */
   code: string;
   /** The comments alone. */
@@ -88,13 +90,22 @@ export function parse(source: Source): Parsed {
   if (errors.length > 0) throw new Error(`${source.path}: ${errors.map((e) => e.message).join("; ")}`);
 
   const imports: Specifier[] = [];
+  const taken: Parsed["taken"] = [];
   const prose: { start: number; end: number }[] = [...comments];
   const strings: string[] = [];
   new Visitor({
-    ImportDeclaration: (node) => void imports.push(node.source.value),
+    ImportDeclaration: (node) => {
+      imports.push(node.source.value);
+      const names = node.specifiers.map((one) =>
+        one.type === "ImportSpecifier" ? nameOf(one.imported) : wholeModule,
+      );
+      taken.push({ from: node.source.value, names });
+    },
     ExportAllDeclaration: (node) => void imports.push(node.source.value),
     ExportNamedDeclaration: (node) => {
-      if (node.source) imports.push(node.source.value);
+      if (!node.source) return;
+      imports.push(node.source.value);
+      taken.push({ from: node.source.value, names: node.specifiers.map(({ local }) => nameOf(local)) });
     },
     TSImportType: (node) => void imports.push(node.source.value),
     ImportExpression: (node) => void imports.push(literalText(node.source)),
@@ -114,12 +125,21 @@ export function parse(source: Source): Parsed {
 
   const parsed = {
     imports,
+    taken,
     code: blank(source.text, prose),
     comments: comments.map((comment) => comment.value).join("\n"),
     strings: strings.join("\n"),
   };
   cache.set(source, parsed);
   return parsed;
+}
+
+/** In place of a name, where a file takes all of a module. */
+const wholeModule = "*";
+
+/** The name that an import or export gives: a string, where it is not an identifier. */
+function nameOf(node: { type: string; name?: string; value?: unknown }): string {
+  return node.name ?? String(node.value);
 }
 
 /** Nodes as far as the rules look into them. */

@@ -305,15 +305,15 @@ describe("the doors refuse", () => {
       { digest: "0".repeat(64), data: Buffer.from("x") },
       "other bytes",
     ],
-    ["a chunk without a digest", binaryPutSubject, { data: Buffer.from("x") }, "digest: not valid"],
+    ["a chunk without a digest", binaryPutSubject, { data: Buffer.from("x") }, "digest is required"],
     [
       "a chunk that is too large",
       binaryPutSubject,
       { digest: digestOf(Buffer.alloc(chunkBytes + 1)), data: Buffer.alloc(chunkBytes + 1) },
       "a chunk has at most 524288 bytes",
     ],
-    ["no manifest", binaryCommitSubject, { operator: "alice" }, "manifest: not valid"],
-    ["nobody's manifest", binaryCommitSubject, { manifest: Buffer.of(1) }, "operator: not valid"],
+    ["no manifest", binaryCommitSubject, { operator: "alice" }, "manifest is required"],
+    ["nobody's manifest", binaryCommitSubject, { manifest: Buffer.of(1) }, "operator is required"],
     [
       "a manifest of more than a binary may have",
       binaryCommitSubject,

@@ -140,7 +140,10 @@ test("what a master refuses is said with the id under which it logged it", async
     const { code, stderr } = await svc(bus, ...args);
     expect([code, stderr]).toEqual([1, expect.stringContaining(reason)]);
     const id = /\[request ([0-9a-f-]{36})\]\n$/.exec(stderr)?.[1] ?? "";
-    const [refused] = logRecords(master.program).filter(({ request_id }) => request_id === id);
-    expect(refused).toMatchObject({ msg: "bus request refused", reason: expect.stringContaining(reason) });
+    const refused = logRecords(master.program).filter(({ request_id }) => request_id === id);
+    expect(refused).toMatchObject([
+      { msg: "operation refused", door: "bus", reason: expect.stringContaining(reason) },
+      { msg: "bus request refused", reason: expect.stringContaining(reason) },
+    ]);
   }
 });

@@ -3,6 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
+import { failureOf } from "../../bus/envelope.ts";
 import { fetchSubject } from "../../bus/subjects.ts";
 import type { Connection } from "../link/connection.ts";
 
@@ -35,10 +36,6 @@ export interface StatesClient {
   fetch(wanted: readonly Wanted[], take: (digest: string, data: Uint8Array) => Promise<void>): Promise<void>;
 }
 
-const failure = v.object({
-  ok: v.literal(false),
-  error: v.object({ code: v.string(), message: v.string() }),
-});
 const blobsAnswer = v.object({ blobs: v.pipe(v.array(v.instance(Uint8Array)), v.minLength(1)) });
 const snapshotAnswer = v.object({ statement: v.optional(v.instance(Uint8Array)) });
 
@@ -57,9 +54,9 @@ export function createStatesClient(
       throw new SvcError("unavailable", "no master answered the request for state files", { cause });
     }
     const value = decode(answer);
-    const failed = v.safeParse(failure, value);
-    if (!failed.success) return value;
-    const { code, message } = failed.output.error;
+    const failed = failureOf(value);
+    if (failed === undefined) return value;
+    const { code, message } = failed;
     throw new SvcError(code === "not_found" ? "not_found" : "unavailable", message.slice(0, 500));
   };
   const fetchBatch = async (

@@ -10,6 +10,7 @@ import type { Log } from "../../base/log.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
+import { failureOf } from "../../bus/envelope.ts";
 import { fetchSubject } from "../../bus/subjects.ts";
 import { type BinaryManifest, chunkBytes, decodeBinaryManifest } from "../../host/binary/manifest.ts";
 import type { Connection } from "../link/connection.ts";
@@ -34,10 +35,6 @@ export interface FetchBinaryOptions {
   signal: AbortSignal;
 }
 
-const failure = v.object({
-  ok: v.literal(false),
-  error: v.object({ code: v.string(), message: v.string() }),
-});
 const answer = v.object({ blobs: v.tuple([v.instance(Uint8Array)]) });
 
 /**
@@ -122,9 +119,9 @@ async function ask(
     throw new SvcError("unavailable", "no master answered", { cause });
   }
   const value = decode(reply);
-  const failed = v.safeParse(failure, value);
-  if (failed.success) {
-    const { code, message } = failed.output.error;
+  const failed = failureOf(value);
+  if (failed !== undefined) {
+    const { code, message } = failed;
     throw new SvcError(code === "not_found" ? "not_found" : "unavailable", message.slice(0, 500));
   }
   const parsed = v.safeParse(answer, value);

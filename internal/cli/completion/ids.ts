@@ -1,19 +1,17 @@
 import { sleep } from "../../base/clock.ts";
 import type { Bus } from "../../bus/connect.ts";
-import { jobListSubject } from "../../bus/subjects.ts";
 import type { Enrollment } from "../../fleet/enrollment/record.ts";
 import { readEnrollments } from "../../fleet/enrollment/store.ts";
 import { transitions } from "../../fleet/enrollment/transition.ts";
+import { jobsOverBus } from "../../fleet/over-bus/job.ts";
+import { rolloutsOverBus } from "../../fleet/over-bus/rollout.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import { decodeListReply } from "../../master/doors/bus/job-message.ts";
-import { decodeRolloutListReply } from "../../master/doors/bus/rollout-message.ts";
 import type { Machine } from "../../program/command-line/command.ts";
 import { type IdKind, idKinds } from "../../program/command-line/id-kinds.ts";
 import { visible } from "../../program/command-line/print.ts";
+import { ask } from "../ask.ts";
 import { openEnrollments } from "../enroll/ask.ts";
-import { askAboutJobs } from "../job/ask.ts";
 import { withBus } from "../operator.ts";
-import { askAboutRollouts } from "../rollout/ask.ts";
 
 /** A person waits at the prompt. */
 const patienceMs = 2_000;
@@ -98,8 +96,7 @@ async function chosen(bus: Bus, choose: (record: Enrollment) => boolean): Promis
 }
 
 async function readRollouts(bus: Bus): Promise<Offer[]> {
-  const request = { limit: newest };
-  const { rollouts } = await askAboutRollouts(bus, "list", request, decodeRolloutListReply);
+  const { rollouts } = await ask(bus, rolloutsOverBus.list, { limit: newest });
   return rollouts.map((rollout) => ({
     id: rollout.id,
     text: `${rollout.function} on ${rollout.target ?? `${rollout.targets} peels`}, ${rollout.status}`,
@@ -107,8 +104,7 @@ async function readRollouts(bus: Bus): Promise<Offer[]> {
 }
 
 async function readJobs(bus: Bus, only: { status?: "running" }): Promise<Offer[]> {
-  const request = { limit: newest, ...only };
-  const { jobs } = await askAboutJobs(bus, jobListSubject, request, decodeListReply);
+  const { jobs } = await ask(bus, jobsOverBus.list, { limit: newest, ...only });
   return jobs.map((job) => ({
     id: job.jid,
     text: `${job.function} on ${job.target ?? `${job.targets} peels`}, ${job.status}`,

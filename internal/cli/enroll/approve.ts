@@ -1,9 +1,10 @@
-import { approve } from "../../fleet/enrollment/approve.ts";
-import { toStored } from "../../fleet/enrollment/record.ts";
+import { enrollmentsOverBus } from "../../fleet/over-bus/enrollment.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
 import { command } from "../../program/command-line/command.ts";
-import { operatorName, withBus } from "../operator.ts";
-import { askMaster, directArg, idArg, openEnrollments } from "./ask.ts";
+import { ask } from "../ask.ts";
+import { runDirectly } from "../direct.ts";
+import { withBus } from "../operator.ts";
+import { directArg, idArg, openEnrollments } from "./ask.ts";
 
 export const approveCommand = command({
   name: "approve",
@@ -15,13 +16,17 @@ export const approveCommand = command({
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const request = { id: args.id, force: args.force === true };
-      const record = args["direct-kv"]
-        ? await approve(
+      const { approve } = enrollmentsOverBus;
+      const input = { id: args.id, force: args.force === true };
+      const { enrollment } = args["direct-kv"]
+        ? await runDirectly(
+            approve.operation,
             { enrollments: await openEnrollments(bus), clock: cli.clock },
-            { ...request, operator: operatorName() },
+            input,
+            cli,
           )
-        : (await askMaster(bus, "approve", request)).record;
-      await cli.print(toStored(record), () => `approved ${record.id} (${displayPeelId(record.peelId)})`);
+        : await ask(bus, approve, input);
+      const { id, peel_id } = enrollment;
+      await cli.print(enrollment, () => `approved ${id} (${displayPeelId(peel_id)})`);
     }),
 });

@@ -1,9 +1,10 @@
-import { toStored } from "../../fleet/enrollment/record.ts";
-import { reject } from "../../fleet/enrollment/reject.ts";
+import { enrollmentsOverBus } from "../../fleet/over-bus/enrollment.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
 import { command } from "../../program/command-line/command.ts";
-import { operatorName, withBus } from "../operator.ts";
-import { askMaster, directArg, idArg, openEnrollments } from "./ask.ts";
+import { ask } from "../ask.ts";
+import { runDirectly } from "../direct.ts";
+import { withBus } from "../operator.ts";
+import { directArg, idArg, openEnrollments } from "./ask.ts";
 
 export const rejectCommand = command({
   name: "reject",
@@ -15,13 +16,17 @@ export const rejectCommand = command({
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const request = { id: args.id, reason: args.reason };
-      const record = args["direct-kv"]
-        ? await reject(
+      const { reject } = enrollmentsOverBus;
+      const input = { id: args.id, reason: args.reason };
+      const { enrollment } = args["direct-kv"]
+        ? await runDirectly(
+            reject.operation,
             { enrollments: await openEnrollments(bus), clock: cli.clock },
-            { ...request, operator: operatorName() },
+            input,
+            cli,
           )
-        : (await askMaster(bus, "reject", request)).record;
-      await cli.print(toStored(record), () => `rejected ${record.id} (${displayPeelId(record.peelId)})`);
+        : await ask(bus, reject, input);
+      const { id, peel_id } = enrollment;
+      await cli.print(enrollment, () => `rejected ${id} (${displayPeelId(peel_id)})`);
     }),
 });

@@ -1,11 +1,14 @@
 import { openBucket } from "../../bus/bucket.ts";
-import { toStored } from "../../fleet/enrollment/record.ts";
+import type { Bus } from "../../bus/connect.ts";
+import type { RevokeOperationDeps } from "../../fleet/enrollment/operations.ts";
 import { writeRevocation } from "../../fleet/enrollment/revocations.ts";
-import { revokeRecord } from "../../fleet/enrollment/revoke.ts";
+import { enrollmentsOverBus } from "../../fleet/over-bus/enrollment.ts";
 import { displayPeelId } from "../../identity/peel-id.ts";
-import { command } from "../../program/command-line/command.ts";
-import { operatorName, withBus } from "../operator.ts";
-import { askMaster, directArg, idArg, openEnrollments } from "./ask.ts";
+import { type Cli, command } from "../../program/command-line/command.ts";
+import { ask } from "../ask.ts";
+import { runDirectly } from "../direct.ts";
+import { withBus } from "../operator.ts";
+import { directArg, idArg, openEnrollments } from "./ask.ts";
 
 export const revokeCommand = command({
   name: "revoke",
@@ -18,29 +21,32 @@ export const revokeCommand = command({
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const request = { id: args.id, reason: args.reason };
-      if (args["direct-kv"]) {
-        const revocations = await openBucket(bus, "revocations");
-        const deps = {
-          enrollments: await openEnrollments(bus),
-          revocations: {
-            add: (entry: Parameters<typeof writeRevocation>[1]) => writeRevocation(revocations, entry),
-          },
-          clock: cli.clock,
-        };
-        const record = await revokeRecord(deps, { ...request, operator: operatorName() });
-        await cli.print(toStored(record), () => `revoked ${record.id} (${displayPeelId(record.peelId)})`);
-        cli.say("written to storage: the connection is closed as soon as a master runs");
+      const { revoke } = enrollmentsOverBus;
+      const input = { id: args.id, reason: args.reason };
+      const isDirect = args["direct-kv"] === true;
+      const { enrollment, closed_in_ms } = isDirect
+        ? await runDirectly(revoke.operation, await storageOf(bus, cli), input, cli)
+        : await ask(bus, revoke, input);
+      const line = `revoked ${enrollment.id} (${displayPeelId(enrollment.peel_id)})`;
+      if (isDirect || args.wait !== true) {
+        await cli.print(enrollment, () => line);
+        if (isDirect) cli.say("written to storage: the connection is closed as soon as a master runs");
         return;
       }
-      const { record, closedInMs } = await askMaster(bus, "revoke", request);
-      const data = toStored(record);
-      const line = `revoked ${record.id} (${displayPeelId(record.peelId)})`;
-      if (args.wait !== true) return cli.print(data, () => line);
       const closed =
-        closedInMs === undefined
+        closed_in_ms === undefined
           ? "it had no live connection"
-          : `connection closed after ${closedInMs.toFixed(1)} ms`;
-      await cli.print({ ...data, closed_in_ms: closedInMs }, () => `${line}: ${closed}`);
+          : `connection closed after ${closed_in_ms.toFixed(1)} ms`;
+      await cli.print({ ...enrollment, closed_in_ms }, () => `${line}: ${closed}`);
     }),
 });
+
+/** What is written to without a master. */
+async function storageOf(bus: Bus, { clock }: Pick<Cli, "clock">): Promise<RevokeOperationDeps> {
+  const revocations = await openBucket(bus, "revocations");
+  return {
+    enrollments: await openEnrollments(bus),
+    revocations: { add: (entry) => writeRevocation(revocations, entry) },
+    clock,
+  };
+}

@@ -1,10 +1,10 @@
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
-import { cancelSubject } from "../../bus/subjects.ts";
-import { decodeCancelReply } from "../../master/doors/bus/job-message.ts";
+import { jobsOverBus } from "../../fleet/over-bus/job.ts";
 import { command } from "../../program/command-line/command.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { askAboutJobs, jidArg } from "./ask.ts";
+import { jidArg } from "./ask.ts";
 import { summaryLine } from "./counts.ts";
 import { watchJob } from "./follow.ts";
 import { untilInterrupted } from "./interrupt.ts";
@@ -22,7 +22,7 @@ export const cancelCommand = command({
     withBus(cli, async (bus) => {
       // It becomes a part of the subject.
       if (!isId("job", args.jid)) throw new SvcError("not_found", "no job with this id");
-      const view = await askAboutJobs(bus, cancelSubject(args.jid), {}, decodeCancelReply);
+      const { job: view } = await ask(bus, jobsOverBus.cancel, { jid: args.jid });
       if (args.wait !== true) {
         await cli.print(view, () => `cancelled ${view.jid}`);
         return cli.say(summaryLine(view.counts));

@@ -1,11 +1,10 @@
-import type { Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connect.ts";
-import { jobRequestSubject } from "../../bus/subjects.ts";
+import type { JobRequest } from "../../fleet/jobs/operations.ts";
+import { jobsOverBus } from "../../fleet/over-bus/job.ts";
 import { readCall } from "../../host/modules/read-call.ts";
-import { decodeJobReply } from "../../master/doors/bus/job-message.ts";
 import type { Cli, RestWords } from "../../program/command-line/command.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { askAboutJobs } from "./ask.ts";
 import { type BatchSize, batchesOf } from "./batch.ts";
 import { runBatches } from "./batches.ts";
 import { type Dispatched, jobSize } from "./counts.ts";
@@ -26,12 +25,6 @@ export interface RunRequest {
   batchWaitMs: number;
   mode: "follow" | "async" | "preview";
 }
-
-/** A dispatch request as the masters take it, without who sends it. */
-type Dispatch = { function: string; args: Record<string, Plain>; timeout: string } & (
-  | { target: string }
-  | { targets: string[]; metadata: Record<string, Plain> }
-);
 
 /**
  * Dispatches a job, or one per batch, and prints what became of it.
@@ -69,6 +62,6 @@ export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
   });
 }
 
-function dispatch(bus: Bus, request: Dispatch): Promise<Dispatched> {
-  return askAboutJobs(bus, jobRequestSubject, request, decodeJobReply);
+function dispatch(bus: Bus, request: JobRequest): Promise<Dispatched> {
+  return ask(bus, jobsOverBus.create, request);
 }

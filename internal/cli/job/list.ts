@@ -1,13 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
-import { jobListSubject } from "../../bus/subjects.ts";
 import type { JobSummary } from "../../fleet/jobs/board.ts";
-import { jobStatuses } from "../../fleet/jobs/outcome.ts";
-import { decodeListReply } from "../../master/doors/bus/job-message.ts";
+import { type JobStatus, jobStatuses } from "../../fleet/jobs/outcome.ts";
+import { jobsOverBus } from "../../fleet/over-bus/job.ts";
 import { command } from "../../program/command-line/command.ts";
 import { readFlag } from "../../program/command-line/flag.ts";
 import { formatTable } from "../../program/command-line/print.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { askAboutJobs } from "./ask.ts";
 import { total } from "./counts.ts";
 
 const mostJobs = 1_000;
@@ -28,8 +27,8 @@ export const listCommand = command({
   async run(args, cli) {
     const limit = readFlag("--limit", args.limit, parseLimit);
     await withBus(cli, async (bus) => {
-      const request = { limit, ...(args.status === undefined ? {} : { status: args.status }) };
-      const { jobs, next } = await askAboutJobs(bus, jobListSubject, request, decodeListReply);
+      const status = args.status as JobStatus | undefined;
+      const { jobs, next } = await ask(bus, jobsOverBus.list, { limit, status });
       await cli.print(jobs, () => formatJobs(jobs, cli));
       if (jobs.length === 0) cli.say("no jobs");
       if (next !== undefined) cli.say(`there are more: --limit takes up to ${mostJobs}`);

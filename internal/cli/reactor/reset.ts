@@ -1,8 +1,8 @@
-import { decodeClosed } from "../../master/doors/bus/reactor-message.ts";
+import { reactorOverBus } from "../../fleet/over-bus/reactor.ts";
 import { command } from "../../program/command-line/command.ts";
 import { formatTable } from "../../program/command-line/print.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { askReactor } from "./ask.ts";
 
 export const resetCommand = command({
   name: "reset",
@@ -10,8 +10,7 @@ export const resetCommand = command({
   args: { rule: { type: "positional", required: false, description: "Name of the rule; all without one" } },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const request = args.rule === undefined ? {} : { rule: args.rule };
-      const closed = await askReactor(bus, "reset", request, decodeClosed);
+      const { closed } = await ask(bus, reactorOverBus.reset, { rule: args.rule });
       await cli.print({ closed }, () =>
         formatTable(
           ["CLOSED"],

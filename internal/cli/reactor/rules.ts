@@ -1,8 +1,9 @@
-import { decodeReactorRules } from "../../master/doors/bus/reactor-message.ts";
+import { reactorOverBus } from "../../fleet/over-bus/reactor.ts";
 import { command } from "../../program/command-line/command.ts";
 import { formatTable } from "../../program/command-line/print.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { askReactor, sayProblem } from "./ask.ts";
+import { sayProblem } from "./ask.ts";
 
 export const rulesCommand = command({
   name: "rules",
@@ -10,7 +11,7 @@ export const rulesCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const answer = await askReactor(bus, "rules", {}, decodeReactorRules);
+      const answer = await ask(bus, reactorOverBus.rules, {});
       await cli.print(answer.rules, () =>
         formatTable(
           ["RULE", "MATCH", "SOURCE", "WHEN", "DO", "BREAKER", "AT"],

@@ -1,8 +1,10 @@
-import { decodeReactorStatus, type ReactorStatus } from "../../master/doors/bus/reactor-message.ts";
+import { reactorOverBus } from "../../fleet/over-bus/reactor.ts";
+import type { ReactorStatus } from "../../fleet/reactor/operations.ts";
 import { command } from "../../program/command-line/command.ts";
 import { formatFields, formatTable } from "../../program/command-line/print.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { askReactor, sayProblem } from "./ask.ts";
+import { sayProblem } from "./ask.ts";
 
 export const statusCommand = command({
   name: "status",
@@ -10,7 +12,7 @@ export const statusCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const status = await askReactor(bus, "status", {}, decodeReactorStatus);
+      const status = await ask(bus, reactorOverBus.status, {});
       await cli.print(status, () => formatStatus(status, cli));
       sayProblem(cli, status);
     }),

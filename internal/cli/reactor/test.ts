@@ -1,10 +1,13 @@
 import { formatYaml } from "../../base/yaml.ts";
-import { decodeReaction, type Reaction } from "../../master/doors/bus/reactor-message.ts";
+import { reactorOverBus } from "../../fleet/over-bus/reactor.ts";
+import type { Reaction } from "../../fleet/reactor/describe.ts";
+import type { SaidEvent } from "../../fleet/reactor/operations.ts";
 import { command } from "../../program/command-line/command.ts";
 import { indent } from "../../program/command-line/plain-lines.ts";
 import { formatTable } from "../../program/command-line/print.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { askReactor, sayProblem } from "./ask.ts";
+import { sayProblem } from "./ask.ts";
 import { readEventFile } from "./event-file.ts";
 
 export const testCommand = command({
@@ -19,9 +22,10 @@ export const testCommand = command({
     },
   },
   async run(args, cli) {
-    const event = readEventFile(args.event);
+    // What is wrong with it is the master's to say.
+    const event = readEventFile(args.event) as unknown as SaidEvent;
     await withBus(cli, async (bus) => {
-      const { master, problem, ...reaction } = await askReactor(bus, "test", { event }, decodeReaction);
+      const { master, problem, ...reaction } = await ask(bus, reactorOverBus.test, { event });
       await cli.print(reaction, () => formatReaction(reaction, cli));
       if (reaction.rules.length === 0) cli.say(`no rules on ${master}`);
       if (reaction.dropped !== undefined) cli.say(`the event would be dropped: ${reaction.dropped}`);

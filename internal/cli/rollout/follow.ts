@@ -4,6 +4,7 @@ import { followRollout } from "../../fleet/rollout/follow.ts";
 import type { Rollout, WaveCounts } from "../../fleet/rollout/record.ts";
 import { loadTargets, type RolloutView, viewOfRollout } from "../../fleet/rollout/show.ts";
 import { type Cli, Exit } from "../../program/command-line/command.ts";
+import { hinted } from "../hints.ts";
 import { countWords, peelCount } from "../job/counts.ts";
 import { Interrupted, interruptedExit } from "../job/interrupt.ts";
 import { startProgress } from "../job/progress.ts";
@@ -47,7 +48,7 @@ export async function watchRollout(
     follow(isAtJob ? jobOfStep(rollout)?.jid : undefined);
   };
   try {
-    const end = await followRollout(deps, id, onChange, signal);
+    const end = await hinted("rollouts.show", () => followRollout(deps, id, onChange, signal));
     follow(undefined);
     return viewOfRollout(end, await loadTargets(deps.rollouts, id));
   } catch (thrown) {

@@ -2,15 +2,16 @@ import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connect.ts";
+import { rolloutsOverBus } from "../../fleet/over-bus/rollout.ts";
 import { parseSize } from "../../fleet/rollout/plan.ts";
+import type { RolloutRequest } from "../../fleet/rollout/request.ts";
 import type { RolloutView } from "../../fleet/rollout/show.ts";
 import { readCall } from "../../host/modules/read-call.ts";
-import { decodeStartReply } from "../../master/doors/bus/rollout-message.ts";
 import type { Cli } from "../../program/command-line/command.ts";
 import { readFlag, readListFlag } from "../../program/command-line/flag.ts";
+import { ask } from "../ask.ts";
 import { peelCount } from "../job/counts.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
-import { askAboutRollouts } from "./ask.ts";
 import { watchRollout } from "./follow.ts";
 import { formatWaves } from "./format.ts";
 import { openRollouts } from "./storage.ts";
@@ -43,7 +44,7 @@ export function readMode(words: Pick<PlanWords, "async" | "dry-run">): LaunchMod
  *
  * @throws SvcError `usage` naming the option
  */
-export function readPlan(words: PlanWords): Record<string, Plain> {
+export function readPlan(words: PlanWords): Partial<RolloutRequest> {
   const { check } = words;
   return {
     canary: readSize("--canary", words.canary),
@@ -65,12 +66,12 @@ export function readPlan(words: PlanWords): Record<string, Plain> {
  */
 export async function launchRollout(
   bus: Bus,
-  request: Readonly<Record<string, Plain>>,
+  request: RolloutRequest,
   mode: LaunchMode,
   cli: Cli,
 ): Promise<RolloutView | undefined> {
   const asked = mode === "dry-run" ? { ...request, dry_run: true } : request;
-  const { id, waves, max_failures } = await askAboutRollouts(bus, "start", asked, decodeStartReply);
+  const { id, waves, max_failures } = await ask(bus, rolloutsOverBus.start, asked);
   const peels = waves.reduce((sum, wave) => sum + wave.peels.length, 0);
   const inWaves = waves.length === 1 ? "in one wave" : `in ${waves.length} waves`;
   const size = `${peelCount(peels)} ${inWaves}, at most ${max_failures} may fail`;

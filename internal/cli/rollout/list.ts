@@ -1,12 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
-import { rolloutStatuses } from "../../fleet/rollout/record.ts";
+import { rolloutsOverBus } from "../../fleet/over-bus/rollout.ts";
+import { type RolloutStatus, rolloutStatuses } from "../../fleet/rollout/record.ts";
 import type { RolloutSummary } from "../../fleet/rollout/show.ts";
-import { decodeRolloutListReply } from "../../master/doors/bus/rollout-message.ts";
 import { command } from "../../program/command-line/command.ts";
 import { readFlag } from "../../program/command-line/flag.ts";
 import { formatTable } from "../../program/command-line/print.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { askAboutRollouts } from "./ask.ts";
 
 const mostRollouts = 1_000;
 const widestTarget = 40;
@@ -26,8 +26,8 @@ export const listCommand = command({
   async run(args, cli) {
     const limit = readFlag("--limit", args.limit, parseLimit);
     await withBus(cli, async (bus) => {
-      const request = { limit, ...(args.status === undefined ? {} : { status: args.status }) };
-      const { rollouts, next } = await askAboutRollouts(bus, "list", request, decodeRolloutListReply);
+      const status = args.status as RolloutStatus | undefined;
+      const { rollouts, next } = await ask(bus, rolloutsOverBus.list, { limit, status });
       await cli.print(rollouts, () => formatRollouts(rollouts, cli));
       if (rollouts.length === 0) cli.say("no rollouts");
       if (next !== undefined) cli.say(`there are more: --limit takes up to ${mostRollouts}`);

@@ -1,6 +1,7 @@
 import { openBucket } from "../../bus/bucket.ts";
 import { showRollout } from "../../fleet/rollout/show.ts";
 import { command } from "../../program/command-line/command.ts";
+import { hinted } from "../hints.ts";
 import { withBus } from "../operator.ts";
 import { checkedId, idArg } from "./ask.ts";
 import { printRollout } from "./format.ts";
@@ -11,6 +12,8 @@ export const showCommand = command({
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      await printRollout(await showRollout(await openBucket(bus, "rollouts"), checkedId(args.id)), cli);
+      const id = checkedId(args.id);
+      const rollouts = await openBucket(bus, "rollouts");
+      await printRollout(await hinted("rollouts.show", () => showRollout(rollouts, id)), cli);
     }),
 });

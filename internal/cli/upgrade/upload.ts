@@ -1,10 +1,7 @@
 import { SvcError, toSvcError } from "../../base/errors.ts";
-import { encode } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connect.ts";
-import { requestReply } from "../../bus/request.ts";
-import { binaryCommitSubject, binaryPutSubject } from "../../bus/subjects.ts";
-import { decodeCommitReply, decodePutReply } from "../../master/doors/bus/binary-message.ts";
-import { askMasters } from "../ask-masters.ts";
+import { binariesOverBus } from "../../fleet/over-bus/binary.ts";
+import { ask } from "../ask.ts";
 import type { BinaryFile } from "./read-binary.ts";
 
 /** A master reads all of a binary before it takes it. */
@@ -32,7 +29,7 @@ export async function uploadBinary(
   let fewest = Number.POSITIVE_INFINITY;
   let idleAttempts = 0;
   for (;;) {
-    const missing = await commit(bus, binary);
+    const { missing } = await ask(bus, binariesOverBus.commit, { manifest: binary.data }, commitTimeoutMs);
     onProgress(all - missing.length, all);
     if (missing.length === 0) return;
     idleAttempts = missing.length < fewest ? 0 : idleAttempts + 1;
@@ -43,7 +40,8 @@ export async function uploadBinary(
     const work = async () => {
       for (const digest of queue) {
         if (problem !== undefined) return;
-        await put(bus, digest, await binary.chunk(chunks.indexOf(digest)));
+        const data = await binary.chunk(chunks.indexOf(digest));
+        await ask(bus, binariesOverBus.put, { digest, data }, putTimeoutMs);
         onProgress(++stored, all);
       }
     };
@@ -58,20 +56,4 @@ export async function uploadBinary(
     if (idleAttempts < maxIdleAttempts) continue;
     throw problem ?? new SvcError("unavailable", "the masters do not keep the chunks of the binary");
   }
-}
-
-/** @returns the chunks that are missing; without any, it is committed */
-async function commit(bus: Bus, { data: manifest }: BinaryFile): Promise<string[]> {
-  const request = { manifest };
-  const answer = await askMasters(bus, binaryCommitSubject, request, decodeCommitReply, commitTimeoutMs);
-  return (answer ?? noMaster()).missing;
-}
-
-async function put(bus: Bus, digest: string, data: Uint8Array): Promise<void> {
-  const reply = await requestReply(bus, binaryPutSubject, encode({ digest, data }), putTimeoutMs);
-  decodePutReply(reply ?? noMaster());
-}
-
-function noMaster(): never {
-  throw new SvcError("unavailable", "no master is answering: start svc-master");
 }

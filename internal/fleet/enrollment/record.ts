@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { described, plainMap, titled } from "../operation/schema.ts";
 
 export const enrollmentStates = ["pending", "approved", "rejected", "issued", "active", "revoked"] as const;
 export type EnrollmentState = (typeof enrollmentStates)[number];
@@ -36,41 +37,37 @@ export interface Enrollment {
 }
 
 const text = v.pipe(v.string(), v.maxLength(4096));
-const time = v.pipe(
-  v.string(),
-  v.isoTimestamp(),
-  v.transform((value) => Date.parse(value)),
-);
-
-const plainObject = v.custom<Record<string, Plain>>(
-  (value) =>
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
-);
+const time = v.pipe(v.string(), v.isoTimestamp());
 
 /** The stored form: the field names of the specification, times as RFC 3339 strings. */
-export const enrollmentSchema = v.object({
-  id: text,
-  peel_id: text,
-  public_key: text,
-  curve_public_key: text,
-  hostname: v.optional(text),
-  metadata: v.optional(plainObject),
-  state: v.picklist(enrollmentStates),
-  DecidedBy: v.optional(text),
-  RejectReason: v.optional(text),
-  RevokeReason: v.optional(text),
-  trusted_ca_spki: v.optional(text),
-  trust_signature: v.optional(text),
-  TrustMismatch: v.optional(v.boolean()),
-  created_at: time,
-  updated_at: time,
-  decided_at: v.optional(time),
-  issued_at: v.optional(time),
-  activated_at: v.optional(time),
-  revoked_at: v.optional(time),
-  creds_expires_at: v.optional(time),
-  bus_public_key: v.optional(text),
-});
+export const enrollmentSchema = titled(
+  "Enrollment",
+  v.object({
+    id: text,
+    peel_id: described(text, "Encoded peel id"),
+    public_key: described(text, "Ed25519 public key of the peel"),
+    curve_public_key: described(text, "X25519 public key of the peel"),
+    hostname: v.optional(described(text, "Name of the host, as the peel says")),
+    metadata: v.optional(described(plainMap, "What else the peel says of itself")),
+    state: v.picklist(enrollmentStates),
+    DecidedBy: v.optional(described(text, "Operator who decided last")),
+    RejectReason: v.optional(text),
+    RevokeReason: v.optional(text),
+    trusted_ca_spki: v.optional(described(text, "SPKI pin of the CA root the peel trusted")),
+    trust_signature: v.optional(text),
+    TrustMismatch: v.optional(described(v.boolean(), "That root is not the one of this fleet")),
+    created_at: time,
+    updated_at: time,
+    decided_at: v.optional(time),
+    issued_at: v.optional(time),
+    activated_at: v.optional(time),
+    revoked_at: v.optional(time),
+    creds_expires_at: v.optional(described(time, "When the bus stops accepting the credentials")),
+    bus_public_key: v.optional(described(text, "The key of the credentials")),
+  }),
+);
+/** An enrollment as it is stored, and as REST and the bus show it. */
+export type StoredEnrollment = v.InferOutput<typeof enrollmentSchema>;
 
 type StoredKey = keyof typeof enrollmentSchema.entries;
 
@@ -111,14 +108,14 @@ const timeFields = new Set<keyof Enrollment>([
 ]);
 
 /** The record as REST and the bus show it; absent fields are left out. */
-export function toStored(record: Enrollment): Record<string, unknown> {
+export function toStored(record: Enrollment): StoredEnrollment {
   return Object.fromEntries(
     fields.flatMap(([name, stored]) => {
       const value = record[name];
       if (value === undefined) return [];
       return [[stored, timeFields.has(name) ? rfc3339(value as number) : value]];
     }),
-  );
+  ) as unknown as StoredEnrollment;
 }
 
 /**
@@ -126,7 +123,7 @@ export function toStored(record: Enrollment): Record<string, unknown> {
  *
  * @throws SvcError `internal` when it is no enrollment record
  */
-export function fromStored(stored: unknown): Enrollment {
+function fromStored(stored: unknown): Enrollment {
   const parsed = v.safeParse(enrollmentSchema, stored);
   if (!parsed.success) {
     const path = v.getDotPath(parsed.issues[0]) ?? "(root)";
@@ -134,7 +131,11 @@ export function fromStored(stored: unknown): Enrollment {
   }
   const values = parsed.output;
   return Object.fromEntries(
-    fields.flatMap(([name, key]) => (values[key] === undefined ? [] : [[name, values[key]]])),
+    fields.flatMap(([name, key]) => {
+      const value = values[key];
+      if (value === undefined) return [];
+      return [[name, timeFields.has(name) ? Date.parse(value as string) : value]];
+    }),
   ) as unknown as Enrollment;
 }
 
@@ -197,7 +198,7 @@ export function decodeSummary(bytes: Uint8Array): KnownEnrollment {
   return {
     ...shown,
     trust: trustOf({ ...attested, ...mismatch }),
-    ...(creds_expires_at === undefined ? {} : { credsExpiresAt: creds_expires_at }),
+    ...(creds_expires_at === undefined ? {} : { credsExpiresAt: Date.parse(creds_expires_at) }),
   };
 }
 

@@ -55,7 +55,7 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
       if (record.trustMismatch === true && !event.force) {
         throw new SvcError(
           "trust_mismatch",
-          `the peel ${displayPeelId(record.peelId)} trusted another CA root than this fleet's: find out why before you approve it with --force`,
+          `the peel ${displayPeelId(record.peelId)} trusted another CA root than this fleet's: find out why before you approve it`,
         );
       }
       return { ...next, decidedBy: event.operator, decidedAt: now };

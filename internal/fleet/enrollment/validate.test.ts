@@ -4,8 +4,10 @@ import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
 import { deriveCurveKey } from "../../identity/curve.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
-import { checkSubmission } from "./validate.ts";
+import { parse } from "../operation/parse.ts";
+import { readSubmission, submissionSchema } from "./validate.ts";
 
+const checkSubmission = (body: unknown) => readSubmission(parse(submissionSchema, { fields: body }));
 const key = newKeyPair("user", systemRandom);
 const account = newKeyPair("account", systemRandom);
 const signature = Buffer.alloc(64, 7).toString("base64");

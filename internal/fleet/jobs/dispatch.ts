@@ -4,18 +4,17 @@ import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { Plain } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import { checkCall } from "../../host/modules/registry.ts";
 import type { Vouch } from "../../identity/record-mac.ts";
-import type { Target } from "../targeting/resolve.ts";
+import { described, plainMap, titled } from "../operation/schema.ts";
+import { chosenTarget, type Target, targetFields } from "../targeting/resolve.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import { vouchForJob } from "./record-mac.ts";
 import type { SendCommand } from "./send.ts";
 
 const defaultTimeoutMs = 60_000;
 const maxTimeoutMs = 24 * 60 * 60 * 1000;
-const maxTargets = 100_000;
 
 export interface DispatchDeps {
   jobs: Bucket;
@@ -38,32 +37,23 @@ export interface DispatchDeps {
   log: Log;
 }
 
-const plain = v.custom<Plain>(() => true);
-/** The body of a dispatch request. */
-export const jobRequestSchema = v.object({
-  target: v.optional(v.string()),
-  targets: v.optional(v.pipe(v.array(v.string()), v.maxLength(maxTargets))),
-  function: v.string(),
-  args: v.optional(v.record(v.string(), plain)),
-  timeout: v.optional(v.string()),
-  metadata: v.optional(v.record(v.string(), plain)),
-});
+/** A dispatch request. */
+export const jobRequestSchema = titled(
+  "JobRequest",
+  v.strictObject({
+    ...targetFields,
+    function: described(v.string(), "`module.function`, such as `test.ping`"),
+    args: v.optional(described(plainMap, "Arguments of the function by name")),
+    timeout: v.optional(
+      v.pipe(
+        v.string(),
+        v.metadata({ description: "How long a peel may take, `90s` or `1h30m`, at most 24h", default: "1m" }),
+      ),
+    ),
+    metadata: v.optional(described(plainMap, "Kept with the job")),
+  }),
+);
 export type JobRequest = v.InferOutput<typeof jobRequestSchema>;
-
-/**
- * Checks a dispatch request from any door.
- *
- * @throws SvcError `bad_request` naming the field
- */
-export function checkJobRequest(body: unknown): JobRequest {
-  const parsed = v.safeParse(jobRequestSchema, body);
-  if (!parsed.success) {
-    const issue = parsed.issues[0];
-    const field = v.getDotPath(issue) ?? "the body";
-    throw new SvcError("bad_request", `${field}: expected ${issue.expected ?? "another value"}`);
-  }
-  return parsed.output;
-}
 
 /** Who a job is, for those who must be able to ask for it again after a crash. */
 export interface JobIdentity {
@@ -95,9 +85,9 @@ export async function dispatchJob(
   // Asked for again: who matches by now does not count.
   const before = identity === undefined ? undefined : await existingJob(deps, identity.jid);
   if (before !== undefined) return before;
-  const targets = await deps.resolve(targetOf(request));
+  const targets = await deps.resolve(chosenTarget(request));
   if (targets.length === 0) {
-    throw new SvcError("not_found", "no peel matches the target: see svc enroll list --state all");
+    throw new SvcError("not_found", "no peel matches the target");
   }
   const createdAt = identity?.createdAt ?? deps.clock.now();
   const job = vouchForJob(deps.vouch, {
@@ -139,13 +129,6 @@ async function existingJob(deps: DispatchDeps, jid: string): Promise<{ job: Job;
 
 function countAway({ alive }: DispatchDeps, { targets }: Job): number {
   return targets.filter((peel) => !alive(peel)).length;
-}
-
-function targetOf({ target, targets }: JobRequest): Target {
-  if ((target === undefined) === (targets === undefined)) {
-    throw new SvcError("bad_request", "give either target or targets");
-  }
-  return target === undefined ? { peels: targets ?? [] } : { expression: target };
 }
 
 function timeoutOf(text: string | undefined): number {

@@ -5,9 +5,12 @@ import { append } from "../../bus/append.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { eventSubject } from "../../bus/subjects.ts";
 import type { ApplyDeps } from "../enrollment/apply.ts";
-import { approve } from "../enrollment/approve.ts";
+import { approveEnrollment } from "../enrollment/operations.ts";
 import { loadEnrollment } from "../enrollment/store.ts";
-import { type DispatchDeps, dispatchJob } from "../jobs/dispatch.ts";
+import type { DispatchDeps, JobRequest } from "../jobs/dispatch.ts";
+import { createJob } from "../jobs/operations.ts";
+import { invoke } from "../operation/invoke.ts";
+import { type Call, operatorOf } from "../operation/operation.ts";
 import { type Event, masterSource } from "./event.ts";
 import { encodeServiceEvent } from "./message.ts";
 import type { Rendered } from "./render.ts";
@@ -51,7 +54,7 @@ export async function perform(deps: PerformDeps, doing: Performance): Promise<vo
     case "job":
       return startJob(deps, doing, action.request);
     case "approve":
-      return approveEnrollment(deps, doing, action.enrollment);
+      return approve(deps, doing, action.enrollment);
     case "emit": {
       const subject = eventSubject(masterSource, action.tag.split("/").join("."));
       const { source, depth } = event;
@@ -72,13 +75,19 @@ export async function perform(deps: PerformDeps, doing: Performance): Promise<vo
 
 async function startJob(
   { dispatch }: PerformDeps,
-  { event, rule, index, log }: Performance,
-  request: Parameters<typeof dispatchJob>[1],
+  performance: Performance,
+  request: JobRequest,
 ): Promise<void> {
+  const { event, rule, index } = performance;
   const metadata = { ...request.metadata, reactor: { rule, event: event.id, depth: event.depth } };
   // The job has from now on, however old the event is.
   const identity = { jid: jidOf(event, rule, index), createdAt: dispatch.clock.now() };
-  await dispatchJob({ ...dispatch, log }, { ...request, metadata }, operatorOf(rule), identity);
+  await invoke(
+    createJob,
+    { ...dispatch, identity },
+    { fields: { ...request, metadata } },
+    callOf(performance, dispatch.clock),
+  );
 }
 
 /** Whatever comes again about an event begins this job, and no other. */
@@ -92,23 +101,18 @@ function keyOf(event: Event, rule: string, index: number): string {
 }
 
 /** Never one whose peel trusted another CA, whatever the rule and the event say. */
-async function approveEnrollment(
-  { enrollments }: PerformDeps,
-  { rule, log }: Performance,
-  id: string,
-): Promise<void> {
-  const operator = operatorOf(rule);
+async function approve({ enrollments }: PerformDeps, performance: Performance, id: string): Promise<void> {
+  const call = callOf(performance, enrollments.clock);
   try {
-    const { peelId } = await approve(enrollments, { id, operator, force: false });
-    log.info("enrollment admin operation", { action: "approve", id, operator, peel_id: peelId });
+    await invoke(approveEnrollment, enrollments, { fields: { id } }, call);
   } catch (thrown) {
     if (!(thrown instanceof SvcError) || thrown.kind !== "invalid_transition") throw thrown;
     // Done before, by this very rule and a master that is no more.
     const { record } = await loadEnrollment(enrollments.enrollments, id);
-    if (record.decidedBy !== operator) throw thrown;
+    if (record.decidedBy !== operatorOf(call)) throw thrown;
   }
 }
 
-function operatorOf(rule: string): string {
-  return `reactor:${rule}`;
+function callOf({ rule, log }: Performance, clock: Call["clock"]): Call {
+  return { caller: { kind: "reactor", rule, door: "reactor" }, log, clock };
 }

@@ -30,13 +30,10 @@ export async function takePlace(
       entry === undefined ? createdAt - timeOfId(other) < startingMs : isLive(decodeRollout(entry.value));
     if (!isBusy && (await rollouts.update(key, value, before.revision)) !== undefined) return;
     if (isBusy) {
-      throw new SvcError(
-        "conflict",
-        `${other} does the same on the same peels: see svc rollout show ${other}`,
-      );
+      throw new SvcError("conflict", `${other} does the same on the same peels`);
     }
   }
-  throw new SvcError("conflict", "the same was started at the same time: see svc rollout list");
+  throw new SvcError("conflict", "the same was started at the same time");
 }
 
 /** Leaves the place of a rollout, unless another has it by now. */

@@ -418,7 +418,9 @@ test("rollouts are listed newest first and page by page; too many at once are re
   const next = await a.keeper.list({ limit: 2, after: ids[2] as string });
   expect(next.map(({ id }) => id)).toEqual(ids.slice(3, 5));
   expect(await a.keeper.list({ limit: 2, status: "failed" })).toEqual([]);
-  await expect(a.keeper.list({ limit: 1, after: "rol-x" })).rejects.toThrow("cursor must come from");
+  await expect(a.keeper.list({ limit: 1, after: "rol-x" })).rejects.toThrow(
+    "cursor must be the one that the page before named",
+  );
 });
 
 test("what was started twice runs once, and again when it has ended", async () => {
@@ -427,7 +429,7 @@ test("what was started twice runs once, and again when it has ended", async () =
   const b = master("b", bucket, world);
   const both = await Promise.allSettled([a.start(), b.start(), b.start()]);
   expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
-  await expect(a.start()).rejects.toThrow("does the same on the same peels: see svc rollout show rol-");
+  await expect(a.start()).rejects.toThrow(/^rol-\w+ does the same on the same peels$/);
   await pass(20_000, a, b);
   expectOnce(world, await loadRollout(bucket, (await a.keeper.list({ limit: 9 }))[0]?.id ?? ""));
   await a.start();

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { manualClock } from "../../../test/harness/clock.ts";
+import { parse } from "../operation/parse.ts";
 import { cutWaves, parseSize } from "./plan.ts";
-import { checkRolloutRequest, type RolloutRequest } from "./request.ts";
+import { type RolloutRequest, rolloutRequestSchema } from "./request.ts";
 import { planRollout } from "./start.ts";
 
 const peels = (n: number) => ({ peels: n });
@@ -53,7 +54,7 @@ test("sizes are numbers of peels or percentages, and nothing else", () => {
 const plan = (request: Partial<RolloutRequest>, members = ["b", "a", "b"]) =>
   planRollout(
     { resolve: async () => members, clock: manualClock() },
-    checkRolloutRequest({ target: "*", function: "test.ping", ...request }),
+    parse(rolloutRequestSchema, { fields: { target: "*", function: "test.ping", ...request } }),
   );
 
 test("the frozen list is in order, each peel once; a limit in percent is rounded down", async () => {

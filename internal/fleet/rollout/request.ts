@@ -3,7 +3,8 @@ import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { checkCall } from "../../host/modules/registry.ts";
-import type { Target } from "../targeting/resolve.ts";
+import { described, plainMap, titled } from "../operation/schema.ts";
+import { chosenTarget, type Target, targetFields } from "../targeting/resolve.ts";
 import { parseSize, type Size } from "./plan.ts";
 
 const second = 1_000;
@@ -13,46 +14,65 @@ const maxTimeoutMs = 24 * hour;
 /** Jobs are kept for seven days, and one that began right before the deadline may run for a day. */
 const maxDeadlineMs = 6 * 24 * hour;
 const defaultDeadlineMs = 24 * hour;
-const maxTargets = 100_000;
 /** The record is written with every heartbeat. */
 const maxCallBytes = 64 * 1024;
 
-const plain = v.custom<Plain>(() => true);
-const args = v.record(v.string(), plain);
 const size = v.union([v.string(), v.number()]);
+const duration = (description: string, more: { default?: string } = {}) =>
+  v.optional(v.pipe(v.string(), v.metadata({ description, ...more })));
 
-/** The body of a request for a rollout. */
-export const rolloutRequestSchema = v.object({
-  target: v.optional(v.string()),
-  targets: v.optional(v.pipe(v.array(v.string()), v.maxLength(maxTargets))),
-  function: v.string(),
-  args: v.optional(args),
-  timeout: v.optional(v.string()),
-  canary: v.optional(size),
-  waves: v.optional(v.union([size, v.pipe(v.array(size), v.minLength(1), v.maxLength(1_000))])),
-  wave_wait: v.optional(v.string()),
-  max_failures: v.optional(size),
-  check: v.optional(
-    v.object({ function: v.string(), args: v.optional(args), timeout: v.optional(v.string()) }),
-  ),
-  deadline: v.optional(v.string()),
-  metadata: v.optional(args),
-  dry_run: v.optional(v.boolean()),
-});
+/** A request for a rollout. */
+export const rolloutRequestSchema = titled(
+  "RolloutRequest",
+  v.strictObject({
+    ...targetFields,
+    function: described(v.string(), "`module.function`, such as `state.apply`"),
+    args: v.optional(described(plainMap, "Arguments of the function by name")),
+    timeout: duration("How long a peel may take, at most 24h", { default: "1m" }),
+    canary: v.optional(
+      v.pipe(
+        size,
+        v.metadata({
+          description: "The first wave: a number of peels, or a part of all, `5%`; 0 for none",
+          default: 1,
+        }),
+      ),
+    ),
+    waves: v.optional(
+      v.pipe(
+        v.union([size, v.pipe(v.array(size), v.minLength(1), v.maxLength(1_000))]),
+        v.metadata({
+          description: "The size of every wave after it, or a list of sizes of which the last is taken again",
+          default: "25%",
+        }),
+      ),
+    ),
+    wave_wait: duration("How long a wave must have ended before it is checked and the next begins"),
+    max_failures: v.optional(
+      v.pipe(
+        size,
+        v.metadata({
+          description: "How many peels may fail, or which part of all, before no wave begins any more",
+          default: 0,
+        }),
+      ),
+    ),
+    check: v.optional(
+      described(
+        v.strictObject({
+          function: v.string(),
+          args: v.optional(plainMap),
+          timeout: v.optional(v.string()),
+        }),
+        "A function that each peel of a wave that ended well must end well too",
+      ),
+    ),
+    deadline: duration("When no wave begins any more, from now; at most 144h", { default: "24h" }),
+    metadata: v.optional(described(plainMap, "Kept with the rollout and its jobs")),
+    dry_run: v.optional(described(v.boolean(), "Show the waves and start nothing")),
+  }),
+);
 export type RolloutRequest = v.InferOutput<typeof rolloutRequestSchema>;
-
-/**
- * Checks a request for a rollout from any door.
- *
- * @throws SvcError `bad_request` naming the field
- */
-export function checkRolloutRequest(body: unknown): RolloutRequest {
-  const parsed = v.safeParse(rolloutRequestSchema, body);
-  if (parsed.success) return parsed.output;
-  const issue = parsed.issues[0];
-  const field = v.getDotPath(issue) ?? "the body";
-  throw new SvcError("bad_request", `${field}: expected ${issue.expected ?? "another value"}`);
-}
 
 /** A request with everything read, before it is known whom it means. */
 export interface ReadRequest {
@@ -72,10 +92,8 @@ export interface ReadRequest {
 
 /** Reads the values of a request. @throws SvcError `bad_request` naming the field */
 export function readRolloutRequest(request: RolloutRequest): ReadRequest {
-  const { target: expression, targets: peels, waves = "25%", check } = request;
-  if ((expression === undefined) === (peels === undefined)) {
-    throw new SvcError("bad_request", "give either target or targets");
-  }
+  const { waves = "25%", check } = request;
+  const target = chosenTarget(request);
   const called = { function: request.function, args: request.args ?? {} };
   checkCall(called.function, called.args);
   const metadata = request.metadata ?? {};
@@ -84,7 +102,7 @@ export function readRolloutRequest(request: RolloutRequest): ReadRequest {
     throw new SvcError("bad_request", `args: more than ${maxCallBytes / 1024} KiB together with metadata`);
   }
   return {
-    target: expression === undefined ? { peels: peels ?? [] } : { expression },
+    target,
     ...called,
     metadata,
     canary: sizeOf("canary", request.canary ?? 1),

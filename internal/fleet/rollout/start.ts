@@ -52,7 +52,7 @@ export async function planRollout(
   const read = readRolloutRequest(request);
   const targets = [...new Set(await deps.resolve(read.target))].sort();
   if (targets.length === 0) {
-    throw new SvcError("not_found", "no peel matches the target: see svc enroll list --state all");
+    throw new SvcError("not_found", "no peel matches the target");
   }
   return {
     targets,

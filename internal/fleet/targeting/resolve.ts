@@ -1,12 +1,47 @@
+import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encodePeelId, isPeelId } from "../../identity/peel-id.ts";
 import { compileTarget } from "../../tree/targets/evaluate.ts";
 import { type ExpandedExpression, matchersOf } from "../../tree/targets/expression.ts";
+import { described } from "../operation/schema.ts";
 import type { Fleet } from "./fleet.ts";
 
 /** Who a job is for: an expression over the fleet, or explicit peel ids. */
 export type Target = { expression: string } | { peels: readonly string[] };
+
+const mostTargets = 100_000;
+
+/** The two fields of a request that tell whom it means, of which it has one. */
+export const targetFields = {
+  target: v.optional(
+    described(v.string(), "Which peels, as an expression: `web*`, `G@os:linux and not E@^db`; or `targets`"),
+  ),
+  targets: v.optional(
+    described(
+      v.pipe(v.array(v.string()), v.maxLength(mostTargets, `must have at most ${mostTargets} peels`)),
+      "Which peels, by id; or `target`",
+    ),
+  ),
+};
+
+interface TargetFields {
+  target?: string | undefined;
+  targets?: readonly string[] | undefined;
+}
+
+/** The target of a request as it came in, whether it may be used or not. */
+export function targetOf({ target, targets }: TargetFields): Target {
+  return target === undefined ? { peels: targets ?? [] } : { expression: target };
+}
+
+/** The target of a request. @throws SvcError `bad_request` unless it has one of the two */
+export function chosenTarget(fields: TargetFields): Target {
+  if ((fields.target === undefined) === (fields.targets === undefined)) {
+    throw new SvcError("bad_request", "give either target or targets");
+  }
+  return targetOf(fields);
+}
 
 const budgetMs = 2_000;
 const peelsBetweenLooks = 16;

@@ -8,8 +8,8 @@ import { type Bucket, openBucket } from "../../bus/bucket.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { openBinaries } from "../../fleet/binaries/binaries.ts";
 import type { Board } from "../../fleet/jobs/board.ts";
+import { serveBinaries } from "../../fleet/over-bus/binary.ts";
 import { type BlobCache, createBlobCache } from "../../tree/files/blob-cache.ts";
-import { serveBinaries } from "../doors/bus/binary.ts";
 
 /** Bytes of binaries that a master keeps in memory for peels that ask: one of them, with room to spare. */
 const cacheBytes = 160 * 1024 * 1024;
@@ -48,7 +48,7 @@ export async function startBinaries(options: MasterBinariesOptions): Promise<Mas
   const store = openBlobStore(bus, "binaries");
   const rollouts = await openBucket(bus, "rollouts");
   const binaries = openBinaries({ store, named: () => namedBinaries(options, rollouts), clock, jitter, log });
-  serveBinaries({ bus, binaries, log });
+  serveBinaries({ bus, clock, log }, binaries);
   let timer: { cancel(): void } | undefined;
   let stopped = false;
   const schedule = () => {

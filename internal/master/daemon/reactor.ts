@@ -6,6 +6,7 @@ import type { Lease } from "../../bus/lease/lease.ts";
 import type { Directory } from "../../fleet/enrollment/directory.ts";
 import { memberStates } from "../../fleet/enrollment/transition.ts";
 import type { DispatchDeps } from "../../fleet/jobs/dispatch.ts";
+import { serveReactor } from "../../fleet/over-bus/reactor.ts";
 import { createJobLookup } from "../../fleet/reactor/job-lookup.ts";
 import { followPresence } from "../../fleet/reactor/presence.ts";
 import { startReactor } from "../../fleet/reactor/run.ts";
@@ -13,7 +14,6 @@ import type { FleetIndex } from "../../fleet/targeting/fleet-index.ts";
 import type { KeyPair } from "../../identity/nkey.ts";
 import type { MasterConfig } from "../../program/config/load.ts";
 import type { Check } from "../../program/health/check.ts";
-import { serveReactor } from "../doors/bus/reactor.ts";
 import type { MasterMetrics, MasterView } from "../metrics/metrics.ts";
 import type { Storage } from "./storage.ts";
 
@@ -87,16 +87,17 @@ export function startMasterReactor(options: {
     },
     jobOf: createJobLookup(storage.jobs),
     onSession: (session) =>
-      serveReactor({
-        bus,
-        session,
-        rules: () => reactor.rules,
-        problem: () => reactor.problem,
-        self,
-        dir,
-        clock,
-        log,
-      }),
+      serveReactor(
+        { bus, clock, log },
+        {
+          session,
+          rules: () => reactor.rules,
+          problem: () => reactor.problem,
+          self,
+          dir,
+          clock,
+        },
+      ),
   });
   return {
     check: reactor.health,

@@ -5,12 +5,12 @@ import { openBucket } from "../../bus/bucket.ts";
 import type { Bus } from "../../bus/connect.ts";
 import type { CancelDeps } from "../../fleet/jobs/cancel.ts";
 import type { DispatchDeps } from "../../fleet/jobs/dispatch.ts";
+import { serveRollouts } from "../../fleet/over-bus/rollout.ts";
 import { keepRollouts } from "../../fleet/rollout/controller.ts";
 import { createRolloutJobs } from "../../fleet/rollout/jobs.ts";
 import { isLive } from "../../fleet/rollout/record.ts";
 import type { StartDeps } from "../../fleet/rollout/start.ts";
 import type { RolloutTiming } from "../../fleet/rollout/timing.ts";
-import { serveRollouts } from "../doors/bus/rollout.ts";
 import { rolloutRoutes } from "../doors/http/rollout-routes.ts";
 import type { Route } from "../doors/http/route.ts";
 import type { MasterMetrics, MasterView } from "../metrics/metrics.ts";
@@ -51,8 +51,9 @@ export async function startRollouts(options: {
   const { resolve } = dispatch;
   const start = { rollouts, resolve, running: keeper.running, vouch, self, clock, random, log };
   const command = { rollouts, self, clock, log };
+  const operations = { start, command, keeper, follow: { bus, rollouts } };
   return {
-    routes: rolloutRoutes({ start, command, keeper, follow: { bus, rollouts } }),
+    routes: rolloutRoutes(operations, clock),
     start,
     ready: keeper.ready,
     view() {
@@ -65,7 +66,7 @@ export async function startRollouts(options: {
       });
       return { byStatus, progress: Object.fromEntries(progress), undriven: keeper.undriven() };
     },
-    serve: () => serveRollouts({ bus, start, command, keeper, log }),
+    serve: () => serveRollouts({ bus, clock, log }, operations),
     stop: keeper.stop,
   };
 }

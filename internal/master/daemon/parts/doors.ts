@@ -1,6 +1,7 @@
+import { serveEnrollments } from "../../../fleet/over-bus/enrollment.ts";
+import { serveJobs } from "../../../fleet/over-bus/job.ts";
+import { serveTargets } from "../../../fleet/over-bus/target.ts";
 import { assemble } from "../../../program/health/parts.ts";
-import { serveAdmin } from "../../doors/bus/serve.ts";
-import { serveTargets } from "../../doors/bus/target.ts";
 import { bootstrapRoutes } from "../../doors/http/bootstrap-routes.ts";
 import { docsRoutes } from "../../doors/http/docs-routes.ts";
 import { enrollRoutes } from "../../doors/http/enroll-routes.ts";
@@ -26,7 +27,13 @@ export const doors = {
       const { metrics, clock, random, log } = deps;
       const { revocations, enforcer, disconnections } = deps;
       const { enrollments } = storage;
-      const operations = { enrollments, clock, revocations, enforcer, disconnections, metrics, log };
+      const decisions = {
+        directory,
+        enrollments,
+        clock,
+        revocations,
+        enforce: { enforcer, disconnections, metrics, clock, log },
+      };
       const tokens = config["api.tokens"];
       warnOfTokenFiles(tokens, log);
       const commandKeys = [keys.command.publicKey];
@@ -51,8 +58,7 @@ export const doors = {
       stack.defer(() => hello.stop());
       const routes = [
         ...enrollRoutes({
-          enrollments,
-          directory,
+          state: { enrollments, directory, metrics },
           challenge: { challenges: storage.challenges, clock, random },
           enroll: {
             enrollments,
@@ -65,15 +71,13 @@ export const doors = {
             metrics,
             log,
           },
-          deliver: { enrollments, account: keys.account, clock, random, log },
-          commandKeys,
-          metrics,
+          deliver: { enrollments, account: keys.account, commandKeys, clock, random, log },
           clock,
         }),
-        ...bootstrapRoutes(document.current),
+        ...bootstrapRoutes({ document: document.current }, clock),
         ...(tokens.length === 0
           ? []
-          : [...enrollmentRoutes({ directory, operations }), ...jobRoutes(jobs), ...rollouts.routes]),
+          : [...enrollmentRoutes(decisions), ...jobRoutes(jobs, clock), ...rollouts.routes]),
       ];
       const listener = await startListener({
         ...config["enroll.addr"],
@@ -88,8 +92,10 @@ export const doors = {
       stack.defer(certificates.onChange(listener.setCertificate));
       // One that was renewed while the listener started.
       listener.setCertificate(certificates.current());
-      serveAdmin({ bus, operations, ...jobs, log });
-      serveTargets({ bus, resolver, log });
+      const busDoor = { bus, clock, log };
+      serveEnrollments(busDoor, decisions);
+      serveJobs(busDoor, jobs);
+      serveTargets(busDoor, { resolver });
       rollouts.serve();
       return {
         listener,

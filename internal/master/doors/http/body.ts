@@ -1,5 +1,4 @@
 import { SvcError } from "../../../base/errors.ts";
-import { suggestion } from "../../../base/nearest.ts";
 import type { Incoming } from "./serve.ts";
 
 /** Largest request body, bytes (specification, section "Limits"). */
@@ -26,22 +25,4 @@ export async function readJson(
   } catch {
     throw new SvcError("bad_request", "the body is not valid JSON");
   }
-}
-
-/**
- * Hands a body on when it has no other keys than these. Of what starts something a misspelt `dry_run` or
- * `max_failures` must not be passed over.
- *
- * @returns the body, also when it is no object
- * @throws SvcError `bad_request` naming the key
- */
-export function onlyKnown(body: unknown, known: readonly string[], within = ""): unknown {
-  if (typeof body !== "object" || body === null) return body;
-  const unknown = Object.keys(body).find((key) => !known.includes(key));
-  if (unknown === undefined) return body;
-  const where = `${within}${unknown}`;
-  throw new SvcError(
-    "bad_request",
-    `unknown key ${JSON.stringify(where)}${suggestion(unknown, known)}; known are ${known.join(", ")}`,
-  );
 }

@@ -15,7 +15,7 @@ const document = createDocument(content, 0);
 const tag = documentTag(document);
 
 async function get(ifNoneMatch: string | undefined, served: () => BootstrapDocument = () => document) {
-  const [route] = bootstrapRoutes(served);
+  const [route] = bootstrapRoutes({ document: served }, manualClock());
   if (route === undefined) throw new Error("no route");
   const call: Call = {
     params: {},

@@ -1,31 +1,30 @@
-import { type BootstrapDocument, documentTag } from "../../../identity/bootstrap/document.ts";
-import { enrollDocs } from "./enroll-docs.ts";
+import type { Clock } from "../../../base/clock.ts";
+import { describeFleet, type FleetDeps } from "../../../fleet/bootstrap/operations.ts";
+import { httpDoor } from "./bind.ts";
 import { json, type Route } from "./route.ts";
 
-/**
- * The public bootstrap document (specification, `GET /api/v1/enroll/ca`).
- *
- * @param document the one to serve as of now
- */
-export function bootstrapRoutes(document: () => BootstrapDocument): Route[] {
-  const tags = new WeakMap<BootstrapDocument, string>();
+/** The public bootstrap document (specification, `GET /api/v1/enroll/ca`). */
+export function bootstrapRoutes(deps: FleetDeps, clock: Clock): Route[] {
+  const { bind } = httpDoor(clock);
   return [
-    {
+    bind(describeFleet, deps, {
       method: "GET",
       path: "/api/v1/enroll/ca",
       auth: "none",
       budget: "relaxed",
-      doc: enrollDocs.ca,
-      handle(call) {
-        const served = document();
-        const tag = tags.get(served) ?? documentTag(served);
-        tags.set(served, tag);
+      tag: "Enrollment",
+      id: "getBootstrapDocument",
+      answers: { 200: "The document", 304: "The client has it already" },
+      requestHeaders: { "If-None-Match": "Entity tags of the documents the client has" },
+      headers: { ETag: "Of the document's content" },
+      show: "document",
+      respond({ document, tag }, call) {
         const headers = { "Cache-Control": "public, max-age=60", ETag: tag };
         return isNoneMatch(call.headers.get("if-none-match"), tag)
           ? new Response(null, { status: 304, headers })
-          : json(200, served, headers);
+          : json(200, document, headers);
       },
-    },
+    }),
   ];
 }
 

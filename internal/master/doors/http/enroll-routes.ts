@@ -1,142 +1,70 @@
-import { encodeBase64 } from "../../../base/base64.ts";
-import { type Clock, rfc3339 } from "../../../base/clock.ts";
-import type { Bucket } from "../../../bus/bucket.ts";
-import { type ChallengeDeps, issueChallenge } from "../../../fleet/enrollment/challenge.ts";
-import { type DeliverDeps, deliverCredentials } from "../../../fleet/enrollment/deliver.ts";
-import type { Directory } from "../../../fleet/enrollment/directory.ts";
-import { type EnrollDeps, enroll } from "../../../fleet/enrollment/enroll.ts";
-import { loadEnrollment } from "../../../fleet/enrollment/store.ts";
-import { isStreamTerminal } from "../../../fleet/enrollment/transition.ts";
-import { checkPeelId, checkPublicKey, checkSubmission } from "../../../fleet/enrollment/validate.ts";
-import { enrollDocs } from "./enroll-docs.ts";
-import { json, type Route } from "./route.ts";
-import { eventStream } from "./stream.ts";
+import {
+  deliver,
+  followState,
+  getChallenge,
+  getState,
+  type PeelEnrollmentDeps,
+  submit,
+} from "../../../fleet/enrollment/operations.ts";
+import { httpDoor } from "./bind.ts";
+import type { Route } from "./route.ts";
 
-const heartbeatMs = 30_000;
-const maxStreamMs = 30 * 60 * 1000;
+const noSuchEnrollment = "There is no enrollment with this id";
+const open = { auth: "none", budget: "strict", tag: "Enrollment" } as const;
 
-export interface EnrollRouteDeps {
-  enrollments: Bucket;
-  directory: Directory;
-  challenge: ChallengeDeps;
-  enroll: EnrollDeps;
-  deliver: DeliverDeps;
-  /** Public keys that sign commands; a peel learns them with its credentials. */
-  commandKeys: readonly string[];
-  metrics: { streamOpened(): () => void };
-  clock: Clock;
-}
-
-/** The doors a peel without credentials walks through (specification, "Peel-facing enrollment endpoints"). */
-export function enrollRoutes(deps: EnrollRouteDeps): Route[] {
+/** What a peel without credentials asks for (specification, "Peel-facing enrollment endpoints"). */
+export function enrollRoutes(deps: PeelEnrollmentDeps): Route[] {
+  const { bind, stream } = httpDoor(deps.clock);
   return [
-    {
+    bind(getChallenge, deps.challenge, {
+      ...open,
       method: "GET",
       path: "/api/v1/enroll/nonce",
-      auth: "none",
-      budget: "strict",
-      doc: enrollDocs.nonce,
-      async handle({ query }) {
-        const peelId = checkPeelId(query.get("peel_id"));
-        const publicKey = checkPublicKey(query.get("public_key"));
-        const challenge = await issueChallenge(deps.challenge, { peelId, publicKey });
-        return json(200, {
-          challenge_id: challenge.id,
-          challenge: encodeBase64(challenge.bytes),
-          expires_at: rfc3339(challenge.expiresAt),
-        });
-      },
-    },
-    {
+      id: "getChallenge",
+      answers: { 200: "A challenge", 400: "A parameter is missing or malformed" },
+    }),
+    bind(submit, deps.enroll, {
+      ...open,
       method: "POST",
       path: "/api/v1/enroll",
-      auth: "none",
-      budget: "strict",
-      body: "json",
-      doc: enrollDocs.enroll,
-      async handle({ body, note, log }) {
-        const { record, created, keyMismatch } = await enroll({ ...deps.enroll, log }, checkSubmission(body));
-        note({ enrollment_id: record.id });
-        return json(created ? 201 : 200, {
-          id: record.id,
-          peel_id: record.peelId,
-          state: record.state,
-          ...(keyMismatch ? { key_mismatch: true } : {}),
-        });
+      id: "enroll",
+      body: "required",
+      show: "enrolled",
+      status: ({ created }) => (created ? 201 : 200),
+      answers: {
+        200: "This peel is waiting for a decision already",
+        201: "The enrollment waits for a decision",
+        401: "The challenge or a signature does not hold",
+        409: "This peel id has a live enrollment",
       },
-    },
-    {
+    }),
+    bind(getState, deps.state, {
+      ...open,
       method: "GET",
       path: "/api/v1/enroll/:id/status",
-      auth: "none",
-      budget: "strict",
-      doc: enrollDocs.status,
-      async handle({ params, note }) {
-        const { record } = await loadEnrollment(deps.enrollments, params.id ?? "");
-        note({ enrollment_id: record.id });
-        return json(200, { id: record.id, peel_id: record.peelId, state: record.state });
-      },
-    },
-    {
-      method: "GET",
+      id: "getEnrollmentState",
+      answers: { 200: "The state", 404: noSuchEnrollment },
+    }),
+    stream(followState, deps.state, {
+      ...open,
       path: "/api/v1/enroll/:id/stream",
-      auth: "none",
-      budget: "strict",
-      doc: enrollDocs.stream,
-      async handle({ params, signal, note, keepOpen }) {
-        const { record } = await loadEnrollment(deps.enrollments, params.id ?? "");
-        note({ enrollment_id: record.id });
-        keepOpen();
-        return eventStream({
-          clock: deps.clock,
-          signal,
-          heartbeatMs,
-          maxDurationMs: maxStreamMs,
-          start(sink) {
-            let last: string | undefined;
-            const show = (state: typeof record.state) => {
-              if (state === last) return;
-              last = state;
-              sink.send("state", { id: record.id, peel_id: record.peelId, state });
-              if (isStreamTerminal(state)) sink.close();
-            };
-            // Subscribed first and read again after: a change between the two is not lost.
-            const closed = deps.metrics.streamOpened();
-            const unsubscribe = deps.directory.subscribe(record.id, show);
-            show(record.state);
-            loadEnrollment(deps.enrollments, record.id)
-              .then((fresh) => show(fresh.record.state))
-              .catch(() => {
-                // The subscription still tells.
-              });
-            return () => {
-              unsubscribe();
-              closed();
-            };
-          },
-        });
-      },
-    },
-    {
+      id: "streamEnrollmentState",
+      maxDurationMs: 30 * 60 * 1000,
+      answers: { 200: "The stream", 404: noSuchEnrollment },
+    }),
+    bind(deliver, deps.deliver, {
+      ...open,
+      auth: "nkey",
       method: "GET",
       path: "/api/v1/enroll/:id/creds",
-      auth: "nkey",
-      budget: "strict",
-      doc: enrollDocs.creds,
-      async handle({ params, headers, note, log }) {
-        note({ enrollment_id: params.id });
-        const delivery = await deliverCredentials(
-          { ...deps.deliver, log },
-          params.id ?? "",
-          headers.get("authorization") ?? undefined,
-        );
-        return json(200, {
-          peel_id: delivery.record.peelId,
-          creds_data: encodeBase64(Buffer.from(delivery.credentials)),
-          expires_at: rfc3339(delivery.expiresAt),
-          command_keys: deps.commandKeys,
-        });
+      id: "downloadCredentials",
+      answers: {
+        200: "The credentials; the enrollment is `issued` now",
+        401: "The signature does not hold",
+        403: "The enrollment is not `approved`",
+        404: noSuchEnrollment,
+        409: "Another download of the same moment was first",
       },
-    },
+    }),
   ];
 }

@@ -41,6 +41,8 @@ export interface Route {
   body?: "json" | "optional-json";
   /** What the API description says of it. */
   doc: RouteDoc;
+  /** The name of the operation that it binds. */
+  operation?: string;
   handle(call: Call): Promise<Response> | Response;
 }
 

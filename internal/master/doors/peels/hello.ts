@@ -3,10 +3,10 @@ import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/er
 import type { Log } from "../../../base/log.ts";
 import { decode, encode } from "../../../base/msgpack.ts";
 import type { Bus } from "../../../bus/connect.ts";
+import { encodeFailure } from "../../../bus/envelope.ts";
 import { helloSubject, mastersQueue } from "../../../bus/subjects.ts";
 import type { Told } from "../../../fleet/settings/store.ts";
 import type { BootstrapDocument } from "../../../identity/bootstrap/document.ts";
-import { encodeFailure } from "../bus/message.ts";
 
 /** A hello says little; what is longer no peel of ours made. */
 const maxRequestBytes = 4096;

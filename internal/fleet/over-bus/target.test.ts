@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
 import type { ServerInfo } from "nats";
-import { recordingLog } from "../../../../test/harness/log.ts";
-import { SvcError } from "../../../base/errors.ts";
-import { decode, encode } from "../../../base/msgpack.ts";
-import type { Target } from "../../../fleet/targeting/resolve.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { SvcError } from "../../base/errors.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import type { Target } from "../targeting/resolve.ts";
 import { serveTargets } from "./target.ts";
 
 /** The service with a resolver that answers this, on a bus that takes messages of so many bytes. */
@@ -11,25 +12,27 @@ function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 
   const asked: Target[] = [];
   const log = recordingLog();
   const served = new Map<string, (data: Uint8Array) => Promise<Uint8Array>>();
-  serveTargets({
-    bus: {
-      nats: { info: { max_payload: maxPayload } as ServerInfo },
-      serve(subject, queue, answer) {
-        served.set(`${subject} ${queue}`, (data) => answer(data, subject));
-        return { stop: () => {} };
+  const bus: Parameters<typeof serveTargets>[0]["bus"] = {
+    nats: { info: { max_payload: maxPayload } as ServerInfo },
+    serve(subject, queue, answer) {
+      served.set(`${subject} ${queue}`, (data) => answer(data, subject));
+      return { stop: () => {} };
+    },
+  };
+  serveTargets(
+    { bus, clock: manualClock(), log },
+    {
+      resolver: {
+        async resolveWithLife(target) {
+          asked.push(target);
+          if ("expression" in target && target.expression === "bad") {
+            throw new SvcError("bad_request", "target: column 1: bad");
+          }
+          return found;
+        },
       },
     },
-    resolver: {
-      async resolveWithLife(target) {
-        asked.push(target);
-        if ("expression" in target && target.expression === "bad") {
-          throw new SvcError("bad_request", "target: column 1: bad");
-        }
-        return found;
-      },
-    },
-    log,
-  });
+  );
   const ask = async (request: unknown) => {
     const answer = served.get("svc.target.resolve svc-target-resolvers");
     return decode((await answer?.(encode(request))) ?? new Uint8Array());
@@ -93,6 +96,6 @@ test("what cannot be answered is refused with the field", async () => {
   expect(await ask({ operator, target: 5 })).toEqual(refused("target: expected string"));
   expect(await ask({ operator, targets: ["a1", 5] })).toEqual(refused("targets.1: expected string"));
   expect(new Set(log.records.map(({ level, event }) => `${level} ${event}`))).toEqual(
-    new Set(["info bus request refused"]),
+    new Set(["info bus request refused", "debug operation begins", "info operation refused"]),
   );
 });

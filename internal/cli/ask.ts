@@ -1,0 +1,69 @@
+import type * as v from "valibot";
+import { SvcError, toSvcError } from "../base/errors.ts";
+import { encode, type Plain } from "../base/msgpack.ts";
+import { newRequestId } from "../base/request-id.ts";
+import type { Bus } from "../bus/connect.ts";
+import { requestReply } from "../bus/request.ts";
+import type { FieldsSchema, InputSchema } from "../fleet/operation/operation.ts";
+import { type BusBinding, readReply } from "../fleet/over-bus/bind.ts";
+import { withHint } from "./hints.ts";
+import { operatorName } from "./operator.ts";
+
+/** How long a master has to answer (specification, "Bus admin operations"). */
+const usualTimeoutMs = 5_000;
+
+/** What is said when nobody serves a subject, by the group of its operation. */
+const noMaster: Readonly<Record<string, string>> = {
+  enrollments: "no master is answering: start one, or use --direct-kv to write to storage from here",
+  reactor:
+    "no master runs the reactor: start svc-master with reactor.enabled; after one was lost another takes over within 20 s",
+};
+
+/** No master serves a subject. */
+export class NoMaster extends SvcError {
+  constructor(operation: string) {
+    super(
+      "unavailable",
+      noMaster[operation.split(".")[0] ?? ""] ?? "no master is answering: start svc-master",
+    );
+  }
+}
+
+/**
+ * Asks the masters for an operation as the operator at the keyboard; one of them answers. What a master did
+ * not do is said with the id of the request, by which it is found in the logs of the masters.
+ *
+ * @param timeoutMs for what a master needs longer for
+ * @throws NoMaster when no master serves the operation
+ * @throws SvcError what the master answered, `unavailable` when none answers in time, `forbidden` without the
+ *   permission to ask
+ */
+export async function ask<
+  Deps,
+  Input extends InputSchema,
+  Output extends FieldsSchema,
+  Key extends keyof v.InferOutput<Output>,
+>(
+  bus: Bus,
+  binding: BusBinding<Deps, Input, Output, Key>,
+  input: v.InferInput<Input>,
+  timeoutMs = usualTimeoutMs,
+): Promise<Pick<v.InferOutput<Output>, Key>> {
+  const { operation, bulk, token } = binding;
+  const requestId = newRequestId();
+  const { [token ?? ""]: inSubject, ...fields } = input as Record<string, Plain>;
+  const subject = binding.subject.replace("*", String(inSubject));
+  // Who asks is looked up in the system, which is too much for each of hundreds.
+  const operator = bulk === true ? undefined : operatorName();
+  const payload = encode({ ...fields, operator, request_id: requestId });
+  try {
+    const reply = await requestReply(bus, subject, payload, timeoutMs);
+    if (reply === undefined) throw new NoMaster(operation.name);
+    return readReply(binding, reply);
+  } catch (cause) {
+    const { kind } = toSvcError(cause);
+    // What may not be sent reached nobody, and a surprise of this side is in no log of another.
+    if (!(cause instanceof SvcError) || cause instanceof NoMaster || kind === "forbidden") throw cause;
+    throw new SvcError(kind, `${withHint(operation.name, cause).message} [request ${requestId}]`, { cause });
+  }
+}

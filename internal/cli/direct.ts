@@ -1,0 +1,28 @@
+import type * as v from "valibot";
+import { createLog } from "../base/log.ts";
+import { invoke } from "../fleet/operation/invoke.ts";
+import type { InputSchema, Operation } from "../fleet/operation/operation.ts";
+import type { Cli } from "../program/command-line/command.ts";
+import { hinted } from "./hints.ts";
+import { operatorName } from "./operator.ts";
+
+/**
+ * Runs an operation here, as a master would. No master logs what is done, so its records go to standard
+ * error; of what is refused the error tells.
+ *
+ * @throws SvcError as the operation does
+ */
+export async function runDirectly<Deps, Input extends InputSchema, Output extends v.GenericSchema>(
+  operation: Operation<Deps, Input, Output>,
+  deps: Deps,
+  input: v.InferInput<Input>,
+  { clock, stderr }: Pick<Cli, "clock" | "stderr">,
+): Promise<v.InferOutput<Output>> {
+  const lines: string[] = [];
+  const log = createLog({ level: "info", format: "text", clock, write: (line) => lines.push(line) });
+  const caller = { kind: "operator", name: operatorName(), door: "direct" } as const;
+  const call = { caller, log, clock };
+  const output = await hinted(operation.name, () => invoke(operation, deps, { fields: input }, call));
+  for (const line of lines) stderr.write(line);
+  return output;
+}

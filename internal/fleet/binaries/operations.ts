@@ -1,0 +1,41 @@
+import * as v from "valibot";
+import { digestOf } from "../../host/binary/digest.ts";
+import { operation, operatorOf } from "../operation/operation.ts";
+import type { Binaries } from "./binaries.ts";
+
+/** What the operations on binaries need. */
+export type BinaryDeps = Pick<Binaries, "put" | "commit">;
+
+const bytes = v.custom<Uint8Array>((value) => value instanceof Uint8Array, "must be bytes");
+const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "must be a hexadecimal SHA-256"));
+
+export const putChunk = operation({
+  name: "binaries.put",
+  kind: "change",
+  summary: "Store a chunk of a binary that is to be committed",
+  // The chunk names itself by its digest, and nobody sees it before an operator commits the binary.
+  admits: ["operator", "anonymous"],
+  input: v.strictObject({ digest, data: bytes }),
+  output: v.object({}),
+  touches: ({ digest }) => ({ binary: digest }),
+  async run(deps: Pick<Binaries, "put">, { digest, data }) {
+    await deps.put(digest, data);
+    return {};
+  },
+});
+
+export const commitBinary = operation({
+  name: "binaries.commit",
+  kind: "change",
+  summary: "Make a binary available to peels",
+  admits: ["operator"],
+  /** @param manifest encoded */
+  input: v.strictObject({ manifest: bytes }),
+  /** `missing` has the chunks that have to be stored first; without any, the binary is committed. */
+  output: v.object({ missing: v.array(digest) }),
+  touches: ({ manifest }) => ({ binary: digestOf(manifest) }),
+  async run(deps: Pick<Binaries, "commit">, { manifest }, call) {
+    const committed = await deps.commit(manifest, operatorOf(call));
+    return { missing: "missing" in committed ? [...committed.missing] : [] };
+  },
+});

@@ -1,0 +1,37 @@
+import * as v from "valibot";
+import { type BootstrapDocument, documentTag } from "../../identity/bootstrap/document.ts";
+import { operation } from "../operation/operation.ts";
+import { described, integer, timestamp, titled } from "../operation/schema.ts";
+
+export interface FleetDeps {
+  /** The document to tell as of now. */
+  document(): BootstrapDocument;
+}
+
+export const describeFleet = operation({
+  name: "fleet.describe",
+  kind: "read",
+  summary: "Get the CA root of the fleet and the addresses of the bus",
+  admits: ["anonymous"],
+  input: v.strictObject({}),
+  output: v.object({
+    document: titled(
+      "BootstrapDocument",
+      v.object({
+        v: described(integer, "Version of the form, 1; fields may be added to it"),
+        ca_bundle_pem: described(v.string(), "The CA root in PEM; empty when the CA is external"),
+        fingerprint: described(v.string(), "SPKI pin of the root; empty when the CA is external"),
+        nats_urls: described(v.array(v.string()), "Where the bus is"),
+        issued_at: timestamp,
+        command_keys: described(v.array(v.string()), "Public keys that sign commands"),
+      }),
+    ),
+    /** The identity of its content, as an entity tag. */
+    tag: v.string(),
+  }),
+  touches: () => ({ fleet: true }),
+  async run(deps: FleetDeps) {
+    const document = deps.document();
+    return { document, tag: documentTag(document) };
+  },
+});

@@ -1,0 +1,233 @@
+import * as v from "valibot";
+import { isId } from "../../base/id.ts";
+import { encodePeelId } from "../../identity/peel-id.ts";
+import { feed } from "../operation/feed.ts";
+import { operation, operatorOf } from "../operation/operation.ts";
+import {
+  described,
+  integer,
+  pageFields,
+  pageOf,
+  plain,
+  plainMap,
+  timestamp,
+  titled,
+} from "../operation/schema.ts";
+import { targetOf } from "../targeting/resolve.ts";
+import type { Board, JobSummary } from "./board.ts";
+import { type CancelDeps, cancelJob } from "./cancel.ts";
+import { type DispatchDeps, dispatchJob, type JobIdentity, jobRequestSchema } from "./dispatch.ts";
+import { followJob, type Progress } from "./follow.ts";
+import { endings, jobStatuses, outcomes } from "./outcome.ts";
+import { type JobView, loadJob, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
+
+const jid = described(v.string(), "Id of the job: `job-` and a KSUID");
+const onlyJid = v.strictObject({ jid });
+const touchesJid = (input: { jid: string }) => ({ job: input.jid });
+
+const status = v.picklist(jobStatuses);
+const targets = described(v.array(v.string()), "Encoded ids of the peels it is for");
+const flag = (description: string) =>
+  v.exactOptional(v.pipe(v.literal(true), v.metadata({ type: "boolean", description })));
+
+const seenReturn: v.GenericSchema<SeenReturn> = titled(
+  "JobReturn",
+  v.object({
+    success: v.boolean(),
+    retcode: described(integer, "0 when all went well"),
+    return: v.exactOptional(described(plain, "What the function answered")),
+    error: v.exactOptional(described(v.string(), "Why it could not be run, or failed")),
+    started_at: timestamp,
+    duration_ms: v.number(),
+    outcome: v.exactOptional(
+      described(v.picklist(endings), "How it ended when the function was not simply run to its end"),
+    ),
+    late: flag("It came after the deadline"),
+    truncated: flag("`return` is left out, as the answer would be too large; ask with `peel`"),
+  }),
+);
+
+const common = {
+  jid: v.string(),
+  function: v.string(),
+  target: v.exactOptional(described(v.string(), "The expression, when there was one")),
+  schedule: v.exactOptional(described(v.string(), "The entry of the peel's own schedule that ran it")),
+  status,
+  counts: described(
+    v.record(v.picklist(outcomes), integer),
+    `How many targets ended how, by outcome: ${outcomes.join(", ")}`,
+  ),
+  created_at: timestamp,
+  created_by: described(v.string(), "Operator"),
+  finished_at: v.exactOptional(timestamp),
+};
+
+const summary: v.GenericSchema<JobSummary> = titled(
+  "JobSummary",
+  v.object({ ...common, targets: described(integer, "How many peels it is for") }),
+);
+
+const viewFields = {
+  ...common,
+  args: plainMap,
+  targets,
+  metadata: plainMap,
+  timeout: described(v.string(), "A duration"),
+  deadline: described(timestamp, "Until then a peel may begin it and be at it"),
+  request_id: v.exactOptional(
+    described(v.string(), "The request it was dispatched by, as the logs of masters and peels name it"),
+  ),
+  cancelled_at: v.exactOptional(timestamp),
+  cancelled_by: v.exactOptional(v.string()),
+  cancel_request_id: v.exactOptional(described(v.string(), "The request it was cancelled by")),
+  outcomes: described(v.record(v.string(), v.picklist(outcomes)), "By encoded peel id"),
+};
+const view: v.GenericSchema<JobView> = titled(
+  "Job",
+  v.object({
+    ...viewFields,
+    returns: described(v.record(v.string(), seenReturn), "By encoded peel id"),
+  }),
+);
+
+export const createJob = operation({
+  name: "jobs.create",
+  kind: "change",
+  summary: "Run a function on peels",
+  admits: ["operator", "reactor"],
+  input: jobRequestSchema,
+  output: titled(
+    "CreatedJob",
+    v.object({
+      jid: v.string(),
+      targets,
+      status: v.picklist(["running"]),
+      /** How many of the targets are not connected now. */
+      away: v.optional(v.number(), 0),
+    }),
+  ),
+  touches: (input) => ({ peels: targetOf(input) }),
+  /** @param deps.identity the id of a job that may have been asked for before */
+  async run(deps: DispatchDeps & { identity?: JobIdentity }, input, call) {
+    const { requestId, log } = call;
+    const scoped = { ...deps, log, ...(requestId === undefined ? {} : { requestId }) };
+    const { job, away } = await dispatchJob(scoped, input, operatorOf(call), deps.identity);
+    call.note?.({ jid: job.jid });
+    return { jid: job.jid, targets: job.targets, status: "running" as const, away };
+  },
+});
+
+export const listJobs = operation({
+  name: "jobs.list",
+  kind: "read",
+  summary: "List jobs, newest first",
+  admits: ["operator"],
+  input: v.strictObject({
+    status: v.optional(described(status, "Only those of this status")),
+    ...pageFields((text) => isId("job", text)),
+  }),
+  output: v.object({ jobs: v.array(summary), next: v.exactOptional(v.string()) }),
+  touches: () => ({ fleet: true }),
+  async run({ board }: { board: Pick<Board, "list"> }, { status, limit, cursor }) {
+    const found = await board.list({
+      limit: limit + 1,
+      ...(status === undefined ? {} : { status }),
+      ...(cursor === undefined ? {} : { after: cursor }),
+    });
+    const { items, ...next } = pageOf(found, limit, (job) => job.jid);
+    return { jobs: items, ...next };
+  },
+});
+
+export const getJob = operation({
+  name: "jobs.show",
+  kind: "read",
+  summary: "See a job and what its peels returned",
+  admits: ["operator"],
+  input: v.strictObject({
+    jid,
+    peel: v.optional(described(v.string(), "Show the return of this peel alone, whole")),
+  }),
+  output: v.object({ job: view }),
+  touches: touchesJid,
+  async run(deps: ShowDeps, input, { note }) {
+    const only = input.peel === undefined ? undefined : encodePeelId(input.peel);
+    const job = await showJob(deps, input.jid, only);
+    note?.({ jid: job.jid });
+    return { job };
+  },
+});
+
+export const stopJob = operation({
+  name: "jobs.cancel",
+  kind: "change",
+  summary: "Stop a job on every peel that has not ended it",
+  admits: ["operator"],
+  input: onlyJid,
+  output: v.object({
+    /** The job without the values that its targets returned. */
+    job: v.object(viewFields) as v.GenericSchema<Omit<JobView, "returns">>,
+    view,
+  }),
+  touches: touchesJid,
+  async run(deps: { cancel: CancelDeps; show: ShowDeps }, input, call) {
+    const { requestId, log } = call;
+    const scoped = { ...deps.cancel, log, ...(requestId === undefined ? {} : { requestId }) };
+    const { jid } = await cancelJob(scoped, input.jid, operatorOf(call));
+    call.note?.({ jid });
+    const view = await showJob(deps.show, jid);
+    const { returns: _, ...job } = view;
+    return { job, view };
+  },
+});
+
+export const streamJob = operation({
+  name: "jobs.follow",
+  kind: "read",
+  summary: "Follow a job",
+  description:
+    "Server-sent events, what was said before included. `ack`: a peel took the job, `{jid, peel_id}`; `progress`: how far it is, `{jid, peel_id, done, total, failed, current}`; `return`: what it returned, with the fields of `JobReturn`; `end`: the job has ended, `{jid, status, counts, outcomes}`, and the stream with it. A comment comes every 30 seconds.",
+  admits: ["operator"],
+  input: onlyJid,
+  output: feed,
+  touches: touchesJid,
+  async run(deps: ShowDeps, input, { note, log }) {
+    // Read once before the stream opens: an unknown job is an error, not a stream.
+    const { jid } = (await loadJob(deps, input.jid)).job;
+    note?.({ jid });
+    return {
+      start(sink) {
+        const stopping = new AbortController();
+        const onProgress = ({ event, running }: Progress) => {
+          if (running !== undefined) {
+            const { peel, ...progress } = running;
+            sink.send("progress", { jid, peel_id: peel, ...progress });
+          }
+          if (event === undefined) return;
+          const { peel } = event;
+          if (event.return === undefined) sink.send("ack", { jid, peel_id: peel });
+          else sink.send("return", { jid, peel_id: peel, ...event.return });
+        };
+        followJob(deps, jid, onProgress, { signal: stopping.signal, replay: true })
+          .then(
+            ({ status, counts, outcomes }) => sink.send("end", { jid, status, counts, outcomes }),
+            (thrown) => {
+              if (!stopping.signal.aborted) log.warn("a job stream broke off", { jid, error: thrown });
+            },
+          )
+          .finally(() => sink.close());
+        return () => stopping.abort(new Error("the client left"));
+      },
+    };
+  },
+});
+
+export type { JobRequest } from "./dispatch.ts";
+
+/** What the operations on jobs need. */
+export interface JobOperationDeps {
+  dispatch: DispatchDeps;
+  cancel: CancelDeps;
+  show: ShowDeps;
+  board: Pick<Board, "list">;
+}

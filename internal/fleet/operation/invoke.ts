@@ -1,0 +1,68 @@
+import type * as v from "valibot";
+import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
+import type { LogFields } from "../../base/log.ts";
+import { type Call, type InputSchema, nameOfCaller, type Operation, type Touch } from "./operation.ts";
+import { type Asked, parse } from "./parse.ts";
+
+/**
+ * Runs an operation for a caller, the same way for every door: parse, check the caller, run, and record the
+ * beginning and the end.
+ *
+ * @throws SvcError `bad_request` naming the field, `forbidden` for a caller that the operation does not admit,
+ *   and what the operation throws
+ */
+export async function invoke<Deps, Input extends InputSchema, Output extends v.GenericSchema>(
+  operation: Operation<Deps, Input, Output>,
+  deps: Deps,
+  asked: Asked,
+  call: Call,
+): Promise<v.InferOutput<Output>> {
+  const { caller, requestId, log, clock } = call;
+  const started = clock.monotonic();
+  let fields: LogFields = {
+    operation: operation.name,
+    operator: nameOfCaller(caller),
+    door: caller.door,
+    request_id: requestId,
+  };
+  const ended = () => ({ ...fields, duration_ms: Math.round((clock.monotonic() - started) * 1000) / 1000 });
+  try {
+    const input = parse(operation.input, asked);
+    const touched = operation.touches(input);
+    fields = { ...fields, ...fieldsOf(touched) };
+    admit(operation, call);
+    log.debug("operation begins", fields);
+    const output = await operation.run(deps, input, call);
+    log.debug("operation complete", ended());
+    return output;
+  } catch (thrown) {
+    const { kind } = toSvcError(thrown);
+    log[meaningOf(kind).level]("operation refused", {
+      ...ended(),
+      code: kind,
+      reason: describeError(thrown),
+    });
+    throw thrown;
+  }
+}
+
+function admit({ name, admits }: Pick<Operation<never, never, never>, "name" | "admits">, { caller }: Call) {
+  if (admits.includes(caller.kind)) return;
+  throw new SvcError("forbidden", `${name} is not for ${caller.kind} callers`);
+}
+
+const longestField = 200;
+
+/** The fields of a record for what is touched; what a caller sent is shortened. */
+function fieldsOf(touched: Touch): LogFields {
+  const short = (text: string) => text.slice(0, longestField);
+  if ("fleet" in touched) return {};
+  if ("enrollment" in touched) return { enrollment_id: short(touched.enrollment) };
+  if ("peel" in touched) return { peel_id: short(touched.peel) };
+  if ("job" in touched) return { jid: short(touched.job) };
+  if ("rollout" in touched) return { rollout: short(touched.rollout) };
+  if ("rule" in touched) return { rule: short(touched.rule) };
+  if ("binary" in touched) return { binary: short(touched.binary) };
+  const { peels } = touched;
+  return "expression" in peels ? { target: short(peels.expression) } : { targets: peels.peels.length };
+}

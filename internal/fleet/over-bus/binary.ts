@@ -1,0 +1,17 @@
+import { binaryCommitSubject, binaryPutSubject, mastersQueue } from "../../bus/subjects.ts";
+import { type BinaryDeps, commitBinary, putChunk } from "../binaries/operations.ts";
+import { type BusDoor, overBus, serve } from "./bind.ts";
+
+const queue = mastersQueue;
+
+export const binariesOverBus = {
+  // Hundreds of chunks make a binary.
+  put: overBus({ operation: putChunk, subject: binaryPutSubject, queue, bulk: true }),
+  commit: overBus({ operation: commitBinary, subject: binaryCommitSubject, queue }),
+};
+
+/** Takes binaries for peels from operators. */
+export function serveBinaries(door: BusDoor, binaries: BinaryDeps): void {
+  serve(door, binariesOverBus.put, binaries);
+  serve(door, binariesOverBus.commit, binaries);
+}

@@ -1,0 +1,152 @@
+import * as v from "valibot";
+import type { Clock } from "../../base/clock.ts";
+import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { decode } from "../../base/msgpack.ts";
+import { newRequestId, requestIdOf } from "../../base/request-id.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { encodeFailure, encodeSuccess, openReply } from "../../bus/envelope.ts";
+import { invoke } from "../operation/invoke.ts";
+import type { Caller, FieldsSchema, InputSchema, Operation } from "../operation/operation.ts";
+
+/** How operators ask for an operation over the bus. Masters serve it, and `svc` asks by it. */
+export interface BusBinding<
+  Deps,
+  Input extends InputSchema,
+  Output extends FieldsSchema,
+  Key extends keyof v.InferOutput<Output>,
+> {
+  operation: Operation<Deps, Input, Output>;
+  /** With `*` for the token that is the field `token`. */
+  subject: string;
+  token?: string;
+  queue: string;
+  /** The fields of the answer that the reply has; all of them unless it says. */
+  reply?: readonly Key[];
+  /** The page of a list: its length when the request does not say, and at most. */
+  page?: { usual: number; most: number };
+  /** Fields that older clients send and that mean nothing here. */
+  ignored?: readonly string[];
+  /** Nobody has to say who asks, and only what goes wrong is recorded. */
+  bulk?: true;
+}
+
+/** A binding as its declaration, with the fields of its reply inferred. */
+export function overBus<
+  Deps,
+  Input extends InputSchema,
+  Output extends FieldsSchema,
+  const Key extends keyof v.InferOutput<Output> = keyof v.InferOutput<Output>,
+>(binding: BusBinding<Deps, Input, Output, Key>): BusBinding<Deps, Input, Output, Key> {
+  return binding;
+}
+
+/** What the bus door needs of a master. */
+export interface BusDoor {
+  bus: Pick<Bus, "serve">;
+  clock: Pick<Clock, "monotonic">;
+  log: Log;
+}
+
+/**
+ * Serves an operation to operators. In comes a MessagePack map of the fields of the operation, with
+ * `operator` and `request_id` beside them. Who may ask is decided by the permissions on the subject.
+ */
+export function serve<
+  Deps,
+  Input extends InputSchema,
+  Output extends FieldsSchema,
+  Key extends keyof v.InferOutput<Output>,
+>(
+  { bus, clock, log: ofMaster }: BusDoor,
+  binding: BusBinding<Deps, Input, Output, Key>,
+  deps: Deps,
+): { stop(): void } {
+  const { operation, subject: pattern, queue, bulk } = binding;
+  return bus.serve(pattern, queue, async (data, subject) => {
+    const request = readMap(data);
+    const { operator, request_id, ...fields } = request ?? {};
+    const requestId = requestIdOf(request_id) ?? newRequestId();
+    const log = ofMaster.with({ request_id: requestId });
+    try {
+      if (request === undefined) throw new SvcError("bad_request", "the request must be a MessagePack map");
+      const caller = callerOf(operator, bulk === true);
+      const asked = { fields: pageOf(binding, fields), given: tokenOf(binding, subject) };
+      const answer = await invoke(operation, deps, asked, { caller, requestId, log, clock });
+      if (bulk !== true) log.info("bus request complete", { subject });
+      return encodeSuccess(replyOf(binding, answer as Record<string, unknown>));
+    } catch (thrown) {
+      log[meaningOf(toSvcError(thrown).kind).level]("bus request refused", {
+        subject,
+        reason: describeError(thrown),
+      });
+      return encodeFailure(thrown);
+    }
+  });
+}
+
+function readMap(data: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const value = decode(data);
+    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isMap && !(value instanceof Uint8Array) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const operatorName = v.pipe(v.string(), v.minLength(1), v.maxLength(256));
+
+/** @throws SvcError `bad_request` when it does not say who asks */
+function callerOf(operator: unknown, isBulk: boolean): Caller {
+  if (v.is(operatorName, operator)) return { kind: "operator", name: operator, door: "bus" };
+  if (isBulk && operator === undefined) return { kind: "anonymous", door: "bus" };
+  if (operator === undefined) throw new SvcError("bad_request", "operator is required");
+  throw new SvcError("bad_request", "operator must be a text of 1 to 256 characters");
+}
+
+type Lines = Pick<BusBinding<never, never, never, never>, "subject" | "token" | "page" | "ignored">;
+
+/** @throws SvcError `bad_request` for a page that is too long */
+function pageOf({ page, ignored = [] }: Lines, fields: Record<string, unknown>): Record<string, unknown> {
+  const known = Object.fromEntries(Object.entries(fields).filter(([name]) => !ignored.includes(name)));
+  if (page === undefined) return known;
+  const { limit = page.usual } = known;
+  if (typeof limit === "number" && limit > page.most) {
+    throw new SvcError("bad_request", `limit must be 1 to ${page.most}`);
+  }
+  return { ...known, limit };
+}
+
+function tokenOf({ subject: pattern, token }: Lines, subject: string): Record<string, string> {
+  if (token === undefined) return {};
+  return { [token]: subject.split(".")[pattern.split(".").indexOf("*")] ?? "" };
+}
+
+function replyOf(
+  { reply }: { reply?: readonly PropertyKey[] },
+  answer: Record<string, unknown>,
+): Record<string, unknown> {
+  if (reply === undefined) return answer;
+  return Object.fromEntries(Object.entries(answer).filter(([name]) => reply.includes(name)));
+}
+
+/**
+ * Reads the reply of a master.
+ *
+ * @throws SvcError what the master answered
+ */
+export function readReply<
+  Deps,
+  Input extends InputSchema,
+  Output extends FieldsSchema,
+  Key extends keyof v.InferOutput<Output>,
+>(
+  { operation, reply }: Pick<BusBinding<Deps, Input, Output, Key>, "operation" | "reply">,
+  bytes: Uint8Array,
+): Pick<v.InferOutput<Output>, Key> {
+  const { entries } = operation.output;
+  const named: readonly PropertyKey[] = reply ?? Object.keys(entries);
+  const shown = Object.entries(entries).filter(([name]) => named.includes(name));
+  return openReply(v.object(Object.fromEntries(shown)), bytes) as Pick<v.InferOutput<Output>, Key>;
+}

@@ -1,0 +1,24 @@
+import { type AdminAction, adminQueue, adminSubject } from "../../bus/subjects.ts";
+import {
+  approveEnrollment,
+  type OperatorEnrollmentDeps,
+  rejectEnrollment,
+  revokeEnrollment,
+} from "../enrollment/operations.ts";
+import { type BusDoor, overBus, serve } from "./bind.ts";
+
+// Of all masters one takes each request. Older clients send the fields of all decisions with each of them.
+
+const at = (action: AdminAction) => ({ subject: adminSubject(action), queue: adminQueue });
+
+export const enrollmentsOverBus = {
+  approve: overBus({ operation: approveEnrollment, ...at("approve"), ignored: ["reason"] }),
+  reject: overBus({ operation: rejectEnrollment, ...at("reject"), ignored: ["force"] }),
+  revoke: overBus({ operation: revokeEnrollment, ...at("revoke"), ignored: ["force"] }),
+};
+
+export function serveEnrollments(door: BusDoor, deps: OperatorEnrollmentDeps): void {
+  serve(door, enrollmentsOverBus.approve, deps);
+  serve(door, enrollmentsOverBus.reject, deps);
+  serve(door, enrollmentsOverBus.revoke, deps);
+}

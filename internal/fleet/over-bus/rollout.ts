@@ -1,0 +1,22 @@
+import { mastersQueue, type RolloutAction, rolloutSubject } from "../../bus/subjects.ts";
+import { abort, list, pause, type RolloutOperationDeps, resume, start } from "../rollout/operations.ts";
+import { type BusDoor, overBus, serve } from "./bind.ts";
+
+const at = (action: RolloutAction) => ({ subject: rolloutSubject(action), queue: mastersQueue });
+
+export const rolloutsOverBus = {
+  start: overBus({ operation: start, ...at("start") }),
+  list: overBus({ operation: list, ...at("list"), page: { usual: 20, most: 1_000 } }),
+  pause: overBus({ operation: pause, ...at("pause"), reply: ["rollout"] }),
+  resume: overBus({ operation: resume, ...at("resume"), reply: ["rollout"] }),
+  abort: overBus({ operation: abort, ...at("abort"), reply: ["rollout"] }),
+};
+
+/** The master that takes a request to start drives the rollout. */
+export function serveRollouts(door: BusDoor, deps: RolloutOperationDeps): void {
+  serve(door, rolloutsOverBus.start, deps.start);
+  serve(door, rolloutsOverBus.list, deps);
+  serve(door, rolloutsOverBus.pause, deps.command);
+  serve(door, rolloutsOverBus.resume, deps.command);
+  serve(door, rolloutsOverBus.abort, deps.command);
+}

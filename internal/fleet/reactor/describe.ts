@@ -1,0 +1,93 @@
+import * as v from "valibot";
+import { rfc3339 } from "../../base/clock.ts";
+import { formatDuration } from "../../base/duration.ts";
+import { plain } from "../operation/schema.ts";
+import type { OpenBreaker } from "./breaker.ts";
+import type { Explanation, RuleExplanation } from "./explain.ts";
+import type { Condition, Rule } from "./rule.ts";
+
+// The reactor as operators see it.
+
+export const breakerSchema = v.object({ rule: v.string(), opened_at: v.string(), open_until: v.string() });
+
+export const ruleSchema = v.object({
+  name: v.string(),
+  match: v.array(v.string()),
+  source: v.exactOptional(v.string()),
+  when: v.array(v.string()),
+  throttle: v.exactOptional(v.string()),
+  actions: v.array(v.string()),
+  file: v.string(),
+  line: v.number(),
+  breaker_open_until: v.exactOptional(v.string()),
+});
+
+/** What would happen for an event. */
+export const reactionSchema = v.object({
+  dropped: v.exactOptional(v.string()),
+  rules: v.array(
+    v.object({
+      rule: v.string(),
+      fires: v.boolean(),
+      why: v.string(),
+      actions: v.array(v.record(v.string(), plain)),
+    }),
+  ),
+});
+export type Reaction = v.InferOutput<typeof reactionSchema>;
+
+export function describeBreaker({
+  rule,
+  openedAt,
+  openUntil,
+}: OpenBreaker): v.InferOutput<typeof breakerSchema> {
+  return { rule, opened_at: rfc3339(openedAt), open_until: rfc3339(openUntil) };
+}
+
+export function describeRule(
+  { name, match, source, when, throttleMs, actions, file, at }: Rule,
+  breakerOpen: OpenBreaker | undefined,
+): v.InferOutput<typeof ruleSchema> {
+  return {
+    name,
+    match: [...match],
+    ...(source === undefined ? {} : { source }),
+    when: when.map(describeCondition),
+    ...(throttleMs === undefined ? {} : { throttle: formatDuration(throttleMs) }),
+    actions: actions.map((action) => (action.kind === "job" ? `job ${action.function}` : action.kind)),
+    file,
+    line: at.line,
+    ...(breakerOpen === undefined ? {} : { breaker_open_until: rfc3339(breakerOpen.openUntil) }),
+  };
+}
+
+export function describeReaction({ dropped, rules: told }: Explanation): Reaction {
+  return {
+    ...(dropped === undefined ? {} : { dropped }),
+    rules: told.map((one) => ({
+      rule: one.rule,
+      fires: one.fires,
+      why: whyOf(one),
+      actions: one.actions.map(
+        (action) => ({ ...action }) as unknown as Reaction["rules"][number]["actions"][number],
+      ),
+    })),
+  };
+}
+
+/** Why a rule fires, or the first reason why it does not. */
+function whyOf({ tag, source, conditions, held }: RuleExplanation): string {
+  if (!tag) return "the tag does not match";
+  if (!source) return "the source does not match";
+  const failed = conditions.find(({ holds }) => !holds);
+  if (failed !== undefined) {
+    const actual =
+      failed.actual === undefined ? "is not in the event" : `is ${JSON.stringify(failed.actual)}`;
+    return `${failed.condition.path} ${actual}; wanted is ${describeCondition(failed.condition)}`;
+  }
+  return held === undefined ? "everything matches" : `it matches, and is held: ${held}`;
+}
+
+function describeCondition({ path, operator, operand }: Condition): string {
+  return `${path} ${operator} ${JSON.stringify(operand)}`;
+}

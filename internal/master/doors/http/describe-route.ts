@@ -1,0 +1,117 @@
+import type * as v from "valibot";
+import type { FieldsSchema, InputSchema, Operation } from "../../../fleet/operation/operation.ts";
+import { type JsonSchema, schemaOf } from "./json-schema.ts";
+import { nextPage, pageParameters } from "./page.ts";
+import type { Route } from "./route.ts";
+import type { RouteDoc } from "./route-doc.ts";
+
+/** What the description of the interface says of a route beyond its operation. */
+export interface RouteLines {
+  tag: RouteDoc["tag"];
+  /** Name of the operation in generated clients: `listJobs`. */
+  id: string;
+  /** What each status means, the usual one first. Those that follow from the rules of a route are added. */
+  answers: Readonly<Record<number, string>>;
+  /** The name of the body where it is a part of the input. */
+  bodyTitle?: string;
+  /** Headers that a request may have, and those of a response, with their meaning. */
+  requestHeaders?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
+}
+
+type Described = Pick<
+  Operation<never, InputSchema, v.GenericSchema>,
+  "summary" | "description" | "input" | "output"
+>;
+
+const badQuery = { 400: "A parameter is unknown or malformed" };
+
+/** The names of the fields that stand in a path. */
+export function pathFields(path: string): string[] {
+  return [...path.matchAll(/:([a-z]+)/g)].map(([, name = ""]) => name);
+}
+
+/** The description of a route: fields, types and texts are those of the schemas of its operation. */
+export function describeRoute(
+  { summary, description, input, output }: Described,
+  lines: RouteLines &
+    Pick<Route, "method" | "path" | "auth"> & { show?: string | readonly string[]; page?: string },
+): RouteDoc {
+  const {
+    method,
+    path,
+    auth,
+    tag,
+    id,
+    answers,
+    show,
+    page,
+    headers = page === undefined ? {} : nextPage,
+  } = lines;
+  const shape = schemaOf(input);
+  const fields = Object.entries(shape.properties as Record<string, JsonSchema>);
+  const isRequired = (name: string) => (shape.required as string[]).includes(name);
+  const inPath = pathFields(path);
+  const isParameter = (name: string) => method === "GET" || inPath.includes(name);
+  const parameters = {
+    ...Object.fromEntries(
+      fields
+        .filter(([name]) => isParameter(name))
+        .map(([name, { description: text, ...schema }]) => [
+          name,
+          { description: String(text), schema, ...(isRequired(name) ? { required: true } : {}) },
+        ]),
+    ),
+    ...(page === undefined ? {} : pageParameters),
+    ...Object.fromEntries(
+      Object.entries(lines.requestHeaders ?? {}).map(([name, text]) => [
+        name,
+        { in: "header" as const, description: text },
+      ]),
+    ),
+  };
+  const inBody = fields.filter(([name]) => !isParameter(name));
+  const { entries } = output as Partial<FieldsSchema>;
+  const isStream = entries === undefined;
+  return {
+    tag,
+    id,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+    ...(inBody.length === 0
+      ? {}
+      : {
+          request: {
+            ...shape,
+            title: lines.bodyTitle ?? shape.title,
+            properties: Object.fromEntries(inBody),
+            required: inBody.map(([name]) => name).filter(isRequired),
+          },
+        }),
+    responses: Object.fromEntries(
+      Object.entries({ ...(auth === "bearer" && method === "GET" ? badQuery : {}), ...answers }).map(
+        ([status, text]) => {
+          if (Number(status) >= 400) return [status, { description: text }];
+          const more = Object.keys(headers).length === 0 ? {} : { headers };
+          if (Number(status) >= 300) return [status, { description: text, ...more }];
+          const body = isStream ? { type: "text/event-stream" } : { schema: answerOf(output, show ?? page) };
+          return [status, { description: text, ...body, ...more }];
+        },
+      ),
+    ),
+  };
+}
+
+/** The schema of an answer, of one field of it, or of some of its fields. */
+function answerOf(output: v.GenericSchema, shown: string | readonly string[] | undefined): JsonSchema {
+  const whole = schemaOf(output);
+  if (shown === undefined) return whole;
+  const properties = whole.properties as Record<string, JsonSchema>;
+  if (typeof shown === "string") return properties[shown] ?? {};
+  return {
+    ...whole,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => shown.includes(name))),
+    required: (whole.required as string[]).filter((name) => shown.includes(name)),
+  };
+}

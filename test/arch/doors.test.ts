@@ -1,0 +1,46 @@
+import { expect, test } from "bun:test";
+import { checkOperations } from "./doors.ts";
+import { lines, readRepository } from "./source.ts";
+
+test("doors ask for operations, and for nothing else of a room", () => {
+  expect(lines(checkOperations(readRepository()))).toEqual([]);
+});
+
+test("a door that reaches past the operations is found", () => {
+  const jobs = "internal/fleet/jobs";
+  const ask = (room: string) => `ask for an operation of internal/fleet/${room}/operations.ts`;
+  expect(
+    lines(
+      checkOperations([
+        {
+          path: `${jobs}/mod.ts`,
+          text: 'export { dispatchJob } from "./dispatch.ts";\nexport { createJob } from "./operations.ts";',
+        },
+        {
+          path: "internal/master/doors/http/job-routes.ts",
+          text: 'import { createJob, dispatchJob } from "../../../fleet/jobs/mod.ts";',
+        },
+        { path: "internal/fleet/over-bus/job.ts", text: 'import type { Job } from "../jobs/record.ts";' },
+        { path: "internal/fleet/over-bus/more.ts", text: "bus.serve(subject, queue, answer);" },
+        { path: "internal/master/doors/peels/hello.ts", text: "bus.serve(subject, queue, answer);" },
+        {
+          path: "internal/cli/enroll/approve.ts",
+          text: 'import { approve } from "../../fleet/enrollment/approve.ts";',
+        },
+        {
+          path: "internal/cli/enroll/list.ts",
+          text: 'import { list } from "../../fleet/enrollment/store.ts";',
+        },
+        {
+          path: "internal/fleet/rollout/jobs.ts",
+          text: 'import { dispatchJob } from "../jobs/dispatch.ts";',
+        },
+      ]),
+    ),
+  ).toEqual([
+    `internal/master/doors/http/job-routes.ts: takes dispatchJob of ${jobs}/dispatch.ts; ${ask("jobs")}`,
+    `internal/fleet/over-bus/job.ts: takes Job of ${jobs}/record.ts; ${ask("jobs")}`,
+    "internal/fleet/over-bus/more.ts: serves a subject; bind an operation to it",
+    `internal/cli/enroll/approve.ts: takes approve of internal/fleet/enrollment/approve.ts; ${ask("enrollment")}`,
+  ]);
+});
