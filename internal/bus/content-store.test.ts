@@ -94,6 +94,18 @@ test("nothing goes when the head cannot be claimed, or when there is nothing to 
   expect([await collect([], refuse), claims, texts()]).toEqual([0, 1, ["idle"]]);
 });
 
+test("what is stored again while the head is claimed stays", async () => {
+  const { clock, texts, put, collect } = setup();
+  for (const text of ["again", "idle"]) await put(text);
+  await collect();
+  clock.advance(graceMs);
+  const claim = async () => {
+    await put("again");
+    return true;
+  };
+  expect([await collect([], claim), texts()]).toEqual([2, ["again"]]);
+});
+
 const text = fc.constantFrom("a", "b", "c", "d");
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant("publish" as const), texts: fc.uniqueArray(text) }) },

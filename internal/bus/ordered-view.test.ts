@@ -63,7 +63,8 @@ test("however puts, removals, deliveries, restarts of the watch and looks interl
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), fc.integer({ min: 1, max: 4 }), (steps, limit) => {
       const stream = bucketStream();
-      const { view, page } = viewOf();
+      const told: number[] = [];
+      const { view, page } = viewOf({ onValue: ({ write }) => told.push(write) });
       const truth = new Map<string, Item>();
       let seen = 0;
       const deliver = (count: number) => {
@@ -92,6 +93,9 @@ test("however puts, removals, deliveries, restarts of the watch and looks interl
       const expected = [...truth.values()].sort(newestFirst);
       expect(page(100)).toEqual(expected);
       expect(view.kept().map(({ item }) => item)).toEqual(expected.toReversed());
+
+      // What the watch repeats is no news.
+      expect(told).toEqual([...new Set(told)]);
 
       const visited: Item[] = [];
       for (let next = page(limit); next.length > 0; next = page(limit, next.at(-1)?.id))
