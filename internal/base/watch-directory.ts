@@ -3,14 +3,14 @@ import type { Clock, Timer } from "./clock.ts";
 import { describeError } from "./errors.ts";
 import type { Log } from "./log.ts";
 
-/** Changes come in bunches: an editor, a checkout, a copy. */
+/** Changes come in bursts: from an editor, a checkout or a copy. */
 const debounceMs = 300;
-/** A watch may miss something, or not work at all on this file system. */
+/** A watch may miss changes, or may not work at all on this file system. */
 const rescanMs = 60_000;
 
 /**
- * Calls `onChange` some time after anything below a directory changed, and once a minute in any case. The
- * directory may come and go.
+ * Calls `onChange` shortly after something below a directory changed, and at least once a minute. The
+ * directory may be removed and created again.
  */
 export function watchDirectory(
   root: string,

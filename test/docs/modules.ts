@@ -65,7 +65,7 @@ function describeFunction(entry: ModuleFunction): string[] {
   const rows = Object.entries(entry.args).map(([name, spec]) => [
     `\`${name}\``,
     cell(`${spec.type}${spec.required ? ", required" : ""}`),
-    cell(`${spec.doc}${hasLimits(spec) ? ` Has to be ${expectation(spec)}.` : ""}`),
+    cell(`${spec.doc}${hasLimits(spec) ? ` Must be ${expectation(spec)}.` : ""}`),
   ]);
   const head = ["Argument", "Type", "Description"];
   const table = [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");

@@ -9,8 +9,8 @@ export async function statesReference(): Promise<string> {
   return `${[
     "# State functions",
     "<!-- Generated from the tables in internal/states/functions: change those, not this page. -->",
-    "What a state file can say of a host; [states.md](states.md) shows how. Every state also takes `name`, `names`, the requisites, `unless`, `onlyif`, `order`, `failhard` and `retry`. `name` is what the state is about, such as the path of a file, and the id of the declaration when it is left out.",
-    "Where a text belongs, a number is taken as it is written: `mode: 0644` and `version: 1.10` need no quotes. One text is taken for a list of one.",
+    "The functions that a state file can use; see [states.md](states.md) for an introduction. Every state also accepts `name`, `names`, the requisites, `unless`, `onlyif`, `order`, `failhard` and `retry`. `name` is the object of the state, such as the path of a file; it defaults to the id of the declaration.",
+    "Where a string is expected, a number keeps its written form: `mode: 0644` and `version: 1.10` need no quotes. Where a list is expected, one string is a list of one.",
     ...[...modules].flatMap(([module, functions]) => [
       `## ${module}`,
       ...functions.flatMap(describeFunction),
@@ -24,13 +24,13 @@ export async function sortedFunctions(): Promise<StateFunction[]> {
 }
 
 function describeFunction({ name, doc, args, onWatch }: StateFunction): string[] {
-  const watched = onWatch === undefined ? "" : " Acts when what it watches has changed.";
+  const watched = onWatch === undefined ? "" : " Acts when a watched state has changed.";
   const rows = Object.entries(args).map(([arg, spec]) => {
     const hasLimits = spec.values !== undefined || spec.min !== undefined || spec.max !== undefined;
     return [
       `\`${arg}\``,
       cell(`${spec.type}${spec.required ? ", required" : ""}`),
-      cell(`${spec.doc}${hasLimits ? ` Has to be ${expectation(spec)}.` : ""}`),
+      cell(`${spec.doc}${hasLimits ? ` Must be ${expectation(spec)}.` : ""}`),
     ];
   });
   const head = ["Argument", "Type", "Description"];

@@ -215,7 +215,7 @@ test("a holder that was paused and goes on publishes nothing", async () => {
     log: records,
   });
   const { fields } = await records.logged("state files not published");
-  expect(fields.reason).toContain("another master publishes");
+  expect(fields.reason).toContain("another master has taken over publishing");
   end.abort(new Error("the test is over"));
   await publishing;
   expect(await store.head()).toEqual(head as never);

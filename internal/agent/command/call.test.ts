@@ -87,7 +87,7 @@ test("a call beside a run of the peel is told what runs", async () => {
   await lock.hold("state.highstate", async () => {
     const { exit, stderr } = await local("state.apply", "web");
     expect(exit).toBe(1);
-    expect(stderr).toContain("states run once at a time on a peel, and state.highstate runs since");
+    expect(stderr).toContain("another run of states is active on this peel: state.highstate, since");
   });
   expect((await local("state.apply", "web")).exit).toBe(0);
 });

@@ -66,7 +66,7 @@ test("a state file of the top file that is not there has the place of the top fi
   const { exit, stdout } = await svc(files, (dir) => ["lint", join(dir, "s")]);
   expect([exit, stdout.split("\n")[0]]).toEqual([
     1,
-    "top.sls:3: there is no state file wbe (did you mean web?)",
+    "top.sls:3: state file wbe does not exist (did you mean web?)",
   ]);
 });
 

@@ -107,7 +107,7 @@ test.each<[Record<string, Plain>, string]>([
   [{ command: "" }, "cmd.run: command: expected a command line"],
   [{ argv: [] }, "cmd.run: argv: expected a program"],
   [{ argv: [""] }, "cmd.run: argv: expected a program"],
-  [{ command: "a", env: { "A=B": "c" } }, 'cmd.run: env: "A=B" cannot name a variable'],
+  [{ command: "a", env: { "A=B": "c" } }, 'cmd.run: env: "A=B" is not a valid variable name'],
   [{ command: "a", env: { A: ["c"] } }, "cmd.run: env: A: expected a string"],
   [{ command: "a", umask: "9" }, "cmd.run: umask: expected three or four octal digits"],
   [{ command: "a", cwd: "tmp" }, "cmd.run: cwd: expected an absolute path"],

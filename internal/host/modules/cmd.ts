@@ -67,7 +67,8 @@ function refuse({ command, argv, env = {} }: CommandArgs): string | undefined {
   if (command === "") return "command: expected a command line, not an empty string";
   if (argv !== undefined && !argv[0]) return "argv: expected a program as its first item";
   for (const [name, value] of Object.entries(env)) {
-    if (!/^[^=\0]+$/.test(name)) return `env: ${JSON.stringify(name.slice(0, 80))} cannot name a variable`;
+    if (!/^[^=\0]+$/.test(name))
+      return `env: ${JSON.stringify(name.slice(0, 80))} is not a valid variable name`;
     if (value !== null && typeof value === "object") {
       return `env: ${name.slice(0, 80)}: expected a string, a number, true or false, or null to take it away`;
     }

@@ -10,7 +10,7 @@ const state = (id: string, more: Partial<StateResult> = {}): StateResult => ({
   at: "web:1",
   result: true,
   changes: {},
-  comment: "The file is as described",
+  comment: "The file is in the desired state",
   duration_ms: 1,
   ...more,
 });
@@ -52,7 +52,7 @@ describe("a return", () => {
     expect(read(runOf(states)).states).toEqual(states);
   });
 
-  test("names what is as described when it is too large, and keeps what changed whole", () => {
+  test("names unchanged states when it is too large, and keeps what changed whole", () => {
     const changed = state("changed", { changes: { "/srv/x": { diff: "+x\n".repeat(1_000) } } });
     const { states, summary } = read(runOf([changed, ...many(5_000, {})]));
     expect(states).toHaveLength(5_001);

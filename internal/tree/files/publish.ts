@@ -17,42 +17,45 @@ import {
 } from "./manifest.ts";
 import type { SignedStatement } from "./statement.ts";
 
-/** Blobs under way to the bus at a time. */
+/** Maximum number of concurrent uploads. */
 const uploads = 32;
-/** Bytes that nothing refers to stay this long, for peels that are in the middle of fetching them. */
+/** Unreferenced blobs are kept this long, for peels that are still fetching them. */
 const graceMs = 10 * 60_000;
 
-/** An environment as it is to be published. */
+/** An environment to publish. */
 export interface Environment {
   name: string;
   origin: SnapshotOrigin;
   files: Contents;
 }
 
-/** What one publication did. */
+/** The result of one publication. */
 export interface Publication {
-  /** Environments with another snapshot in force than before. */
+  /** Environments whose snapshot in force changed. */
   changed: readonly string[];
-  /** Blobs that travelled, and their bytes. */
+  /** Number of uploaded blobs, and their total size in bytes. */
   blobs: number;
   bytes: number;
 }
 
-/** The right to publish, until somebody with a larger token takes it. */
+/** A fenced writer of the head: it may publish until a master with a larger token takes over. */
 export interface Publisher {
-  /** The environments that are published. */
+  /** The published environments. */
   environments(): readonly string[];
-  /** Where the snapshot in force of an environment came from. */
+  /** The origin of an environment's snapshot in force. */
   originOf(environment: string): SnapshotOrigin | undefined;
   /**
-   * Publishes exactly these environments; one that is to stay as it is is named in `unchanged`.
+   * Publishes exactly these environments; `unchanged` names the ones that keep their snapshot.
    *
-   * @throws SvcError `conflict` when another master publishes or a file changed meanwhile, `storage`
+   * @throws SvcError `conflict` when another master took over or a file changed during publication, `storage`
    */
   publish(environments: readonly Environment[], unchanged?: readonly string[]): Promise<Publication>;
-  /** Removes what nothing has referred to for a while. @returns how many blobs. @throws as `publish` */
+  /**
+   * Removes blobs that have been unreferenced for the grace period. @returns how many blobs. @throws as
+   * `publish`
+   */
   collect(): Promise<number>;
-  /** Whether the head is still as this publisher wrote it. @throws SvcError `storage` */
+  /** Whether the head is still the one this publisher wrote. @throws SvcError `storage` */
   holds(): Promise<boolean>;
 }
 
@@ -64,18 +67,18 @@ export interface PublisherDeps {
 }
 
 /**
- * Takes publishing over. The head is first rewritten with the token, and every later write of it is a
- * compare-and-swap on its revision: a holder that was paused and goes on meets a head that is not the one
- * it left, and the server refuses it. Blobs need no such fence, as their names are their digests.
+ * Takes over publishing. It first rewrites the head with the fencing token; every later write is a
+ * compare-and-swap on the revision. A former holder that resumes after a pause finds another revision, and
+ * the server rejects its write. Blobs need no fencing, because they are named by their digests.
  *
- * Whatever is not part of a snapshot that the head names is uploaded anew, also when the store has it: its
- * place in the stream is another one then, so that a former holder that still removes garbage, which it
- * does by place, cannot remove it.
+ * Every blob that is not part of a snapshot named by the head is uploaded again, even when the store has it.
+ * The new upload has another sequence in the stream, so a former holder that still removes garbage, which it
+ * does by sequence, cannot remove it.
  *
- * What a head says counts only when a master signed it. Of one that somebody else made, or brought back, the
- * revision alone is used, and what this master last knew to be genuine is built upon.
+ * The content of a head is trusted only when a master signed it. Of a forged or replayed head only the
+ * revision is used; publishing continues from the last state this master verified.
  *
- * @throws SvcError `conflict` when a holder with a larger token was there before
+ * @throws SvcError `conflict` when the head was written with a larger token
  */
 export async function takeOverHead(deps: PublisherDeps, token: number): Promise<Publisher> {
   const { store, seal, clock, log } = deps;
@@ -160,7 +163,7 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
           bytes += piece.length;
         }
         if (missing.size > 0) {
-          throw new SvcError("conflict", `the state file ${item.path} changed while it was published`);
+          throw new SvcError("conflict", `the state file ${item.path} changed during publication`);
         }
       }
     };
@@ -237,7 +240,8 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
       }
       for (const digest of idleSince.keys()) if (!stored.has(digest)) idleSince.delete(digest);
       if (doomed.length === 0) return 0;
-      // Still the holder after the list was made: what a later one uploads has other places than these.
+      // Check that this is still the holder after listing: blobs that a later holder uploads have other
+      // sequences.
       revision = await moved(store.moveHead(head, revision));
       for (const [digest, places] of doomed) {
         present.delete(digest);
@@ -264,10 +268,10 @@ async function moved(moving: Promise<number | undefined>): Promise<number> {
 }
 
 function lost(): SvcError {
-  return new SvcError("conflict", "another master publishes state files now");
+  return new SvcError("conflict", "another master has taken over publishing state files");
 }
 
-/** What a master signed of the head; `undefined` when none did, or another was seen since. */
+/** The signed statement of the head; `undefined` when no master signed it, or when a newer one was seen. */
 function checkHead({ seal, log }: PublisherDeps, head: Head): SignedStatement | undefined {
   try {
     return seal.check(head);
@@ -279,7 +283,7 @@ function checkHead({ seal, log }: PublisherDeps, head: Head): SignedStatement | 
   }
 }
 
-/** The catalog; one that cannot be read counts as none, and everything is published anew. */
+/** Reads the catalog. One that cannot be read counts as empty, and everything is published again. */
 async function readCatalog({ store, log }: PublisherDeps, digest: string): Promise<Catalog | undefined> {
   const data = await store.get(digest);
   try {
@@ -293,7 +297,7 @@ async function readCatalog({ store, log }: PublisherDeps, digest: string): Promi
   }
 }
 
-/** What the store has of what a catalog names; a snapshot that cannot be read is left out. */
+/** Reads the snapshots that a catalog names; a snapshot that cannot be read is left out. */
 async function readKnown(
   { store, log }: PublisherDeps,
   catalog: Catalog,
@@ -310,7 +314,7 @@ async function readKnown(
   const read = async (digest: string) => {
     const data = await store.get(digest);
     if (data !== undefined && digestOf(data) === digest) return data;
-    throw new SvcError("storage", `the blob ${digest} is damaged or not there`);
+    throw new SvcError("storage", `the blob ${digest} is damaged or missing`);
   };
   const keep = (digest: string) => {
     if (listed.has(digest)) present.add(digest);

@@ -14,7 +14,7 @@ function context() {
   return { called, context: { call } as unknown as StateContext };
 }
 
-test("looking sends nothing; applying sends the event with its data", async () => {
+test("a plan sends nothing; applying sends the event with its data", async () => {
   const { called, context: on } = context();
   const plan = await send.plan("deploy/done", { data: { version: "1.2" } }, on);
   expect(plan.changes).toEqual({ "deploy/done": { old: null, new: { version: "1.2" } } });

@@ -111,7 +111,7 @@ export function openMirror(
       const [, mode = "", type, object = "", size, path = ""] = match;
       const problem = leftOut({ mode, type, size: Number(size), path });
       if (problem === undefined) return [{ path, object, executable: mode === "100755" }];
-      warnings.push(`${JSON.stringify(path.slice(0, 200))}: ${problem}, not published`);
+      warnings.push(`${JSON.stringify(path.slice(0, 200))}: ${problem}; not published`);
       return [];
     });
     if (entries.length > maxFiles) {

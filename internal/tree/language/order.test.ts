@@ -28,7 +28,7 @@ test.each<[string, Orderable[], number[]]>([
   expect(orderStates(states)).toEqual(expected);
 });
 
-test("a cycle is told as its path", () => {
+test("a cycle is reported as its path", () => {
   const states = [state([]), state([["require", [2]]]), state([["watch", [3]]]), state([["onfail", [1]]])];
   expect(() => orderStates(states)).toThrow(Cycle);
   try {
@@ -38,7 +38,7 @@ test("a cycle is told as its path", () => {
   }
 });
 
-test("a chain may be longer than any stack", () => {
+test("a chain may be longer than the call stack allows", () => {
   const length = 100_000;
   const states = Array.from({ length }, (_, at) => state(at + 1 < length ? [["require", [at + 1]]] : []));
   expect(orderStates(states)[0]).toBe(length - 1);
@@ -70,7 +70,7 @@ const acyclic = fc
     return needs.map((each, at) => state(each, ranks[at] ?? undefined));
   });
 
-test("every requisite is respected, every state is there once, and the order is always the same", () => {
+test("every requisite is respected, every state appears once, and the order is deterministic", () => {
   fc.assert(
     fc.property(acyclic, (states) => {
       const order = orderStates(states);
@@ -87,7 +87,7 @@ test("every requisite is respected, every state is there once, and the order is 
   );
 });
 
-test("states that need nothing, and that nothing needs, keep the order of their definition", () => {
+test("independent states keep the order of their definition", () => {
   fc.assert(
     fc.property(acyclic, (states) => {
       const unranked = states.map((each) => ({ ...each, sortBy: undefined }));
