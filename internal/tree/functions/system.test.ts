@@ -69,12 +69,12 @@ describe("arguments that are refused", () => {
     ["pkg.installed", { pkgs: "nginx" }, "pkgs: expected a list of names"],
     ["pkg.installed", { pkgs: [["a"]] }, "pkgs: expected a list of names"],
     ["pkg.installed", { pkgs: ["a"], version: "1" }, "give the versions in pkgs"],
-    ["pkg.installed", { pkgs: ["-o=x"] }, "is no name of a package"],
-    ["pkg.installed", { version: ">=1" }, "versions are not compared"],
+    ["pkg.installed", { pkgs: ["-o=x"] }, "is not a valid package name"],
+    ["pkg.installed", { version: ">=1" }, "comparisons are not supported"],
     ["user.present", { password: "plain" }, "password: expected a hash such as $6$…"],
     ["user.present", { gid: ["x"] }, "gid: expected the id or name of a group"],
-    ["user.present", { fullname: "a:b" }, "fullname: a colon or a line end cannot be in it"],
-    ["user.present", { groups: ["-x"] }, "is no name of a user or group"],
+    ["user.present", { fullname: "a:b" }, "fullname: must not contain a colon or a line break"],
+    ["user.present", { groups: ["-x"] }, "is not a valid user or group name"],
     ["group.present", { members: ["a"], addusers: ["b"] }, "give either members, or addusers and delusers"],
     ["group.present", { addusers: ["a"], delusers: ["a"] }, "a is both in addusers and in delusers"],
     ["cmd.run", { env: "A=1" }, "env: expected a map of names to strings"],
@@ -118,10 +118,10 @@ describe("dangerous changes are rejected before anything is done", () => {
       "the unit file is empty, which would mask the unit",
     ],
     ["hostname.system", "-bad-", {}, "is not a valid host name"],
-    ["timezone.system", "../../etc/passwd", {}, "this host knows no such time zone"],
+    ["timezone.system", "../../etc/passwd", {}, "unknown time zone on this host"],
     ["sysctl.present", "net.none", { value: "1" }, "the kernel has no parameter net.none"],
-    ["pkg.removed", "-y", {}, "is no name of a package"],
-    ["service.dead", "--all", {}, "is no name of a service"],
+    ["pkg.removed", "-y", {}, "is not a valid package name"],
+    ["service.dead", "--all", {}, "is not a valid service name"],
     ["ssh_auth.present", "no key", { user: "alice" }, "is not a public key"],
     ["ssh_auth.present", "x", { user: "alice", source: ["svc://none"] }, "source svc://none does not exist"],
     ["cron.present", "a\nb", {}, "must not contain a line break"],
@@ -177,7 +177,7 @@ describe("users", () => {
     );
     expect(Object.keys(plan.changes)).toEqual(["shell", "password"]);
     expect(await failureOf(plan)).toMatchObject({
-      message: "cannot set the password of alice: chpasswd ended with 1: no such thing",
+      message: "cannot set the password of alice: chpasswd exited with 1: no such thing",
       changes: { shell: { old: "/bin/sh", new: "/bin/zsh" } },
     });
   });

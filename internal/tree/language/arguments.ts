@@ -73,7 +73,10 @@ function readOwn(
   if (spec === undefined) {
     const names = [...Object.keys(called.args), ...commonNames];
     const shown = JSON.stringify(arg.name.slice(0, 80));
-    problems.add(`${declared.function}: no argument ${shown}${suggestion(arg.name, names)}`, placeOf(arg));
+    problems.add(
+      `${declared.function}: unknown argument ${shown}${suggestion(arg.name, names)}`,
+      placeOf(arg),
+    );
     return;
   }
   const value = typedValue(spec, arg.node);
@@ -175,7 +178,7 @@ export function problemsOfCall(called: StateFunction, args: CallArgs): string[] 
   const refused = called.refuse?.(args);
   return [
     ...unknown.map(
-      (name) => `no argument ${JSON.stringify(name)}${suggestion(name, Object.keys(called.args))}`,
+      (name) => `unknown argument ${JSON.stringify(name)}${suggestion(name, Object.keys(called.args))}`,
     ),
     ...wrong,
     ...(refused === undefined ? [] : [refused]),

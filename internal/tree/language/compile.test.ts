@@ -257,12 +257,12 @@ const bad: [string, Tree, string[]][] = [
   [
     "an unknown argument",
     { "a.sls": "x:\n  test.succeed_with_changes:\n    - coment: y" },
-    ['a.sls:3: test.succeed_with_changes: no argument "coment" (did you mean comment?)'],
+    ['a.sls:3: test.succeed_with_changes: unknown argument "coment" (did you mean comment?)'],
   ],
   [
     "an unknown requisite",
     { "a.sls": "x:\n  test.nop:\n    - requires: y" },
-    ['a.sls:3: test.nop: no argument "requires" (did you mean require?)'],
+    ['a.sls:3: test.nop: unknown argument "requires" (did you mean require?)'],
   ],
   [
     "a wrong type",
@@ -328,7 +328,7 @@ const bad: [string, Tree, string[]][] = [
     [
       "a.sls:1: state file no does not exist",
       "a.sls:2: unknown state function",
-      'a.sls:5: test.nop: no argument "z"',
+      'a.sls:5: test.nop: unknown argument "z"',
     ],
   ],
 ];
@@ -373,7 +373,7 @@ describe("problems are reported with their place", () => {
       { settings: { key: "hunter2222" } },
     );
     const text = [
-      'a.sls:4: test.succeed_with_changes: no argument "cmment" (did you mean comment?)',
+      'a.sls:4: test.succeed_with_changes: unknown argument "cmment" (did you mean comment?)',
       "      1 | x:",
       "      2 |   test.succeed_with_changes:",
       "      3 |     - comment: ***",
@@ -400,6 +400,6 @@ describe("a single state", () => {
 
   test("is checked like any other", async () => {
     const wrong = compileSingle(compileOptions({}), { ...call, args: { comment: 1, z: 2 } });
-    expect(wrong).rejects.toThrow('test.succeed_with_changes: no argument "z" (and 1 more)');
+    expect(wrong).rejects.toThrow('test.succeed_with_changes: unknown argument "z" (and 1 more)');
   });
 });

@@ -85,9 +85,9 @@ test("nothing runs without settings, and the reason is reported", async () => {
 test("all problems of the files are reported with excerpts", async () => {
   const files = { "a.sls": "x:\n  test.nop:\n    - colour: 1\n", "b.sls": "y: {test.nop: [{shape: 1}]}\n" };
   const failed = run(files, { mods: ["a", "b"] });
-  await expect(failed).rejects.toThrow('a.sls:3: test.nop: no argument "colour"');
+  await expect(failed).rejects.toThrow('a.sls:3: test.nop: unknown argument "colour"');
   await expect(failed).rejects.toThrow(">     3 |     - colour: 1");
-  await expect(failed).rejects.toThrow('b.sls:1: test.nop: no argument "shape"');
+  await expect(failed).rejects.toThrow('b.sls:1: test.nop: unknown argument "shape"');
 });
 
 test("one state is run from text as well as from data, and needs no file", async () => {
