@@ -5,36 +5,36 @@ import { cell } from "./reference.ts";
 
 /** What stands before the functions of a module. */
 const introductions: Readonly<Record<string, string>> = {
-  cmd: `\`command\` is run by \`/bin/sh -c\`, \`argv\` without a shell. Both run in a session and process group of their own.
+  cmd: `\`command\` is run by \`/bin/sh -c\`, \`argv\` without a shell. Both run in a new session and process group.
 
-- **Environment.** Nothing of the peel's own is passed on. A command starts with \`PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\`, \`LANG=C.UTF-8\`, and \`HOME\`, \`USER\`, \`LOGNAME\` and \`SHELL\` of the user it runs as. \`env\` adds to these; a value of null takes a variable away.
-- **User.** With \`user\` the command gets the uid, the gid and the supplementary groups of that user, and none of the peel's. Only a peel that runs as root can do that. The groups are set by \`setpriv\` of util-linux; on a host without it the command has no supplementary groups. Users are looked up in \`/etc/passwd\` and then by \`getent\`.
-- **Output.** Of stdout and stderr 128 KiB each are kept, half of it from the beginning and half from the end; a line \`[12345 bytes left out]\` stands between them. What is not UTF-8 becomes replacement characters.
-- **Stopping.** When \`timeout\` or the job's time is over, or the job is cancelled, the whole process group gets SIGTERM, and 5 seconds later SIGKILL. The output so far is in the return. A process that left the group, as daemons do, goes on.
-- **Background.** What a command leaves running when it ends by itself goes on. Output is read for half a second more if such a process holds it; send its output elsewhere (\`nohup program >/dev/null 2>&1 &\`), or it ends by writing.
-- **Result.** \`pid\`, \`retcode\`, \`stdout\` and \`stderr\`. A command that a signal ended has 128 and the number of the signal as \`retcode\`, and the name as \`signal\`.`,
-  file: `Paths are absolute, and without \`.\` and \`..\`. A slash at the end of a path means nothing.
+- **Environment.** The environment of the peel is not passed on. A command starts with \`PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\`, \`LANG=C.UTF-8\`, and \`HOME\`, \`USER\`, \`LOGNAME\` and \`SHELL\` of the user it runs as. \`env\` adds to these; a value of null removes a variable.
+- **User.** With \`user\` the command runs with the uid, the gid and the supplementary groups of that user. This requires a peel that runs as root. The groups are set by \`setpriv\` of util-linux; on a host without it the command has no supplementary groups. Users are looked up in \`/etc/passwd\` and then by \`getent\`.
+- **Output.** 128 KiB of stdout and of stderr are kept: half from the beginning and half from the end, with a line \`[12345 bytes left out]\` between them. Invalid UTF-8 becomes replacement characters.
+- **Stopping.** When \`timeout\` or the timeout of the job expires, or the job is cancelled, the process group receives SIGTERM, and SIGKILL 5 seconds later. The return contains the output so far. A process that has left the group, such as a daemon, keeps running.
+- **Background.** Processes that a command leaves behind keep running. If such a process holds the output open, the output is read for another half second. Redirect its output (\`nohup program >/dev/null 2>&1 &\`); otherwise the process ends when it writes.
+- **Result.** \`pid\`, \`retcode\`, \`stdout\` and \`stderr\`. For a command ended by a signal, \`retcode\` is 128 plus the number of the signal, and \`signal\` is its name.`,
+  file: `Paths must be absolute and must not contain \`.\` or \`..\`. A trailing slash is ignored.
 
-- \`file.write\` and \`file.copy\` write under another name in the same directory, with the final owner and mode, and then rename. A reader sees the old file or the new one, and a symbolic link of that name is replaced: it never leads the write elsewhere. Links among the directories above are followed, so a directory that somebody else can write to is no place for a file of root. Extended attributes of a replaced file are lost.
-- \`file.append\` and \`file.set_mode\` refuse symbolic links; \`file.chown\` changes the link itself.
-- \`file.remove\` never removes the root directory, by whatever name, and takes \`recursive\` to remove any other. It does not follow links.
-- Only regular files are read, copied and hashed: a named pipe or a device is refused, not waited for.`,
-  pkg: `Packages are those of the host's own package manager: apt, dnf, yum or apk. A host with another one gets an answer that says what was looked for.
+- \`file.write\` and \`file.copy\` write to a temporary name in the same directory, with the final owner and mode, and then rename the file. A reader sees either the old file or the new one. A symbolic link at the path is replaced and never redirects the write. Links in parent directories are followed, so do not write files of root to a directory that others can write to. Extended attributes of a replaced file are lost.
+- \`file.append\` and \`file.set_mode\` reject symbolic links; \`file.chown\` changes the link itself.
+- \`file.remove\` never removes the root directory, under any name, and requires \`recursive\` to remove any other directory. It does not follow links.
+- Only regular files are read, copied and hashed. A named pipe or a device is rejected without blocking.`,
+  pkg: `These functions use the package manager of the host: apt, dnf, yum or apk. On a host without any of these, they fail with the list of supported package managers.
 
-- What is installed is read from the database of dpkg or apk itself, and with rpm from one run of \`rpm -qa\`.
-- The lists of what could be installed are refreshed when the last time was more than an hour ago; \`refresh\` makes that always or never. dnf and yum see to it themselves.
-- Nobody is asked: apt keeps configuration that was changed on the host.
-- A package of a foreign architecture has it in its name, such as \`libc6:i386\`.`,
-  service: `Services are those of systemd, of OpenRC, or scripts of \`/etc/init.d\`, by the fact \`init\`. With systemd a name without a type is a service, and other units have their whole name, such as \`backup.timer\`.
+- Installed packages are read directly from the database of dpkg or apk, and with rpm from one run of \`rpm -qa\`.
+- Package lists are refreshed when they are more than an hour old; \`refresh\` forces or prevents this. dnf and yum refresh their lists themselves.
+- Package managers run non-interactively: apt keeps configuration files that were changed on the host.
+- The name of a foreign package includes its architecture, such as \`libc6:i386\`.`,
+  service: `These functions use systemd, OpenRC or the scripts in \`/etc/init.d\`, according to the fact \`init\`. With systemd, a name without a type is a service; other units need their full name, such as \`backup.timer\`.
 
-- Whether a unit is enabled is read from the links that \`systemctl enable\` makes. A unit without an \`[Install]\` section is \`static\`: others start it. What is enabled only until the next start of the host counts as disabled.
-- Where systemd is installed and does not run, as in an image, units can be enabled and not started.
-- Before systemd starts or restarts a unit whose file has changed, it reads its units again.`,
+- Whether a unit is enabled is read from the links that \`systemctl enable\` creates. A unit without an \`[Install]\` section is \`static\`: other units start it. A unit that is enabled only until the next reboot counts as disabled.
+- Where systemd is installed but not running, as in an image, units can be enabled but not started.
+- systemd reloads its units before it starts or restarts a unit whose file has changed.`,
   status:
-    "These read `/proc` and work on Linux. They wait for their turn like everything else; sizes are bytes.",
-  user: "Users and groups are those of `/etc/passwd` and `/etc/group`; those of a directory service are not seen. States change them: see `user.present` and `group.present`.",
+    "These functions read `/proc` and require Linux. They wait in the queue like other functions. Sizes are in bytes.",
+  user: "Users and groups are read from `/etc/passwd` and `/etc/group`; those of a directory service are not included. To change them, use the states `user.present` and `group.present`.",
   upgrade:
-    "The peel asks its masters for the binary, and the watchdog above it changes over: see [watchdog.md](watchdog.md). The return comes after the change, from whichever binary runs then.",
+    "The peel fetches the binary from its masters, and its watchdog switches to it: see [watchdog.md](watchdog.md). The return is sent after the switch, by the binary that is then running.",
   sys: "A pattern is a glob: `file.*`, `*.get`.",
 };
 
@@ -44,9 +44,9 @@ export function modulesReference(): string {
   return `${[
     "# Functions",
     "<!-- Generated from the tables in internal/modules and from test/docs/modules.ts: change those, not this page. -->",
-    "A job calls one function on each of its peels; [jobs.md](jobs.md) shows how. A call is checked before anything is sent, and again by the peel before anything runs: an unknown function or argument, a missing argument and a value of another type are refused with what was expected.",
-    "On a command line a value is read by the type of its argument: a `string` as it is written, `strings` as `a,b,c` or as a YAML list, a `map` or `any` as YAML or JSON. In a REST request it has the type itself: a `mode` such as `0644` and a `duration` such as `90s` are strings.",
-    'Functions marked "at once" change nothing: they do not wait behind other jobs of the peel.',
+    "A job calls one function on each of its peels; see [jobs.md](jobs.md). A call is checked before it is sent, and again by the peel before it runs. An unknown function or argument, a missing argument and a value of the wrong type are rejected with a message that says what was expected.",
+    "On a command line, the type of an argument decides how its value is parsed: a `string` is used literally, `strings` are `a,b,c` or a YAML list, a `map` or `any` is YAML or JSON. In a REST request, a value has the JSON type of its argument; a `mode` such as `0644` and a `duration` such as `90s` are strings.",
+    'Functions marked "at once" change nothing and do not wait in the queue of the peel.',
     ...[...modules].flatMap(([module, functions]) => [
       `## ${module}`,
       ...(introductions[module] === undefined ? [] : [introductions[module]]),

@@ -105,7 +105,7 @@ test.each([
   [["--settings", "/tmp", "test.ping"], "--settings is only for --local"],
   [["--id", "a b", "test.ping"], "--id: "],
   [["--output", "xml", "test.ping"], "--output is table, json, yaml"],
-  [["test.ping", "more"], "takes no arguments"],
+  [["test.ping", "more"], "expected no arguments"],
   [[], "<function> is required"],
 ])("%p is a mistake on the command line", async (argv, message) => {
   const { exit, stdout, stderr } = await call(...argv);

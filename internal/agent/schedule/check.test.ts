@@ -34,7 +34,7 @@ test.each<[Partial<ScheduleEntry>, string]>([
     { module: "test.pong" },
     'schedule: entry "nightly": unknown function "test.pong" (did you mean test.ping?)',
   ],
-  [{ args: { a: 1 } }, 'schedule: entry "nightly": test.ping: no argument "a"'],
+  [{ args: { a: 1 } }, 'schedule: entry "nightly": test.ping: unknown argument "a"'],
   [{ enabled: false, module: "nothing" }, 'schedule: entry "nightly": unknown function "nothing"'],
   [{ args: { a: "x".repeat(70_000) } }, 'schedule: entry "nightly": args have more than 64 KiB'],
 ])("an entry that never can is refused by name", (more, message) => {
