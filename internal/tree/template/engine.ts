@@ -5,26 +5,27 @@ import { filters } from "./filters.ts";
 import { globalsOf, type Scope } from "./lookups.ts";
 import { rewriteMapGet } from "./map-get.ts";
 
-/** Names that the engine would escape the values of, as it does for web pages. */
+/** Template names for which the engine would enable escaping, as for web pages. */
 const escaped = /\.(?:html?|xml|json5?|js|ya?ml)(?:\.(?:j2|jinja2?))?$/;
 const unescaped = "{% autoescape false %}";
-/** Includes inside one another that an error is followed into. */
+/** Maximum depth of nested includes when locating an error. */
 const maxDepth = 16;
 
 /**
- * The engine with what it was given last. It has no way to ask for a file: all templates are added before.
- * Each environment would keep its functions alive, and they it, so that there is one for all.
+ * The engine and its current environment. It cannot request files, so all templates are added before
+ * rendering. There is only one environment, because an environment and its functions reference each other and
+ * would never be freed.
  */
 class Engine {
   private environment: Environment | undefined;
   private tree: object | undefined;
   private scope: Scope | undefined;
   private readonly added = new Map<string, string>();
-  /** What a function of ours could not do; an exception would leave the engine in pieces. */
+  /** The error of one of our functions; an exception would leave the engine in an undefined state. */
   private failed: { name: string; thrown: unknown } | undefined;
 
   /**
-   * @param tree whose templates these are: one of another tree is never included
+   * @param tree the tree of the templates; templates of another tree are never included
    * @throws TemplateError
    */
   render(
@@ -94,7 +95,7 @@ class Engine {
     if (!(thrown instanceof Error) || thrown.constructor !== Error) return this.trapped(name, thrown);
     const failure = readFailure(thrown.message, name);
     const [, included] = /^error in "(.*)"$/.exec(failure.detail) ?? [];
-    // The engine keeps the reason to itself; the included template by itself most likely fails alike.
+    // The engine hides the reason; rendering the included template alone most likely fails in the same way.
     if (failure.kind === "could not render include" && included !== undefined && depth < maxDepth) {
       try {
         this.environment?.renderTemplate(included, variables);
@@ -115,10 +116,13 @@ class Engine {
     if (this.environment !== undefined) abandonEnvironment(this.environment);
     this.environment = undefined;
     this.tree = undefined;
-    return new TemplateError(name, 0, "the template needs more memory than is allowed", { cause });
+    return new TemplateError(name, 0, "the template exceeds the memory limit", { cause });
   }
 
-  /** The engine does not tell where it called: the first line with the function's name is the best guess. */
+  /**
+   * The engine does not report the place of the call: the first line with the function's name is the best
+   * guess.
+   */
   private failureOf({ name, thrown }: { name: string; thrown: unknown }, template: string): TemplateError {
     const lines = this.added.get(template)?.split("\n") ?? [];
     const line = lines.findIndex((text) => text.includes(name)) + 1;
@@ -129,7 +133,7 @@ class Engine {
 
 export const engine = new Engine();
 
-/** Templates that the engine was asked to include and does not have. */
+/** Templates that were to be included but are not loaded. */
 function missingNames({ kind, detail }: { kind: string; detail: string }): string[] {
   if (kind !== "template not found") return [];
   return [...detail.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(([quoted]) => String(JSON.parse(quoted)));

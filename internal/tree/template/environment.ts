@@ -3,9 +3,9 @@ import * as glue from "minijinja-js/dist/bundler/minijinja_js_bg.js";
 import wasmPath from "minijinja-js/dist/bundler/minijinja_js_bg.wasm" with { type: "file" };
 import { limitMemory } from "./memory-limit.ts";
 
-/** 128 MiB, for everything that templates hold at the same time. */
+/** 128 MiB, shared by all templates. */
 const memoryPages = 2048;
-/** Instructions of one rendering: some tenths of a second. */
+/** Instruction limit of one rendering: some tenths of a second. */
 const fuel = 5_000_000;
 
 export type Environment = glue.Environment;
@@ -14,8 +14,8 @@ let compiled: WebAssembly.Module | undefined;
 let memory: WebAssembly.Memory | undefined;
 
 /**
- * Makes an environment in which templates are rendered: no access to the host, bounded fuel, memory and
- * recursion, and whatever is undefined is an error. There is one at a time.
+ * Creates the sandbox for templates: no access to the host; limited fuel, memory and recursion; undefined
+ * values are errors. Only one environment exists at a time.
  */
 export function createEnvironment(): Environment {
   if (memory === undefined) instantiate();
@@ -25,15 +25,15 @@ export function createEnvironment(): Environment {
   environment.undefinedBehavior = "strict";
   environment.fuel = fuel;
   environment.enablePyCompat();
-  // It shows every variable there is, secrets of the settings included.
+  // It would print all variables, including secrets of the settings.
   environment.removeGlobal("debug");
   return environment;
 }
 
-/** Gives up after a trap: the code inside stopped halfway, and nothing in there can be relied on. */
+/** Discards the instance after a trap, because its state is undefined. */
 export function abandonEnvironment(environment: Environment): void {
   environment.__destroy_into_raw();
-  // The glue holds on to a view of the memory until it is detached, which growing by nothing does.
+  // The glue code keeps a view of the memory until it is detached; growing by zero pages detaches it.
   memory?.grow(0);
   memory = undefined;
 }
@@ -41,7 +41,7 @@ export function abandonEnvironment(environment: Environment): void {
 function instantiate(): void {
   compiled ??= new WebAssembly.Module(limitMemory(readFileSync(wasmPath), memoryPages));
   const imports = Object.entries(glue).map(([name, value]): [string, unknown] =>
-    // What it has to say when it stops is told by whoever catches the trap.
+    // The code that catches the trap reports the error.
     name.startsWith("__wbg_error_") ? [name, () => undefined] : [name, value],
   );
   const instance = new WebAssembly.Instance(compiled, {

@@ -8,27 +8,27 @@ export interface Template {
   text: string;
 }
 
-/** Renders templates of one tree of files. */
+/** Renders the templates of one file tree. */
 export interface Renderer {
   /**
-   * @param scope what facts, grains, settings, pillar and salt are; a scope that is used again costs less
-   * @param variables further names
-   * @throws TemplateError with the place: something undefined, a mistake in the template, or too much work
+   * @param scope values of facts, grains, settings, pillar and salt; reusing a scope object is cheaper
+   * @param variables additional variables
+   * @throws TemplateError with the place of an undefined value, a syntax error or an exceeded limit
    */
   render(template: Template, scope: Scope, variables?: Readonly<Record<string, Plain>>): Promise<string>;
 }
 
-/** Rendered text, in characters. */
+/** Maximum length of rendered text, in characters. */
 const maxOutput = 8 * 1024 * 1024;
-/** Templates that one template includes, with what these include. */
+/** Maximum number of templates that one template includes, directly or indirectly. */
 const maxIncluded = 256;
 const markup = /\{[{%#]/;
 
 /**
- * @param read the text of a file that a template includes, imports or extends; `undefined` when there is none
+ * @param read reads a file that a template includes, imports or extends; `undefined` when it does not exist
  */
 export function createRenderer(read: (path: string) => Promise<string | undefined>): Renderer {
-  /** Adds the named templates, and what these name themselves. */
+  /** Adds the named templates, and the templates that they refer to. */
   const collect = async (into: Map<string, string>, tried: Set<string>, names: readonly string[]) => {
     for (const name of names) {
       if (tried.has(name) || tried.size >= maxIncluded) continue;
@@ -43,7 +43,7 @@ export function createRenderer(read: (path: string) => Promise<string | undefine
   return {
     async render(template, scope, variables = {}) {
       if (!markup.test(template.text)) return template.text;
-      // It takes some tens of milliseconds to start: whoever renders nothing does not wait for it.
+      // Loaded on demand, because starting the engine takes some tens of milliseconds.
       const { engine } = await import("./engine.ts");
       const templates = new Map<string, string>();
       const tried = new Set<string>();
@@ -54,7 +54,7 @@ export function createRenderer(read: (path: string) => Promise<string | undefine
           const all = new Map([...templates, [template.name, template.text]]);
           const output = engine.render(read, all, template.name, scope, variables);
           if (output.length <= maxOutput) return output;
-          throw new TemplateError(template.name, 0, "what it renders is larger than 8 MiB");
+          throw new TemplateError(template.name, 0, "the rendered text is larger than 8 MiB");
         } catch (thrown) {
           if (!(thrown instanceof TemplateError)) throw thrown;
           await collect(templates, tried, thrown.missing);
@@ -65,7 +65,7 @@ export function createRenderer(read: (path: string) => Promise<string | undefine
   };
 }
 
-/** Templates that a text names in quotes; a name that is put together is found when the engine misses it. */
+/** Template names quoted in a text. Computed names are found when the engine reports them as missing. */
 function literalNames(text: string): string[] {
   const statements = text.matchAll(/\{%[-+]?\s*(?:include|import|from|extends)\s([^%]*)%\}/g);
   return [...statements].flatMap(([, rest = ""]) =>
