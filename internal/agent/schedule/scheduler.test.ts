@@ -25,7 +25,7 @@ const entry = (more: Partial<ScheduleEntry>): ScheduleEntry => ({
   ...more,
 });
 
-/** A scheduler whose runs end when the test says so. */
+/** A scheduler whose runs are ended by the test. */
 function scheduler(...entries: ScheduleEntry[]) {
   const clock = manualClock(Date.UTC(2026, 0, 1, 12, 30));
   const log = recordingLog();
@@ -46,7 +46,7 @@ function scheduler(...entries: ScheduleEntry[]) {
       const { promise, resolve, reject } = Promise.withResolvers<JobReturn>();
       const settle = async () => {
         await promise.catch(() => {});
-        // What follows from the end of a run takes a few turns.
+        // The end of a run is processed after a few turns.
         for (let i = 0; i < 8; i++) await Promise.resolve();
       };
       runs.push({
@@ -89,14 +89,14 @@ function scheduler(...entries: ScheduleEntry[]) {
 }
 
 describe("a scheduler", () => {
-  test("runs each enabled entry at its times, under an id of its own", async () => {
+  test("runs each enabled entry at its times, under its own id", async () => {
     const { clock, runs, stop } = scheduler(
       entry({ name: "often", interval: minute, args: { a: 1 } }),
       entry({ name: "hourly", cron: "0 * * * *", module: "test.hourly" }),
       entry({ name: "parked", interval: 1_000, enabled: false, run_on_start: true }),
     );
     clock.advance(30 * minute);
-    // The first run of the minute holds its one place.
+    // The first run of the minute occupies the only slot.
     expect(runs.map(({ call }) => call)).toEqual([
       { function: "test.ping", args: { a: 1 } },
       { function: "test.hourly", args: {} },
@@ -108,7 +108,7 @@ describe("a scheduler", () => {
     stop();
   });
 
-  test("runs at the start only what is to run then, with its splay", () => {
+  test("at the start runs only entries configured for it, with their splay", () => {
     const { clock, runs } = scheduler(
       entry({ name: "now", interval: hour, run_on_start: true }),
       entry({ name: "soon", cron: "0 0 1 1 *", run_on_start: true, splay: 10_000, module: "test.soon" }),
@@ -121,7 +121,7 @@ describe("a scheduler", () => {
     expect(runs.map(({ call }) => call.function)).toEqual(["test.ping", "test.soon"]);
   });
 
-  test("skips, counts and tells of runs beyond maxrunning, and goes on when one has ended", async () => {
+  test("skips, counts and logs runs beyond maxrunning, and continues when one has ended", async () => {
     const { clock, runs, counts, events } = scheduler(entry({ interval: minute, maxrunning: 2 }));
     clock.advance(4 * minute);
     expect(runs).toHaveLength(2);
@@ -135,7 +135,7 @@ describe("a scheduler", () => {
     expect(runs).toHaveLength(3);
   });
 
-  test("frees the place of a run that broke, and says so", async () => {
+  test("frees the slot of a failed run, and logs the failure", async () => {
     const { clock, runs, events } = scheduler(entry({ interval: minute }));
     clock.advance(minute);
     await runs[0]?.fail();
@@ -144,7 +144,7 @@ describe("a scheduler", () => {
     expect(runs).toHaveLength(2);
   });
 
-  test("publishes the results of entries with return_job, failures too, and no others", async () => {
+  test("publishes only the results of entries with return_job, including failures", async () => {
     const { clock, runs, published, events } = scheduler(
       entry({ name: "told", interval: minute, args: { a: 1 }, return_job: true }),
       entry({ name: "kept", interval: minute }),
@@ -163,7 +163,7 @@ describe("a scheduler", () => {
     expect(events("scheduled job done")[0]?.fields).toMatchObject({ schedule: "kept" });
   });
 
-  test("starts nothing after it was stopped", () => {
+  test("starts nothing after it is stopped", () => {
     const { clock, runs, stop } = scheduler(entry({ interval: minute }));
     stop();
     clock.advance(hour);
@@ -199,7 +199,7 @@ describe("within a minute a scheduler notices", () => {
     expect(runs).toHaveLength(1);
   });
 
-  test("a clock set back: a cron entry goes on by it", () => {
+  test("a clock set back: a cron entry follows it", () => {
     const { clock, runs, setWall } = scheduler(entry({ cron: "0 * * * *", maxrunning: 10 }));
     clock.advance(31 * minute);
     expect(runs).toHaveLength(1);
@@ -210,7 +210,7 @@ describe("within a minute a scheduler notices", () => {
 });
 
 describe("uptime", () => {
-  test("goes on while the host sleeps, and never loses or gains by rounding", () => {
+  test("includes the time the host sleeps, without accumulating rounding errors", () => {
     const clock = manualClock(0);
     let asleep = 0;
     const uptime = createUptime(clock, () => `${((clock.monotonic() + asleep) / 1000).toFixed(2)} 1.00\n`);
@@ -226,7 +226,7 @@ describe("uptime", () => {
     expect(uptime()).toBeGreaterThan(hour);
   });
 
-  test("is the monotonic clock where the host does not tell", () => {
+  test("is the monotonic clock where the host provides no uptime", () => {
     const clock = manualClock(5);
     for (const read of [
       () => "",
@@ -240,7 +240,7 @@ describe("uptime", () => {
     }
   });
 
-  test("of this host moves on", () => {
+  test("of this host moves forward", () => {
     const clock = manualClock(0);
     expect(createUptime(clock)()).toBeGreaterThanOrEqual(0);
   });
