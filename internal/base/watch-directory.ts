@@ -38,7 +38,7 @@ export function watchDirectory(
         close();
       });
     } catch (thrown) {
-      log.warn("directory cannot be watched; it is looked at every minute", {
+      log.warn("directory cannot be watched; it is checked every minute", {
         directory: root,
         reason: describeError(thrown),
       });

@@ -241,7 +241,7 @@ test("who changes the head on the bus is not believed, and the holder publishes 
   expect(await readAll()).toEqual(wanted);
   const said = masters.flatMap(({ records }) => records.filter(({ level }) => level === "error"));
   expect(said.map(({ event }) => event)).toContain(
-    "state files: the head is not as a master published it, and is not served",
+    "state files: the head was not published by a master and is not served",
   );
   await own.nats.close();
 }, 20_000);

@@ -95,7 +95,7 @@ test("a call beside a run of the peel is told what runs", async () => {
 test("without --local a host that was no peel yet has neither settings nor states", async () => {
   const { exit, stdout, stderr } = await call("--id", "web-1", "state.highstate");
   expect([exit, stdout]).toEqual([1, ""]);
-  expect(stderr).toContain("states are not run: no settings were ever resolved");
+  expect(stderr).toContain("states are not run: settings have never been resolved");
 });
 
 test.each([

@@ -125,7 +125,9 @@ describe("a scheduler", () => {
     const { clock, runs, counts, events } = scheduler(entry({ interval: minute, maxrunning: 2 }));
     clock.advance(4 * minute);
     expect(runs).toHaveLength(2);
-    expect(events("scheduled job skipped: it still runs").map(({ fields }) => fields)).toEqual([
+    expect(
+      events("scheduled job skipped: the previous run is still active").map(({ fields }) => fields),
+    ).toEqual([
       { schedule: "e", running: 2, skipped: 1 },
       { schedule: "e", running: 2, skipped: 2 },
     ]);

@@ -89,7 +89,11 @@ function starterOf(entry: ScheduleEntry, options: SchedulerOptions): () => void 
     if (running >= entry.maxrunning) {
       skipped++;
       options.counts.scheduleSkipped++;
-      log.warn("scheduled job skipped: it still runs", { schedule: name, running, skipped });
+      log.warn("scheduled job skipped: the previous run is still active", {
+        schedule: name,
+        running,
+        skipped,
+      });
       return;
     }
     running++;

@@ -50,7 +50,7 @@ export function followCatalog(options: {
       return true;
     } catch (thrown) {
       if (!Bun.deepEquals(head, refused)) {
-        log.error("state files: the head is not as a master published it, and is not served", {
+        log.error("state files: the head was not published by a master and is not served", {
           revision: head.revision,
           reason: describeError(thrown),
         });
@@ -75,7 +75,7 @@ export function followCatalog(options: {
       inForce = { catalog: decodeCatalog(data), statement: head.statement };
       seen = head;
     } catch (thrown) {
-      log.warn("state files: the catalog was not read", { reason: describeError(thrown) });
+      log.warn("state files: the catalog cannot be read", { reason: describeError(thrown) });
     }
   };
   const start = () => {

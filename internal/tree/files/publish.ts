@@ -248,7 +248,7 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
         for (const place of places) await store.remove(place);
         idleSince.delete(digest);
       }
-      log.info("state files that nothing refers to were removed", {
+      log.info("state files: unreferenced blobs removed", {
         blobs: doomed.length,
         at: rfc3339(clock.now()),
       });
@@ -276,7 +276,7 @@ function checkHead({ seal, log }: PublisherDeps, head: Head): SignedStatement | 
   try {
     return seal.check(head);
   } catch (thrown) {
-    log.error("the head of the state files is not as a master published it: it is published anew", {
+    log.error("state files: the head was not published by a master; publishing again", {
       reason: describeError(thrown),
     });
     return undefined;
@@ -290,7 +290,7 @@ async function readCatalog({ store, log }: PublisherDeps, digest: string): Promi
     if (data === undefined || digestOf(data) !== digest) throw new SvcError("storage", "it is damaged");
     return decodeCatalog(data);
   } catch (thrown) {
-    log.error("the catalog of state files cannot be read: all is published anew", {
+    log.error("state files: the catalog cannot be read; publishing everything again", {
       reason: describeError(thrown),
     });
     return undefined;
@@ -339,7 +339,7 @@ async function readKnown(
         await readSnapshot(item.manifest);
         good.push(item);
       } catch (thrown) {
-        log.error("a snapshot of state files cannot be read and is left out", {
+        log.error("state files: a snapshot cannot be read and is left out", {
           environment: name,
           manifest: item.manifest,
           reason: describeError(thrown),

@@ -85,14 +85,14 @@ export function startGitSync(options: GitSyncOptions): GitSync {
     } catch (thrown) {
       if (signal.aborted) return;
       remote.reason = describeError(thrown);
-      log.warn("git repository not read; what was read before stays", {
+      log.warn("git repository not read; the previous content stays in force", {
         remote: mirror.remote,
         reason: remote.reason,
       });
       if (remote.state.confirmed || remote.state.environments.size > 0) return;
       await mirror.load().then(
         ({ environments, warnings }) => take(remote, { environments, confirmed: false }, warnings),
-        (again) => log.warn("copy of a git repository not read", { reason: describeError(again) }),
+        (again) => log.warn("mirror of a git repository not read", { reason: describeError(again) }),
       );
     }
   };
@@ -131,7 +131,7 @@ export function startGitSync(options: GitSyncOptions): GitSync {
     },
     syncNow,
     async stop() {
-      stopping.abort(new Error("gitfs is stopped"));
+      stopping.abort(new Error("gitfs was stopped"));
       await looping;
       await Promise.all(mirrors.map((mirror) => mirror.stop()));
     },

@@ -350,7 +350,7 @@ describe("problems are reported with their place", () => {
       { "top.sls": "bsae:\n  '*': [a]" },
       "no section for the environment base (did you mean bsae?)",
     ],
-    ["a bad target", { "top.sls": "base:\n  'X@a': [a]" }, "target: column 1: X@ is no matcher"],
+    ["a bad target", { "top.sls": "base:\n  'X@a': [a]" }, "target: column 1: X@ is not a matcher"],
     ["a node group", { "top.sls": "base:\n  'N@a': [a]" }, "node groups are known only to masters"],
     [
       "a bad match",

@@ -16,7 +16,11 @@ function serviceOf(files: Record<string, string>, options: { commits?: string[];
   const context = (stop: AbortSignal): CallContext => ({
     clock: systemClock,
     facts: fixedFacts({ id: "web-1", os: "Debian" }),
-    settings: { ...settings, resolved: options.resolved ?? true, reason: "no settings were ever resolved" },
+    settings: {
+      ...settings,
+      resolved: options.resolved ?? true,
+      reason: "settings have never been resolved",
+    },
     signal: stop,
   });
   const service = createStatesService({
@@ -77,7 +81,7 @@ test("environment and commit come from the request, and the commit is in the res
 test("nothing runs without settings, and the reason is reported", async () => {
   const { service, opened } = serviceOf({}, { resolved: false });
   await expect(service.run({}, { signal })).rejects.toThrow(
-    "states are not run: no settings were ever resolved",
+    "states are not run: settings have never been resolved",
   );
   expect(opened).toEqual([]);
 });
