@@ -185,11 +185,11 @@ describe("daylight saving time", () => {
   const spring = Date.UTC(2026, 2, 28, 23);
   const autumn = Date.UTC(2026, 9, 24, 22);
   test.each([
-    ["a written time in the hour left out runs once, at its end", "30 2 * * *", spring, ["01:00", "00:30"]],
+    ["a fixed time in the skipped hour runs once, at its end", "30 2 * * *", spring, ["01:00", "00:30"]],
     ["a list of times in that hour as well", "0,30 2 * * *", spring, ["01:00", "00:00"]],
     ["a step skips that hour", "*/30 2 * * *", spring, ["00:00", "00:30"]],
     ["every hour is every hour", "0 * * * *", spring, ["00:00", "01:00", "02:00"]],
-    ["a written time in the hour that comes twice runs once", "30 2 * * *", autumn, ["00:30", "01:30"]],
+    ["a fixed time in the repeated hour runs once", "30 2 * * *", autumn, ["00:30", "01:30"]],
     ["a list of times in that hour as well", "0,30 2 * * *", autumn, ["00:00", "00:30", "01:00"]],
     ["a step runs through both", "*/30 2 * * *", autumn, ["00:00", "00:30", "01:00", "01:30", "01:00"]],
     ["every hour is every hour", "0 * * * *", autumn, ["23:00", "00:00", "01:00", "02:00"]],

@@ -77,7 +77,7 @@ test.each<[string, Uint8Array]>([
   ["nothing", new Uint8Array()],
   ["no map", encode([1])],
   ["another version", encode({ ...(decode(make(5)) as object), v: 2 })],
-  ["a version that is no whole number", encode({ ...(decode(make(5)) as object), version: 1.5 })],
+  ["a version that is not an integer", encode({ ...(decode(make(5)) as object), version: 1.5 })],
 ])("%s is malformed", (_, envelope) => {
   expect(() => open(envelope)).toThrow("malformed settings");
 });

@@ -112,10 +112,10 @@ test("a hanging program is stopped after 10 s with its children, and the others 
 });
 
 test.each([
-  ["a program that anybody may write", "tell", 0o777],
-  ["a program that its group may write", "tell", 0o775],
-  ["a directory that anybody may write", "", 0o777],
-  ["a directory that anybody may write to, sticky or not", "", 0o1777],
+  ["a program that anyone can write", "tell", 0o777],
+  ["a program that its group can write", "tell", 0o775],
+  ["a directory that anyone can write", "", 0o777],
+  ["a directory that anyone can write, even if sticky", "", 0o1777],
 ])("%s is not run, and the mode is named", async (_, name, mode) => {
   using temporary = temporaryDirectory("facts");
   const ran = join(temporary.path, "ran");

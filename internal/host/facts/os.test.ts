@@ -169,7 +169,7 @@ describe("operating systems", () => {
       },
     ],
     [
-      "one that only says whom it is like",
+      "a system with only ID_LIKE",
       release('NAME="Example Linux"\nID=example\nID_LIKE="unheard rhel"\nVERSION_ID=2\n'),
       {
         os: "Example",

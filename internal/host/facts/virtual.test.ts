@@ -24,7 +24,7 @@ const collect = async (files: Record<string, string | Error>) => {
 
 test.each<[string, Record<string, string | Error>, Record<string, unknown>]>([
   [
-    "a server of its own",
+    "a physical server",
     dmi({ sys_vendor: "Dell Inc.", product_name: "PowerEdge R640" }),
     { virtual: "physical" },
   ],
@@ -54,7 +54,7 @@ test.each<[string, Record<string, string | Error>, Record<string, unknown>]>([
     dmi({ sys_vendor: "Microsoft Corporation", product_name: "Surface" }),
     { virtual: "physical" },
   ],
-  ["a guest nobody knows", guest, { virtual: "VM" }],
+  ["an unknown guest", guest, { virtual: "VM" }],
   [
     "a Xen guest",
     { "/sys/hypervisor/type": "xen\n", "/sys/hypervisor/guest_type": "PV\n" },

@@ -201,7 +201,7 @@ test("a new holder repairs damaged or missing blobs in the store", async () => {
   await (await take(2)).publish([baseOf(files)]);
   expect(await readFiles()).toEqual(files);
 
-  // A catalog that cannot be read: everything is published anew.
+  // A catalog that cannot be read: everything is published again.
   const junk = Buffer.from("junk");
   await store.put(digestOf(junk), junk);
   await store.moveHead(

@@ -24,7 +24,7 @@ test("a plan sends nothing; applying sends the event with its data", async () =>
 });
 
 test.each(["deploy done", "svc/peel/web/lost", "", "a//b"])(
-  "the tag %j is refused before anything is sent",
+  "the tag %j is rejected before anything is sent",
   (tag) => {
     const { called, context: on } = context();
     expect(() => send.plan(tag, {}, on)).toThrow("tag:");

@@ -179,7 +179,7 @@ test("a branch with broken objects does not prevent fetching the others", async 
   const mirror = mirrorOf();
   await mirror.sync();
   remote.commit("good", { a: "good" });
-  const bad = remote.commit("bad", { a: "content that nobody else has" });
+  const bad = remote.commit("bad", { a: "unique content" });
   const object = remote.git("rev-parse", "bad:a");
   const loose = join(remote.path, "objects", object.slice(0, 2), object.slice(2));
   expect(existsSync(loose)).toBe(true);

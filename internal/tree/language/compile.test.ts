@@ -203,7 +203,7 @@ r: test.nop`,
 
 const bad: [string, Tree, string[]][] = [
   ["no such file", {}, ["state file a does not exist"]],
-  ["a name that is nearly right", { "ab.sls": "" }, ["state file a does not exist"]],
+  ["a misspelled name", { "ab.sls": "" }, ["state file a does not exist"]],
   [
     "an include of nothing",
     { "a.sls": "include:\n  - webb", "web.sls": "" },
@@ -217,7 +217,7 @@ const bad: [string, Tree, string[]][] = [
   ],
   ["a mistake in a template", { "a.sls": "{% if %}" }, ["a.sls:1: syntax error"]],
   [
-    "a template that breaks in what it imports",
+    "an error in an imported template",
     {
       "a.sls": "{% from 'm.jinja' import q %}{{ q() }}",
       "m.jinja": "\n{% macro q() %}{{ z }}{% endmacro %}",
@@ -280,7 +280,7 @@ const bad: [string, Tree, string[]][] = [
     ["a.sls:4: require: test: x refers to this state itself"],
   ],
   [
-    "a requisite of no form",
+    "a malformed requisite",
     { "a.sls": "x:\n  test.nop:\n    - require:\n      - [y]" },
     ["a.sls:4: require: expected items of the form"],
   ],

@@ -10,9 +10,9 @@ function state(needs: [RequisiteKind, number[]][], sortBy?: Orderable["sortBy"])
 
 test.each<[string, Orderable[], number[]]>([
   ["as defined", [state([]), state([]), state([])], [0, 1, 2]],
-  ["what is needed comes right before", [state([["require", [2]]]), state([]), state([])], [2, 0, 1]],
+  ["a needed state comes right before", [state([["require", [2]]]), state([]), state([])], [2, 0, 1]],
   [
-    "what is needed keeps its own order",
+    "needed states keep their own order",
     [state([["require", [3, 1]]]), state([]), state([]), state([])],
     [1, 3, 0, 2],
   ],
@@ -23,7 +23,11 @@ test.each<[string, Orderable[], number[]]>([
     [4, 3, 1, 2, 0],
   ],
   ["negative numbers count from the end", [state([], -1), state([], -2), state([])], [2, 1, 0]],
-  ["a requisite weighs more than a number", [state([["require", [1]]], "first"), state([], "last")], [1, 0]],
+  [
+    "a requisite takes precedence over a number",
+    [state([["require", [1]]], "first"), state([], "last")],
+    [1, 0],
+  ],
 ])("%s", (_, states, expected) => {
   expect(orderStates(states)).toEqual(expected);
 });

@@ -25,8 +25,8 @@ test("a concurrent run is rejected with the name of the active one; the lock is 
 });
 
 test.each([
-  ["of a process that is gone", { pid: 2 ** 22 + 7, started: "1", what: "x", since: "" }],
-  ["of another process that had the number", { pid: process.pid, started: "1", what: "x", since: "" }],
+  ["of a process that has ended", { pid: 2 ** 22 + 7, started: "1", what: "x", since: "" }],
+  ["of another process with the same pid", { pid: process.pid, started: "1", what: "x", since: "" }],
   ["without a process", { what: "x" }],
 ])("a lock %s is taken over", async (_, content) => {
   using directory = temporaryDirectory("lock");
