@@ -136,7 +136,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
     async run(args, context) {
       const { owner, mode } = await wantedOf(args, context);
       const target = trimmed(args.path);
-      return touching("make", target, () => {
+      return touching("create", target, () => {
         makeParents(target, args.makedirs);
         const created = lstatSync(target, { throwIfNoEntry: false }) === undefined;
         if (created) mkdirSync(target, { mode: 0o700 });
@@ -193,7 +193,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
     },
     refuse: ({ src }) => (src === "" || src.includes("\0") ? "src: expected a path" : undefined),
     run: ({ src, path, force = false, makedirs }) =>
-      touching("make", path, () => {
+      touching("create", path, () => {
         makeParents(trimmed(path), makedirs);
         return makeLink(src, trimmed(path), force);
       }),
@@ -241,7 +241,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
 
 /** Stats of a path; `undefined` when it does not exist, also when a parent is not a directory. */
 function statIfPresent(path: string): Promise<Stats | undefined> {
-  return touching("look at", path, () => {
+  return touching("access", path, () => {
     try {
       return statSync(path);
     } catch (cause) {

@@ -44,6 +44,6 @@ test("status.procs finds this process, and respects the limit", async () => {
 test("status.diskusage returns an error in place of a path that does not exist", async () => {
   expect(await callFunction("status.diskusage", { paths: ["/", "/nonexistent"] })).toEqual({
     "/": expect.objectContaining({ total: expect.any(Number) }),
-    "/nonexistent": { error: "cannot look at /nonexistent: no such file" },
+    "/nonexistent": { error: "cannot access /nonexistent: no such file" },
   });
 });

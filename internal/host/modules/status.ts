@@ -98,7 +98,7 @@ async function diskUsage(paths: readonly string[], clock: Clock): Promise<Plain>
 async function usageOf(path: string, clock: Clock): Promise<Plain> {
   const late = Promise.withResolvers<Plain>();
   const timer = clock.after(diskPatienceMs, () => late.resolve({ error: "no answer within 2 s" }));
-  const asked = touching("look at", path, () => statfs(path)).then(
+  const asked = touching("access", path, () => statfs(path)).then(
     ({ bsize, blocks, bfree, bavail }): Plain => ({
       total: bsize * blocks,
       used: bsize * (blocks - bfree),

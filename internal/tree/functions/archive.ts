@@ -196,7 +196,7 @@ async function extract(wish: Wish, file: string, context: StateContext): Promise
     makeDirectory(target, attributes);
   }
   const staging = temporaryName(join(target, "extracting"));
-  touching("make", staging, () => mkdirSync(staging, { mode: 0o700 }));
+  touching("create", staging, () => mkdirSync(staging, { mode: 0o700 }));
   try {
     await extractArchive(file, format, staging, context);
     checkStaged(staging);

@@ -105,7 +105,7 @@ export async function planDirectory(
   if (before === undefined) changes.created = true;
   else if (directory === undefined) changes.type = { old: kindOf(path, before), new: "directory" };
   Object.assign(changes, await attributeChanges(directory, attributes, context));
-  const verb = directory === undefined ? "made" : "updated";
+  const verb = directory === undefined ? "created" : "updated";
   return {
     changes: { [path]: changes },
     comment: `The directory ${path} would be ${verb}${missingNote(attributes)}`,

@@ -12,7 +12,7 @@ export function lookAt(path: string): Stats | undefined {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch (cause) {
     if (isErrno(cause, "ENOTDIR")) return undefined;
-    throw failureOf("look at", path, cause);
+    throw failureOf("access", path, cause);
   }
 }
 

@@ -37,7 +37,7 @@ export function makeParents(path: string, wished: boolean | undefined, attribute
 
 /** Creates one directory. Sets the mode last, so that nobody can open it before it has its owner. */
 export function makeDirectory(path: string, { uid, gid, mode }: Attributes): void {
-  touching("make", path, () => {
+  touching("create", path, () => {
     mkdirSync(path, { mode: 0o700 });
     if (uid !== undefined || gid !== undefined) lchownSync(path, uid ?? -1, gid ?? -1);
     chmodSync(path, mode ?? newDirectoryMode);

@@ -58,14 +58,14 @@ export const fileSymlink = defineState({
           makeParents(path, args.makedirs, { ...attributes, mode: undefined });
           const temporary = temporaryName(path);
           try {
-            touching("make", path, () => symlinkSync(target, temporary));
+            touching("create", path, () => symlinkSync(target, temporary));
             const owner = {
               ...attributes,
               uid: attributes.uid ?? link?.uid,
               gid: attributes.gid ?? link?.gid,
             };
             setLinkOwner(temporary, owner);
-            touching("make", path, () => renameSync(temporary, path));
+            touching("create", path, () => renameSync(temporary, path));
           } catch (cause) {
             rmSync(temporary, { force: true });
             throw cause;
