@@ -32,7 +32,7 @@ function run(cwd: string, ...argv: string[]): void {
   if (exitCode !== 0) throw new Error(`${argv.join(" ")}: ${stderr}`);
 }
 
-/** An archive of `app/run.sh`, `app/lib/täxt` and a link, beside the directory it is extracted to. */
+/** An archive of `app/run.sh`, `app/lib/täxt` and a link, next to its target directory. */
 function makeArchive(root: string, name: string): { archive: string; target: string } {
   const source = join(root, "source");
   mkdirSync(join(source, "app/lib"), { recursive: true });
