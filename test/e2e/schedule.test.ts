@@ -201,7 +201,7 @@ describe("a peel does not start with a schedule that can never run", () => {
     [
       "an argument that is none",
       { module: "test.ping", interval: "1s", args: { a: 1 } },
-      'schedule: entry "e": test.ping: no argument "a"',
+      'schedule: entry "e": test.ping: unknown argument "a"',
     ],
   ])("%s", async (_, entry, message) => {
     await using peel = startPeel("sched-bad", { e: entry });

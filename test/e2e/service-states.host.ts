@@ -121,12 +121,12 @@ timer:
     expect(await brief(root, masked)).toBe("svc-test-daemon:true");
     const [refused] = await root.apply("svc-test-daemon:\n  service.running: []\n");
     expect(refused?.comment).toBe(
-      "svc-test-daemon is masked, and nothing can start it; service.unmasked changes that",
+      "svc-test-daemon is masked and cannot be started; use service.unmasked first",
     );
     const [missing] = await root.apply("svc-test-nothing:\n  service.running: []\n");
     expect(missing).toMatchObject({
       result: false,
-      comment: "there is no service svc-test-nothing (systemd)",
+      comment: "service svc-test-nothing does not exist (systemd)",
     });
   });
 

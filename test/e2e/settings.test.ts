@@ -248,12 +248,14 @@ test("what is replayed, another peel's or forged is refused, and what was in for
   await Promise.all([0, 1].map((i) => at(i).holds({ ...(i === 0 ? others : inForce), level: 3 })));
   const newest = await recordOf("web-1");
   const refusedFor = (reason: string) =>
-    log.logged("settings not taken; those in force stay", (fields) => String(fields.reason).includes(reason));
+    log.logged("settings rejected; the previous settings stay in force", (fields) =>
+      String(fields.reason).includes(reason),
+    );
 
   await replace("web-1", older.envelope);
   await refusedFor("older than those in force");
   await replace("web-1", (await recordOf("db-1")).envelope);
-  await refusedFor("another peel's");
+  await refusedFor("for another peel");
   const to = {
     peelId: "web-1",
     curvePublicKey: deriveCurveKey(keyPairFromSeed("user", peel.seed)).publicKey,

@@ -215,7 +215,7 @@ test("a holder that was paused and goes on publishes nothing", async () => {
     log: records,
   });
   const { fields } = await records.logged("state files not published");
-  expect(fields.reason).toContain("another master publishes");
+  expect(fields.reason).toContain("another master has taken over publishing");
   end.abort(new Error("the test is over"));
   await publishing;
   expect(await store.head()).toEqual(head as never);
@@ -241,7 +241,7 @@ test("who changes the head on the bus is not believed, and the holder publishes 
   expect(await readAll()).toEqual(wanted);
   const said = masters.flatMap(({ records }) => records.filter(({ level }) => level === "error"));
   expect(said.map(({ event }) => event)).toContain(
-    "state files: the head is not as a master published it, and is not served",
+    "state files: the head was not published by a master and is not served",
   );
   await own.nats.close();
 }, 20_000);

@@ -64,7 +64,7 @@ test("a running master tells whom a target means, by facts, liveness and its nod
     ok: false,
     error: {
       code: "bad_request",
-      message: "target: column 1: no node group is called fron (did you mean front?)",
+      message: "target: column 1: unknown node group fron (did you mean front?)",
     },
   });
 

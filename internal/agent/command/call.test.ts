@@ -73,7 +73,7 @@ test("a call beside a run of the peel is told what runs", async () => {
   await lock.hold("state.highstate", async () => {
     const { exit, stderr } = await local("state.apply", "web");
     expect(exit).toBe(1);
-    expect(stderr).toContain("states run once at a time on a peel, and state.highstate runs since");
+    expect(stderr).toContain("another run of states is active on this peel: state.highstate, since");
   });
   expect((await local("state.apply", "web")).exit).toBe(0);
 });
@@ -81,7 +81,7 @@ test("a call beside a run of the peel is told what runs", async () => {
 test("without --local a host that was no peel yet has neither settings nor states", async () => {
   const { exit, stdout, stderr } = await call("--id", "web-1", "state.highstate");
   expect([exit, stdout]).toEqual([1, ""]);
-  expect(stderr).toContain("states are not run: no settings were ever resolved");
+  expect(stderr).toContain("states are not run: settings have never been resolved");
 });
 
 test.each([
@@ -91,7 +91,7 @@ test.each([
   [["--settings", "/tmp", "test.ping"], "--settings is only for --local"],
   [["--id", "a b", "test.ping"], "--id: "],
   [["--output", "xml", "test.ping"], "--output is table, json, yaml"],
-  [["test.ping", "more"], "takes no arguments"],
+  [["test.ping", "more"], "expected no arguments"],
   [[], "<function> is required"],
 ])("%p is a mistake on the command line", async (argv, message) => {
   const { exit, stdout, stderr } = await call(...argv);

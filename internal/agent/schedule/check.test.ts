@@ -25,7 +25,7 @@ test("the schedule in the documentation can run", async () => {
   expect(() => checkSchedule(loaded.values.schedule)).not.toThrow();
 });
 
-test("a schedule that can run is fine", () => {
+test("a valid schedule is accepted", () => {
   expect(() => checkSchedule([entry({})])).not.toThrow();
 });
 
@@ -34,9 +34,9 @@ test.each<[Partial<ScheduleEntry>, string]>([
     { module: "test.pong" },
     'schedule: entry "nightly": unknown function "test.pong" (did you mean test.ping?)',
   ],
-  [{ args: { a: 1 } }, 'schedule: entry "nightly": test.ping: no argument "a"'],
+  [{ args: { a: 1 } }, 'schedule: entry "nightly": test.ping: unknown argument "a"'],
   [{ enabled: false, module: "nothing" }, 'schedule: entry "nightly": unknown function "nothing"'],
-  [{ args: { a: "x".repeat(70_000) } }, 'schedule: entry "nightly": args have more than 64 KiB'],
+  [{ args: { a: "x".repeat(70_000) } }, 'schedule: entry "nightly": args: larger than 64 KiB'],
 ])("an entry that never can is refused by name", (more, message) => {
   expect(() => checkSchedule([entry({}), entry(more)])).toThrow(
     expect.objectContaining({ kind: "bad_request", message: expect.stringContaining(message) }),

@@ -5,15 +5,15 @@ import { maxArgsBytes } from "../../fleet/jobs/scheduled.ts";
 import { checkCall } from "../../host/modules/registry.ts";
 import type { ScheduleEntry } from "../../program/config/schedule.ts";
 
-/** What an entry runs. */
+/** The call of an entry. */
 export function callOf({ module, args }: Pick<ScheduleEntry, "module" | "args">): Call {
-  // The arguments were read from YAML, which knows nothing that is not plain.
+  // The arguments come from YAML, so they are plain data.
   return { function: module, args: args as Record<string, Plain> };
 }
 
 /**
- * Checks that each entry names a function and gives it arguments it takes, so that no peel starts with a
- * schedule that can never run.
+ * Checks that each entry names a function and has valid arguments, so that a peel does not start with a
+ * schedule that cannot run.
  *
  * @throws SvcError `bad_request` naming the entry
  */
@@ -22,7 +22,7 @@ export function checkSchedule(entries: readonly ScheduleEntry[]): void {
     const call = callOf(entry);
     try {
       if (encode(call.args).length > maxArgsBytes)
-        throw new SvcError("bad_request", "args have more than 64 KiB");
+        throw new SvcError("bad_request", "args: larger than 64 KiB");
       checkCall(call.function, call.args);
     } catch (thrown) {
       if (!(thrown instanceof SvcError)) throw thrown;

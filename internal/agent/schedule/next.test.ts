@@ -10,7 +10,7 @@ const day = 24 * hour;
 const start = Date.UTC(2026, 0, 1, 12, 30);
 const none = () => 0;
 
-/** What happens to the two clocks: time passes, or the wall clock is set. */
+/** An event of the clocks: time passes, or the wall clock is set. */
 type Happening = { pass: number } | { set: number };
 
 interface Run {
@@ -19,7 +19,7 @@ interface Run {
   wall: number;
 }
 
-/** Looks at an entry as the scheduler does: when it may be due, and at least every minute. */
+/** Checks an entry as the scheduler does: when it may be due, and at least every minute. */
 function simulate(timing: Timing, happenings: readonly Happening[], spread: () => number = none) {
   const now: Moment = { wall: start, uptime: 0 };
   let plan: Plan = firstPlan(timing, now, spread);
@@ -38,7 +38,7 @@ function simulate(timing: Timing, happenings: readonly Happening[], spread: () =
   lookNow();
   for (const happening of happenings) {
     if ("set" in happening) {
-      // The timer that was set before it fires as if nothing had happened.
+      // A timer set before is not affected.
       now.wall += happening.set;
       continue;
     }
@@ -53,7 +53,7 @@ function simulate(timing: Timing, happenings: readonly Happening[], spread: () =
   return { runs, instants, plan };
 }
 
-/** The host sleeps: both clocks move on at once, and nobody looks meanwhile. */
+/** The host sleeps: both clocks jump forward, without checks in between. */
 function wake(timing: Timing, plan: Plan, from: Moment, ms: number) {
   return look(timing, plan, { wall: from.wall + ms, uptime: from.uptime + ms }, none);
 }
@@ -96,33 +96,33 @@ describe("an interval", () => {
     expect(woken.plan.startAt).toBe(8 * hour + 5_000 + 10 * minute);
   });
 
-  test("runs at the start when told to, and then every period", () => {
+  test("runs at the start if configured, and then every period", () => {
     const { runs } = simulate(every(10 * minute, { onStart: true }), [{ pass: 25 * minute }]);
     expect(runTimes(runs)).toEqual([0, 10, 20]);
   });
 
-  test("with a splay each run has a delay of its own, and the rhythm stays", () => {
+  test("with a splay each run has its own delay, and the rhythm is kept", () => {
     const delays = [0.5, 0.9, 0, 0.25];
     const timing = every(10 * minute, { splay: 4 * minute });
     const { runs } = simulate(timing, [{ pass: 42 * minute }], () => delays.shift() ?? 0);
     expect(runTimes(runs)).toEqual([12, 23.6, 30, 41]);
   });
 
-  test("that is shorter than its splay still runs", () => {
+  test("shorter than its splay still runs", () => {
     const { runs } = simulate(every(minute, { splay: 5 * minute }), [{ pass: hour }], () => 0.5);
     expect(runs.length).toBe(Math.floor(60 / 3.5));
   });
 });
 
 describe("a cron expression", () => {
-  test("runs at its instants", () => {
+  test("runs at its times", () => {
     const { runs } = simulate(cron("*/20 * * * *"), [{ pass: 75 * minute }]);
     expect(clockTimes(runs)).toEqual(["12:40:00", "13:00:00", "13:20:00", "13:40:00"]);
   });
 
-  test("runs once when the clock is set forward over many instants", () => {
+  test("runs once when the clock is set forward over many times", () => {
     const { runs } = simulate(cron("0 * * * *"), [{ set: 30 * day }, { pass: 61 * minute }]);
-    // 12:30 and 30 days: the look after a minute, and then the next full hour.
+    // 12:30 and 30 days: the check after a minute, and then the next full hour.
     expect(clockTimes(runs)).toEqual(["12:31:00", "13:00:00"]);
   });
 
@@ -134,7 +134,7 @@ describe("a cron expression", () => {
     expect(woken.plan.due).toBe(start + 8 * hour + 30 * minute);
   });
 
-  test("is not repeated for the same instant when the clock is set back a little", () => {
+  test("is not repeated for the same time when the clock is set back slightly", () => {
     const { runs } = simulate(cron("0 * * * *"), [
       { pass: 30 * minute + 10_000 },
       { set: -5 * minute },
@@ -143,7 +143,7 @@ describe("a cron expression", () => {
     expect(clockTimes(runs)).toEqual(["13:00:00", "14:00:00"]);
   });
 
-  test("goes on by the clock when that is set back by far", () => {
+  test("follows the clock when it is set back far", () => {
     const { runs } = simulate(cron("0 * * * *"), [
       { pass: 45 * minute },
       { set: -365 * day },
@@ -153,7 +153,7 @@ describe("a cron expression", () => {
     expect(runs[1]?.wall).toBe(start + 90 * minute - 365 * day);
   });
 
-  test("keeps the delay of a run that waits when the clock is set back within it", () => {
+  test("keeps the delay of a waiting run when the clock is set back", () => {
     let drawn = 0;
     const timing = cron("0 * * * *", { splay: 10 * minute });
     const spread = () => {
@@ -169,27 +169,27 @@ describe("a cron expression", () => {
     expect(drawn).toBe(2);
   });
 
-  test("that runs at the start keeps that run through a clock set back", () => {
+  test("with a run at the start keeps that run when the clock is set back", () => {
     const timing = cron("0 * * * *", { onStart: true, splay: 10 * minute });
     const { runs } = simulate(timing, [{ set: -day }, { pass: 6 * minute }], () => 0.5);
     expect(runTimes(runs)).toEqual([5]);
   });
 
-  test("swallows the instants that come while its splay lasts", () => {
+  test("skips the times within its splay", () => {
     const { runs } = simulate(cron("* * * * *", { splay: 10 * minute }), [{ pass: hour }], () => 0.5);
     expect(runTimes(runs)).toEqual([6, 12, 18, 24, 30, 36, 42, 48, 54, 60]);
   });
 });
 
-describe("where clocks change", () => {
+describe("daylight saving time", () => {
   const spring = Date.UTC(2026, 2, 28, 23);
   const autumn = Date.UTC(2026, 9, 24, 22);
   test.each([
-    ["a written time in the hour left out runs once, at its end", "30 2 * * *", spring, ["01:00", "00:30"]],
+    ["a fixed time in the skipped hour runs once, at its end", "30 2 * * *", spring, ["01:00", "00:30"]],
     ["a list of times in that hour as well", "0,30 2 * * *", spring, ["01:00", "00:00"]],
     ["a step skips that hour", "*/30 2 * * *", spring, ["00:00", "00:30"]],
     ["every hour is every hour", "0 * * * *", spring, ["00:00", "01:00", "02:00"]],
-    ["a written time in the hour that comes twice runs once", "30 2 * * *", autumn, ["00:30", "01:30"]],
+    ["a fixed time in the repeated hour runs once", "30 2 * * *", autumn, ["00:30", "01:30"]],
     ["a list of times in that hour as well", "0,30 2 * * *", autumn, ["00:00", "00:30", "01:00"]],
     ["a step runs through both", "*/30 2 * * *", autumn, ["00:00", "00:30", "01:00", "01:30", "01:00"]],
     ["every hour is every hour", "0 * * * *", autumn, ["23:00", "00:00", "01:00", "02:00"]],
@@ -215,7 +215,7 @@ test("an expression means the time of the host", async () => {
   expect(await at("America/New_York")).toBe("2026-07-01T07:00:00.000Z");
 });
 
-describe("whatever happens to the clocks", () => {
+describe("for all changes of the clocks", () => {
   const happening: fc.Arbitrary<Happening> = fc.oneof(
     fc.record({ pass: fc.integer({ min: 1, max: 3 * hour }) }),
     fc.record({ set: fc.integer({ min: -90, max: 90 }).map((minutes) => minutes * minute) }),
@@ -225,7 +225,7 @@ describe("whatever happens to the clocks", () => {
   const splay = fc.constantFrom(0, 1_000, 20 * minute);
   const draws = fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true }));
 
-  test("an interval runs at most once per period that passed, and is never silent for longer than it", () => {
+  test("an interval runs at most once per elapsed period, and at least once per period", () => {
     fc.assert(
       fc.property(
         happenings,
@@ -247,7 +247,7 @@ describe("whatever happens to the clocks", () => {
     );
   });
 
-  test("a cron expression runs at most once per instant that came or jump that was made, and never for the same one again", () => {
+  test("a cron expression runs at most once per time or clock jump, and never twice for the same time", () => {
     fc.assert(
       fc.property(
         happenings,
@@ -256,7 +256,7 @@ describe("whatever happens to the clocks", () => {
         draws,
         (all, { text, period }, splayMs, drawn) => {
           const { runs, instants } = simulate(cron(text, { splay: splayMs }), all, () => drawn.next().value);
-          // Each stretch of time between two jumps has so many instants, wherever it begins.
+          // Each period between two jumps has this many times, regardless of its start.
           const stretches = [0];
           for (const one of all) {
             if ("set" in one) stretches.push(0);
@@ -273,7 +273,7 @@ describe("whatever happens to the clocks", () => {
     );
   });
 
-  test("time that flows again brings the next run within two instants and the splay", () => {
+  test("after the last jump the next run comes within two times and the splay", () => {
     fc.assert(
       fc.property(happenings, splay, draws, (all, splayMs, drawn) => {
         const timing = cron("0 * * * *", { splay: splayMs });

@@ -1,41 +1,41 @@
 import type { CronExpression } from "../../base/cron.ts";
 
-// When entries run, as pure functions of two clocks. The wall clock may jump in both directions; uptime only
-// moves forward, and goes on while the host sleeps. An entry with an interval lives on uptime, so no jump of
-// the wall clock touches it. An entry with a cron expression lives on the wall clock, and is planned anew
+// Computes when entries run, as pure functions of two clocks. The wall clock may jump in both directions;
+// uptime only moves forward, also while the host sleeps. An entry with an interval uses uptime, so jumps of
+// the wall clock do not affect it. An entry with a cron expression uses the wall clock, and is rescheduled
 // when that clock was set back.
 
-/** One moment on both clocks, milliseconds. */
+/** A point in time on both clocks, in milliseconds. */
 export interface Moment {
   /** Since the Unix epoch. */
   wall: number;
-  /** Only differences mean anything. */
+  /** Only differences are meaningful. */
   uptime: number;
 }
 
-/** When an entry runs: every so many milliseconds, or when a cron expression says so. */
+/** The timing of an entry: an interval in milliseconds, or a cron expression. */
 export interface Timing {
   repeat: { every: number } | { cron: CronExpression };
-  /** Each run starts up to this much later, milliseconds. */
+  /** Maximum random delay of each run, in milliseconds. */
   splay: number;
-  /** Runs first when the scheduler starts. */
+  /** Whether the first run is at the start of the scheduler. */
   onStart: boolean;
 }
 
 /** The next run of an entry. */
 export interface Plan {
-  /** Which clock `due` and `startAt` are on. */
+  /** The clock of `due` and `startAt`. */
   clock: keyof Moment;
   due: number;
-  /** `due` and the part of the splay that this run got. */
+  /** `due` plus the random delay of this run. */
   startAt: number;
-  /** The instant of the wall clock that the last run was for. */
+  /** The wall clock time that the last run was due at. */
   last?: number;
-  /** The wall clock when the plan was last looked at. */
+  /** The wall clock time when the plan was last checked. */
   seenWall: number;
 }
 
-/** A number in [0, 1). */
+/** Returns a number in [0, 1). */
 export type Spread = () => number;
 
 /** Plans the first run of an entry. */
@@ -48,13 +48,13 @@ export function firstPlan(timing: Timing, now: Moment, spread: Spread): Plan {
 }
 
 /**
- * Looks at a plan again.
+ * Checks a plan.
  *
- * However long nobody looked, and wherever the wall clock went, an entry that is due runs once. Between two
- * runs lies at most the period and the splay: for an interval in time that passed, for a cron expression two
- * of its instants on the wall clock.
+ * A due entry runs once, regardless of how long it was not checked or how the wall clock changed. The time
+ * between two runs is at most the period plus the splay: for an interval in elapsed time, for a cron
+ * expression between two of its times on the wall clock.
  *
- * @returns whether the entry runs now, and the plan from here on
+ * @returns whether the entry runs now, and the new plan
  */
 export function look(timing: Timing, plan: Plan, now: Moment, spread: Spread): { run: boolean; plan: Plan } {
   if (now[plan.clock] >= plan.startAt) return { run: true, plan: planAfter(timing, plan, now, spread) };
@@ -66,7 +66,7 @@ export function look(timing: Timing, plan: Plan, now: Moment, spread: Spread): {
   return { run: false, plan: spreadOver(timing, spread, { ...plan, due }, now) };
 }
 
-/** How long until a plan may be due, milliseconds. */
+/** Time until a plan may be due, in milliseconds. */
 export function waitFor(plan: Plan, now: Moment): number {
   return Math.max(0, plan.startAt - now[plan.clock]);
 }
@@ -75,7 +75,7 @@ export function waitFor(plan: Plan, now: Moment): number {
 function planAfter(timing: Timing, plan: Plan, now: Moment, spread: Spread): Plan {
   if ("every" in timing.repeat) {
     const { every } = timing.repeat;
-    // On time it keeps its rhythm. Runs that were missed are gone: the rhythm begins anew.
+    // A run on time keeps its rhythm. After missed runs, which are not repeated, a new rhythm starts.
     const inRhythm = plan.due + every;
     const due = inRhythm > now.uptime ? inRhythm : now.uptime + every;
     return spreadOver(timing, spread, { clock: "uptime", due }, now);
@@ -86,8 +86,9 @@ function planAfter(timing: Timing, plan: Plan, now: Moment, spread: Spread): Pla
 }
 
 /**
- * The next instant of an expression, without the one the last run was for: a clock that was set back a
- * little comes to it again. Set back over several, the clock is believed, or nothing would run for as long.
+ * The next time of an expression, except the one of the last run, which a clock that was set back slightly
+ * reaches again. A clock that was set back over several times is trusted; otherwise nothing would run until
+ * it catches up.
  */
 function nextInstant(cron: CronExpression, wall: number, last: number | undefined): number {
   const next = cron.next(wall);

@@ -25,7 +25,7 @@ const entry = (more: Partial<ScheduleEntry>): ScheduleEntry => ({
   ...more,
 });
 
-/** A scheduler whose runs end when the test says so. */
+/** A scheduler whose runs are ended by the test. */
 function scheduler(...entries: ScheduleEntry[]) {
   const clock = manualClock(Date.UTC(2026, 0, 1, 12, 30));
   const log = recordingLog();
@@ -84,14 +84,14 @@ function scheduler(...entries: ScheduleEntry[]) {
 }
 
 describe("a scheduler", () => {
-  test("runs each enabled entry at its times, under an id of its own", async () => {
+  test("runs each enabled entry at its times, under its own id", async () => {
     const { clock, runs, stop } = scheduler(
       entry({ name: "often", interval: minute, args: { a: 1 } }),
       entry({ name: "hourly", cron: "0 * * * *", module: "test.hourly" }),
       entry({ name: "parked", interval: 1_000, enabled: false, run_on_start: true }),
     );
     clock.advance(30 * minute);
-    // The first run of the minute holds its one place.
+    // The first run of the minute occupies the only slot.
     expect(runs.map(({ call }) => call)).toEqual([
       { function: "test.ping", args: { a: 1 } },
       { function: "test.hourly", args: {} },
@@ -103,7 +103,7 @@ describe("a scheduler", () => {
     stop();
   });
 
-  test("runs at the start only what is to run then, with its splay", () => {
+  test("at the start runs only entries configured for it, with their splay", () => {
     const { clock, runs } = scheduler(
       entry({ name: "now", interval: hour, run_on_start: true }),
       entry({ name: "soon", cron: "0 0 1 1 *", run_on_start: true, splay: 10_000, module: "test.soon" }),
@@ -116,11 +116,13 @@ describe("a scheduler", () => {
     expect(runs.map(({ call }) => call.function)).toEqual(["test.ping", "test.soon"]);
   });
 
-  test("skips, counts and tells of runs beyond maxrunning, and goes on when one has ended", async () => {
+  test("skips, counts and logs runs beyond maxrunning, and continues when one has ended", async () => {
     const { clock, runs, counts, events } = scheduler(entry({ interval: minute, maxrunning: 2 }));
     clock.advance(4 * minute);
     expect(runs).toHaveLength(2);
-    expect(events("scheduled job skipped: it still runs").map(({ fields }) => fields)).toEqual([
+    expect(
+      events("scheduled job skipped: the previous run is still active").map(({ fields }) => fields),
+    ).toEqual([
       { schedule: "e", running: 2, skipped: 1 },
       { schedule: "e", running: 2, skipped: 2 },
     ]);
@@ -130,7 +132,7 @@ describe("a scheduler", () => {
     expect(runs).toHaveLength(3);
   });
 
-  test("frees the place of a run that broke, and says so", async () => {
+  test("frees the slot of a failed run, and logs the failure", async () => {
     const { clock, runs, events } = scheduler(entry({ interval: minute }));
     clock.advance(minute);
     await runs[0]?.fail();
@@ -139,7 +141,7 @@ describe("a scheduler", () => {
     expect(runs).toHaveLength(2);
   });
 
-  test("publishes the results of entries with return_job, failures too, and no others", async () => {
+  test("publishes only the results of entries with return_job, including failures", async () => {
     const { clock, runs, published, events } = scheduler(
       entry({ name: "told", interval: minute, args: { a: 1 }, return_job: true }),
       entry({ name: "kept", interval: minute }),
@@ -158,7 +160,7 @@ describe("a scheduler", () => {
     expect(events("scheduled job done")[0]?.fields).toMatchObject({ schedule: "kept" });
   });
 
-  test("starts nothing after it was stopped", () => {
+  test("starts nothing after it is stopped", () => {
     const { clock, runs, stop } = scheduler(entry({ interval: minute }));
     stop();
     clock.advance(hour);
@@ -194,7 +196,7 @@ describe("within a minute a scheduler notices", () => {
     expect(runs).toHaveLength(1);
   });
 
-  test("a clock set back: a cron entry goes on by it", () => {
+  test("a clock set back: a cron entry follows it", () => {
     const { clock, runs, setWall } = scheduler(entry({ cron: "0 * * * *", maxrunning: 10 }));
     clock.advance(31 * minute);
     expect(runs).toHaveLength(1);
@@ -205,7 +207,7 @@ describe("within a minute a scheduler notices", () => {
 });
 
 describe("uptime", () => {
-  test("goes on while the host sleeps, and never loses or gains by rounding", () => {
+  test("includes the time the host sleeps, without accumulating rounding errors", () => {
     const clock = manualClock(0);
     let asleep = 0;
     const uptime = createUptime(clock, () => `${((clock.monotonic() + asleep) / 1000).toFixed(2)} 1.00\n`);
@@ -221,7 +223,7 @@ describe("uptime", () => {
     expect(uptime()).toBeGreaterThan(hour);
   });
 
-  test("is the monotonic clock where the host does not tell", () => {
+  test("is the monotonic clock where the host provides no uptime", () => {
     const clock = manualClock(5);
     for (const read of [
       () => "",
@@ -235,7 +237,7 @@ describe("uptime", () => {
     }
   });
 
-  test("of this host moves on", () => {
+  test("of this host moves forward", () => {
     const clock = manualClock(0);
     expect(createUptime(clock)()).toBeGreaterThanOrEqual(0);
   });

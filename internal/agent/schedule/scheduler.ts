@@ -10,28 +10,28 @@ import type { ScheduleEntry } from "../../program/config/schedule.ts";
 import { callOf } from "./check.ts";
 import { firstPlan, look, type Moment, type Plan, type Spread, type Timing, waitFor } from "./next.ts";
 
-/** However far away the next run is: so soon a clock that jumped, or a host that slept, is noticed. */
+/** Maximum wait between checks, so that a clock jump or a suspended host is noticed. */
 const longestWaitMs = 60_000;
 
 export interface SchedulerOptions {
   entries: readonly ScheduleEntry[];
-  /** Runs a call under an id of its own and says how it ended. */
+  /** Runs a call under its own id and returns its result. */
   run(task: { id: string; call: Call }): Promise<JobReturn>;
-  /** Takes the results of entries with `return_job`; `jid` is the id it ran under. */
+  /** Receives the results of entries with `return_job`; `jid` is the id of the run. */
   publish(jid: string, run: ScheduledRun): void;
   counts: { scheduleSkipped: number };
   clock: Clock;
-  /** Milliseconds on a clock that never jumps and counts the time the host sleeps. */
+  /** Milliseconds on a clock that never jumps and includes the time the host sleeps. */
   uptime: () => number;
-  /** Draws the delays within the splay. */
+  /** Chooses the random delays within the splay. */
   spread: Spread;
   random: Random;
   log: Log;
 }
 
 /**
- * Runs the entries of a schedule that are enabled, at their times, until it is stopped. What runs then goes
- * on to its end.
+ * Runs the enabled entries of a schedule at their times, until it is stopped. Active runs then continue to
+ * their end.
  */
 export function startScheduler(options: SchedulerOptions): { stop(): void } {
   const { clock, spread } = options;
@@ -64,12 +64,12 @@ function soonest(lines: readonly { plan: Plan }[], now: Moment): number {
 }
 
 function timingOf({ interval, cron, splay, run_on_start }: ScheduleEntry): Timing {
-  // The configuration has exactly one of the two.
+  // The configuration ensures exactly one of interval and cron.
   const repeat = interval === undefined ? { cron: parseCron(cron ?? "") } : { every: interval };
   return { repeat, splay, onStart: run_on_start };
 }
 
-/** Starts a run of an entry, unless as many as may overlap are still under way. */
+/** Starts a run of an entry, unless `maxrunning` runs are still active. */
 function starterOf(entry: ScheduleEntry, options: SchedulerOptions): () => void {
   const { clock, log } = options;
   const { name } = entry;
@@ -89,7 +89,11 @@ function starterOf(entry: ScheduleEntry, options: SchedulerOptions): () => void 
     if (running >= entry.maxrunning) {
       skipped++;
       options.counts.scheduleSkipped++;
-      log.warn("scheduled job skipped: it still runs", { schedule: name, running, skipped });
+      log.warn("scheduled job skipped: the previous run is still active", {
+        schedule: name,
+        running,
+        skipped,
+      });
       return;
     }
     running++;

@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 
 /**
- * Creates a clock that only moves forward and, on Linux, goes on while the host sleeps: `/proc/uptime`
- * counts suspended time, which the monotonic clock does not (proc_uptime(5)). Where it cannot be read the
- * monotonic clock moves on alone.
+ * Creates a clock that only moves forward and, on Linux, includes the time the host sleeps: unlike the
+ * monotonic clock, `/proc/uptime` counts suspended time (proc_uptime(5)). Where it cannot be read, only the
+ * monotonic clock is used.
  *
- * @returns milliseconds, of which only differences mean anything
+ * @returns milliseconds; only differences are meaningful
  */
 export function createUptime(
   clock: Pick<Clock, "monotonic">,
@@ -24,7 +24,7 @@ export function createUptime(
   return () => {
     const awake = clock.monotonic() - from.monotonic;
     const behind = uptime() - from.uptime - awake;
-    // The file has hundredths of seconds: what is left of rounding never adds up.
+    // The file has a resolution of 10 ms: rounding errors do not accumulate.
     if (behind > asleep) asleep = behind;
     return awake + asleep;
   };

@@ -39,7 +39,7 @@ test("lint shows everything that is wrong in every file, whoever it is for, with
     expect(stdout).toContain(place);
   }
   expect(stdout).toContain(">     3 |     - colour: red");
-  expect(stdout.match(/no argument "colour"/g)).toHaveLength(1);
+  expect(stdout.match(/unknown argument "colour"/g)).toHaveLength(1);
   // Only together do these two have the same id: no file alone is wrong.
   expect(stdout).toMatch(/db\.sls:1: |web\.sls:1: /);
   expect(stderr).toMatch(/^5 state files: \d problems\n$/);
@@ -50,7 +50,7 @@ test("a state file of the top file that is not there has the place of the top fi
   const { exit, stdout } = await svc(files, (dir) => ["lint", join(dir, "s")]);
   expect([exit, stdout.split("\n")[0]]).toEqual([
     1,
-    "top.sls:3: there is no state file wbe (did you mean web?)",
+    "top.sls:3: state file wbe does not exist (did you mean web?)",
   ]);
 });
 
@@ -59,7 +59,7 @@ test("as data the problems keep their fields", async () => {
   const { stdout } = await svc(files, (dir) => ["lint", join(dir, "s"), "--output", "json"]);
   expect(JSON.parse(stdout)).toMatchObject({
     checked: 1,
-    problems: [{ file: "web.sls", line: 3, message: 'test.nop: no argument "colour"' }],
+    problems: [{ file: "web.sls", line: 3, message: 'test.nop: unknown argument "colour"' }],
   });
 });
 

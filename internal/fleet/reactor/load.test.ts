@@ -251,7 +251,7 @@ describe("event data chooses nothing but what is said", () => {
 
 test.each<[string, string]>([
   ["function: cmd.runn", 'function: unknown function "cmd.runn" (did you mean cmd.run?)'],
-  ["function: test.ping, args: {a: 1}", 'test.ping: no argument "a"'],
+  ["function: test.ping, args: {a: 1}", 'test.ping: unknown argument "a"'],
   ["function: cmd.run, args: {argv: [ls], comand: x}", "comand"],
   ['function: file.write, args: {path: "/a", contents: "${tag}"}', "content"],
   ['function: file.write, args: {content: "${tag}"}', "path: missing"],

@@ -6,8 +6,8 @@ import { decodeSettingsRecord } from "./record.ts";
 import type { Told } from "./store.ts";
 
 /**
- * What a peel is to be told of its settings: the stored envelope, unless it is of the version that the peel
- * says it has. Nothing of it is opened or judged here; the peel does that.
+ * Returns the answer to a peel's request for settings: the stored envelope, unless the peel already has its
+ * version. The envelope is neither opened nor verified here; the peel does that.
  *
  * @throws SvcError `storage` when the bucket cannot be read
  */

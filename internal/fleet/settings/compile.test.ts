@@ -10,7 +10,7 @@ const failure = (texts: Record<string, string>, facts = {}) =>
     (thrown: Error) => thrown.message,
   );
 
-test("the files of every target that matches, in the order of the top file, a later one over an earlier", async () => {
+test("the files of all matching targets are merged in the order of the top file; later ones win", async () => {
   const files = {
     "top.sls": top("  'web-*': [web]\n  '*': [common]\n  'db-*': [db]\n"),
     "web.sls": "role: web\nport: 80\nusers: [a, b]\nnested: {x: 1, y: {z: 1}}\n",
@@ -31,7 +31,7 @@ test("the files of every target that matches, in the order of the top file, a la
   });
 });
 
-test("a null takes the place of what was there, and a map of a null", async () => {
+test("a null replaces a value, and a map replaces a null", async () => {
   const files = {
     "top.sls": top("  '*': [a, b]"),
     "a.sls": "x: {y: 1}\nz: null\n",
@@ -77,7 +77,7 @@ test.each([
   expect(await settingsOf(files, undefined, { os: "Debian" })).toEqual({ a: 1 });
 });
 
-test("files include others, which lie under them, each once", async () => {
+test("included files are merged first, each once", async () => {
   const files = {
     "top.sls": top("  '*': [web, common]"),
     "common.sls": "level: common\nshared: 1\n",
@@ -85,11 +85,11 @@ test("files include others, which lie under them, each once", async () => {
     "web/tls.sls": "include: [..common]\ntls: true\nlevel: tls\n",
     "web/extra.sls": "extra: 1\n",
   };
-  // The common file is the first one that was read: being wanted once more changes nothing.
+  // The common file was read first: requesting it again changes nothing.
   expect(await settingsOf(files)).toEqual({ level: "web", shared: 1, tls: true, extra: 1 });
 });
 
-test("templates see the facts, and who the peel really is", async () => {
+test("templates see the facts and the real id of the peel", async () => {
   const files = {
     "top.sls": top("  '*': [a]"),
     "a.sls": [
@@ -136,7 +136,7 @@ test("the top file may be a template too", async () => {
   expect(await settingsOf(files, "web-1", { os: "SUSE" })).toEqual({});
 });
 
-test("what settings are made of is told, with what was looked for and is not there", async () => {
+test("used paths are reported, including missing ones", async () => {
   const files = {
     "top.sls": top("  'web-*': [web]\n  N@none: [db]\n"),
     "nodegroups.yaml": "none: L@nobody\n",
@@ -161,7 +161,7 @@ test("what settings are made of is told, with what was looked for and is not the
   expect([...used]).toEqual(["top.sls", "gone.sls", "gone/init.sls"]);
 });
 
-test("a file that an earlier template included counts for the next one as well", async () => {
+test("a file included by an earlier template is reported for the next one too", async () => {
   const compiler = createCompilers()(
     treeOf({
       "top.sls": top("  '*': [a]"),
@@ -191,12 +191,12 @@ test.each<[string, Record<string, string>, string]>([
   [
     "no file",
     { "top.sls": top("  '*':\n    - web.tls\n") },
-    'top.sls:3: there is no settings file "web.tls"',
+    'top.sls:3: settings file "web.tls" does not exist',
   ],
   [
     "no included file",
     { "top.sls": top("  '*': [a]"), "a.sls": "x: 1\ninclude:\n - b\n" },
-    "a.sls:3: there is no",
+    'a.sls:3: settings file "b" does not exist',
   ],
   [
     "undefined",
@@ -220,17 +220,17 @@ test.each<[string, Record<string, string>, string]>([
   [
     "cycle",
     { "top.sls": top("  '*': [a]"), "a.sls": "include: [b]", "b.sls": "include: [a]" },
-    "b.sls:1: the files include each other: a.sls -> b.sls -> a.sls",
+    "b.sls:1: circular include: a.sls -> b.sls -> a.sls",
   ],
   [
     "proto",
     { "top.sls": top("  '*': [a]"), "a.sls": "a:\n  __proto__: {x: 1}" },
-    "a.sls:2: no setting may be called",
+    "a.sls:2: __proto__ is not a valid setting name",
   ],
   [
     "deep",
     { "top.sls": top("  '*': [a]"), "a.sls": `a: ${"[".repeat(30)}${"]".repeat(30)}` },
-    "a.sls:1: nested more than 24 deep",
+    "a.sls:1: nested more than 24 levels deep",
   ],
   [
     "large",
@@ -240,9 +240,9 @@ test.each<[string, Record<string, string>, string]>([
   [
     "out of the tree",
     { "top.sls": top("  '*': [a]"), "a.sls": "include: [...b]" },
-    'a.sls:1: "...b" leads out',
+    'a.sls:1: "...b" is outside the tree',
   ],
-  ["a path", { "top.sls": top("  '*': [../a]") }, 'top.sls:2: "../a" is no name'],
+  ["a path", { "top.sls": top("  '*': [../a]") }, 'top.sls:2: "../a" is not a valid settings file name'],
   [
     "renderer",
     { "top.sls": top("  '*': [a]"), "a.sls": "#!py\n" },
@@ -253,10 +253,10 @@ test.each<[string, Record<string, string>, string]>([
   [
     "settings",
     { "top.sls": top("  'I@a:b': [a]") },
-    'top.sls:2: "I@a:b": I@ cannot choose settings by settings',
+    'top.sls:2: "I@a:b": I@ cannot be used to assign settings',
   ],
-  ["group", { "top.sls": top("  'N@front': [a]") }, "top.sls:2: column 1: no node group is called front"],
-  ["way", { "top.sls": top("  'a':\n    - match: ipcidr\n") }, "top.sls:3: this way to match is unknown"],
+  ["group", { "top.sls": top("  'N@front': [a]") }, "top.sls:2: column 1: unknown node group front"],
+  ["way", { "top.sls": top("  'a':\n    - match: ipcidr\n") }, "top.sls:3: unknown match type"],
   ["names", { "top.sls": top("  'a': b\n") }, "top.sls:2: expected a list of settings files"],
 ])("%s: one line with the place, and no value", async (_, files, expected) => {
   const message = await failure(files);
@@ -265,7 +265,7 @@ test.each<[string, Record<string, string>, string]>([
   expect(message).not.toContain("\n");
 });
 
-test("a broken top file is everybody's, a file one peel's, and so is a top file that is a template", async () => {
+test("a broken top file affects all peels; a broken file or top file template affects one", async () => {
   const kind = (files: Record<string, string>) =>
     compileTexts(files, "web-1").then(
       () => undefined,
@@ -278,7 +278,7 @@ test("a broken top file is everybody's, a file one peel's, and so is a top file 
   expect(await kind({ "top.sls": top("  '*': [{{ facts.nope }}]") })).toBe(false);
 });
 
-test("targets by facts are told, node groups looked through", () => {
+test("targets that use facts are reported, also inside node groups", () => {
   const targets = (files: Record<string, string>) =>
     createCompilers()(treeOf(files))
       .factTargets()

@@ -14,39 +14,39 @@ import { createTreeRenderer } from "./render.ts";
 import { groupsFile, groupsOf, readTop, type Top, topFile } from "./top.ts";
 import type { SettingsTree } from "./tree.ts";
 
-/** What settings are compiled for. */
+/** The peel that settings are compiled for. */
 export interface Subject {
-  /** Encoded peel id: what the bus holds the peel to, not what it says. */
+  /** Encoded peel id, as enforced by the bus, not as claimed by the peel. */
   peelId: string;
   facts: Facts;
 }
 
 export interface Compiled {
   settings: Settings;
-  /** The same, encoded: what is sealed. */
+  /** The encoded settings, which are sealed. */
   bytes: Uint8Array;
 }
 
-/** Compiles the settings of peels from one tree. */
+/** Compiles the settings of peels from a tree. */
 export interface SettingsCompiler {
   readonly tree: SettingsTree;
   /**
-   * Compiles one peel's settings. `uses` gets every path that was looked at, so that a change of another
-   * one cannot matter; it does so also when this fails.
+   * Compiles the settings of one peel. Adds every inspected path to `uses`, also on failure, so that changes
+   * of other paths can be ignored.
    *
    * @throws SettingsFault
    */
   compile(subject: Subject, uses: Set<string>): Promise<Compiled>;
-  /** Targets of the top file that ask for facts, as they are written; none when it is a template. */
+  /** Targets of the top file that use facts, as written; empty when the top file is a template. */
   factTargets(): readonly { expression: string; at: string }[];
 }
 
-/** All settings of a peel together, encoded: they travel in one message. */
+/** Maximum encoded size of the settings of a peel, which are sent in one message. */
 const maxBytes = 256 * 1024;
-/** Deeper ones could not be read back. */
+/** Deeper settings could not be decoded. */
 const maxDepth = 24;
 
-/** Makes compilers, which share what trees have in common. */
+/** Creates compilers that share caches across trees. */
 export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
   const cache = createYamlCache();
   const packer = createFactPacker(2_048);
@@ -75,7 +75,7 @@ export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
     };
     const compile = async ({ peelId, facts: told }: Subject, uses: Set<string>): Promise<Compiled> => {
       const id = displayPeelId(peelId);
-      // A peel may call itself anything; who it is the bus knows.
+      // A peel can claim any id; the bus knows the real one.
       const facts: Facts = { ...told, id };
       const peel = { renderer, scope: { facts, settings: {} }, variables: { id } };
       const reader = readerOf(tree, peel, cache);
@@ -94,7 +94,7 @@ export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
         const settings = await collect(reader, wanted, owns);
         const bytes = encodeSettings(settings);
         if (bytes.length > maxBytes) {
-          throw new SettingsFault(`the settings of ${id} take ${bytes.length} bytes, more than 256 KiB`);
+          throw new SettingsFault(`the settings of ${id} take ${bytes.length} bytes; the limit is 256 KiB`);
         }
         return { settings, bytes };
       } finally {
@@ -105,7 +105,7 @@ export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
     return {
       tree,
       compile(subject, uses) {
-        // One after the other: the renderer has room for the facts of one peel.
+        // Sequentially, because the renderer holds the facts of one peel at a time.
         const compiled = turn.then(() => compile(subject, uses));
         turn = compiled.catch(() => {});
         return compiled;
@@ -117,7 +117,7 @@ export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
           const root = cache.parse(topFile, file.text, topFile);
           return readTop(root, topFile, groupsOnce).targets.filter(({ asksFacts }) => asksFacts);
         } catch {
-          // Whoever compiles is told.
+          // The caller of the compiler gets the error.
           return [];
         }
       },
@@ -125,7 +125,7 @@ export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
   };
 }
 
-/** Reads the wanted files in order, each once, and lays a later one over what came before. */
+/** Reads the given files in order, each once, and merges later ones over earlier ones. */
 async function collect(
   reader: TreeReader,
   wanted: readonly Include[],
@@ -137,13 +137,13 @@ async function collect(
     const path = fileOf(include, from, reader);
     if (trail.includes(path)) {
       const cycle = [...trail.slice(trail.indexOf(path)), path].join(" -> ");
-      throw new SettingsFault(`${include.at}: the files include each other: ${cycle}`);
+      throw new SettingsFault(`${include.at}: circular include: ${cycle}`);
     }
     if (read.has(path)) return;
     read.add(path);
     const { root, isTemplate } = await reader.yaml(path);
     const label = isTemplate ? `${path} (rendered)` : path;
-    // What a file includes lies under what it says itself.
+    // Included files are merged before the including file.
     for (const inner of readIncludes(root, label)) await take(inner, path, [...trail, path]);
     settings = mergeSettings(settings, ownOf(root, label, owns));
   };
@@ -151,7 +151,7 @@ async function collect(
   return settings;
 }
 
-/** What a file says itself. Parts of it are shared by all peels: nobody changes them. */
+/** The settings of the file itself. They are shared by all peels and must not be modified. */
 function ownOf(root: YamlNode, label: string, owns: WeakMap<YamlNode, Settings>): Settings {
   const known = owns.get(root);
   if (known !== undefined) return known;
@@ -177,7 +177,7 @@ function isTopTemplate(tree: SettingsTree): boolean {
   return /\{[{%#]/.test(tree.files.get(topFile)?.text ?? "");
 }
 
-/** A top file without templates is the same for all: what is wrong with it is nobody's in particular. */
+/** A top file without templates is the same for all peels, so its errors affect all of them. */
 async function wholeUnless<Value>(reading: Promise<Value>, isTemplate: boolean): Promise<Value> {
   try {
     return await reading;

@@ -26,24 +26,24 @@ const trust = { keys: [command.publicKey], newest: 0 };
 const open = (envelope: Uint8Array, more = {}, peelId = "web-1", key = own) =>
   openEnvelope(envelope, peelId, key, { ...trust, ...more });
 
-test("a peel opens what a master made for it", () => {
+test("a peel opens settings that a master sealed for it", () => {
   expect(open(make(5))).toEqual({ version: 5, settings });
   expect(open(make(5), { newest: 5 })).toEqual({ version: 5, settings });
   expect(Buffer.from(make(5)).includes("s3cret")).toBe(false);
 });
 
-test("what is older than what a peel has is refused", () => {
+test("settings older than the current ones are rejected", () => {
   expect(() => open(make(5), { newest: 6 })).toThrow("older than those in force");
 });
 
-test("another peel's are refused, also with the id changed, and when both peels have one key", () => {
+test("settings of another peel are rejected, also with a changed id, and with a shared key", () => {
   const others = make(5, { peelId: "web-2", curvePublicKey: own.publicKey });
-  expect(() => open(others)).toThrow("another peel's");
+  expect(() => open(others)).toThrow("for another peel");
   expect(() => open(encode({ ...(decode(others) as object), peel_id: "web-1" }))).toThrow("signature");
   expect(() => open(make(5, { ...to, curvePublicKey: other.publicKey }))).toThrow("signature is wrong");
 });
 
-test("what somebody else signed, or nobody, is refused", () => {
+test("settings with a foreign or missing signature are rejected", () => {
   const forger = newKeyPair("user", systemRandom);
   const forged = make(9, to, createEnvelopeMaker(forger, systemRandom));
   expect(() => open(forged)).toThrow("unknown command key");
@@ -53,7 +53,7 @@ test("what somebody else signed, or nobody, is refused", () => {
   );
 });
 
-test("a box that anybody sealed to the peel does not take the place of the signed one", () => {
+test("a box sealed by anyone else does not replace the signed one", () => {
   const box = seal(
     encode({ a: 1 }),
     own.publicKey,
@@ -66,8 +66,8 @@ test("a box that anybody sealed to the peel does not take the place of the signe
   }
 });
 
-test("a signature over something else than settings does not count", () => {
-  // Another use of the same key, over bytes an attacker chooses after the domain, cannot be had.
+test("a signature over other data is not accepted", () => {
+  // No other use of the key signs attacker-chosen bytes in this domain.
   const envelope = decode(make(5)) as { sealed: Uint8Array };
   const signature = command.sign(envelope.sealed);
   expect(() => open(encode({ ...envelope, signature }))).toThrow("signature is wrong");
@@ -77,12 +77,12 @@ test.each<[string, Uint8Array]>([
   ["nothing", new Uint8Array()],
   ["no map", encode([1])],
   ["another version", encode({ ...(decode(make(5)) as object), v: 2 })],
-  ["a version that is no whole number", encode({ ...(decode(make(5)) as object), version: 1.5 })],
+  ["a version that is not an integer", encode({ ...(decode(make(5)) as object), version: 1.5 })],
 ])("%s is malformed", (_, envelope) => {
   expect(() => open(envelope)).toThrow("malformed settings");
 });
 
-test("the digest tells changes to masters alone, and differs by peel and key", () => {
+test("only masters can compute the digest, which differs by peel and key", () => {
   const hex = (settings: Uint8Array, recipient = to, from = maker) =>
     Buffer.from(from.digest(settings, recipient)).toString("hex");
   expect(hex(bytes)).toBe(hex(encodeSettings(settings), to, createEnvelopeMaker(command, systemRandom)));
@@ -95,7 +95,7 @@ test("the digest tells changes to masters alone, and differs by peel and key", (
   expect(new Set([hex(bytes), ...others]).size).toBe(5);
 });
 
-test("a master believes its own fleet's envelopes alone", () => {
+test("a master only accepts envelopes of its own fleet", () => {
   const judge = (envelope: Uint8Array, recipient: Recipient = to, signer = command.publicKey) => {
     const claim = readClaim(envelope);
     return claim !== undefined && isGenuine(claim, recipient, signer);

@@ -8,9 +8,9 @@ import type { CurveKey } from "../../identity/curve.ts";
 import { type KeyPair, verifySignature } from "../../identity/nkey.ts";
 import { openSealed, seal } from "../../identity/seal.ts";
 
-// Settings travel sealed to the peel, so that nobody on the way reads them, and signed by a master, so that
-// nobody on the way makes them: anybody can seal to a public key. The signature binds the peel, its curve
-// key and a version that only grows, so that neither another peel's nor older settings pass.
+// Settings are sealed to the peel, so that only the peel can read them, and signed by a master, so that only
+// masters can create them: anyone can seal to a public key. The signature covers the peel, its curve key and
+// a version that only grows, so that neither settings of another peel nor older ones are accepted.
 
 /** Settings of a peel: plain data by name, without binaries. */
 export type Settings = Readonly<Record<string, Plain>>;
@@ -36,18 +36,18 @@ interface Envelope extends EnvelopeHead {
   signature: Uint8Array;
 }
 
-/** What a master knows of settings that it does not need to open. */
+/** The part of an envelope that is readable without opening it. */
 export interface EnvelopeHead {
   version: number;
-  /** Tells whether other settings are the same; only masters can compute it. */
+  /** A MAC of the settings, to compare them with others; only masters can compute it. */
   digest: Uint8Array;
 }
 
-/** Makes envelopes; every master of a fleet makes the same digests. */
+/** Creates envelopes; all masters of a fleet compute the same digests. */
 export interface EnvelopeMaker {
-  /** The keyed digest of settings for this peel and this curve key. */
+  /** The MAC of settings for this peel and curve key. */
   digest(settings: Uint8Array, to: Recipient): Uint8Array;
-  /** @throws SvcError `bad_request` when the curve key is none */
+  /** @throws SvcError `bad_request` when the curve key is invalid */
   make(settings: Uint8Array, to: Recipient, head: EnvelopeHead): Uint8Array;
 }
 
@@ -58,16 +58,16 @@ export interface Recipient {
   curvePublicKey: string;
 }
 
-/** Settings as they are sealed. */
+/** Encodes settings for sealing. */
 export function encodeSettings(settings: Settings): Uint8Array {
   return encode(settings);
 }
 
-/** @param signer the command key, which all masters have */
+/** @param signer the command key, which all masters share */
 export function createEnvelopeMaker(signer: KeyPair, random: Random): EnvelopeMaker {
   const digestKey = new Uint8Array(hkdfSync("sha256", signer.seed, "", "svc/settings-digest/v1", 32));
   return {
-    // With a key: a plain digest would let anybody who sees it try out what settings may say.
+    // Keyed, because a plain digest would allow guessing the settings.
     digest: (settings, { peelId, curvePublicKey }) =>
       createHmac("sha256", digestKey).update(`${peelId}\0${curvePublicKey}\0`).update(settings).digest(),
     make(settings, to, head) {
@@ -85,7 +85,7 @@ export function createEnvelopeMaker(signer: KeyPair, random: Random): EnvelopeMa
   };
 }
 
-/** What an envelope says of itself, without the settings: small, and not checked yet. */
+/** The claims of an envelope, without the settings; small, and not verified yet. */
 export interface Claim extends EnvelopeHead {
   peelId: string;
   sealedDigest: Uint8Array;
@@ -93,28 +93,28 @@ export interface Claim extends EnvelopeHead {
   signature: Uint8Array;
 }
 
-/** @returns `undefined` when the bytes are no envelope */
+/** @returns `undefined` when the bytes are not an envelope */
 export function readClaim(bytes: Uint8Array): Claim | undefined {
   const envelope = parse(bytes);
   if (envelope === undefined) return undefined;
   const { version, peel_id, key, sealed } = envelope;
-  // Copies: parts of the message would keep all of it in memory.
+  // Copy the bytes, because views would keep the whole message in memory.
   const digest = Uint8Array.from(envelope.digest);
   const signature = Uint8Array.from(envelope.signature);
   return { version, digest, peelId: peel_id, sealedDigest: sha256(sealed), key, signature };
 }
 
-/** Whether an envelope is this peel's and `signer` signed it. */
+/** Whether an envelope is for this peel and signed by `signer`. */
 export function isGenuine(claim: Claim, to: Recipient, signer: string): boolean {
   if (claim.peelId !== to.peelId || claim.key !== signer) return false;
   return verifySignature("user", signer, signedBytes(claim, to.curvePublicKey), claim.signature);
 }
 
 /**
- * Checks and opens settings that a peel received.
+ * Verifies and opens settings received by a peel.
  *
- * @param trust the command keys this peel obeys, and the highest version it has seen
- * @throws SvcError `forbidden` when they are not signed for this peel, or older than what it has;
+ * @param trust the trusted command keys, and the highest version seen
+ * @throws SvcError `forbidden` when they are not signed for this peel, or older than the current ones;
  *   `bad_request` when they cannot be opened
  */
 export function openEnvelope(
@@ -127,7 +127,7 @@ export function openEnvelope(
   const claim = readClaim(bytes);
   if (envelope === undefined || claim === undefined) throw new SvcError("bad_request", "malformed settings");
   const refused = (reason: string) => new SvcError("forbidden", `settings refused: ${reason}`);
-  if (claim.peelId !== peelId) throw refused("they are another peel's");
+  if (claim.peelId !== peelId) throw refused("they are for another peel");
   if (!trust.keys.includes(claim.key)) throw refused("signed by an unknown command key");
   if (!isGenuine(claim, { peelId, curvePublicKey: own.publicKey }, claim.key)) {
     throw refused("the signature is wrong");
@@ -138,7 +138,7 @@ export function openEnvelope(
   return { version: claim.version, settings };
 }
 
-/** Whether a value is a map that can be the settings of a peel. */
+/** Whether a value is a valid settings map. */
 export function isSettings(value: unknown): value is { [name: string]: Plain } {
   const isObject = typeof value === "object" && value !== null;
   return isObject && !Array.isArray(value) && !(value instanceof Uint8Array);
@@ -153,7 +153,7 @@ function parse(bytes: Uint8Array): Envelope | undefined {
   }
 }
 
-/** What a box of settings is for; the version is not part of it, as the signature has it. */
+/** The context of a sealed box. Does not include the version, which the signature covers. */
 function contextOf(peelId: string): Uint8Array {
   return Buffer.from(`${domain}\0settings\0${peelId}`, "latin1");
 }

@@ -1,9 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
 import { atLine, type TextPosition } from "../../base/place.ts";
 
-/** Settings that cannot be compiled. The message names the file, with the line where it can, and no value. */
+/**
+ * The error of settings that cannot be compiled. The message names the file and, if known, the line, but
+ * never a value.
+ */
 export class SettingsFault extends SvcError {
-  /** Whether it is the tree's: then no peel's settings change. Otherwise it is one peel's alone. */
+  /** Whether the whole tree is affected, so that no settings change. Otherwise only one peel is affected. */
   readonly wholeTree: boolean;
 
   constructor(message: string, options: { wholeTree?: boolean; cause?: unknown } = {}) {

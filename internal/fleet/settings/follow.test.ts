@@ -10,7 +10,7 @@ import { readTree } from "./tree.ts";
 
 const paths = (directory: string) => [...readTree(directory).files.keys()].sort();
 
-test("a tree is every file below, links followed, without what is hidden or a leftover", () => {
+test("a tree contains all files below, with links followed, without hidden and backup files", () => {
   using directory = temporaryDirectory("settings");
   const at = (path: string) => join(directory.path, path);
   for (const below of ["web", ".git", "..data"]) mkdirSync(at(below));
@@ -32,7 +32,7 @@ test("a tree is every file below, links followed, without what is hidden or a le
   expect(paths(at("top.sls"))).toEqual([]);
 });
 
-test("a file that cannot be used says why, where it is used", () => {
+test("an unusable file is an error where it is used", () => {
   using directory = temporaryDirectory("settings");
   writeFileSync(join(directory.path, "binary.sls"), Buffer.of(0xff, 0xfe));
   writeFileSync(join(directory.path, "large.sls"), "x".repeat(1024 * 1024 + 1));
@@ -41,7 +41,7 @@ test("a file that cannot be used says why, where it is used", () => {
   expect(files.get("large.sls")?.problem).toBe("it is larger than 1 MiB");
 });
 
-test("what changed is told by path, and a file that is the same is no change", () => {
+test("changes are reported by path, and an unchanged file is not reported", () => {
   using directory = temporaryDirectory("settings");
   const at = (path: string) => join(directory.path, path);
   writeFileSync(at("a.sls"), "1");
@@ -64,7 +64,7 @@ test("what changed is told by path, and a file that is the same is no change", (
   followed.stop();
 });
 
-test("a change is noticed by itself, also in a directory that is new", async () => {
+test("a change is noticed automatically, also in a new directory", async () => {
   using directory = temporaryDirectory("settings");
   const followed = followTree({ directory: directory.path, clock: systemClock, log: recordingLog() });
   const next = () =>
@@ -84,7 +84,7 @@ test("a change is noticed by itself, also in a directory that is new", async () 
   followed.stop();
 });
 
-test("a directory that comes later, or takes another's place, is found by the slow look", () => {
+test("a directory that is created later or replaced is found by polling", () => {
   using directory = temporaryDirectory("settings");
   const at = (path: string) => join(directory.path, path);
   const clock = manualClock();

@@ -4,24 +4,24 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { changedPaths, readTree, type SettingsTree } from "./tree.ts";
 
-/** Files are mostly changed several at once. */
+/** Files are usually changed in groups. */
 const quietMs = 250;
-/** What the system does not tell, as over a network file system, is found this much later. */
+/** Interval of polling, which finds changes without notification, such as on a network file system. */
 const rescanMs = 30_000;
 
-/** A settings directory as it is now. */
+/** A view of the current settings directory. */
 export interface FollowedTree {
   readonly tree: SettingsTree;
-  /** Why the directory cannot be read; then the tree is as it was before. */
+  /** Why the directory cannot be read; the tree then keeps its previous content. */
   readonly problem: string | undefined;
-  /** Calls `run` after each change with the paths whose content changed. @returns the way to stop */
+  /** Calls `run` after each change with the changed paths. @returns a function that unsubscribes */
   onChange(run: (changed: ReadonlySet<string>) => void): () => void;
-  /** Looks now. */
+  /** Checks the directory now. */
   scan(): void;
   stop(): void;
 }
 
-/** Follows a settings directory; it may come later, and may be replaced as a whole. */
+/** Follows a settings directory, which may be created later or replaced as a whole. */
 export function followTree(options: { directory: string; clock: Clock; log: Log }): FollowedTree {
   const { directory, clock, log } = options;
   const listeners = new Set<(changed: ReadonlySet<string>) => void>();
@@ -53,7 +53,7 @@ export function followTree(options: { directory: string; clock: Clock; log: Log 
     watcher = undefined;
     try {
       watcher = watch(directory, { recursive: true }, () => {
-        // Each event waits anew, so that a copy in progress is read when it is over.
+        // Each event restarts the timer, so that a copy in progress is read after it is complete.
         soon?.cancel();
         if (!stopped) soon = clock.after(quietMs, look);
       });
@@ -62,13 +62,13 @@ export function followTree(options: { directory: string; clock: Clock; log: Log 
         watcher = undefined;
       });
     } catch {
-      // There may be none yet: the slow look finds it when it comes.
+      // The directory may not exist yet; polling finds it when it is created.
     }
   };
   listen();
   look();
   const rescan = clock.every(rescanMs, () => {
-    // A directory that was replaced leaves a watch on the old one, which tells nothing any more.
+    // After a directory is replaced, the old watch no longer reports changes.
     listen();
     look();
   });

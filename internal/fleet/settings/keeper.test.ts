@@ -22,10 +22,10 @@ const files = {
   "db.sls": "password: s3cret\n",
 };
 
-// The engine of the templates is read from disk at its first use, which no amount of turns waits for.
+// The template engine is read from disk at its first use, which takes real time.
 beforeAll(() => compileTexts({ "top.sls": "base: {'*': [a]}", "a.sls": "a: {{ id }}" }));
 
-/** A fleet in memory, with a master that keeps its settings. */
+/** A fleet in memory, with a master that compiles its settings. */
 function fleet(texts: Record<string, string> = files) {
   const command = newKeyPair("user", systemRandom);
   const keys = new Map<string, ReturnType<typeof deriveCurveKey>>();
@@ -148,7 +148,7 @@ test("each peel has its settings, sealed; what does not change them writes nothi
   await serving;
 });
 
-test("a file that changed is compiled for those that use it, and versions only grow", async () => {
+test("a changed file is compiled for the peels that use it, and versions only grow", async () => {
   const at = fleet();
   at.join("web-1", { os: "Debian" });
   at.join("db-1", { os: "SUSE" });
@@ -170,7 +170,7 @@ test("a file that changed is compiled for those that use it, and versions only g
   await serving;
 });
 
-test("a new holder writes nothing that is there already, and goes on from the versions", async () => {
+test("a new holder writes nothing that is up to date, and continues the versions", async () => {
   const at = fleet();
   at.join("web-1", { os: "Debian" });
   const first = at.master();
@@ -192,7 +192,7 @@ test("a new holder writes nothing that is there already, and goes on from the ve
   await servingToo;
 });
 
-test("a stored value that somebody else put there is replaced", async () => {
+test("a forged stored value is replaced", async () => {
   const at = fleet();
   at.join("web-1", { os: "Debian" });
   await at.bucket.put("web-1", encode({ v: 1, peel_id: "web-1", envelope: new Uint8Array(9) }));
@@ -207,7 +207,7 @@ test("a stored value that somebody else put there is replaced", async () => {
   await serving;
 });
 
-test("what breaks for one peel leaves it what it has, is told by name, and heals by the file or the facts", async () => {
+test("a failing peel keeps its settings, is reported by name, and recovers with the file or the facts", async () => {
   const at = fleet();
   at.join("web-1", { os: "Debian" });
   at.join("web-2", { os: "Debian" });
@@ -244,7 +244,7 @@ test("what breaks for one peel leaves it what it has, is told by name, and heals
   await serving;
 });
 
-test("a peel that never had settings has the reason alone", async () => {
+test("a peel that never had settings only has the reason", async () => {
   const at = fleet();
   at.join("web-1", {});
   at.join("web-2", [1, 2]);
@@ -252,12 +252,12 @@ test("a peel that never had settings has the reason alone", async () => {
   const serving = serve();
   await settle();
   expect(await at.shown("web-1")).toEqual({ error: "common.sls:1: undefined: facts.os" });
-  expect(await at.shown("web-2")).toEqual({ error: "the facts of the peel are no map" });
+  expect(await at.shown("web-2")).toEqual({ error: "the facts of the peel are not a map" });
   stop();
   await serving;
 });
 
-test("a broken top file changes nobody's settings; nothing is compiled until it is whole", async () => {
+test("a broken top file changes no settings; nothing is compiled until it is fixed", async () => {
   const at = fleet();
   at.join("web-1", { os: "Debian" });
   const { keeper, serve, log, counts, stop } = at.master();
@@ -281,7 +281,7 @@ test("a broken top file changes nobody's settings; nothing is compiled until it 
   await serving;
 });
 
-test("without any files settings are empty, and files that vanish take nothing away", async () => {
+test("without files settings are empty, and deleted files do not remove settings", async () => {
   const at = fleet({});
   at.join("web-1", { os: "Debian" });
   const { keeper, serve, stop } = at.master();
@@ -295,7 +295,7 @@ test("without any files settings are empty, and files that vanish take nothing a
   await settle();
   expect(await at.shown("web-1")).toMatchObject({ settings: { os: "Debian" } });
   expect(keeper.health().status).toBe("degraded");
-  // An empty top file says so.
+  // An empty top file removes settings.
   at.tree.become({ "top.sls": "base: {}\n" });
   await settle();
   expect(await at.shown("web-1")).toMatchObject({ settings: {} });
@@ -304,7 +304,7 @@ test("without any files settings are empty, and files that vanish take nothing a
   await serving;
 });
 
-test("without files, what an earlier command key signed is kept, and what is for an earlier peel key is not", async () => {
+test("without files, settings signed by an earlier command key are kept, those for an earlier peel key are not", async () => {
   const at = fleet({});
   at.join("web-1", { os: "Debian" });
   at.join("web-2", { os: "Debian" });
@@ -326,7 +326,7 @@ test("without files, what an earlier command key signed is kept, and what is for
   await serving;
 });
 
-test("a peel without facts waits for them; one that left has no settings, and a new key gets new ones", async () => {
+test("a peel without facts waits for them; a removed peel has no settings, and a new key gets new ones", async () => {
   const at = fleet();
   at.join("web-1");
   const { serve, stop } = at.master();
@@ -346,7 +346,7 @@ test("a peel without facts waits for them; one that left has no settings, and a 
   await serving;
 });
 
-test("a bus that refuses is tried again, and nothing is lost meanwhile", async () => {
+test("a failing bus is retried without losing changes", async () => {
   const at = fleet();
   at.join("web-1", { os: "Debian" });
   const { serve, log, stop } = at.master();
@@ -365,7 +365,7 @@ test("a bus that refuses is tried again, and nothing is lost meanwhile", async (
   await serving;
 });
 
-test("settings for targets are compiled when somebody asks, again when they changed, and forgotten", async () => {
+test("settings for targets are compiled on demand, again after changes, and expire", async () => {
   const at = fleet();
   at.join("web-1", { os: "Debian" });
   at.join("web-2", {});

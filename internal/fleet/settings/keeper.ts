@@ -14,7 +14,7 @@ import type { Peels, Tracker } from "./tracker.ts";
 import type { SettingsTree } from "./tree.ts";
 
 const retryMs = 2_000;
-/** Peels worked on at once: the time goes to asking the bus. */
+/** Number of peels processed concurrently; most of the time is spent on bus requests. */
 const lanes = 16;
 
 export interface KeeperDeps extends Omit<RenewDeps, "peels" | "bucket"> {
@@ -29,9 +29,9 @@ export interface KeeperDeps extends Omit<RenewDeps, "peels" | "bucket"> {
   log: Log;
 }
 
-/** Keeps the stored settings of the fleet up to date while this master holds the lease. */
+/** A controller that keeps the stored settings of the fleet up to date while this master holds the lease. */
 export interface Keeper {
-  /** Works until the tenure ends. */
+  /** Runs until the tenure ends. */
   serve(tenure: Tenure): Promise<void>;
   health(): SettingsHealth;
 }
@@ -39,7 +39,7 @@ export interface Keeper {
 export function createKeeper(deps: KeeperDeps): Keeper {
   const { tree, tracker, clock, log } = deps;
   const report = createReport(log);
-  /** The tree whose top file is broken: nothing is compiled until there is another one. */
+  /** The tree with a broken top file: nothing is compiled until the tree changes. */
   let broken: SettingsTree | undefined;
 
   const one = async (writer: ExclusiveWriter, stored: Map<string, Stored>, peelId: string) => {
@@ -84,7 +84,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     const both = AbortSignal.any([signal, end.signal]);
     both.addEventListener("abort", () => tracker.wake(), { once: true });
     const running = Array.from({ length: lanes }, () => lane(writer, stored, both));
-    // One that fails ends all of them: whatever it was, it is tried again from what is stored.
+    // A failing lane ends all lanes; the work is then retried from the stored state.
     await Promise.all(running.map((lane) => lane.finally(() => end.abort()))).finally(() =>
       Promise.allSettled(running),
     );
@@ -100,7 +100,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
           if (signal.aborted) break;
           log.warn("settings are not up to date", { reason: describeError(thrown), retry_in_ms: retryMs });
           await sleep(clock, retryMs, signal).catch(() => {
-            // The loop sees it.
+            // The loop checks the signal.
           });
         }
       }

@@ -7,7 +7,7 @@ import { settingAt } from "./store.ts";
 import { readTree } from "./tree.ts";
 
 /**
- * The settings of this host compiled from a directory, without any master.
+ * Compiles the settings of this host from a directory, without a master.
  *
  * @throws SettingsFault
  */
@@ -21,7 +21,7 @@ export async function localSettings(options: {
   const compilers = createCompilers();
   const compile = async () => {
     const tree = readTree(directory);
-    if (tree.files.size === 0) throw new SvcError("bad_request", `${directory}: no settings files are there`);
+    if (tree.files.size === 0) throw new SvcError("bad_request", `${directory}: contains no settings files`);
     return (await compilers(tree).compile({ peelId, facts: facts() }, new Set())).settings;
   };
   let settings = await compile();

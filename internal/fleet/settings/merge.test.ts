@@ -20,13 +20,13 @@ const { settings } = fc.letrec<{ value: Plain; settings: Settings }>((tie) => ({
   }),
 }));
 
-/** Every path that leads to something else than a map, with what is there; an empty map is something. */
+/** Every path to a value that is not a map, with the value; an empty map counts as a value. */
 function leaves(value: Plain | Settings, path = ""): [string, string][] {
   if (!isSettings(value) || Object.keys(value).length === 0) return [[path, JSON.stringify(value)]];
   return Object.entries(value).flatMap(([name, inner]) => leaves(inner, `${path}/${name}`));
 }
 
-test("the later one wins at every leaf, and what it does not speak of stays", () => {
+test("the later one wins at every leaf, and other values are kept", () => {
   fc.assert(
     fc.property(settings, settings, (under, over) => {
       const before = JSON.stringify([under, over]);
@@ -48,7 +48,7 @@ test("the later one wins at every leaf, and what it does not speak of stays", ()
   );
 });
 
-test("the same twice changes nothing, and nothing is neutral", () => {
+test("merging is idempotent, and empty settings are neutral", () => {
   fc.assert(
     fc.property(settings, settings, (a, b) => {
       expect(mergeSettings(mergeSettings(a, b), b)).toEqual(mergeSettings(a, b));

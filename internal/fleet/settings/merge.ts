@@ -2,9 +2,8 @@ import type { Plain } from "../../base/msgpack.ts";
 import { isSettings, type Settings } from "./envelope.ts";
 
 /**
- * Lays settings over others: where both have a map the maps are merged, at every depth; anything else of
- * the later one takes the place of what was there, a list and a null too. Neither is changed; parts of them
- * are shared with the result.
+ * Merges settings over others: maps are merged at every depth; every other value, including a list or null,
+ * replaces the previous one. Does not modify the inputs; the result shares parts of them.
  */
 export function mergeSettings(under: Settings, over: Settings): Settings {
   const merged: Record<string, Plain> = { ...under };

@@ -3,7 +3,7 @@ import { isNothing, type YamlNode } from "../../base/yaml.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import type { TreeReader } from "./read.ts";
 
-/** A settings file that is wanted, and where that is written. */
+/** A requested settings file, with the place of the request. */
 export interface Include {
   readonly name: string;
   readonly at: string;
@@ -12,31 +12,31 @@ export interface Include {
 const nameForm = /^(\.*)([A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*)$/;
 
 /**
- * The path of a settings file: `web.nginx` is `web/nginx.sls` or `web/nginx/init.sls`. Leading dots count
- * from the directory of the file that includes it.
+ * Finds the path of a settings file: `web.nginx` is `web/nginx.sls` or `web/nginx/init.sls`. Leading dots are
+ * relative to the directory of the including file.
  *
- * @param from path of that file; empty for the top file
- * @throws SettingsFault when there is none
+ * @param from path of the including file; empty for the top file
+ * @throws SettingsFault when the file does not exist
  */
 export function fileOf({ name, at }: Include, from: string, reader: TreeReader): string {
   const [, dots = "", rest = ""] = nameForm.exec(name) ?? [];
   const shown = JSON.stringify(name.slice(0, 80));
   if (rest === "" || (dots !== "" && from === "")) {
-    throw new SettingsFault(`${at}: ${shown} is no name of a settings file, such as web.nginx`);
+    throw new SettingsFault(`${at}: ${shown} is not a valid settings file name, such as web.nginx`);
   }
   const directory = from.split("/").slice(0, -1);
-  if (dots.length > directory.length + 1) throw new SettingsFault(`${at}: ${shown} leads out of the tree`);
+  if (dots.length > directory.length + 1) throw new SettingsFault(`${at}: ${shown} is outside the tree`);
   const below = dots === "" ? [] : directory.slice(0, directory.length - dots.length + 1);
   const stem = [...below, ...rest.split(/[./]/)].join("/");
-  // Both are asked for, so that either is noticed when it comes.
+  // Check both paths, so that the creation of either is noticed.
   const found = [`${stem}.sls`, `${stem}/init.sls`].filter((path) => reader.has(path));
   if (found[0] !== undefined) return found[0];
   throw new SettingsFault(
-    `${at}: there is no settings file ${shown}: neither ${stem}.sls nor ${stem}/init.sls`,
+    `${at}: settings file ${shown} does not exist: found neither ${stem}.sls nor ${stem}/init.sls`,
   );
 }
 
-/** The files that a file includes. @throws SettingsFault for anything but a list of names */
+/** Returns the includes of a file. @throws SettingsFault for anything but a list of names */
 export function readIncludes(root: YamlNode, label: string): Include[] {
   if (root.kind !== "map") return [];
   const include = root.entries.find(({ key }) => key === "include");

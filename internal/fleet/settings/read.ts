@@ -6,16 +6,16 @@ import { SettingsFault } from "./fault.ts";
 import type { PeelScope, TreeRenderer } from "./render.ts";
 import type { SettingsTree } from "./tree.ts";
 
-/** Reads files of one tree for one peel, and remembers which. */
+/** Reads files of a tree for one peel, and records which. */
 export interface TreeReader {
-  /** Paths that were looked at, those that are not there included. */
+  /** Inspected paths, including missing ones. */
   readonly uses: ReadonlySet<string>;
   has(path: string): boolean;
   /** The YAML of a file, rendered when it is a template. @throws SettingsFault */
   yaml(path: string): Promise<{ root: YamlNode; isTemplate: boolean }>;
 }
 
-/** Parsed files by their rendered text: most of a fleet shares nearly all of them. */
+/** Parsed files by rendered text; most peels of a fleet share them. */
 export interface YamlCache {
   parse(path: string, text: string, label: string): YamlNode;
 }
@@ -24,7 +24,7 @@ const cachedDocuments = 1_024;
 /** Larger ones are not kept: a peel whose facts are in one could fill the memory with its own. */
 const largestCached = 16 * 1024;
 const templateMark = /\{[{%#]/;
-/** A first line that says who renders a file, as Salt has it. */
+/** A first line that names the renderer of a file, as in Salt. */
 const shebang = /^#!\s*(\S+)/;
 const renderers: ReadonlySet<string> = new Set(["yaml", "jinja", "jinja|yaml", "jinja2|yaml"]);
 
@@ -62,7 +62,7 @@ export function readerOf(
       const named = shebang.exec(text)?.[1];
       if (named !== undefined && !renderers.has(named)) {
         throw new SettingsFault(
-          `${path}:1: the renderer ${named.slice(0, 40)} is not supported: known is jinja|yaml`,
+          `${path}:1: the renderer ${named.slice(0, 40)} is not supported: use jinja|yaml`,
         );
       }
       const isTemplate = named !== "yaml" && templateMark.test(text);
@@ -70,7 +70,7 @@ export function readerOf(
         const rendered = isTemplate
           ? await peel.renderer.render({ name: path, text }, peel.scope, peel.variables, textOf)
           : text;
-        // Lines of what came out of a template are not those of its file.
+        // Line numbers of rendered text differ from those of the file.
         const label = isTemplate ? `${path} (rendered)` : path;
         return { root: cache.parse(path, rendered, label), isTemplate };
       } catch (thrown) {

@@ -2,12 +2,12 @@ import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 
-/** A value of the bucket `settings`: what is in force for a peel, and why nothing newer is. */
+/** A value of the bucket `settings`: the settings in force for a peel, and why there are no newer ones. */
 export interface SettingsRecord {
   peelId: string;
-  /** Sealed and signed; absent when no settings of this peel could ever be compiled. */
+  /** Sealed and signed; absent when the settings of this peel were never compiled. */
   envelope?: Uint8Array;
-  /** Why newer settings cannot be compiled: file, line and reason, without any value. */
+  /** Why newer settings cannot be compiled: file, line and reason, without values. */
   error?: string;
 }
 
@@ -22,7 +22,7 @@ export function encodeSettingsRecord({ peelId, envelope, error }: SettingsRecord
   return encode({ v: 1, peel_id: peelId, envelope, error });
 }
 
-/** @returns `undefined` when it is none */
+/** @returns `undefined` when the data is not a record */
 export function decodeSettingsRecord(bytes: Uint8Array): SettingsRecord | undefined {
   let value: unknown;
   try {

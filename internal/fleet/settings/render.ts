@@ -2,17 +2,17 @@ import type { Plain } from "../../base/msgpack.ts";
 import type { Facts } from "../../host/facts/fact.ts";
 import type { Templates } from "../../tree/template/render.ts";
 
-/** What a template of one peel may see. The same object for all of its templates costs least. */
+/** The variables of the templates of one peel. Reusing the object for all templates of a peel is cheaper. */
 export interface PeelScope {
   readonly facts: Facts;
-  /** There are none yet: they are what is being made. */
+  /** Always empty, because the settings are being compiled. */
   readonly settings: Readonly<Record<string, Plain>>;
 }
 
 /** Renders the templates of one tree, for one peel at a time. */
 export interface TreeRenderer {
   /**
-   * @param read gives a file that the template includes, and notes that it was looked at
+   * @param read returns a file that the template includes, and records its path
    * @throws SvcError naming the template and the line
    */
   render(
@@ -36,7 +36,7 @@ export function createTreeRenderer(templates: Templates): TreeRenderer {
     async render(template, scope, variables, read) {
       readNow = read;
       const text = await renderer.render(template, scope, variables);
-      // A file that an earlier template included is there for this one too, and is not read again.
+      // A file included by an earlier template is already loaded and not read again.
       if (includes.test(template.text)) for (const path of included) read(path);
       return text;
     },

@@ -12,7 +12,9 @@ import type { Stored } from "./stored-versions.ts";
 import { topFile } from "./top.ts";
 import type { Peels } from "./tracker.ts";
 
-/** What became of a peel's settings. `kept` are those of a tree that is gone. */
+/**
+ * The result for the settings of a peel. `kept`: the tree no longer exists, and the settings stay in force.
+ */
 export type Renewal = "written" | "unchanged" | "failed" | "kept" | "waiting" | "removed";
 
 export interface RenewDeps {
@@ -23,7 +25,7 @@ export interface RenewDeps {
   envelopes: EnvelopeMaker;
   /** Public key of the command key. */
   signer: string;
-  /** Tells a peel that there is something new. */
+  /** Notifies a peel of new settings. */
   hint(peelId: string): void;
   clock: Clock;
 }
@@ -32,9 +34,9 @@ const maxErrorLength = 500;
 const nothing = encodeSettings({});
 
 /**
- * Brings the stored settings of one peel up to date. Nothing is written when they are what is stored.
+ * Updates the stored settings of one peel. Writes nothing when they are unchanged.
  *
- * @param uses gets the paths that the settings were made of
+ * @param uses receives the paths that the settings depend on
  * @throws SettingsFault about the whole tree; SvcError `storage` or `conflict` when it cannot be written
  */
 export async function renewPeel(
@@ -78,7 +80,7 @@ export async function renewPeel(
     ({ bytes } = await compiler.compile({ peelId, facts: readFacts(facts) }, uses));
   } catch (thrown) {
     if (thrown instanceof SettingsFault && thrown.wholeTree) throw thrown;
-    // What nobody expected may repeat a value.
+    // The message of an unexpected error may contain a value.
     return fail(thrown instanceof SvcError ? thrown.message : "internal error");
   }
   const digestOf = (settings: Uint8Array) =>
@@ -91,10 +93,10 @@ export async function renewPeel(
     stored.set(peelId, { version: before.version, digest });
     return { renewal: "unchanged" };
   }
-  // A master without the files must not take from the fleet what another one had.
+  // A master without files must not remove settings compiled by another master.
   const had = before?.digest !== undefined && before.digest !== digestOf(nothing);
   if ((had || before?.ofEarlierKey === true) && !compiler.tree.files.has(topFile)) return { renewal: "kept" };
-  // It only grows, also when this host's clock is behind that of the last holder.
+  // The version only grows, even when the clock of this host is behind that of the last holder.
   const version = Math.max(deps.clock.now(), (before?.version ?? 0) + 1);
   const envelope = deps.envelopes.make(bytes, recipient, { version, digest: Buffer.from(digest, "hex") });
   await writer.write(peelId, encodeSettingsRecord({ peelId, envelope }));
@@ -112,9 +114,9 @@ function withEnvelope(envelope: Uint8Array | undefined): { envelope?: Uint8Array
   return defined({ envelope });
 }
 
-/** A peel stores its facts itself: they may be anything. @throws SvcError `bad_request` */
+/** Peels store their own facts, so the data is untrusted. @throws SvcError `bad_request` */
 function readFacts(bytes: Uint8Array) {
   const facts = decode(bytes);
   if (isSettings(facts)) return facts;
-  throw new SvcError("bad_request", "the facts of the peel are no map");
+  throw new SvcError("bad_request", "the facts of the peel are not a map");
 }

@@ -6,14 +6,17 @@ export interface SettingsHealth {
   message?: string;
 }
 
-/** What is told of the work on settings: by the log once for a reason, by the health for as long as it is so. */
+/**
+ * Reports the progress of compiling settings: the log once per reason, the health status as long as a problem
+ * exists.
+ */
 export interface Report {
   add(peelId: string, renewal: Renewal, reason: string | undefined): void;
-  /** Nothing of the fleet can be compiled. */
+  /** No settings can be compiled. */
   treeBroken(reason: string): void;
-  /** The work is done for now: what was not told yet is. */
+  /** All work is done for now; logs what was not logged yet. */
   pause(): void;
-  /** Somebody else does this now. */
+  /** Another master has taken over. */
   clear(): void;
   health(directoryProblem: string | undefined): SettingsHealth;
 }
@@ -48,13 +51,13 @@ export function createReport(log: Log): Report {
     },
     treeBroken(reason) {
       if (broken !== reason) {
-        log.error("the settings files are broken: the settings of all peels stay as they are", { reason });
+        log.error("the settings files are invalid: all peels keep their settings", { reason });
       }
       broken = reason;
     },
     pause() {
       for (const [reason, peels] of untold) {
-        log.error("settings cannot be compiled: these peels keep those they have", {
+        log.error("settings cannot be compiled: these peels keep their previous settings", {
           reason,
           peels: peels.length,
           peel_ids: peels.slice(0, shownPeels),
@@ -63,7 +66,7 @@ export function createReport(log: Log): Report {
       untold = new Map();
       if (worked) log.info("settings compiled", counts);
       if (counts.kept > 0) {
-        log.error("there is no top.sls: settings that were compiled from one before stay as they are");
+        log.error("top.sls does not exist: previously compiled settings stay in force");
       }
       counts = { written: 0, unchanged: 0, failed: 0, removed: 0, kept: 0 };
       worked = false;
@@ -83,7 +86,9 @@ export function createReport(log: Log): Report {
         return degraded(`${failing.size} peels keep older settings, such as ${peelId}: ${reason}`);
       }
       if (kept.size > 0) {
-        return degraded("there is no top.sls: settings stay as they were; an empty one would remove them");
+        return degraded(
+          "top.sls does not exist: previous settings stay in force; create an empty top.sls to remove them",
+        );
       }
       return { status: "up" };
     },

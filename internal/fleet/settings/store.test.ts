@@ -27,11 +27,11 @@ function storeIn(directory: string, peelId = "web-1") {
   return { file, log, store: openSettingsStore({ file, peelId, commandKeys, key: () => own, log }) };
 }
 
-test("settings are taken, kept in a file for their owner alone, and there again at the next start", () => {
+test("settings are accepted, stored in a file for the owner only, and loaded at the next start", () => {
   using directory = temporaryDirectory("settings");
   const { store, file } = storeIn(directory.path);
   expect(store).toMatchObject({ resolved: false, version: 0 });
-  expect(store.reason).toContain("the masters were not reached yet");
+  expect(store.reason).toContain("the masters have not been reached yet");
   expect(store.current()).toEqual({});
   expect(store.take({ envelope: envelope(5, { web: { port: 80, names: ["a", "b"] } }) })).toBe(true);
   expect(store.take({ envelope: envelope(6, { web: { port: 80, names: ["a", "b"] } }) })).toBe(false);
@@ -43,7 +43,7 @@ test("settings are taken, kept in a file for their owner alone, and there again 
   }
 });
 
-test("what is replayed, another peel's or junk leaves the settings in force, and is told once", () => {
+test("replayed, foreign or malformed settings do not change those in force, and are logged once", () => {
   using directory = temporaryDirectory("settings");
   const { store, log } = storeIn(directory.path);
   store.take({ envelope: envelope(5, { a: "s3cret" }) });
@@ -56,13 +56,13 @@ test("what is replayed, another peel's or junk leaves the settings in force, and
   expect(storeIn(directory.path).store.version).toBe(5);
 });
 
-test("why there are none is said: what the masters cannot compile, what was refused", () => {
+test("the reason for missing settings is reported: a compile error or a rejection", () => {
   using directory = temporaryDirectory("settings");
   const { store, log } = storeIn(directory.path);
   store.take({ error: "web.sls:3: undefined: x" });
   expect(store.reason).toContain("web.sls:3: undefined: x");
   store.take({ envelope: envelope(5, {}, "web-2") });
-  expect(store.reason).toContain("another peel's");
+  expect(store.reason).toContain("for another peel");
   store.take({ envelope: envelope(5, {}) });
   expect(store).toMatchObject({ resolved: true, reason: undefined });
   store.take({ error: "web.sls:3: undefined: x" });
@@ -86,7 +86,7 @@ test.each<[string, Uint8Array]>([
   expect(storeIn(directory.path).store.current()).toEqual({ a: 1 });
 });
 
-test("settings that cannot be kept are in force all the same, and that is told", () => {
+test("settings that cannot be stored are in force anyway, and this is logged", () => {
   using directory = temporaryDirectory("settings");
   const { store, file, log } = storeIn(join(directory.path, "gone"));
   expect(store.take({ envelope: envelope(5, { a: 1 }) })).toBe(true);

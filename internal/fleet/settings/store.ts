@@ -11,18 +11,18 @@ import { isSettings, openEnvelope, type Settings } from "./envelope.ts";
 
 /** What the masters say of a peel's settings. */
 export interface Told {
-  /** Absent when it is the version that the peel has, or when there is none. */
+  /** Absent when the peel already has this version, or when there are no settings. */
   envelope?: Uint8Array;
-  /** Why newer ones cannot be compiled. */
+  /** Why newer settings cannot be compiled. */
   error?: string;
 }
 
-/** A store that is fed by the masters. */
+/** A settings store that receives updates from the masters. */
 export interface FedSettingsStore extends Omit<SettingsStore, "refresh"> {
   /** Version in force; 0 for none. */
   readonly version: number;
   /**
-   * Takes what the masters say. Settings that are refused change nothing.
+   * Applies an answer of the masters. Rejected settings change nothing.
    *
    * @returns whether the settings changed
    */
@@ -38,17 +38,17 @@ const snapshotForm = v.object({
 type Snapshot = v.InferOutput<typeof snapshotForm>;
 
 /**
- * Opens the settings of a peel from its snapshot, which is all it has while the bus is away. The file is a
- * secret: it holds the settings in the clear.
+ * Opens the settings of a peel from its snapshot, which is used while the bus is unavailable. The file is
+ * secret: it contains the settings in plain text.
  */
 export function openSettingsStore(options: {
   /** `settings-snapshot.msgpack` */
   file: string;
   /** Encoded peel id. */
   peelId: string;
-  /** Asked for each envelope, as keys are replaced. */
+  /** Called for each envelope, because keys are rotated. */
   commandKeys: { readonly current: readonly string[] };
-  /** The peel's own curve key; there is one once it enrolls. */
+  /** The curve key of the peel; available once it enrolls. */
   key(): CurveKey;
   log: Log;
 }): FedSettingsStore {
@@ -71,7 +71,7 @@ export function openSettingsStore(options: {
     try {
       writeFileAtomic(file, encode(held), secretMode);
     } catch (thrown) {
-      log.error("settings are in force but not kept: the next start has older ones", {
+      log.error("settings are in force but cannot be stored: the next start will use older ones", {
         file,
         error: describeError(thrown),
       });
@@ -87,8 +87,9 @@ export function openSettingsStore(options: {
     },
     get reason() {
       if (held !== undefined) return undefined;
-      const why = problem ?? "the masters were not reached yet, or have compiled none for this peel";
-      return `no settings were ever resolved for this peel: ${why}`;
+      const why =
+        problem ?? "the masters have not been reached yet, or have not compiled settings for this peel";
+      return `settings have never been resolved for this peel: ${why}`;
     },
     get version() {
       return held?.version ?? 0;
@@ -103,14 +104,14 @@ export function openSettingsStore(options: {
         return changed;
       } catch (thrown) {
         problem = describeError(thrown);
-        complain("settings not taken; those in force stay", problem);
+        complain("settings rejected; the previous settings stay in force", problem);
         return false;
       }
     },
   };
 }
 
-/** The setting at a path, or the fallback; one that is null is there. */
+/** Returns the setting at a path, or the fallback; a null setting counts as existing. */
 export function settingAt(settings: Settings, path: string, fallback?: Plain): Plain | undefined {
   const found = lookUpFact(settings, path);
   return found === undefined ? fallback : found;
@@ -129,7 +130,7 @@ function readSnapshot(file: string, peelId: string, log: Log): Snapshot | undefi
   try {
     const parsed = v.safeParse(snapshotForm, decode(bytes));
     if (parsed.success && parsed.output.peel_id === peelId) return parsed.output;
-    const reason = parsed.success ? "it is another peel's" : "it is damaged";
+    const reason = parsed.success ? "it is for another peel" : "it is damaged";
     log.warn("the snapshot of the settings is not used", { file, reason });
   } catch (thrown) {
     log.warn("the snapshot of the settings is not used", { file, reason: describeError(thrown) });

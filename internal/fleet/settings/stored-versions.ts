@@ -3,23 +3,23 @@ import { fenceKey } from "../../bus/fenced-writer.ts";
 import { type Claim, readClaim } from "./envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
 
-/** What a master keeps in mind of a stored value. */
+/** The in-memory summary of a stored value. */
 export interface Stored {
   /** Version of the envelope; 0 without one. */
   version: number;
-  /** The digest of what is stored, hexadecimal, when it is known to be genuine. */
+  /** The digest of the stored settings in hexadecimal, if verified. */
   digest?: string;
-  /** What the envelope says of itself, until somebody has checked it. */
+  /** The unverified claims of the envelope, until they are checked. */
   claim?: Claim;
-  /** It is for the peel's key, but another command key signed it: what it holds cannot be told. */
+  /** Whether it is for the peel's key, but signed by another command key, so that its content is unknown. */
   ofEarlierKey?: boolean;
   error?: string;
 }
 
-/** A version so far in the future that nobody made it in good faith. */
+/** A version further in the future than this is considered forged. */
 const mostAheadMs = 365 * 24 * 3_600_000;
 
-/** Reads every stored value once, and keeps of each as little as tells whether it is up to date. */
+/** Reads all stored values once, and keeps only what is needed to tell whether each is up to date. */
 export async function readStored(bucket: Pick<Bucket, "watch">, now: number): Promise<Map<string, Stored>> {
   const found = new Map<string, Stored>();
   const watch = bucket.watch(({ key, value }) => {

@@ -12,7 +12,7 @@ export const topFile = "top.sls";
 /** Groups for `N@`, in the same directory. */
 export const groupsFile = "nodegroups.yaml";
 
-/** Which files are whose, in the order of the top file. */
+/** The targets of a top file, in file order. */
 export interface Top {
   readonly targets: readonly TopTarget[];
   readonly usesGroups: boolean;
@@ -20,15 +20,15 @@ export interface Top {
 
 export interface TopTarget {
   readonly test: PeelTest;
-  /** How the target is written, and where. */
+  /** The target as written, and its place. */
   readonly expression: string;
   readonly at: string;
-  /** Whether it asks for facts, which peels tell of themselves. */
+  /** Whether it uses facts, which peels report themselves. */
   readonly asksFacts: boolean;
   readonly names: readonly { name: string; at: string }[];
 }
 
-/** Ways to read a target that Salt's top files may name, and the matcher each stands for. */
+/** Match types of Salt's top files, and the matcher of each. */
 const matchers: Readonly<Record<string, string>> = {
   compound: "",
   glob: "",
@@ -43,7 +43,7 @@ const matchers: Readonly<Record<string, string>> = {
 /**
  * Reads a top file.
  *
- * @param label how messages call it
+ * @param label the name of the file in messages
  * @throws SettingsFault with the place
  */
 export function readTop(root: YamlNode, label: string, groups: () => Groups): Top {
@@ -59,7 +59,7 @@ export function readTop(root: YamlNode, label: string, groups: () => Groups): To
       const { names, matcher } = readFiles(entry.value, label);
       const { test, kinds, hasGroup } = compile(`${matcher}${entry.key}`, at, groups);
       if (kinds.has("setting")) {
-        throw new SettingsFault(`${at}: ${shown(entry.key)}: I@ cannot choose settings by settings`);
+        throw new SettingsFault(`${at}: ${shown(entry.key)}: I@ cannot be used to assign settings`);
       }
       usesGroups ||= hasGroup;
       targets.push({ test, expression: entry.key, at, asksFacts: kinds.has("fact"), names });
@@ -85,7 +85,7 @@ function compile(text: string, at: string, groups: () => Groups) {
   });
 }
 
-/** The files of a target; maps among them say how the target is read. */
+/** Reads the files of a target; a map among them sets the match type. */
 function readFiles(node: YamlNode, label: string): { names: TopTarget["names"]; matcher: string } {
   if (isNothing(node)) return { names: [], matcher: "" };
   if (node.kind !== "list") throw faultAt(label, node.at, "expected a list of settings files");

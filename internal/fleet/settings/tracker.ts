@@ -1,40 +1,42 @@
 import type { FollowedTree } from "./follow.ts";
 
-/** The fleet, as settings are compiled for it. */
+/** The fleet that settings are compiled for. */
 export interface Peels {
-  /** Encoded peel ids of the members; the same list until something changes. */
+  /** Encoded peel ids of the members; the same array until a change. */
   members(): readonly string[];
   isMember(peelId: string): boolean;
-  /** Calls `run` with each peel that becomes a member, or is none any more. @returns the way to stop */
+  /**
+   * Calls `run` with each peel that becomes or stops being a member. @returns a function that unsubscribes
+   */
   onMember(run: (peelId: string) => void): () => void;
-  /** Calls `run` with each peel whose facts were stored. @returns the way to stop */
+  /** Calls `run` with each peel whose facts were stored. @returns a function that unsubscribes */
   onFacts(run: (peelId: string) => void): () => void;
-  /** The facts of a peel as they are stored, encoded; `undefined` while there are none. @throws SvcError `storage` */
+  /** The stored facts of a peel, encoded; `undefined` if there are none. @throws SvcError `storage` */
   facts(peelId: string): Promise<Uint8Array | undefined>;
 }
 
-/** Which peels' settings may not be what their files and facts say. */
+/** Tracks the peels whose settings may be outdated. */
 export interface Tracker {
-  /** A peel to look at; it is in work until `done`, and nobody else gets it meanwhile. */
+  /** Returns a peel to process; it is in progress until `done`, and is not returned again before. */
   take(): string | undefined;
-  /** Ends the work on a peel. @param uses what its settings were made of; absent when that is not known */
+  /** Marks a peel as processed. @param uses paths that its settings depend on; absent when unknown */
   done(peelId: string, uses?: ReadonlySet<string>): void;
   mark(peelId: string): void;
   markAll(): void;
-  /** Whether there is nothing to do and nothing in work. */
+  /** Whether nothing is pending or in progress. */
   readonly idle: boolean;
-  /** Resolves when there may be something to take, or at `wake`. */
+  /** Resolves when a peel may be pending, or on `wake`. */
   changed(): Promise<void>;
   wake(): void;
   stop(): void;
 }
 
-/** Follows everything that settings are made of. */
+/** Follows all inputs of settings. */
 export function trackSettings(tree: FollowedTree, peels: Peels): Tracker {
   const stale = new Set<string>();
   const inWork = new Set<string>();
   const usesOf = new Map<string, ReadonlySet<string>>();
-  /** Peels mostly use the same files: each set of paths is kept once. */
+  /** Most peels use the same files, so equal sets of paths are shared. */
   const pool = new Map<string, ReadonlySet<string>>();
   let change = Promise.withResolvers<void>();
 
@@ -65,7 +67,7 @@ export function trackSettings(tree: FollowedTree, peels: Peels): Tracker {
         if (known === undefined) answers.set(uses, isStale);
         if (isStale) stale.add(peelId);
       }
-      // What is compiled at this moment may have seen the files of before.
+      // A compilation in progress may have read the previous files.
       for (const peelId of inWork) stale.add(peelId);
       announce();
     }),

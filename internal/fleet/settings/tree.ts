@@ -4,7 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 
-/** The files of a settings directory at one moment. */
+/** A snapshot of the files of a settings directory. */
 export interface SettingsTree {
   /** The directory, for messages. */
   readonly directory: string;
@@ -13,10 +13,10 @@ export interface SettingsTree {
 }
 
 export interface TreeFile {
-  /** Changes whenever the content may have. */
+  /** Changes whenever the content may have changed. */
   readonly stamp: string;
   readonly digest: string;
-  /** Absent when it cannot be used; then there is a problem. */
+  /** Absent when the file cannot be used; `problem` says why. */
   readonly text?: string;
   readonly problem?: string;
 }
@@ -26,8 +26,8 @@ const maxFiles = 10_000;
 const maxDepth = 32;
 
 /**
- * Reads a directory with everything below it, links followed. Names that start with a dot or end with `~`
- * are no part of it. A file whose time, size and inode are those of `before` is not read again.
+ * Reads a directory recursively and follows links. Skips names that start with a dot or end with `~`. Does
+ * not read a file again whose time, size and inode match `before`.
  *
  * @throws SvcError `bad_request` when a directory cannot be read, or there are too many files
  */
@@ -52,7 +52,7 @@ export function readTree(directory: string, before?: SettingsTree): SettingsTree
   return { directory, files };
 }
 
-/** The paths whose content is not the same in both, in either. */
+/** The paths whose content differs between two trees, including added and removed ones. */
 export function changedPaths(before: SettingsTree, after: SettingsTree): Set<string> {
   const changed = new Set<string>();
   for (const [path, { digest }] of after.files) {
@@ -79,7 +79,7 @@ function resolved(path: string): string | undefined {
   try {
     return realpathSync(path);
   } catch (thrown) {
-    // It may be gone since its name was read; without the root there is no tree.
+    // The file may have been removed since its name was read; without the root, the tree is empty.
     if (isErrno(thrown, "ENOENT") || isErrno(thrown, "ENOTDIR")) return undefined;
     throw new SvcError("bad_request", `cannot read ${path}: ${reasonOf(thrown)}`, { cause: thrown });
   }

@@ -12,15 +12,15 @@ import { type Peels, trackSettings } from "./tracker.ts";
 import type { SettingsTree } from "./tree.ts";
 
 const lanes = 16;
-/** Settings are secrets: they are not kept in memory for nobody. */
+/** Settings are secret, so they are not kept in memory when unused. */
 const forgetMs = 10 * 60_000;
 
-/** The settings of the fleet for `I@`, compiled from the files of this master when somebody asks. */
+/** The settings of the fleet for `I@`, compiled on demand from the files of this master. */
 export interface SettingsView {
   /**
    * Settings by encoded peel id. A peel whose settings cannot be compiled has none.
    *
-   * @throws SvcError `unavailable` when there are no files to compile from, or they are broken
+   * @throws SvcError `unavailable` when the settings files are missing or broken
    */
   load(): Promise<ReadonlyMap<string, FactMap>>;
   stop(): void;

@@ -105,7 +105,7 @@ test("targets follow enrollments, facts and heartbeats", async () => {
   directory.stop();
 });
 
-test("a peel is alive for 30 s after its heartbeat was stored, by the master's own steady clock", async () => {
+test("a peel is alive for 30 s after its heartbeat was stored, by the monotonic clock of the master", async () => {
   await heartbeats.put("old-1", encode({}));
   const { storedAt } = (await heartbeats.get("old-1")) ?? { storedAt: 0 };
   const log = recordingLog();
@@ -137,7 +137,7 @@ test("a peel is alive for 30 s after its heartbeat was stored, by the master's o
   const revision = await heartbeats.put("old-1", encode({}));
   await waitFor(`old-1 ${revision}`);
   expect(index.alive("old-1")).toBe(true);
-  // The clocks of the machines are an hour apart: what counts is when the heartbeat came.
+  // The clocks of the machines differ by an hour: the arrival of the heartbeat is used.
   clock.advance(3_600_000);
   const next = await heartbeats.put("old-1", encode({}));
   await waitFor(`old-1 ${next}`);
@@ -148,7 +148,7 @@ test("a peel is alive for 30 s after its heartbeat was stored, by the master's o
   index.stop();
 });
 
-test("while the index does not run, a target is resolved by reading the buckets, with a warning", async () => {
+test("without a running index, a target is resolved by reading the buckets, with a warning", async () => {
   await enroll("scan-1", "active");
   await enroll("scan-2", "active");
   await facts.put("scan-1", encode({ role: "db" }));

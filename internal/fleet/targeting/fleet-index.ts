@@ -7,18 +7,18 @@ import type { Bucket, Change } from "../../bus/bucket.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
 import { aliveMs, type Fleet, type Wanted } from "./fleet.ts";
 
-/** What a master knows of all peels without asking, kept current by one watch per bucket. */
+/** An in-memory index of all peels, kept up to date by one watch per bucket. */
 export interface FleetIndex extends Fleet {
-  /** Resolves when everything that was stored at the start is known. */
+  /** Resolves when all values stored at the start are indexed. */
   readonly ready: Promise<void>;
-  /** Whether it has been ready; before that it knows too little. */
+  /** Whether it is ready; before that it is incomplete. */
   readonly running: boolean;
-  /** Resolves when what is stored now is known. */
+  /** Resolves when all values stored now are indexed. */
   caughtUp(wanted: Wanted): Promise<void>;
-  /** Calls `run` with the peel of all facts that are stored from now on. @returns the way to stop */
+  /** Calls `run` with the peel of each facts update from now on. @returns a function that unsubscribes */
   onFacts(run: (peel: string) => void): () => void;
   /**
-   * Calls `run` with each heartbeat that is stored from now on, and its revision. @returns the way to stop
+   * Calls `run` with each new heartbeat and its revision. @returns a function that unsubscribes
    */
   onBeat(run: (peel: string, revision: number) => void): () => void;
   stop(): void;
@@ -31,13 +31,13 @@ interface Known {
   /** Monotonic time of the last heartbeat. */
   beatAt: number;
   beatRevision: number;
-  /** Whether its facts were too many, or none: told once. */
+  /** Whether its facts were reported as too large or invalid. */
   reported: boolean;
 }
 
-/** Starts following facts and heartbeats. */
+/** Starts watching facts and heartbeats. */
 export function createFleetIndex(options: {
-  /** Encoded peel ids of the fleet's members, in order; the same list until something changes. */
+  /** Sorted encoded peel ids of the members; the same array until a change. */
   members(): readonly string[];
   facts: Pick<Bucket, "watch">;
   heartbeats: Pick<Bucket, "watch">;
@@ -54,7 +54,7 @@ export function createFleetIndex(options: {
   const knownOf = (key: string): Known => {
     const found = known.get(key);
     if (found !== undefined) return found;
-    // A key cut out of a subject would keep the subject.
+    // A substring of a subject would keep the whole subject in memory.
     const id = Buffer.from(key).toString();
     const fresh: Known = {
       id,
@@ -90,8 +90,8 @@ export function createFleetIndex(options: {
     const peel = knownOf(key);
     if (peel.beatRevision === revision) return;
     peel.beatRevision = revision;
-    // One that was there before this watch is older than its arrival. Beyond what the bucket keeps,
-    // the clocks of the two machines differ, and the arrival is the better guess.
+    // A heartbeat stored before this watch is older than its arrival. If it seems older than the bucket keeps
+    // it, the clocks of the two machines differ, and the arrival is the better estimate.
     const age = clock.now() - storedAt;
     const since = age >= 0 && age <= aliveMs ? age : 0;
     peel.beatAt = value === undefined ? Number.NEGATIVE_INFINITY : clock.monotonic() - since;

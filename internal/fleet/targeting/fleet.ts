@@ -3,28 +3,28 @@ import type { Bucket } from "../../bus/bucket.ts";
 import type { PeelView } from "../../tree/targets/evaluate.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
 
-/** How long a peel counts as alive after a heartbeat was stored (specification, bucket `peel-heartbeat`). */
+/** Time that a peel counts as alive after a heartbeat (specification, bucket `peel-heartbeat`). */
 export const aliveMs = 30_000;
 
-/** The fleet as targets are resolved over it. */
+/** The view of the fleet that targets are resolved on. */
 export interface Fleet {
-  /** Encoded peel ids of the members, in order. */
+  /** Sorted encoded peel ids of the members. */
   members(): readonly string[];
-  /** The same members, in the same order, with what is known of them. */
+  /** The same members in the same order, with their facts and heartbeats. */
   peels(): readonly PeelView[];
-  /** Whether the views hold settings, so that `I@` means something. */
+  /** Whether the views contain settings, which `I@` needs. */
   readonly hasSettings: boolean;
   alive(peel: string): boolean;
 }
 
-/** What of the fleet a request needs, beside its members. */
+/** The data that a request needs in addition to the members. */
 export interface Wanted {
   facts: boolean;
   heartbeats: boolean;
 }
 
 /**
- * Reads the fleet from the buckets once, for a request that cannot wait for the index.
+ * Reads the fleet from the buckets, for a request that cannot wait for the index.
  *
  * @throws SvcError `storage` when a bucket cannot be read
  */
@@ -45,10 +45,10 @@ export async function scanFleet(options: {
     try {
       facts.set(key, packer.pack(decode(value)).facts);
     } catch {
-      // What a peel stored is no facts: then it has none.
+      // Invalid facts of a peel count as none.
     }
   }
-  // The bucket itself forgets a heartbeat when it is too old.
+  // The bucket itself expires old heartbeats.
   const alive = new Set(beats.map(({ key }) => key));
   return {
     members: options.members,

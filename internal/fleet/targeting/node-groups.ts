@@ -5,16 +5,16 @@ import type { Log } from "../../base/log.ts";
 import { parseYaml } from "../../base/yaml.ts";
 import { type Groups, readGroups } from "../../tree/targets/groups.ts";
 
-/** The node groups of this master's file, as they are at this moment. */
+/** The current node groups of this master's file. */
 export interface NodeGroups {
-  /** @throws SvcError `unavailable` when the file was never readable since this master started */
+  /** @throws SvcError `unavailable` when the file has not been readable since this master started */
   current(): Groups;
 }
 
 /**
- * Follows a file of node groups: it is read again when its time, size or inode changed, and looked at
- * whenever groups are asked for. No file means no groups. A file with an error is told once in the log,
- * and the groups that were last read stay.
+ * Follows a file of node groups: checks it on every request, and reads it again when its time, size or inode
+ * changed. A missing file means no groups. An invalid file is logged once, and the previous groups stay in
+ * force.
  */
 export function followNodeGroups(path: string, log: Log): NodeGroups {
   let seen: string | undefined;
@@ -45,7 +45,7 @@ export function followNodeGroups(path: string, log: Log): NodeGroups {
   };
 }
 
-/** What changes when the file does; empty when there is none. */
+/** The version of the file; empty when it does not exist. */
 function versionOf(path: string): string {
   try {
     const { mtimeMs, size, ino } = statSync(path);

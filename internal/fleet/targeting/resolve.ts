@@ -7,7 +7,7 @@ import { type ExpandedExpression, matchersOf } from "../../tree/targets/expressi
 import { described } from "../operation/schema.ts";
 import type { Fleet } from "./fleet.ts";
 
-/** Who a job is for: an expression over the fleet, or explicit peel ids. */
+/** The target of a job: an expression over the fleet, or explicit peel ids. */
 export type Target = { expression: string } | { peels: readonly string[] };
 
 const mostTargets = 100_000;
@@ -47,11 +47,12 @@ const budgetMs = 2_000;
 const peelsBetweenLooks = 16;
 
 /**
- * The members of the fleet among these peel ids. Dotted ids are accepted; who is no member is left out.
+ * Returns the members of the fleet among these peel ids. Dotted ids are accepted; ids of non-members are left
+ * out.
  *
- * @param members encoded peel ids in order
- * @returns encoded peel ids in order, each once
- * @throws SvcError `bad_request` for something that is no peel id
+ * @param members sorted encoded peel ids
+ * @returns sorted encoded peel ids, each once
+ * @throws SvcError `bad_request` for an invalid peel id
  */
 export function resolveList(peels: readonly string[], members: readonly string[]): string[] {
   const wanted = new Set(peels.map(encodePeelId));
@@ -62,16 +63,16 @@ export function resolveList(peels: readonly string[], members: readonly string[]
 }
 
 /**
- * The members of the fleet that an expression means.
+ * Returns the members of the fleet that match an expression.
  *
- * @returns encoded peel ids in order
- * @throws SvcError `bad_request` for a matcher that this fleet cannot answer, or when it takes over 2 s
+ * @returns sorted encoded peel ids
+ * @throws SvcError `bad_request` for a matcher that needs unavailable data, or when it takes longer than 2 s
  */
 export function resolveExpression(expression: ExpandedExpression, fleet: Fleet, clock: Clock): string[] {
   let idsAlone = true;
   for (const { kind } of matchersOf(expression)) {
     if (kind === "setting" && !fleet.hasSettings) {
-      throw new SvcError("bad_request", "target: I@ cannot be used here: no settings are at hand");
+      throw new SvcError("bad_request", "target: I@ cannot be used here: no settings are available");
     }
     idsAlone &&= kind !== "setting" && kind !== "fact";
   }
@@ -81,20 +82,23 @@ export function resolveExpression(expression: ExpandedExpression, fleet: Fleet, 
   const test = compileTarget(expression);
   const started = clock.monotonic();
   const found: string[] = [];
-  // Going through the ids alone leaves everything else that is known in peace, and in the cache.
+  // Iterating only over ids does not touch the other data, which keeps the CPU cache effective.
   const bare = { id: "", facts: undefined };
   const peels = idsAlone ? undefined : fleet.peels();
   for (let at = 0; at < members.length; at++) {
     bare.id = members[at] ?? "";
     if (test(peels?.[at] ?? bare)) found.push(bare.id);
     if (at % peelsBetweenLooks === 0 && clock.monotonic() - started > budgetMs) {
-      throw new SvcError("bad_request", `target: takes more than ${budgetMs / 1000} s; write it simpler`);
+      throw new SvcError(
+        "bad_request",
+        `target: takes longer than ${budgetMs / 1000} s; simplify the expression`,
+      );
     }
   }
   return found;
 }
 
-/** Where in the sorted list a glob of the forms `web-1` and `web-*` matches, from and to. */
+/** The range in the sorted list that a glob of the form `web-1` or `web-*` matches. */
 function rangeOf(
   expression: ExpandedExpression,
   members: readonly string[],
@@ -106,7 +110,7 @@ function rangeOf(
   return [from, firstAt(members, (member) => member >= prefix && !member.startsWith(prefix))];
 }
 
-/** The first position where the condition holds; once it does it holds for all that follow. */
+/** The first index where the condition holds; it must hold for all later ones. */
 function firstAt(members: readonly string[], holds: (member: string) => boolean): number {
   let low = 0;
   let high = members.length;

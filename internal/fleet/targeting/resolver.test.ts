@@ -10,7 +10,7 @@ import { readGroups } from "../../tree/targets/groups.ts";
 import type { Wanted } from "./fleet.ts";
 import { createResolver } from "./resolver.ts";
 
-/** A resolver over a fleet that only becomes known when it is waited for. */
+/** A resolver over a fleet that is only complete after waiting for it. */
 function setup(groups: () => Groups = () => new Map()) {
   const waited: string[] = [];
   let members: string[] = [];
@@ -50,7 +50,7 @@ function setup(groups: () => Groups = () => new Map()) {
   return { resolver, waited };
 }
 
-test("what was stored before a request counts in it, and only what it asks for is waited for", async () => {
+test("a request sees everything stored before, and only waits for the data it needs", async () => {
   const first = setup();
   expect(await first.resolver.resolve({ expression: "not b*" })).toEqual(["a1"]);
   expect(await first.resolver.resolve({ peels: ["b1"] })).toEqual(["b1"]);
@@ -66,13 +66,13 @@ test("what was stored before a request counts in it, and only what it asks for i
   expect(second.waited).toEqual(["members", "facts", "members", "heartbeats"]);
 });
 
-test("facts in a node group are waited for as well", async () => {
+test("facts in a node group are also waited for", async () => {
   const { resolver, waited } = setup(() => readGroups(parseYaml("debian: G@os:debian", "g"), "g"));
   expect(await resolver.resolve({ expression: "N@debian" })).toEqual(["a1", "b1"]);
   expect(waited).toEqual(["members", "facts"]);
 });
 
-test("groups that cannot be read stand in the way of those who name one, of nobody else", async () => {
+test("unreadable groups only affect targets that use one", async () => {
   const { resolver } = setup(() => {
     throw new SvcError("unavailable", "node groups cannot be read: no");
   });

@@ -10,27 +10,27 @@ import type { FleetIndex } from "./fleet-index.ts";
 import type { NodeGroups } from "./node-groups.ts";
 import { resolveExpression, resolveList, type Target } from "./resolve.ts";
 
-/** Finds who a target means, as of now. */
+/** Resolves targets to the peels that currently match. */
 export interface Resolver {
   /**
-   * @returns encoded peel ids of members, in order
-   * @throws SvcError `bad_request` for a target that cannot be understood or used, `unavailable` when it
-   *   names a node group and the groups cannot be read, `storage` when the bus cannot be asked
+   * @returns sorted encoded peel ids of members
+   * @throws SvcError `bad_request` for an invalid target, `unavailable` when it names a node group and the
+   *   groups cannot be read, `storage` when the bus cannot be read
    */
   resolve(target: Target): Promise<string[]>;
-  /** The same, with who of them is alive. */
+  /** The same, with the peels that are alive. */
   resolveWithLife(target: Target): Promise<{ peelId: string; alive: boolean }[]>;
 }
 
 export interface ResolverDeps {
-  /** Members of the fleet: what is stored now is known when `caughtUp` has resolved. */
+  /** Members of the fleet; complete when `caughtUp` has resolved. */
   directory: { members(): readonly string[]; caughtUp(): Promise<void> };
   index: Omit<FleetIndex, "onFacts" | "onBeat">;
-  /** Read only while the index does not run. */
+  /** Read only while the index is not running. */
   facts: Bucket;
   heartbeats: Bucket;
   groups: NodeGroups;
-  /** Settings by encoded peel id, as this master compiles them. @throws SvcError `unavailable` */
+  /** Settings by encoded peel id, compiled by this master. @throws SvcError `unavailable` */
   settings(): Promise<ReadonlyMap<string, FactMap>>;
   clock: Clock;
   log: Log;
@@ -46,7 +46,7 @@ export function createResolver(deps: ResolverDeps): Resolver {
       return index;
     }
     if (wanted.facts || wanted.heartbeats) {
-      log.warn("the fleet is not indexed: a target is resolved by reading the buckets", { ...wanted });
+      log.warn("the fleet index is not running: a target is resolved by reading the buckets", { ...wanted });
     }
     const { facts, heartbeats } = deps;
     return scanFleet({ members: directory.members, facts, heartbeats, wanted });
@@ -77,7 +77,7 @@ export function createResolver(deps: ResolverDeps): Resolver {
   };
 }
 
-/** Settings of peels that are members by now: who came since has none yet. */
+/** Adds settings to the members; newer members have none yet. */
 function withSettings(fleet: Fleet, settings: ReadonlyMap<string, FactMap>): Fleet {
   return {
     members: fleet.members,

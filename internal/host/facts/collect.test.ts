@@ -6,7 +6,7 @@ import { builtinFacts, collectFacts } from "./collect.ts";
 import { systemHost } from "./host.ts";
 import { encodeFacts, maxFactsBytes } from "./merge.ts";
 
-test("a fact that cannot be found out costs itself alone", async () => {
+test("a fact that cannot be collected does not affect others", async () => {
   const unreadable = Object.assign(new Error("EIO: i/o error"), { code: "EIO" });
   const host = fixtureHost({
     files: { "/proc/meminfo": unreadable, "/etc/os-release": "ID=debian\nNAME=Debian\n" },
@@ -18,7 +18,7 @@ test("a fact that cannot be found out costs itself alone", async () => {
   expect(facts).not.toHaveProperty("mem_total");
 });
 
-test("one that gives no answer is waited for 5 s, and the others are there", async () => {
+test("a fact without an answer times out after 5 s, and the others are collected", async () => {
   const clock = manualClock();
   const table = { slow: () => new Promise<never>(() => {}), quick: () => 1 };
   const collected = collectFacts(table, fixtureHost(), clock);
@@ -31,7 +31,7 @@ test("one that gives no answer is waited for 5 s, and the others are there", asy
   expect(clock.pending).toBe(0);
 });
 
-test("a file that several facts come from is read once", async () => {
+test("a file that several facts use is read once", async () => {
   const host = fixtureHost({ files: { "/a": "text" } });
   let reads = 0;
   const counting = {
@@ -47,7 +47,7 @@ test("a file that several facts come from is read once", async () => {
   expect(reads).toBe(1);
 });
 
-test("this machine tells of itself, twice the same, and within the bounds", async () => {
+test("facts of this machine are stable, and within the limits", async () => {
   const host = systemHost("test-1.example.com", { PATH: "/bin" });
   const first = await collectFacts(builtinFacts, host, systemClock);
   expect(first.problems).toEqual([]);

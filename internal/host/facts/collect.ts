@@ -13,7 +13,7 @@ import { virtualFacts } from "./virtual.ts";
 
 const limitMs = 5_000;
 
-/** Every fact that is built in. */
+/** All built-in facts. */
 export const builtinFacts: FactTable = {
   ...osFacts,
   ...hardwareFacts,
@@ -24,16 +24,16 @@ export const builtinFacts: FactTable = {
   ...systemFacts,
 };
 
-/** Why something that should have told facts did not. */
+/** Why a source of facts failed. */
 export interface FactProblem {
-  /** A fact's name, or a file. */
+  /** The name of a fact, or a file. */
   source: string;
   reason: string;
 }
 
 /**
- * Finds out every fact of a table. One that cannot be found out, or takes longer than 5 s, costs itself
- * alone. A file that several facts come from is read once.
+ * Collects the facts of a table. A fact that fails or takes longer than 5 s is left out; the others are not
+ * affected. A file that several facts use is read once.
  */
 export async function collectFacts(
   table: FactTable,
@@ -56,7 +56,7 @@ export async function collectFacts(
   return { facts: Object.fromEntries(found.flat()), problems };
 }
 
-/** A view of the host in which a file does not change while facts are collected. */
+/** A view of the host in which files do not change during collection. */
 function readingOnce(host: Host): Host {
   const texts = new Map<string, () => string | undefined>();
   return {

@@ -42,12 +42,12 @@ const read = (directory: string, clock: Clock = systemClock, as = uid) =>
       }),
   });
 
-test("no directory, no facts and no complaint", async () => {
+test("without a directory there are no facts and no problems", async () => {
   using temporary = temporaryDirectory("facts");
   expect(await read(join(temporary.path, "facts.d"))).toEqual({ layers: [], problems: [] });
 });
 
-test("files and programs tell facts in the order of their names; what is wrong with one costs that one", async () => {
+test("files and programs are read in the order of their names; a faulty one does not affect others", async () => {
   using temporary = temporaryDirectory("facts");
   const directory = factsDirectory(temporary.path, {
     "10-static.yaml": "role: web\nrack: r1\n",
@@ -82,12 +82,12 @@ test("files and programs tell facts in the order of their names; what is wrong w
     "60-crash": "ended by SIGSEGV",
     "70-long": "printed more than 64 KiB",
     "80-partly.yml": "the fact id cannot be set",
-    "85-list.yaml": expect.stringContaining("must be a map"),
+    "85-list.yaml": expect.stringContaining("expected a map"),
     "90-no-interpreter": expect.stringContaining("cannot run"),
   });
 });
 
-test("a program that hangs is stopped after 10 s with all it started, and the others count", async () => {
+test("a hanging program is stopped after 10 s with its children, and the others are used", async () => {
   using temporary = temporaryDirectory("facts");
   const directory = factsDirectory(temporary.path, {
     "a.yaml": "role: web\n",
@@ -96,7 +96,7 @@ test("a program that hangs is stopped after 10 s with all it started, and the ot
   const started = Promise.withResolvers<void>();
   const watcher = watch(temporary.path, (_, name) => name === "started" && started.resolve());
   const limit = manualClock();
-  // Only the limit is in the hands of this test: what it ends is waited for as long as that takes.
+  // This test only controls the timeout; ending the processes takes real time.
   const isLimit = (ms: number) => ms === 10_000;
   const after: Clock["after"] = (ms, run) => (isLimit(ms) ? limit : systemClock).after(ms, run);
   const reading = read(directory, { ...systemClock, after });
@@ -112,10 +112,10 @@ test("a program that hangs is stopped after 10 s with all it started, and the ot
 });
 
 test.each([
-  ["a program that anybody may write", "tell", 0o777],
-  ["a program that its group may write", "tell", 0o775],
-  ["a directory that anybody may write", "", 0o777],
-  ["a directory that anybody may write to, sticky or not", "", 0o1777],
+  ["a program that anyone can write", "tell", 0o777],
+  ["a program that its group can write", "tell", 0o775],
+  ["a directory that anyone can write", "", 0o777],
+  ["a directory that anyone can write, even if sticky", "", 0o1777],
 ])("%s is not run, and the mode is named", async (_, name, mode) => {
   using temporary = temporaryDirectory("facts");
   const ran = join(temporary.path, "ran");
@@ -126,13 +126,13 @@ test.each([
   expect(problems).toEqual([
     {
       source: join(directory, "tell"),
-      reason: `not run: ${join(directory, name)} has mode ${mode.toString(8).padStart(4, "0")}: take the right to write from group and others`,
+      reason: `not run: ${join(directory, name)} has mode ${mode.toString(8).padStart(4, "0")}: remove write permission for group and others`,
     },
   ]);
   expect(readdirSync(temporary.path)).toEqual(["facts.d"]);
 });
 
-test("a link does not hide where a program is, or who may write there", async () => {
+test("a link does not hide the location of a program, or who can write there", async () => {
   using temporary = temporaryDirectory("facts");
   const directory = factsDirectory(temporary.path, {});
   const open = join(temporary.path, "open");
@@ -148,15 +148,15 @@ test("a link does not hide where a program is, or who may write there", async ()
 test("a program of another user is not run", async () => {
   using temporary = temporaryDirectory("facts");
   const directory = factsDirectory(temporary.path, { tell: "#!/bin/sh\necho a: 1\n" });
-  // Only root can give files away; for anybody else the reader is made another user instead.
+  // Only root can change the owner of files; for others, the reader is another user instead.
   if (uid === 0) chownSync(join(directory, "tell"), 65_534, 65_534);
   const as = uid === 0 ? 0 : uid + 1;
   const { layers, problems } = await read(directory, systemClock, as);
   expect(layers).toEqual([]);
-  expect(problems[0]?.reason).toContain(`it must belong to root or to ${as}`);
+  expect(problems[0]?.reason).toContain(`change the owner to root or ${as}`);
 });
 
-test("no more than 64 files count", async () => {
+test("at most 64 files are read", async () => {
   using temporary = temporaryDirectory("facts");
   const names = Array.from({ length: 65 }, (_, at) => `f${String(at).padStart(2, "0")}.yaml`);
   const directory = factsDirectory(
@@ -165,7 +165,7 @@ test("no more than 64 files count", async () => {
   );
   const { layers, problems } = await read(directory);
   expect(layers).toHaveLength(64);
-  expect(problems).toEqual([{ source: directory, reason: "only the first 64 of 65 files count" }]);
+  expect(problems).toEqual([{ source: directory, reason: "only the first 64 of 65 files are read" }]);
 });
 
 /** The processes whose working directory is this one. */

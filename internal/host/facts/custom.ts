@@ -15,17 +15,17 @@ const writableByOthers = 0o022;
 const executable = 0o111;
 
 export interface CustomFactsOptions {
-  /** `facts.d`; it need not be there. */
+  /** `facts.d`; it need not exist. */
   directory: string;
   /** The user this program runs as. */
   uid: number;
-  /** Runs a program and gives what it printed. @throws when it fails, hangs or prints too much */
+  /** Runs a program and returns its output. @throws when it fails, times out or prints too much */
   run(path: string): Promise<string>;
 }
 
 /**
- * Reads the facts that people put beside the built-in ones: files with YAML or JSON maps, and programs
- * that print one. The order is that of the names; a later one wins. What is wrong with one costs that one.
+ * Reads custom facts: files with YAML or JSON maps, and programs that print one. Sources are read in the
+ * order of their names; a later one wins. A faulty source is left out; the others are not affected.
  */
 export async function readCustomFacts(
   options: CustomFactsOptions,
@@ -59,7 +59,10 @@ function factFiles(directory: string, problems: FactProblem[]): string[] {
   }
   const files = names.filter((name) => !name.startsWith(".") && !name.endsWith("~")).sort();
   if (files.length > maxFiles) {
-    problems.push({ source: directory, reason: `only the first ${maxFiles} of ${files.length} files count` });
+    problems.push({
+      source: directory,
+      reason: `only the first ${maxFiles} of ${files.length} files are read`,
+    });
   }
   return files.slice(0, maxFiles);
 }
@@ -80,14 +83,14 @@ async function readOne(path: string, options: CustomFactsOptions): Promise<strin
   return options.run(real);
 }
 
-/** Why whoever may write here could run programs as this user; `undefined` when nobody else may. */
+/** Why another user could make this user run programs; `undefined` when no other user can write here. */
 function distrusted(path: string, stats: Stats, uid: number): string | undefined {
   const mode = (stats.mode & 0o7777).toString(8).padStart(4, "0");
   if (stats.uid !== 0 && stats.uid !== uid) {
-    return `${path} belongs to the user ${stats.uid} (mode ${mode}): it must belong to root or to ${uid}`;
+    return `${path} belongs to the user ${stats.uid} (mode ${mode}): change the owner to root or ${uid}`;
   }
   if ((stats.mode & writableByOthers) !== 0) {
-    return `${path} has mode ${mode}: take the right to write from group and others`;
+    return `${path} has mode ${mode}: remove write permission for group and others`;
   }
   return undefined;
 }

@@ -24,7 +24,7 @@ broken line
 `;
 const gibibyte = 1024 ** 3;
 
-test("mounts are those that last, with sizes where a size lasts too", async () => {
+test("mounts are permanent ones, with sizes if they are stable", async () => {
   const host = fixtureHost({
     files: { "/proc/self/mountinfo": mountinfo },
     sizes: {
@@ -49,12 +49,12 @@ test("mounts are those that last, with sizes where a size lasts too", async () =
     "/tank": { device: "tank", fstype: "zfs" },
     "/data": { device: "/dev/sda1", fstype: "btrfs", size: 40_960 },
     "/backup": { device: "/dev/sda1", fstype: "btrfs", size: 40_960 },
-    // Nobody told how large it is.
+    // Its size is unknown.
     "/private": { device: "/dev/sdc", fstype: "ext4" },
   });
 });
 
-test("disks are the real ones, told apart by whether they turn", async () => {
+test("disks are physical ones, separated by rotation", async () => {
   const host = fixtureHost({
     files: {
       "/proc/self/mountinfo": "",

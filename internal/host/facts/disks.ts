@@ -7,9 +7,9 @@ const sectorBytes = 512;
 const maxMounts = 256;
 
 export interface Mount {
-  /** Numbers of the device, `8:1`. */
+  /** Device numbers, such as `8:1`. */
   device: string;
-  /** The directory of the file system that is mounted: `/`, unless it is a bind mount or a subvolume. */
+  /** The mounted directory of the file system: `/`, except for a bind mount or a subvolume. */
   root: string;
   path: string;
   fstype: string;
@@ -31,17 +31,17 @@ export function parseMountInfo(text: string): Mount[] {
 
 const networkTypes =
   /^(nfs4?|cifs|smb3?|ceph|glusterfs|fuse\.(sshfs|glusterfs|ceph|s3fs)|lustre|9p|virtiofs|afs)$/;
-/** Below these, mounts come and go with containers, guests and people. */
+/** Mounts below these paths are short-lived: they belong to containers, guests and logins. */
 const shortLived =
   /^\/(run|proc|sys|dev|var\/lib\/(docker|containers|containerd|kubelet|rancher|lxd|lxcfs)|var\/snap|snap)\//;
 
 /**
- * The mounts that say something about the host: those of disks, of ZFS and of other hosts. Where one file
- * system is bound to several places the first one counts; the root is always there.
+ * The permanent mounts of the host: of disks, of ZFS and of network file systems. Of several bind mounts of a
+ * file system the first one is used. The root is always included.
  */
 export function lastingMounts(mounts: readonly Mount[]): Mount[] {
   const seen = new Set<string>();
-  // A later mount hides an earlier one at the same place.
+  // A later mount hides an earlier one at the same path.
   const visible = [...new Map(mounts.map((mount) => [mount.path, mount])).values()];
   return visible
     .filter((mount) => {
@@ -59,7 +59,7 @@ export function lastingMounts(mounts: readonly Mount[]): Mount[] {
     .slice(0, maxMounts);
 }
 
-/** Real devices: those of loops, memory and the device mapper come and go. */
+/** Physical devices; loop, memory and device mapper devices are short-lived. */
 function realDisks(host: Host, rotational: "0" | "1"): string[] {
   return host
     .list("/sys/block")
@@ -73,14 +73,14 @@ function realDisks(host: Host, rotational: "0" | "1"): string[] {
 
 async function describeMount(host: Host, mount: Mount): Promise<{ [key: string]: Plain }> {
   const facts = { device: mount.source, fstype: mount.fstype };
-  // A server that is away would be waited for, and a data set of ZFS grows and shrinks with its pool.
+  // An unavailable server would block, and the size of a ZFS data set changes with its pool.
   if (!mount.source.startsWith("/dev/")) return facts;
-  // One that this user may not look at still is there.
+  // A mount that this user cannot access is still listed.
   const size = await host.fileSystemSize(mount.path).catch(() => undefined);
   return size === undefined ? facts : { ...facts, size: Math.floor(size / mebibyte) };
 }
 
-/** Disks and what is mounted; sizes in MiB. Nothing about how full they are. */
+/** Disks and mounts; sizes in MiB. Does not include usage, which changes constantly. */
 export const diskFacts: FactTable = {
   disks: (host) => (host.platform === "linux" ? realDisks(host, "1") : undefined),
   ssds: (host) => (host.platform === "linux" ? realDisks(host, "0") : undefined),

@@ -2,18 +2,17 @@ import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Host } from "./host.ts";
 
-/** What a peel tells of its host, by name. */
+/** The facts of a host, by name. */
 export type Facts = Readonly<Record<string, Plain>>;
 
 /**
- * Facts and how each is found out. `undefined` means that this host has no such fact; what throws costs
- * that one fact. Nothing here changes while a host just runs: a fact that did would be published again
- * and again.
+ * Collectors of facts, by name. `undefined` means that the host does not have the fact; an error only affects
+ * that fact. Facts must not change during normal operation, because every change is published.
  */
 export type FactTable = Readonly<Record<string, (host: Host) => FactValue | Promise<FactValue>>>;
 type FactValue = Plain | undefined;
 
-/** What people may not set, as others rely on it to tell hosts apart. */
+/** Facts that cannot be set, because they identify hosts. */
 const protectedFacts: ReadonlySet<string> = new Set(["id", "machine_id", "svc_version"]);
 
 const nameForm = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/;
@@ -22,7 +21,7 @@ const maxKeyLength = 255;
 const maxValues = 20_000;
 
 /**
- * Checks what somebody wants to be a fact.
+ * Validates a custom fact.
  *
  * @param name at most 128 letters, digits, `_`, `-` and `.`
  * @param value plain data without binaries, nested at most 8 deep
@@ -34,23 +33,23 @@ export function checkFact(name: string, value: unknown): Plain {
   if (!nameForm.test(name) || name === "__proto__") {
     throw new SvcError(
       "bad_request",
-      `${shown} is no name of a fact: at most 128 letters, digits, "_", "-" and ".", a letter or "_" first`,
+      `${shown} is not a valid fact name: use at most 128 letters, digits, "_", "-" and ".", starting with a letter or "_"`,
     );
   }
   if (protectedFacts.has(name)) throw new SvcError("bad_request", `the fact ${name} cannot be set`);
   let count = 0;
   const check = (at: unknown, depth: number): Plain => {
-    if (depth > maxDepth) throw refused(name, `is nested more than ${maxDepth} deep`);
+    if (depth > maxDepth) throw refused(name, `is nested more than ${maxDepth} levels deep`);
     count += 1;
-    if (count > maxValues) throw refused(name, `holds more than ${maxValues} values`);
+    if (count > maxValues) throw refused(name, `contains more than ${maxValues} values`);
     if (at === null || typeof at === "boolean" || typeof at === "string") return at;
     if (typeof at === "number") {
-      if (!Number.isFinite(at)) throw refused(name, "holds a number that is not finite");
+      if (!Number.isFinite(at)) throw refused(name, "contains a number that is not finite");
       return at;
     }
     if (Array.isArray(at)) return at.map((item) => check(item, depth + 1));
     if (typeof at !== "object" || Object.getPrototypeOf(at) !== Object.prototype) {
-      throw refused(name, "holds something else than text, numbers, booleans, lists and maps");
+      throw refused(name, "contains a value that is not a string, number, boolean, list or map");
     }
     return Object.fromEntries(
       Object.entries(at).map(([key, item]) => {

@@ -2,7 +2,7 @@ import { isErrno } from "../../base/file.ts";
 import type { FactTable } from "./fact.ts";
 import type { Host } from "./host.ts";
 
-/** The files of /sys/class/dmi/id that are read here. */
+/** The files in /sys/class/dmi/id that are used. */
 type DmiField =
   | "bios_date"
   | "bios_vendor"
@@ -15,7 +15,7 @@ type DmiField =
   | "product_uuid"
   | "sys_vendor";
 
-/** What the firmware says of the machine; `undefined` also for what only root may read. */
+/** A DMI field of the firmware; `undefined` also when only root can read it. */
 export function dmi(host: Host, field: DmiField): string | undefined {
   try {
     return host.read(`/sys/class/dmi/id/${field}`)?.trim() || undefined;
@@ -27,7 +27,7 @@ export function dmi(host: Host, field: DmiField): string | undefined {
 
 const azureChassis = "7783-7084-3265-9085-8269-3286-77";
 
-/** The cloud that the firmware's strings belong to, in the names of cloud-init. */
+/** The cloud provider according to the firmware, with the names of cloud-init. */
 function cloudOf(host: Host): string | undefined {
   const vendor = dmi(host, "sys_vendor") ?? "";
   const product = dmi(host, "product_name") ?? "";
@@ -51,7 +51,7 @@ function cloudOf(host: Host): string | undefined {
   return undefined;
 }
 
-/** The machine as its firmware describes it: DMI, or the device tree of a small board. */
+/** The machine as described by its firmware: DMI, or the device tree of a single-board computer. */
 export const firmwareFacts: FactTable = {
   manufacturer: (host) => dmi(host, "sys_vendor"),
   productname(host) {

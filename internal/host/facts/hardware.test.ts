@@ -42,7 +42,7 @@ test("memory is in MiB, rounded down", () => {
   expect(parseMemInfo(text, "Missing")).toBeUndefined();
 });
 
-test("without /proc the runtime says what it knows", async () => {
+test("without /proc the values come from the runtime", async () => {
   const host = fixtureHost({
     platform: "darwin",
     uname: { type: "Darwin", release: "23.5.0", machine: "arm64" },

@@ -7,7 +7,7 @@ interface Cpu {
   flags: string[] | undefined;
 }
 
-/** Parses /proc/cpuinfo, whose keys differ from architecture to architecture. */
+/** Parses /proc/cpuinfo, whose keys depend on the architecture. */
 export function parseCpuInfo(text: string): Cpu {
   const first = (...keys: string[]) => {
     for (const key of keys) {
@@ -20,13 +20,13 @@ export function parseCpuInfo(text: string): Cpu {
   const counted = text.match(/^processor\s*(?:\d+)?\s*:/gm)?.length ?? 0;
   return {
     model: first("model name", "cpu model", "cpu", "uarch", "model", "hardware"),
-    // s390x says it in a line of its own.
+    // s390x has a separate line for it.
     count: Number(first("# processors") ?? counted),
     flags: flags?.split(/\s+/).sort(),
   };
 }
 
-/** A size in /proc/meminfo, in MiB. */
+/** Parses a size in /proc/meminfo, in MiB. */
 export function parseMemInfo(text: string, key: string): number | undefined {
   const [, kib] = new RegExp(`^${key}:\\s*(\\d+)\\s*kB`, "m").exec(text) ?? [];
   return kib === undefined ? undefined : Math.floor(Number(kib) / 1024);
@@ -41,7 +41,7 @@ function cpuOf(host: Host): Cpu {
   return { model: cpus[0]?.model, count: cpus.length, flags: undefined };
 }
 
-/** Kernel, processors and memory, as far as they stay the same until the host is restarted. */
+/** Kernel, processors and memory, limited to values that do not change until a reboot. */
 export const hardwareFacts: FactTable = {
   kernel: (host) => host.uname.type,
   kernelrelease: (host) => host.uname.release,

@@ -3,33 +3,33 @@ import { statfs } from "node:fs/promises";
 import * as os from "node:os";
 import { isErrno } from "../../base/file.ts";
 
-/** Enough for every file that is read whole; a routing table of a backbone is cut. */
+/** Sufficient for all files except very large routing tables, which are truncated. */
 const maxReadBytes = 4 * 1024 * 1024;
 
-/** What the collectors see of the host, so that a test can show them another one. */
+/** The interface between collectors and the host, which tests can replace. */
 export interface Host {
   /** `linux`, `darwin`, ... */
   platform: string;
-  /** The fully qualified name, as far as it is known. */
+  /** The fully qualified domain name, if it is known. */
   hostname: string;
   uname: { type: string; release: string; version: string; machine: string };
-  /** Numbers of the user that this process runs as, where the system has them. */
+  /** Uid and gid of this process, where the system has them. */
   user: { uid: number; gid: number } | undefined;
   env: Readonly<Record<string, string | undefined>>;
-  /** Addresses of the interfaces that are up. */
+  /** Addresses of active interfaces. */
   interfaces(): Readonly<Record<string, readonly InterfaceAddress[]>>;
-  /** What the runtime knows where there is no /proc. */
+  /** Values of the runtime, for systems without /proc. */
   cpus(): readonly { model: string }[];
   /** Bytes. */
   totalMemory(): number;
-  /** Text of a file, at most 4 MiB; `undefined` when there is none. @throws when it cannot be read */
+  /** Text of a file, at most 4 MiB; `undefined` when it does not exist. @throws when it cannot be read */
   read(path: string): string | undefined;
-  /** Names in a directory, sorted; none when there is no such directory. @throws when it cannot be read */
+  /** Sorted names in a directory; empty when it does not exist. @throws when it cannot be read */
   list(path: string): string[];
   exists(path: string): boolean;
-  /** Where a symbolic link points; `undefined` when it is none. */
+  /** Target of a symbolic link; `undefined` when it is not a link. */
   linkTarget(path: string): string | undefined;
-  /** Size of the file system that is mounted there, in bytes. */
+  /** Size of the file system at a mount point, in bytes. */
   fileSystemSize(path: string): Promise<number>;
 }
 
@@ -71,7 +71,7 @@ export function systemHost(hostname: string, env: Host["env"]): Host {
   };
 }
 
-/** Files of /proc tell no size, so they are read until they end. */
+/** Files in /proc report no size, so they are read until the end. */
 function readBounded(path: string): string {
   const file = openSync(path, "r");
   try {

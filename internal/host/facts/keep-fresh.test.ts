@@ -34,7 +34,7 @@ test.each([
   }
 });
 
-test("goes on after a failure, which is logged, until it is stopped", async () => {
+test("continues after a logged failure, until it is stopped", async () => {
   const { clock, log, facts, running } = keeping(0.5);
   facts.answer = () => Promise.reject(new Error("broken"));
   clock.advance(10 * minute);
@@ -49,7 +49,7 @@ test("goes on after a failure, which is logged, until it is stopped", async () =
   expect(clock.pending).toBe(0);
 });
 
-test("one that takes long is not joined by another", async () => {
+test("a long collection does not overlap with another one", async () => {
   const { clock, facts } = keeping(0.5);
   facts.answer = () => new Promise(() => {});
   clock.advance(60 * minute);

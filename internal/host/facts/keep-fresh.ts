@@ -5,11 +5,11 @@ import type { FactStore } from "./store.ts";
 
 const everyMs = 10 * 60_000;
 
-/** Collects a peel's facts again about every 10 minutes, whether there is a bus or not. */
+/** Collects the facts of a peel about every 10 minutes, with or without a connection to the bus. */
 export function keepFresh(options: {
   facts: Pick<FactStore, "refresh">;
   clock: Clock;
-  /** A number in [0, 1): the hosts of a fleet do not look all at once. */
+  /** Returns a number in [0, 1), which spreads the hosts of a fleet over time. */
   jitter: () => number;
   log: Log;
 }): { stop(): void } {

@@ -7,9 +7,9 @@ import { checkFact, type Facts } from "./fact.ts";
 import { parseFacts } from "./parse.ts";
 
 /**
- * The facts that were set on this peel, from its `facts.yaml`.
+ * Reads the facts that were set on this peel from its `facts.yaml`.
  *
- * @throws SvcError `bad_request` when the file cannot be read or holds something else
+ * @throws SvcError `bad_request` when the file cannot be read or has invalid content
  */
 export function readKeptFacts(file: string): Facts {
   let text: string | undefined;
@@ -24,9 +24,9 @@ export function readKeptFacts(file: string): Facts {
 }
 
 /**
- * The kept facts with one set, or without it when the value is null.
+ * Returns the stored facts with one fact set, or removed when the value is null.
  *
- * @throws SvcError `bad_request` for a name or value that no fact may have
+ * @throws SvcError `bad_request` for an invalid name or value
  */
 export function withFact(facts: Facts, name: string, value: Plain): Facts {
   const checked = checkFact(name, value);
@@ -35,9 +35,9 @@ export function withFact(facts: Facts, name: string, value: Plain): Facts {
 }
 
 /**
- * Writes the kept facts, whole or not at all.
+ * Writes the stored facts atomically.
  *
- * @throws SvcError `bad_request` when they could not be read again, `storage` when they cannot be written
+ * @throws SvcError `bad_request` when they could not be read back, `storage` when they cannot be written
  */
 export function writeKeptFacts(file: string, facts: Facts): void {
   const text = formatYaml(facts);

@@ -2,8 +2,8 @@ import type { Plain } from "../../base/msgpack.ts";
 import type { Facts } from "./fact.ts";
 
 /**
- * The fact at a path: `mounts:/var:fstype`, or `ipv4:0` for the first of a list. A key that contains a
- * colon itself is found as well; the shortest key that leads to something wins.
+ * Finds the fact at a path: `mounts:/var:fstype`, or `ipv4:0` for the first item of a list. A key may contain
+ * a colon itself; the shortest key that leads to a value wins.
  */
 export function lookUpFact(facts: Facts, path: string): Plain | undefined {
   return descend(facts, path.split(":"));

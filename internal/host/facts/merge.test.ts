@@ -10,7 +10,7 @@ const facts = fc.dictionary(
   fc.oneof(fc.integer(), fc.string({ maxLength: 60 }), fc.array(fc.boolean())),
 );
 
-test("a later source covers an earlier one", () => {
+test("a later source overrides an earlier one", () => {
   const merged = mergeFacts({ os: "Linux", cpu: 1 }, [
     layer("facts.d/a", { os: "custom", role: "web" }),
     layer("facts.set", { role: "db" }),
@@ -18,13 +18,13 @@ test("a later source covers an earlier one", () => {
   expect(merged).toEqual({ facts: { os: "custom", cpu: 1, role: "db" }, dropped: [] });
 });
 
-test("the largest custom fact goes first, and the built-in one it covered shows again", () => {
+test("the largest custom fact is dropped first, and the built-in one it hid applies again", () => {
   const merged = mergeFacts({ os: "Linux" }, [layer("facts.d/a", { os: "x".repeat(500), role: "web" })], 100);
   expect(merged.facts).toEqual({ os: "Linux", role: "web" });
   expect(merged.dropped).toEqual([{ name: "os", source: "facts.d/a", bytes: 506 }]);
 });
 
-test("merged facts hold to the bound, and only custom facts are ever left out", () => {
+test("merged facts respect the limit, and only custom facts are dropped", () => {
   fc.assert(
     fc.property(facts, facts, facts, fc.integer({ min: 0, max: 200 }), (builtin, custom, set, room) => {
       const bound = encode(builtin).length + 5 + room;
@@ -46,8 +46,8 @@ test("merged facts hold to the bound, and only custom facts are ever left out", 
   );
 });
 
-test("equal facts have equal bytes, whatever their order", () => {
-  // Through JSON, as it has one zero only.
+test("equal facts have equal bytes, regardless of their order", () => {
+  // Through JSON, which has no negative zero.
   const value = fc.jsonValue({ maxDepth: 4 }).map((some) => JSON.parse(JSON.stringify(some)));
   fc.assert(
     fc.property(fc.dictionary(name, value), (some) => {

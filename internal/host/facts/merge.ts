@@ -1,14 +1,14 @@
 import { encode, type Plain } from "../../base/msgpack.ts";
 import type { Facts } from "./fact.ts";
 
-/** What all facts of a peel may take together, encoded, in bytes. */
+/** Maximum encoded size of all facts of a peel, in bytes. */
 export const maxFactsBytes = 256 * 1024;
-/** The head of a map in MessagePack takes at most this many bytes. */
+/** Maximum size of a map header in MessagePack, in bytes. */
 const mapHeadBytes = 5;
 
-/** Facts of one source. */
+/** The facts of one source. */
 export interface FactLayer {
-  /** Names it in messages. */
+  /** Name of the source in messages. */
   source: string;
   facts: Facts;
 }
@@ -20,9 +20,8 @@ export interface DroppedFact {
 }
 
 /**
- * Lays the sources over the built-in facts, a later one over an earlier one. When all take more than the
- * bound together, the largest of what was laid over are left out, and the built-in ones they covered show
- * again.
+ * Overlays sources on the built-in facts; later sources win. When the total exceeds the limit, the largest
+ * custom facts are dropped, and the built-in facts that they hid apply again.
  */
 export function mergeFacts(
   builtin: Facts,
@@ -57,8 +56,8 @@ export function mergeFacts(
 }
 
 /**
- * Facts in the one encoding that equal facts have: keys sorted, at every depth. Two peels, or two moments
- * of one, tell the same when the bytes are the same.
+ * Encodes facts canonically, with sorted keys at every depth: facts are equal exactly when the bytes are
+ * equal.
  */
 export function encodeFacts(facts: Facts): Uint8Array {
   return encode(sorted({ ...facts }));
@@ -66,7 +65,7 @@ export function encodeFacts(facts: Facts): Uint8Array {
 
 interface Entry {
   value: Plain;
-  /** Absent when it is built in. */
+  /** Absent for a built-in fact. */
   source: string | undefined;
   bytes: number;
 }

@@ -7,7 +7,7 @@ import { networkFacts, parseIpv4Gateway, parseIpv6Gateway, parseResolvConf } fro
 const heading = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n";
 const zeros = "0".repeat(32);
 
-test("the default route of least metric leads to the gateway", () => {
+test("the gateway is that of the default route with the lowest metric", () => {
   const routes =
     "eth1\t00000000\t0100000A\t0003\t0\t0\t200\t00000000\t0\t0\t0\neth0\t00000000\t010200C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\neth0\t000200C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
   expect(parseIpv4Gateway(heading + routes)).toBe("192.0.2.1");
@@ -28,7 +28,7 @@ test.each([
   expect(parseIpv6Gateway(worse + route + refused)).toBe(expected);
 });
 
-test("resolv.conf: the last search list counts, comments do not", () => {
+test("resolv.conf: the last search list applies, comments are ignored", () => {
   const text =
     "# made by hand\nnameserver 10.0.0.53 ; first\nnameserver 2001:db8::53\nsearch old.example\nsearch a.example b.example\noptions edns0 trust-ad\nnameserver\n";
   expect(parseResolvConf(text)).toEqual({
@@ -39,7 +39,7 @@ test("resolv.conf: the last search list counts, comments do not", () => {
   });
 });
 
-test("addresses that come and go are left out", async () => {
+test("short-lived addresses are left out", async () => {
   const host = fixtureHost({
     hostname: "web-1.eu.example.com",
     files: {
@@ -72,7 +72,7 @@ test("addresses that come and go are left out", async () => {
   });
 });
 
-test("without /sys the runtime knows the hardware addresses", async () => {
+test("without /sys the hardware addresses come from the runtime", async () => {
   const host = fixtureHost({
     platform: "darwin",
     hostname: "laptop",

@@ -2,7 +2,7 @@ import type { FactTable } from "./fact.ts";
 import type { Host, InterfaceAddress } from "./host.ts";
 
 const maxInterfaces = 256;
-/** Ends of containers and guests: they come and go with them. */
+/** Virtual interfaces of containers and guests, which are short-lived. */
 const shortLived = /^(veth|cali|lxc|lxd|vnet|tap|cilium|ifb|azv)/;
 
 /** Addresses by interface name. */
@@ -23,7 +23,10 @@ function interfacesOf(host: Host): Interfaces {
 
 const temporaryFlag = 0x01;
 
-/** The addresses of /proc/net/if_inet6 that the kernel replaces every day (RFC 8981), as 32 digits. */
+/**
+ * The temporary addresses in /proc/net/if_inet6, which the kernel replaces daily (RFC 8981), as 32
+ * hexadecimal digits.
+ */
 function temporaryAddresses(text: string): ReadonlySet<string> {
   const found = new Set<string>();
   for (const line of text.split("\n")) {
@@ -33,7 +36,7 @@ function temporaryAddresses(text: string): ReadonlySet<string> {
   return found;
 }
 
-/** An IPv6 address as its 32 hexadecimal digits; anything else gives something that is no address. */
+/** Expands an IPv6 address to 32 hexadecimal digits; other input gives an invalid address. */
 function expandIpv6(address: string): string {
   const [head = "", tail] = address.split("::");
   const groups = (text: string) => text.split(":").filter(Boolean);
@@ -59,7 +62,7 @@ function allAddresses(host: Host, family: "IPv4" | "IPv6"): string[] {
   return [...new Set(lists)].sort();
 }
 
-/** The gateway of the default route in /proc/net/route with the least metric. */
+/** The gateway of the default route with the lowest metric in /proc/net/route. */
 export function parseIpv4Gateway(text: string): string | undefined {
   let best: { metric: number; gateway: string } | undefined;
   for (const line of text.split("\n").slice(1)) {
@@ -69,7 +72,7 @@ export function parseIpv4Gateway(text: string): string | undefined {
     const found = { metric: Number(metric), gateway };
     if (best === undefined || found.metric < best.metric) best = found;
   }
-  // The kernel prints the number as it lies in memory: the last byte first.
+  // The kernel prints the address in host byte order: the last byte first.
   return best?.gateway
     .match(/../g)
     ?.reverse()
@@ -77,7 +80,7 @@ export function parseIpv4Gateway(text: string): string | undefined {
     .join(".");
 }
 
-/** The gateway of the default route in /proc/net/ipv6_route with the least metric. */
+/** The gateway of the default route with the lowest metric in /proc/net/ipv6_route. */
 export function parseIpv6Gateway(text: string): string | undefined {
   let best: { metric: number; gateway: string } | undefined;
   for (const line of text.split("\n")) {
@@ -90,7 +93,7 @@ export function parseIpv6Gateway(text: string): string | undefined {
   return best === undefined ? undefined : compressIpv6(best.gateway);
 }
 
-/** 32 hexadecimal digits in the form of RFC 5952. */
+/** Formats 32 hexadecimal digits according to RFC 5952. */
 function compressIpv6(digits: string): string {
   const groups = (digits.match(/.{4}/g) ?? []).map((group) => Number.parseInt(group, 16).toString(16));
   const text = groups.join(":");
@@ -108,7 +111,7 @@ interface Resolver {
   options: string[];
 }
 
-/** Parses /etc/resolv.conf (resolv.conf(5)); the last `search` or `domain` counts. */
+/** Parses /etc/resolv.conf (resolv.conf(5)); the last `search` or `domain` applies. */
 export function parseResolvConf(text: string): Resolver {
   const resolver: Resolver = { nameservers: [], search: [], domain: "", options: [] };
   for (const line of text.split("\n")) {
@@ -142,7 +145,7 @@ function hardwareAddresses(host: Host): Record<string, string> {
 const ipv4Gateway = (host: Host) => parseIpv4Gateway(host.read("/proc/net/route") ?? "");
 const ipv6Gateway = (host: Host) => parseIpv6Gateway(host.read("/proc/net/ipv6_route") ?? "");
 
-/** Names and addresses, without those that the system replaces by itself. */
+/** Names and addresses, without temporary ones. */
 export const networkFacts: FactTable = {
   fqdn: (host) => host.hostname,
   host: (host) => host.hostname.split(".")[0] ?? "",

@@ -11,7 +11,7 @@ const release = (text: string, machine = "x86_64"): HostFixture => ({
   uname: { machine },
 });
 
-describe("what systems call themselves", () => {
+describe("operating systems", () => {
   const cases: [string, HostFixture, Record<string, unknown>][] = [
     [
       "Debian 12",
@@ -169,7 +169,7 @@ describe("what systems call themselves", () => {
       },
     ],
     [
-      "one that only says whom it is like",
+      "a system with only ID_LIKE",
       release('NAME="Example Linux"\nID=example\nID_LIKE="unheard rhel"\nVERSION_ID=2\n'),
       {
         os: "Example",
@@ -221,7 +221,7 @@ describe("what systems call themselves", () => {
   });
 });
 
-test("os-release is read as a shell would, without expansion", () => {
+test("os-release is parsed like shell, without expansion", () => {
   const text =
     '# comment\nA="a \\"quoted\\" \\$word"\nB=\'it\\s\'\n C=plain \nlower=no\nD=\nE="$HOME"\nno equals sign\n';
   expect(parseOsRelease(text)).toEqual({ A: 'a "quoted" $word', B: "it\\s", C: "plain", D: "", E: "$HOME" });

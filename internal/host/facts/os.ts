@@ -9,7 +9,7 @@ interface System {
   oscodename: string | undefined;
 }
 
-/** `ID` of os-release to the names that Salt gave these systems: `os`, `os_family`. */
+/** Maps `ID` of os-release to Salt's values of `os` and `os_family`. */
 const systems: Record<string, readonly [os: string, family: string]> = {
   almalinux: ["AlmaLinux", "RedHat"],
   alpine: ["Alpine", "Alpine"],
@@ -70,7 +70,7 @@ function linuxSystem(host: Host): System | undefined {
     os_family: family ?? inherited[1] ?? (ownName || "Linux"),
     osfullname: name,
     osrelease: fields.VERSION_ID || fields.BUILD_ID,
-    // Where a release has no code name of its own the one in brackets is meant: "9.4 (Blue Onyx)".
+    // Without a separate code name, use the one in brackets: "9.4 (Blue Onyx)".
     oscodename: fields.VERSION_CODENAME || /\(([^)]+)\)\s*$/.exec(fields.VERSION ?? "")?.[1],
   };
 }
@@ -100,7 +100,7 @@ function major(release: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** What the operating system calls itself, in the words of Salt's grains. */
+/** The operating system, with the names and values of Salt's grains. */
 export const osFacts: FactTable = {
   os: (host) => systemOf(host).os,
   os_family: (host) => systemOf(host).os_family,
@@ -120,7 +120,7 @@ export const osFacts: FactTable = {
   },
 };
 
-/** What dpkg calls the architecture that the kernel calls so. */
+/** Maps the kernel's name of an architecture to the name in dpkg. */
 const debianNames: Record<string, string> = {
   aarch64: "arm64",
   armv6l: "armel",

@@ -3,11 +3,11 @@ import { parseYaml, plainValue } from "../../base/yaml.ts";
 import { checkFact, type Facts } from "./fact.ts";
 
 /**
- * Reads a map of facts from YAML or JSON.
+ * Parses a map of facts from YAML or JSON.
  *
- * @param name how messages call the text
- * @returns the facts that may be, and why each of the others may not
- * @throws SvcError `bad_request` when the text is no map
+ * @param name the name of the text in messages
+ * @returns the valid facts, and the reason for each rejected one
+ * @throws SvcError `bad_request` when the text is not a map
  */
 export function parseFacts(text: string, name: string): { facts: Facts; refused: string[] } {
   const value = parseMap(text, name);
@@ -27,7 +27,7 @@ function parseMap(text: string, name: string): object {
   if (text.trim() === "") return {};
   const value = parseJson(text) ?? plainValue(parseYaml(text, name));
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new SvcError("bad_request", `${name}: it must be a map of facts, such as "role: web"`);
+    throw new SvcError("bad_request", `${name}: expected a map of facts, such as "role: web"`);
   }
   return value;
 }

@@ -9,11 +9,11 @@ const maxOutputBytes = 64 * 1024;
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * Runs a program that prints facts, for at most 10 s, with little more than a PATH in its environment.
- * Whatever it started is ended with it when its time is over.
+ * Runs a program that prints facts, with a minimal environment and a timeout of 10 s. On timeout, the
+ * processes it started are ended too.
  *
- * @returns what it printed
- * @throws SvcError `bad_request` when it cannot be started, hangs, fails, or prints more than 64 KiB
+ * @returns its output
+ * @throws SvcError `bad_request` when it cannot be started, times out, fails, or prints more than 64 KiB
  */
 export async function runFactProgram(
   path: string,

@@ -30,7 +30,7 @@ function custom(dataDir: string, name: string, text: string, mode = 0o644): void
   chmodSync(join(directory, name), mode);
 }
 
-test("set facts cover custom ones, which cover built-in ones; the id stays", async () => {
+test("set facts override custom ones, which override built-in ones; the id is protected", async () => {
   using temporary = temporaryDirectory("facts");
   custom(temporary.path, "a.yaml", "os: custom\nrole: web\nid: forged\n");
   writeFileSync(join(temporary.path, "facts.yaml"), "role: db\n");
@@ -48,7 +48,7 @@ test("set facts cover custom ones, which cover built-in ones; the id stays", asy
   expect(log.records.map(({ fields }) => fields.reason)).toEqual(["the fact id cannot be set"]);
 });
 
-test("built-in facts are there at once; a program's come when it has told them", async () => {
+test("built-in facts are available at once; facts of a program when it has ended", async () => {
   using temporary = temporaryDirectory("facts");
   custom(temporary.path, "tell", "#!/bin/sh\n", 0o755);
   const told = Promise.withResolvers<string>();
@@ -63,7 +63,7 @@ test("built-in facts are there at once; a program's come when it has told them",
   expect(changes).toBe(1);
 });
 
-test("set writes a file of the owner alone, and null takes the fact back", async () => {
+test("set writes a file that only the owner can read, and null removes the fact", async () => {
   using temporary = temporaryDirectory("facts");
   const { store } = await opened(temporary.path);
   await store.ready;
@@ -83,18 +83,18 @@ test("set writes a file of the owner alone, and null takes the fact back", async
   expect(seen).toHaveLength(2);
 });
 
-test("what cannot be a fact is not set, and nothing is written", async () => {
+test("an invalid fact is not set, and nothing is written", async () => {
   using temporary = temporaryDirectory("facts");
   const { store } = await opened(temporary.path);
   await store.ready;
   expect(() => store.set("id", "forged")).toThrow("the fact id cannot be set");
-  expect(() => store.set("a:b", 1)).toThrow("is no name of a fact");
+  expect(() => store.set("a:b", 1)).toThrow("is not a valid fact name");
   expect(() => store.set("huge", "x".repeat(maxFactsBytes))).toThrow("the fact huge is too large");
   expect(statSync(join(temporary.path, "facts.yaml"), { throwIfNoEntry: false })).toBeUndefined();
   expect(store.get("huge")).toBeUndefined();
 });
 
-test("a broken file of set facts costs those facts, and is not overwritten", async () => {
+test("a broken file of set facts disables those facts, and is not overwritten", async () => {
   using temporary = temporaryDirectory("facts");
   const file = join(temporary.path, "facts.yaml");
   writeFileSync(file, "role: [web\n");
@@ -115,11 +115,11 @@ test("too much together: the largest custom facts are left out with a warning", 
   expect(Object.keys(store.items()).sort()).toEqual(["id", "large", "mounts", "os", "small", "svc_version"]);
   expect(encodeFacts(store.items()).length).toBeLessThanOrEqual(maxFactsBytes);
   expect(log.records).toMatchObject([
-    { fields: { source: "larger", reason: expect.stringContaining("larger than 256 KiB together") } },
+    { fields: { source: "larger", reason: expect.stringContaining("exceed 256 KiB in total") } },
   ]);
 });
 
-test("a failure is logged once, and again after it was gone", async () => {
+test("a failure is logged once, and again after it was resolved", async () => {
   using temporary = temporaryDirectory("facts");
   let broken = true;
   const table = {
@@ -143,7 +143,7 @@ test("a failure is logged once, and again after it was gone", async () => {
   expect(log.records).toHaveLength(2);
 });
 
-test("who asks for a refresh while one runs gets another, shared with those who ask meanwhile", async () => {
+test("a refresh during a refresh starts another one, shared by concurrent callers", async () => {
   using temporary = temporaryDirectory("facts");
   let collected = 0;
   const { store } = await opened(temporary.path, { table: { count: () => ++collected } });

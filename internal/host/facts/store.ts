@@ -13,38 +13,38 @@ import { encodeFacts, type FactLayer, mergeFacts } from "./merge.ts";
 
 /** The facts of one peel. */
 export interface FactStore {
-  /** Resolves when everything was collected once, the programs of `facts.d` included; never rejects. */
+  /** Resolves when all facts were collected once, including programs in `facts.d`; never rejects. */
   readonly ready: Promise<void>;
   items(): Facts;
   /** The fact at a path such as `os` or `mounts:/:fstype`, or the fallback. */
   get(path: string, fallback?: Plain): Plain | undefined;
   /**
-   * Keeps a fact of this name until it is set to null.
+   * Stores a fact until it is set to null.
    *
-   * @throws SvcError `bad_request` for a name or value that no fact may have, or when there would be too
-   *   much; `storage` when it cannot be written
+   * @throws SvcError `bad_request` for an invalid name or value, or when the size limit would be exceeded;
+   *   `storage` when it cannot be written
    */
   set(name: string, value: Plain): void;
-  /** Collects everything again. @returns whether anything changed */
+  /** Collects all facts again. @returns whether anything changed */
   refresh(): Promise<boolean>;
-  /** Calls `run` after every change; returns the way to stop it. */
+  /** Calls `run` after every change. @returns a function that unsubscribes */
   onChange(run: () => void): () => void;
 }
 
 export interface FactStoreOptions {
   dataDir: string;
   host: Host;
-  /** Facts that only this program knows: `id`, `svc_version`. */
+  /** Facts provided by this program: `id`, `svc_version`. */
   own: Facts;
-  /** Runs a program of `facts.d`. @throws when it fails, hangs or prints too much */
+  /** Runs a program in `facts.d`. @throws when it fails, times out or prints too much */
   run(path: string): Promise<string>;
   clock: Clock;
   log: Log;
-  /** What is built in; the whole table unless a test says otherwise. */
+  /** The built-in facts; tests can replace the table. */
   table?: FactTable;
 }
 
-/** Collects the built-in facts and begins to collect the others. */
+/** Collects the built-in facts and starts to collect the others. */
 export async function openFactStore(options: FactStoreOptions): Promise<FactStore> {
   const { host, clock, log } = options;
   const file = join(options.dataDir, "facts.yaml");
@@ -93,7 +93,7 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
     const next = mergedWith(kept);
     const dropped = next.dropped.map(({ name, source, bytes }) => ({
       source: name,
-      reason: `left out: the facts are larger than 256 KiB together, and this one of ${source} takes ${bytes} bytes`,
+      reason: `left out: the facts exceed 256 KiB in total, and this one from ${source} takes ${bytes} bytes`,
     }));
     complain([...problems, ...unread, ...found.problems, ...dropped]);
     return show(next);
@@ -107,7 +107,7 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
     });
     return running;
   };
-  // What asks while facts are collected may have changed one that was looked at already.
+  // A request during collection may follow a change of an already collected fact, so collect again.
   const refresh = (): Promise<boolean> => {
     if (running === undefined) return start(readBuiltin());
     waiting ??= running
@@ -122,7 +122,7 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
   const problems = await readBuiltin();
   complain([...problems, ...readKept()]);
   show(mergedWith(kept));
-  // What is built in was found out just now.
+  // The built-in facts were just collected.
   const ready = start(Promise.resolve(problems)).then(
     () => {},
     (thrown) => log.error("facts not collected", { error: describeError(thrown) }),
@@ -137,7 +137,7 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
       if (shown.dropped.length > merged.dropped.length) {
         throw new SvcError(
           "bad_request",
-          `the fact ${name} is too large: all facts may take 256 KiB together`,
+          `the fact ${name} is too large: all facts together are limited to 256 KiB`,
         );
       }
       writeKeptFacts(file, next);
@@ -152,7 +152,7 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
   };
 }
 
-/** Warns of each problem when it comes up, and again only after it was gone. */
+/** Logs each problem once, and again only after it was resolved in between. */
 function complainOnce(log: Log): (problems: readonly FactProblem[]) => void {
   let known = new Set<string>();
   return (problems) => {

@@ -37,7 +37,7 @@ test.each<[string | undefined, HostFixture]>([
   expect((await factsOf(fixture)).timezone).toEqual(expected as never);
 });
 
-test("who runs, on which system", async () => {
+test("the user and the system", async () => {
   const facts = await factsOf({
     env: { PATH: "/usr/bin:/bin", SECRET: "x" },
     user: { uid: 998, gid: 997 },

@@ -1,7 +1,7 @@
 import type { FactTable } from "./fact.ts";
 import type { Host } from "./host.ts";
 
-/** Commands of package managers; a system that has several is described by the first. */
+/** Commands of package managers; of several installed ones, the first is used. */
 const packageManagers: readonly (readonly [command: string, name: string])[] = [
   ["apt-get", "apt"],
   ["dnf5", "dnf"],
@@ -33,7 +33,7 @@ function timeZoneOf(host: Host): string | undefined {
   return linked ?? (host.read("/etc/timezone")?.trim() || undefined);
 }
 
-/** The name beside a number in /etc/passwd or /etc/group. */
+/** The name of an id in /etc/passwd or /etc/group. */
 function nameIn(text: string | undefined, id: number): string | undefined {
   for (const line of text?.split("\n") ?? []) {
     const [name, , number] = line.split(":");
@@ -42,7 +42,7 @@ function nameIn(text: string | undefined, id: number): string | undefined {
   return undefined;
 }
 
-/** How the running system is set up, and as whom this program runs in it. */
+/** The configuration of the running system, and the user of this program. */
 export const systemFacts: FactTable = {
   init: initOf,
   pkg_manager: (host) =>

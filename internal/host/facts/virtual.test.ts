@@ -24,7 +24,7 @@ const collect = async (files: Record<string, string | Error>) => {
 
 test.each<[string, Record<string, string | Error>, Record<string, unknown>]>([
   [
-    "a server of its own",
+    "a physical server",
     dmi({ sys_vendor: "Dell Inc.", product_name: "PowerEdge R640" }),
     { virtual: "physical" },
   ],
@@ -54,7 +54,7 @@ test.each<[string, Record<string, string | Error>, Record<string, unknown>]>([
     dmi({ sys_vendor: "Microsoft Corporation", product_name: "Surface" }),
     { virtual: "physical" },
   ],
-  ["a guest nobody knows", guest, { virtual: "VM" }],
+  ["an unknown guest", guest, { virtual: "VM" }],
   [
     "a Xen guest",
     { "/sys/hypervisor/type": "xen\n", "/sys/hypervisor/guest_type": "PV\n" },
@@ -140,7 +140,7 @@ test.each<[string, Record<string, string | Error>, Record<string, unknown>]>([
   } as never);
 });
 
-test("what only root may read is absent for others, and no failure", async () => {
+test("values that only root can read are absent for others, without an error", async () => {
   const facts = await collect({
     ...dmi({
       sys_vendor: "Dell Inc.",
@@ -164,7 +164,7 @@ test("what only root may read is absent for others, and no failure", async () =>
   });
 });
 
-test("a small board is described by its device tree", async () => {
+test("a single-board computer is described by its device tree", async () => {
   expect(await collect({ "/proc/device-tree/model": "Raspberry Pi 4 Model B Rev 1.4\0" })).toMatchObject({
     productname: "Raspberry Pi 4 Model B Rev 1.4",
     virtual: "physical",

@@ -8,7 +8,7 @@ interface Virtual {
   virtual_subtype?: string;
 }
 
-/** What runtimes call themselves in /run/systemd/container and in the environment of process 1. */
+/** Names of container runtimes in /run/systemd/container and in the environment of process 1. */
 const runtimes: Record<string, string> = {
   docker: "Docker",
   "kube-pod": "Kubernetes",
@@ -31,7 +31,7 @@ const groups: readonly (readonly [RegExp, string])[] = [
   [/\/machine\.slice\/systemd-nspawn/, "systemd-nspawn"],
 ];
 
-/** Which container this is, in the order in which systemd-detect-virt looks for signs. */
+/** Detects the container runtime, in the same order as systemd-detect-virt. */
 function containerOf(host: Host): string | undefined {
   if (/microsoft|wsl/i.test(host.read("/proc/sys/kernel/osrelease") ?? "")) return "WSL";
   if (host.exists("/proc/vz") && !host.exists("/proc/bc")) return "OpenVZ";
@@ -69,7 +69,7 @@ function machineOf(host: Host): Virtual {
   const vendor = dmi(host, "sys_vendor") ?? "";
   const product = dmi(host, "product_name") ?? "";
   if (/^microsoft/i.test(vendor) && /virtual machine/i.test(product)) return { virtual: "HyperV" };
-  // Machines of these vendors are sold without a hypervisor as well, and the product says so.
+  // These vendors also sell physical machines; the product name distinguishes them.
   if (/\.metal/i.test(product)) return { virtual: "physical" };
   const words = `${vendor} ${product} ${dmi(host, "bios_vendor") ?? ""} ${dmi(host, "board_vendor") ?? ""}`;
   const flags = /^flags\s*:(.*)$/m.exec(host.read("/proc/cpuinfo") ?? "")?.[1] ?? "";
@@ -95,7 +95,7 @@ function readIfAllowed(host: Host, path: string): string | undefined {
   }
 }
 
-/** Whether this is a container, a guest or a machine of its own; the words are Salt's. */
+/** Whether this is a container, a virtual machine or a physical machine, with Salt's values. */
 export const virtualFacts: FactTable = {
   virtual: (host) => virtualOf(host)?.virtual,
   virtual_subtype: (host) => virtualOf(host)?.virtual_subtype,

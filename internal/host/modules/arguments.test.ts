@@ -24,7 +24,7 @@ const every = made({
   kind: { type: "string", values: ["one", "two"], doc },
 });
 
-describe("a value fits its argument", () => {
+describe("valid values", () => {
   test.each<[string, Plain[]]>([
     ["text", ["", "x", "1", "a\nb"]],
     ["count", [1, 5]],
@@ -42,7 +42,7 @@ describe("a value fits its argument", () => {
   });
 });
 
-describe("a value that does not fit is refused with what was expected", () => {
+describe("an invalid value is rejected with the expected type", () => {
   test.each<[string, unknown[], string]>([
     ["text", [1, true, null, [], {}], "expected a string"],
     ["count", [0, 6, 1.5, "1", null, Number.NaN], "expected an integer from 1 to 5"],
@@ -64,15 +64,17 @@ describe("a value that does not fit is refused with what was expected", () => {
   });
 });
 
-test("an unknown argument is refused with the nearest one, also when its name is one of JavaScript's", () => {
-  expect(() => checkArguments(every, { txt: "a" })).toThrow('x.y: no argument "txt" (did you mean text?)');
+test("an unknown argument is rejected with a suggestion, also for property names of JavaScript", () => {
+  expect(() => checkArguments(every, { txt: "a" })).toThrow(
+    'x.y: unknown argument "txt" (did you mean text?)',
+  );
   for (const name of ["__proto__", "constructor", "toString", ""]) {
     const args = JSON.parse(`{${JSON.stringify(name)}: "a"}`);
-    expect(() => checkArguments(every, args)).toThrow(`x.y: no argument ${JSON.stringify(name)}`);
+    expect(() => checkArguments(every, args)).toThrow(`x.y: unknown argument ${JSON.stringify(name)}`);
   }
 });
 
-test("a missing argument and a rule over several are told", () => {
+test("a missing argument and an invalid combination are reported", () => {
   const called = made(
     { a: { type: "string", required: true, doc }, b: { type: "string", doc } },
     ({ a, b }) => (a === b ? "a and b have to differ" : undefined),
@@ -129,13 +131,13 @@ describe("words of the command line", () => {
     expect(() => readCommandLine(every, line)).toThrow(message);
   });
 
-  test("more words than arguments are refused", () => {
+  test("excess words are rejected", () => {
     const two = made({ a: { type: "string", doc }, b: { type: "string", doc } });
-    expect(() => readCommandLine(two, ["1", "b=2", "3"])).toThrow('x.y: no argument is left for "3"');
-    expect(() => readCommandLine(made({}), ["1"])).toThrow('x.y: takes no arguments, and got "1"');
+    expect(() => readCommandLine(two, ["1", "b=2", "3"])).toThrow('x.y: unexpected argument "3"');
+    expect(() => readCommandLine(made({}), ["1"])).toThrow('x.y: expected no arguments, got "1"');
   });
 
-  test("whatever is typed gives arguments that pass the check, or an error for people", () => {
+  test("any input gives valid arguments or a readable error", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ maxLength: 12 }), { maxLength: 4 }), (words) => {
         const names = Object.keys(every.args);

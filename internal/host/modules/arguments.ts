@@ -6,17 +6,17 @@ import { suggestion } from "../../base/nearest.ts";
 import { parseYaml, plainValue } from "../../base/yaml.ts";
 import type { ArgSpec, ArgType, ModuleFunction } from "./function.ts";
 
-/** What has a name and a table of arguments. */
+/** Anything with a name and a table of arguments. */
 type Called = Pick<ModuleFunction, "name" | "args">;
 
-/** An argument's type in words, for messages: "expected …". */
+/** Description of an argument type for messages: "expected …". */
 const words: Record<ArgType, string> = {
   string: "a string",
   integer: "an integer",
   number: "a number",
   boolean: "true or false",
   duration: "a duration: a number and a unit (ms, s, m, h), such as 90s or 1h30m",
-  path: "an absolute path without a . or .. in it",
+  path: "an absolute path without . or ..",
   mode: "three or four octal digits as a string, such as 0644",
   strings: "a list of strings",
   map: "a map",
@@ -42,12 +42,12 @@ export function checkArguments(called: ModuleFunction, args: Readonly<Record<str
 }
 
 /**
- * Reads the words after the function's name on a command line. A word `key=value` whose key is an argument
+ * Parses the words after the function's name on a command line. A word `key=value` whose key is an argument
  * of the function sets that argument; the other words are the remaining arguments in the declared order. A
- * function with open arguments takes every `key=value` after the required ones, as text.
+ * function with open arguments accepts every `key=value` after the required ones, as text.
  *
- * What a word means follows from the argument's type alone: a string stays as it is written, a list is
- * `a,b,c` or YAML, a map or a value of any type is YAML or JSON.
+ * Only the type of the argument decides how a word is parsed: a string is used literally, a list is `a,b,c`
+ * or YAML, a map or a value of any type is YAML or JSON.
  *
  * @throws SvcError `bad_request` naming the argument
  */
@@ -77,8 +77,8 @@ export function readCommandLine(called: ModuleFunction, line: readonly string[])
       throw refusal(
         called,
         names.length === 0
-          ? `takes no arguments, and got ${quote(word)}`
-          : `no argument is left for ${quote(word)}: quote a value that has spaces`,
+          ? `expected no arguments, got ${quote(word)}`
+          : `unexpected argument ${quote(word)}: quote a value that contains spaces`,
       );
     }
     args.set(name, readArgument(called, name, word));
@@ -93,13 +93,13 @@ export function readCommandLine(called: ModuleFunction, line: readonly string[])
   return Object.fromEntries(args);
 }
 
-/** A function's call as people write it: `file.read path [offset] [limit]`. */
+/** The signature of a function, for people: `file.read path [offset] [limit]`. */
 export function signatureOf(called: ModuleFunction): string {
   const args = Object.entries(called.args).map(([name, spec]) => (spec.required ? name : `[${name}]`));
   return [called.name, ...args].join(" ");
 }
 
-/** What a value of this argument has to be, in words. */
+/** Describes the expected value of an argument. */
 export function expectation({ type, values, min, max }: ArgSpec): string {
   if (values !== undefined) return `one of ${values.join(", ")}`;
   const range = [min === undefined ? "" : ` from ${min}`, max === undefined ? "" : ` to ${max}`].join("");
@@ -110,10 +110,10 @@ function specOf(called: Called, name: string): ArgSpec {
   const names = Object.keys(called.args);
   const spec = names.includes(name) ? called.args[name] : undefined;
   if (spec !== undefined) return spec;
-  throw refusal(called, `no argument ${quote(name)}${suggestion(name, names)}`);
+  throw refusal(called, `unknown argument ${quote(name)}${suggestion(name, names)}`);
 }
 
-/** What is wrong with a value, or `undefined`. */
+/** The problem with a value, or `undefined`. */
 export function argumentProblem(spec: ArgSpec, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   const fits = checks[spec.type](value) && isWithin(spec, value);
@@ -148,7 +148,7 @@ function isDuration(value: unknown): boolean {
   }
 }
 
-/** Absolute, and the same after `.`, `..` and doubled slashes are resolved; a slash may end it. */
+/** Whether a path is absolute and normalized; a trailing slash is allowed. */
 function isCleanPath(path: string): boolean {
   return path.startsWith("/") && !path.includes("\0") && posix.normalize(path) === path;
 }
@@ -160,7 +160,7 @@ function isWithin({ values, min, max }: ArgSpec, value: unknown): boolean {
 }
 
 /**
- * Reads the value of an argument as it is written on a command line.
+ * Parses the value of an argument from a command line.
  *
  * @throws SvcError `bad_request` naming the function and the argument
  */
@@ -191,7 +191,7 @@ function read(called: Called, name: string, type: ArgType, text: string): unknow
   }
 }
 
-/** A value that no type accepts. */
+/** A value that every type rejects. */
 const unreadable = Symbol("unreadable");
 
 function readYaml(called: Called, name: string, text: string): unknown {

@@ -8,7 +8,7 @@ import type { Plain } from "../../base/msgpack.ts";
 
 const isRoot = process.getuid?.() === 0;
 
-/** What a call fails with. */
+/** The failure of a call. */
 async function failure(name: string, args: Record<string, Plain>): Promise<unknown> {
   return callFunction(name, args).then(
     (value) => expect.unreachable(JSON.stringify(value)),
@@ -16,7 +16,7 @@ async function failure(name: string, args: Record<string, Plain>): Promise<unkno
   );
 }
 
-test("a command line is read by a shell, a list of words is not", async () => {
+test("a command line is run by a shell, an argv is not", async () => {
   expect(await callFunction("cmd.run", { command: "echo $((1 + 1)); echo err >&2" })).toEqual({
     pid: expect.any(Number),
     retcode: 0,
@@ -42,7 +42,7 @@ test("a command that does not exit with 0 fails with its output and its code", a
   expect(await callFunction("cmd.retcode", { command: "exit 42" })).toBe(42);
 });
 
-test("the environment is clean, and what the call says is added or taken away", async () => {
+test("the environment is clean, and the call adds or removes variables", async () => {
   process.env.SVC_TEST_INHERITED = "secret";
   const { stdout } = (await callFunction("cmd.run", {
     argv: ["env"],
@@ -54,7 +54,7 @@ test("the environment is clean, and what the call says is added or taken away", 
   expect(stdout).toContain("ADDED=a=b\nNUMBER=1\n");
 });
 
-test("directory, umask and stdin are those of the call", async () => {
+test("directory, umask and stdin come from the call", async () => {
   using directory = temporaryDirectory("cmd");
   expect(
     await callFunction("cmd.run", {
@@ -67,7 +67,7 @@ test("directory, umask and stdin are those of the call", async () => {
   expect(await callFunction("cmd.run", { command: "pwd" })).toMatchObject({ stdout: "/\n" });
 });
 
-test("another user comes with a home of its own", async () => {
+test("another user has its own home directory", async () => {
   const args = { command: 'id -un; echo "$USER $LOGNAME"; [ "$HOME" != /root ]', user: "nobody" };
   if (isRoot)
     expect(await callFunction("cmd.run", args)).toMatchObject({ stdout: "nobody\nnobody nobody\n" });
@@ -77,7 +77,7 @@ test("another user comes with a home of its own", async () => {
   });
 });
 
-test.each(["timeout", "cancel"])("a command that is stopped by %s fails with what it said", async (how) => {
+test.each(["timeout", "cancel"])("a command stopped by %s fails with its output", async (how) => {
   using directory = temporaryDirectory("cmd");
   const ready = join(directory.path, "ready");
   await runProgram(["mkfifo", ready]);
@@ -107,7 +107,7 @@ test.each<[Record<string, Plain>, string]>([
   [{ command: "" }, "cmd.run: command: expected a command line"],
   [{ argv: [] }, "cmd.run: argv: expected a program"],
   [{ argv: [""] }, "cmd.run: argv: expected a program"],
-  [{ command: "a", env: { "A=B": "c" } }, 'cmd.run: env: "A=B" cannot name a variable'],
+  [{ command: "a", env: { "A=B": "c" } }, 'cmd.run: env: "A=B" is not a valid variable name'],
   [{ command: "a", env: { A: ["c"] } }, "cmd.run: env: A: expected a string"],
   [{ command: "a", umask: "9" }, "cmd.run: umask: expected three or four octal digits"],
   [{ command: "a", cwd: "tmp" }, "cmd.run: cwd: expected an absolute path"],
@@ -115,7 +115,7 @@ test.each<[Record<string, Plain>, string]>([
   expect(await failure("cmd.run", args)).toMatchObject({ message: expect.stringContaining(message) });
 });
 
-test("cmd.which finds what a command of this name would run", async () => {
+test("cmd.which finds the program of a command name", async () => {
   expect(await callFunction("cmd.which", { name: "sh" })).toMatch(/^\/.*\/sh$/);
   expect(await callFunction("cmd.which", { name: "no-such-program" })).toBeNull();
 });

@@ -8,14 +8,20 @@ import { define } from "./define.ts";
 import { type ArgSpec, type CallContext, FunctionFailure, type ModuleFunction } from "./function.ts";
 
 const commandArgs = {
-  command: { type: "string", doc: "Command line for /bin/sh -c; give this or argv." },
-  argv: { type: "strings", doc: "Program and its arguments, which no shell reads; give this or command." },
+  command: { type: "string", doc: "Command line for /bin/sh -c. Give either command or argv." },
+  argv: {
+    type: "strings",
+    doc: "Program and its arguments, run without a shell. Give either argv or command.",
+  },
   cwd: { type: "path", doc: "Directory to run in; / by default." },
-  env: { type: "map", doc: "Variables to add to the clean environment; null takes one away." },
-  user: { type: "string", doc: "Name or uid of the user to run as; the peel's own by default." },
-  umask: { type: "mode", doc: "Permission bits that new files do not get; the peel's own by default." },
-  stdin: { type: "string", doc: "What the command reads; nothing by default." },
-  timeout: { type: "duration", doc: "Stops the command before the job's own time is over." },
+  env: { type: "map", doc: "Variables to add to the clean environment; null removes one." },
+  user: { type: "string", doc: "Name or uid of the user to run as; the user of the peel by default." },
+  umask: { type: "mode", doc: "Umask of the command; that of the peel by default." },
+  stdin: { type: "string", doc: "Standard input of the command; empty by default." },
+  timeout: {
+    type: "duration",
+    doc: "Stops the command after this duration, in addition to the timeout of the job.",
+  },
 } as const satisfies Record<string, ArgSpec>;
 
 interface CommandArgs {
@@ -29,11 +35,11 @@ interface CommandArgs {
   timeout: string | undefined;
 }
 
-/** Functions that run programs of the host. */
+/** Functions that run programs on the host. */
 export const cmdFunctions: readonly ModuleFunction[] = [
   define({
     name: "cmd.run",
-    doc: "Runs a command, and fails when it does not exit with 0.",
+    doc: "Runs a command and fails if it does not exit with 0.",
     args: commandArgs,
     refuse,
     async run(args, context) {
@@ -45,7 +51,7 @@ export const cmdFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "cmd.retcode",
-    doc: "Runs a command and gives its exit code, whatever it is.",
+    doc: "Runs a command and returns its exit code. A non-zero exit code is not a failure.",
     args: commandArgs,
     refuse,
     async run(args, context) {
@@ -57,7 +63,7 @@ export const cmdFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "cmd.which",
-    doc: "Gives the path of the program that a command of this name runs, or null.",
+    doc: "Returns the path of the program that a command name resolves to, or null.",
     args: { name: { type: "string", required: true, doc: "Name of the program." } },
     run: ({ name }) => Bun.which(name, { PATH: programPath, cwd: "/" }),
   }),
@@ -68,9 +74,10 @@ function refuse({ command, argv, env = {} }: CommandArgs): string | undefined {
   if (command === "") return "command: expected a command line, not an empty string";
   if (argv !== undefined && !argv[0]) return "argv: expected a program as its first item";
   for (const [name, value] of Object.entries(env)) {
-    if (!/^[^=\0]+$/.test(name)) return `env: ${JSON.stringify(name.slice(0, 80))} cannot name a variable`;
+    if (!/^[^=\0]+$/.test(name))
+      return `env: ${JSON.stringify(name.slice(0, 80))} is not a valid variable name`;
     if (value !== null && typeof value === "object") {
-      return `env: ${name.slice(0, 80)}: expected a string, a number, true or false, or null to take it away`;
+      return `env: ${name.slice(0, 80)}: expected a string, a number, true or false, or null to remove it`;
     }
   }
   return undefined;
@@ -91,7 +98,7 @@ async function runCommand(args: CommandArgs, { clock, signal }: CallContext): Pr
   });
 }
 
-/** Whoever the command runs as; a peel in a container may run under a number that nobody has. */
+/** The account that the command runs as; a peel in a container may have a uid without an account. */
 function accountOf(
   user: string | undefined,
   deps: Pick<CallContext, "clock" | "signal">,
@@ -104,7 +111,7 @@ function environmentOf(account: Account | undefined, added: Record<string, Plain
   return Object.fromEntries(all.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]])));
 }
 
-/** Why the command did not come to its own end, or `undefined`. */
+/** Why the command was stopped, or `undefined`. */
 function problemOf(
   { stopped, code, killedBy }: ProcessResult,
   timeout: string | undefined,

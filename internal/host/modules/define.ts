@@ -1,7 +1,7 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { ArgSpec, ArgType, CallArgs, CallContext, ModuleFunction } from "./function.ts";
 
-/** What a checked value of a type is. */
+/** The TypeScript type of a validated value. */
 interface Values {
   string: string;
   integer: number;
@@ -15,7 +15,7 @@ interface Values {
   any: Plain;
 }
 
-/** The values that a table of arguments lets through, by name. */
+/** The validated values of a table of arguments, by name. */
 export type ValuesOf<Specs extends Readonly<Record<string, ArgSpec>>> = {
   readonly [Name in keyof Specs]:
     | Values[Specs[Name]["type"] & ArgType]
@@ -29,11 +29,11 @@ interface Definition<Specs extends Readonly<Record<string, ArgSpec>>>
   run(args: ValuesOf<Specs>, context: CallContext): Promise<Plain> | Plain;
 }
 
-/** Declares a function whose code sees the types that its own table of arguments says. */
+/** Declares a function whose argument types are derived from its argument table. */
 export function define<const Specs extends Readonly<Record<string, ArgSpec>>>(
   definition: Definition<Specs>,
 ): ModuleFunction {
-  // Sound because a call's arguments are checked against this very table before anything of it runs.
+  // Sound because the arguments of a call are checked against this table before the function runs.
   const typed = (args: CallArgs) => args as ValuesOf<Specs>;
   const { refuse, run, ...rest } = definition;
   return {

@@ -3,7 +3,7 @@ import { callFunction } from "../../../test/harness/call.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { checkCall } from "./registry.ts";
 
-test("an event is handed to the peel with its tag and its data, none being empty data", async () => {
+test("an event is passed to the peel with its tag and its data; the default is empty data", async () => {
   const sent: unknown[] = [];
   const sendEvent = (tag: string, data: unknown) => {
     sent.push([tag, data]);
@@ -18,9 +18,9 @@ test("an event is handed to the peel with its tag and its data, none being empty
   ]);
 });
 
-test("where no peel runs it says from where events are sent", async () => {
+test("without a running peel, the error says how to send events", async () => {
   await expect(callFunction("event.send", { tag: "disk/full" })).rejects.toThrow(
-    "by a job, or in its schedule",
+    "in a job or in the schedule",
   );
 });
 
@@ -32,10 +32,10 @@ test.each<[string, Record<string, Plain>, string]>([
   ["a wildcard", { tag: "disk/*" }, "segments"],
   ["a blank", { tag: "disk full" }, "segments"],
   ["a long tag", { tag: "x".repeat(256) }, "at most 255"],
-  ["the tags of the service", { tag: "svc" }, "the masters' own"],
-  ["a tag of the service", { tag: "svc/peel/web/lost" }, "the masters' own"],
-  ["much data", { tag: "disk/full", data: { text: "x".repeat(61 * 1024) } }, "are more than"],
-  ["data that is no map", { tag: "disk/full", data: [1] }, "data"],
+  ["the tags of the service", { tag: "svc" }, "reserved for masters"],
+  ["a tag of the service", { tag: "svc/peel/web/lost" }, "reserved for masters"],
+  ["much data", { tag: "disk/full", data: { text: "x".repeat(61 * 1024) } }, "exceed the limit"],
+  ["data that is not a map", { tag: "disk/full", data: [1] }, "data"],
 ])("%s is refused before it is a job", (_, args, message) => {
   expect(() => checkCall("event.send", args)).toThrow(message);
 });

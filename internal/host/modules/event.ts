@@ -5,17 +5,17 @@ import type { ModuleFunction } from "./function.ts";
 
 const maxTag = 255;
 const tagForm = /^[a-zA-Z0-9_-]+(?:\/[a-zA-Z0-9_-]+)*$/;
-/** Leaves room in a message of 64 KiB for what stands around the data. */
+/** Leaves room for the envelope in a message of 64 KiB. */
 const maxDataBytes = 60 * 1024;
 
-/** What tells the masters that something happened on this host. */
+/** Functions that send events to the masters. */
 export const eventFunctions: readonly ModuleFunction[] = [
   define({
     name: "event.send",
-    doc: "Tells the reactor of the masters that something happened; while the bus is away the event waits on disk.",
+    doc: "Sends an event to the reactor of the masters. While the bus is unavailable, the event is kept on disk.",
     args: {
-      tag: { type: "string", required: true, doc: "What happened, in segments: disk/full." },
-      data: { type: "map", doc: "What there is to say about it, by name." },
+      tag: { type: "string", required: true, doc: "Tag of the event, in segments such as disk/full." },
+      data: { type: "map", doc: "Data of the event, by name." },
     },
     openArgs: "data",
     refuse: ({ tag = "", data = {} }) => tagProblem(tag) ?? dataProblem(data),
@@ -23,7 +23,7 @@ export const eventFunctions: readonly ModuleFunction[] = [
       if (sendEvent === undefined) {
         throw new SvcError(
           "unavailable",
-          "events are sent by the running peel: call event.send by a job, or in its schedule",
+          "events are sent by the running peel: call event.send in a job or in the schedule",
         );
       }
       const { onDisk } = sendEvent(tag, data);
@@ -34,15 +34,15 @@ export const eventFunctions: readonly ModuleFunction[] = [
 
 /** Why a peel may not send this tag; `undefined` when it may. */
 export function tagProblem(tag: string): string | undefined {
-  if (tag.length > maxTag) return `tag: at most ${maxTag} characters`;
+  if (tag.length > maxTag) return `tag: must have at most ${maxTag} characters`;
   if (!tagForm.test(tag)) {
-    return `tag: ${JSON.stringify(tag.slice(0, 80))} is none: segments of letters, digits, _ and -, with / between them`;
+    return `tag: ${JSON.stringify(tag.slice(0, 80))} is not valid: expected segments of letters, digits, _ and -, separated by /`;
   }
-  if (tag === "svc" || tag.startsWith("svc/")) return "tag: those below svc/ are the masters' own";
+  if (tag === "svc" || tag.startsWith("svc/")) return "tag: the prefix svc/ is reserved for masters";
   return undefined;
 }
 
 function dataProblem(data: unknown): string | undefined {
   const bytes = encode(data).length;
-  return bytes <= maxDataBytes ? undefined : `data: ${bytes} bytes are more than ${maxDataBytes}`;
+  return bytes <= maxDataBytes ? undefined : `data: ${bytes} bytes exceed the limit of ${maxDataBytes}`;
 }

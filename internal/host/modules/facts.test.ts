@@ -31,7 +31,7 @@ test.each<[string, Record<string, string | null>, unknown]>([
   }
 });
 
-test("all but set change nothing and do not wait for their turn", () => {
+test("all but set change nothing and do not wait in the queue", () => {
   const readOnly = (name: string) => functionNamed(name).readOnly === true;
   for (const verb of ["items", "ls", "get", "refresh"]) {
     expect([readOnly(`facts.${verb}`), readOnly(`grains.${verb}`)]).toEqual([true, true]);
@@ -39,11 +39,11 @@ test("all but set change nothing and do not wait for their turn", () => {
   expect([readOnly("facts.set"), readOnly("grains.set")]).toEqual([false, false]);
 });
 
-test("facts.set without a value is refused, not taken for a removal", async () => {
+test("facts.set without a value is rejected, not treated as a removal", async () => {
   expect(await running().call("facts.set", { name: "role" })).toMatchObject({ success: false, retcode: 1 });
 });
 
-test("one that still waits for facts ends when its time is over", async () => {
+test("a call that waits for facts ends at its timeout", async () => {
   const never = new Promise<never>(() => {});
   const { call, stopping } = running({ ...fixedFacts({}), ready: never, refresh: () => never });
   const ended = Promise.all([call("facts.items"), call("facts.refresh")]);

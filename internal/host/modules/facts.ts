@@ -3,12 +3,12 @@ import type { CallArgs, CallContext, ModuleFunction } from "./function.ts";
 
 const name = { type: "string", required: true } as const;
 
-/** What a peel knows of its host. The names with `grains` are those that operators know from Salt. */
+/** The facts of the host. The aliases with `grains` are Salt's names. */
 export const factsFunctions: readonly ModuleFunction[] = [
   {
     name: "facts.items",
     aliases: ["grains.items"],
-    doc: "Gives every fact of the peel.",
+    doc: "Returns all facts of the peel.",
     args: {},
     readOnly: true,
     async run(_, context) {
@@ -19,7 +19,7 @@ export const factsFunctions: readonly ModuleFunction[] = [
   {
     name: "facts.ls",
     aliases: ["grains.ls"],
-    doc: "Gives the names of all facts, sorted.",
+    doc: "Returns the names of all facts, sorted.",
     args: {},
     readOnly: true,
     async run(_, context) {
@@ -30,10 +30,10 @@ export const factsFunctions: readonly ModuleFunction[] = [
   {
     name: "facts.get",
     aliases: ["grains.get"],
-    doc: "Gives one fact, or one value inside it.",
+    doc: "Returns one fact, or a value inside it.",
     args: {
-      name: { ...name, doc: "The fact, with colons for what is inside it: os, mounts:/:fstype, ipv4:0." },
-      default: { type: "any", doc: "What is given when there is no such fact; null by default." },
+      name: { ...name, doc: "Path of the fact, with colons as separators: os, mounts:/:fstype, ipv4:0." },
+      default: { type: "any", doc: "Value to return if the fact does not exist; null by default." },
     },
     readOnly: true,
     async run(args, context) {
@@ -44,17 +44,17 @@ export const factsFunctions: readonly ModuleFunction[] = [
   {
     name: "facts.set",
     aliases: ["grains.set"],
-    doc: "Keeps a fact on the peel, over every other source, until it is set to null; it waits for its turn in the queue.",
+    doc: "Stores a fact on the peel until it is set to null. It overrides every other source. The call waits in the queue.",
     args: {
-      name: { ...name, doc: "The fact: letters, digits, _, - and dots." },
-      value: { type: "any", required: true, doc: "Any plain value; null removes what was set." },
+      name: { ...name, doc: "Name of the fact: letters, digits, _, - and dots." },
+      value: { type: "any", required: true, doc: "Any plain value; null removes the stored fact." },
     },
     run: setFact,
   },
   {
     name: "facts.refresh",
     aliases: ["grains.refresh"],
-    doc: "Collects every fact again, and tells whether any of them changed.",
+    doc: "Collects all facts again and returns whether any of them changed.",
     args: {},
     readOnly: true,
     run: (_, context) => orAborted(context.facts.refresh(), context.signal),
@@ -67,7 +67,9 @@ async function setFact(args: CallArgs, context: CallContext) {
   return facts.get(String(args.name)) ?? null;
 }
 
-/** The facts as soon as all of them are there: just after the start a program may still tell some. */
+/**
+ * The facts, after all of them are collected: shortly after the start, a fact program may still be running.
+ */
 async function collected({ facts, signal }: CallContext) {
   await orAborted(facts.ready, signal);
   return facts;

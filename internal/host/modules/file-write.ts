@@ -19,7 +19,7 @@ import { isErrno, temporaryName } from "../../base/file.ts";
 import { replaceFile } from "./replace-file.ts";
 import { type Owner, withRegularFile } from "./touch.ts";
 
-/** Owner and mode a call asks for; what it leaves open stays as it was, or is the default. */
+/** Requested owner and mode; absent attributes are kept from the existing file, or use the default. */
 export interface Wanted {
   owner: Owner;
   mode: number | undefined;
@@ -29,7 +29,7 @@ const newFileMode = 0o644;
 const parentMode = 0o755;
 const copyChunkBytes = 1024 * 1024;
 
-/** Writes a whole file. @returns whether there was none before */
+/** Writes a whole file. @returns whether it was created */
 export async function writeWhole(path: string, data: Uint8Array, wanted: Wanted): Promise<boolean> {
   const before = replaceable(path);
   await replaceFile(path, merged(wanted, before), (file) => writeAll(file, data));
@@ -37,9 +37,9 @@ export async function writeWhole(path: string, data: Uint8Array, wanted: Wanted)
 }
 
 /**
- * Copies a regular file, as large as it may be; ends early, and leaves nothing, when the signal aborts.
+ * Copies a regular file of any size. Stops and leaves no file behind when the signal aborts.
  *
- * @returns how many bytes it has
+ * @returns the number of bytes
  */
 export async function copyWhole(
   from: string,
@@ -52,7 +52,7 @@ export async function copyWhole(
   let total = 0;
   try {
     const stats = await source.stat();
-    if (!stats.isFile()) throw new SvcError("bad_request", `${from} is no regular file`);
+    if (!stats.isFile()) throw new SvcError("bad_request", `${from} is not a regular file`);
     const { owner, mode } = merged(wanted, before);
     const copied = wanted.mode ?? (before === undefined ? stats.mode & 0o777 : mode);
     await replaceFile(to, { owner, mode: copied }, async (file) => {
@@ -72,10 +72,10 @@ export async function copyWhole(
 }
 
 /**
- * Appends lines to a regular file, or begins one. It does not follow a symbolic link.
+ * Appends lines to a regular file, or creates it. Does not follow a symbolic link.
  *
- * @param text gets a line end, and the file one before it, where they are missing
- * @returns how many bytes were added
+ * @param text a missing final line break is added, also to the existing content
+ * @returns the number of bytes added
  */
 export function appendLines(path: string, text: string): Promise<number> {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
@@ -90,7 +90,7 @@ export function appendLines(path: string, text: string): Promise<number> {
   });
 }
 
-/** Makes a symbolic link. @returns whether it was not there already as it should be */
+/** Creates a symbolic link. @returns whether something changed */
 export function makeLink(target: string, path: string, force: boolean): boolean {
   try {
     symlinkSync(target, path);
@@ -100,8 +100,8 @@ export function makeLink(target: string, path: string, force: boolean): boolean 
   }
   const before = lstatSync(path);
   if (before.isSymbolicLink() && readlinkSync(path) === target) return false;
-  if (!force) throw new SvcError("conflict", `${path} exists already: force=true replaces it`);
-  if (before.isDirectory()) throw new SvcError("conflict", `${path} is a directory, which is not replaced`);
+  if (!force) throw new SvcError("conflict", `${path} already exists: set force=true to replace it`);
+  if (before.isDirectory()) throw new SvcError("conflict", `${path} is a directory and is not replaced`);
   const temporary = temporaryName(path);
   symlinkSync(target, temporary);
   try {
@@ -114,43 +114,46 @@ export function makeLink(target: string, path: string, force: boolean): boolean 
 }
 
 /**
- * Removes a file, or a symbolic link and not what it points to, or a directory.
+ * Removes a file, a symbolic link (not its target) or a directory.
  *
- * @returns whether there was anything
+ * @returns whether it existed
  */
 export async function removePath(path: string, recursive: boolean): Promise<boolean> {
   const before = lstatSync(path, { throwIfNoEntry: false });
   if (before === undefined) return false;
   if (isRootDirectory(path))
-    throw new SvcError("bad_request", `${path} is the root directory, and is not removed`);
+    throw new SvcError("bad_request", `${path} is the root directory and is never removed`);
   if (before.isDirectory() && !recursive) {
-    throw new SvcError("bad_request", `${path} is a directory: recursive=true removes it and what is in it`);
+    throw new SvcError(
+      "bad_request",
+      `${path} is a directory: set recursive=true to remove it with its contents`,
+    );
   }
-  // Below the directory the runtime goes by open directories, so no link that is put there leads it away.
+  // The runtime walks by open directory descriptors, so a link created meanwhile cannot redirect it.
   await rm(path, { recursive });
   return true;
 }
 
 /**
- * Whether a path is the root of the file system by whatever name. It looks at the directory itself, so
- * that it holds also where a check of the path's text has failed.
+ * Whether a path is the root of the file system under any name. Checks the directory itself, so that it works
+ * even where a check of the path text fails.
  */
 export function isRootDirectory(path: string): boolean {
   const [root, found] = [statSync("/"), lstatSync(path)];
   return found.dev === root.dev && found.ino === root.ino;
 }
 
-/** Makes the directory that a file is going to be in, if that is wished for. */
+/** Creates the parent directory of a file, if requested. */
 export function makeParents(path: string, wished: boolean | undefined): void {
   if (wished === true) mkdirSync(dirname(path), { recursive: true, mode: parentMode });
 }
 
-/** What has this name now, as far as a file may take its place. */
+/** Stats of the existing file at a path, if a file may replace it. */
 function replaceable(path: string): Stats | undefined {
   const before = lstatSync(path, { throwIfNoEntry: false });
   if (before === undefined || before.isSymbolicLink()) return undefined;
   if (before.isFile()) return before;
-  throw new SvcError("bad_request", `${path} is there and is no regular file`);
+  throw new SvcError("bad_request", `${path} exists and is not a regular file`);
 }
 
 function merged({ owner, mode }: Wanted, before: Stats | undefined): { owner: Owner; mode: number } {

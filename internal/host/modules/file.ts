@@ -18,48 +18,48 @@ import type { ArgSpec, CallContext, ModuleFunction } from "./function.ts";
 import { modeBits, ownerOf, setOwnerAndMode, touching, trimmed } from "./touch.ts";
 
 const path = { type: "path", required: true, doc: "An absolute path." } as const satisfies ArgSpec;
-const user = { type: "string", doc: "Name or uid of the owner; stays as it is by default." } as const;
-const group = { type: "string", doc: "Name or gid of the group; stays as it is by default." } as const;
-const makedirs = { type: "boolean", doc: "Makes missing parent directories, with mode 0755." } as const;
+const user = { type: "string", doc: "Name or uid of the owner; unchanged by default." } as const;
+const group = { type: "string", doc: "Name or gid of the group; unchanged by default." } as const;
+const makedirs = { type: "boolean", doc: "Creates missing parent directories with mode 0755." } as const;
 const mode = {
   type: "mode",
-  doc: "Permission bits; those of the file that is replaced by default, or 0644.",
+  doc: "Permission bits; by default those of the replaced file, or 0644.",
 } as const;
 
-/** Functions that read and change files of the host. */
+/** Functions that read and change files on the host. */
 export const fileFunctions: readonly ModuleFunction[] = [
   define({
     name: "file.file_exists",
-    doc: "Tells whether there is a regular file of this name, a symbolic link to one included.",
+    doc: "Returns whether the path is a regular file, or a symbolic link to one.",
     args: { path },
     run: async (args) => (await statIfPresent(args.path))?.isFile() ?? false,
   }),
   define({
     name: "file.directory_exists",
-    doc: "Tells whether there is a directory of this name, a symbolic link to one included.",
+    doc: "Returns whether the path is a directory, or a symbolic link to one.",
     args: { path },
     run: async (args) => (await statIfPresent(args.path))?.isDirectory() ?? false,
   }),
   define({
     name: "file.read",
-    doc: "Reads a regular file, or a part of it.",
+    doc: "Reads a regular file or a part of it.",
     args: {
       path,
-      offset: { type: "integer", min: 0, doc: "First byte to read; 0 by default." },
+      offset: { type: "integer", min: 0, doc: "Offset of the first byte; 0 by default." },
       limit: {
         type: "integer",
         min: 4,
         max: maxReadBytes,
-        doc: `Bytes to read at most; ${maxReadBytes} by default.`,
+        doc: `Maximum number of bytes to read; ${maxReadBytes} by default.`,
       },
-      base64: { type: "boolean", doc: "Gives the content as base64, for what is not UTF-8 text." },
+      base64: { type: "boolean", doc: "Returns the content as base64, for content that is not UTF-8 text." },
     },
     run: ({ path, offset = 0, limit = maxReadBytes, base64 = false }) =>
       touching("read", path, () => readPart(trimmed(path), offset, limit, base64)),
   }),
   define({
     name: "file.write",
-    doc: "Writes a file whole or not at all; a symbolic link is replaced, not followed.",
+    doc: "Writes a file atomically. A symbolic link is replaced, not followed.",
     args: {
       path,
       content: { type: "string", required: true, doc: "The whole content." },
@@ -67,7 +67,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
       user,
       group,
       makedirs,
-      base64: { type: "boolean", doc: "Takes the content as base64." },
+      base64: { type: "boolean", doc: "Decodes the content from base64." },
     },
     refuse: ({ content, base64 }) =>
       base64 && decodeBase64(content) === undefined ? "content: expected base64" : undefined,
@@ -83,10 +83,14 @@ export const fileFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "file.append",
-    doc: "Adds text as lines to the end of a file, and makes the file if there is none; follows no symbolic link.",
+    doc: "Appends text as lines to a file, and creates the file if it does not exist. Does not follow a symbolic link.",
     args: {
       path,
-      text: { type: "string", required: true, doc: "One or more lines; the last line end may be left out." },
+      text: {
+        type: "string",
+        required: true,
+        doc: "One or more lines; the final line break may be omitted.",
+      },
       makedirs,
     },
     run: ({ path, text, makedirs }) =>
@@ -97,31 +101,31 @@ export const fileFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "file.stats",
-    doc: "Gives type, size, mode, owner and times of a file.",
+    doc: "Returns type, size, mode, owner and timestamps of a file.",
     args: {
       path,
-      follow: { type: "boolean", doc: "Describes what a symbolic link points to; true by default." },
+      follow: { type: "boolean", doc: "Describes the target of a symbolic link; true by default." },
     },
     run: ({ path, follow = true }, { clock, signal }) =>
       touching("read", path, () => describeFile(trimmed(path), follow, { clock, signal })),
   }),
   define({
     name: "file.readdir",
-    doc: "Lists names and types of what is in a directory.",
+    doc: "Lists the names and types of the entries of a directory.",
     args: {
       path,
       limit: {
         type: "integer",
         min: 1,
         max: maxEntries,
-        doc: "Entries to give at most, the first by name; 1000 by default.",
+        doc: "Maximum number of entries, the first by name; 1000 by default.",
       },
     },
     run: ({ path, limit = 1_000 }) => touching("read", path, () => listDirectory(path, limit)),
   }),
   define({
     name: "file.mkdir",
-    doc: "Makes a directory; one that is there gets the owner and mode.",
+    doc: "Creates a directory; an existing one gets the owner and mode.",
     args: {
       path,
       mode: { type: "mode", doc: "Permission bits; 0755 for a new directory by default." },
@@ -132,7 +136,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
     async run(args, context) {
       const { owner, mode } = await wantedOf(args, context);
       const target = trimmed(args.path);
-      return touching("make", target, () => {
+      return touching("create", target, () => {
         makeParents(target, args.makedirs);
         const created = lstatSync(target, { throwIfNoEntry: false }) === undefined;
         if (created) mkdirSync(target, { mode: 0o700 });
@@ -146,24 +150,24 @@ export const fileFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "file.remove",
-    doc: "Removes a file, a symbolic link, or with recursive a directory; true when there was something.",
+    doc: "Removes a file, a symbolic link or, with recursive, a directory. Returns true if it existed.",
     args: {
       path,
-      recursive: { type: "boolean", doc: "Removes a directory with everything in it." },
+      recursive: { type: "boolean", doc: "Removes a directory with its contents." },
     },
-    refuse: ({ path }) => (trimmed(path) === "/" ? "path: / is not removed" : undefined),
+    refuse: ({ path }) => (trimmed(path) === "/" ? "path: / is never removed" : undefined),
     run: ({ path, recursive = false }) =>
       touching("remove", path, () => removePath(trimmed(path), recursive)),
   }),
   define({
     name: "file.copy",
-    doc: "Copies a regular file, whole or not at all, with its permission bits.",
+    doc: "Copies a regular file atomically, with its permission bits.",
     args: {
       src: { type: "path", required: true, doc: "The file to copy." },
-      dst: { type: "path", required: true, doc: "The name of the copy, not a directory to put it in." },
+      dst: { type: "path", required: true, doc: "Path of the copy itself, not of a directory to copy into." },
       mode: {
         type: "mode",
-        doc: "Permission bits; those of the file that is replaced, or else copied, by default.",
+        doc: "Permission bits; by default those of the replaced file, or else of the copied file.",
       },
       user,
       group,
@@ -180,29 +184,29 @@ export const fileFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "file.symlink",
-    doc: "Makes a symbolic link; true when it was not there already.",
+    doc: "Creates a symbolic link. Returns true if it did not exist.",
     args: {
-      src: { type: "string", required: true, doc: "What the link points to." },
+      src: { type: "string", required: true, doc: "Target of the link." },
       path,
-      force: { type: "boolean", doc: "Replaces a file or another link of this name." },
+      force: { type: "boolean", doc: "Replaces an existing file or link." },
       makedirs,
     },
     refuse: ({ src }) => (src === "" || src.includes("\0") ? "src: expected a path" : undefined),
     run: ({ src, path, force = false, makedirs }) =>
-      touching("make", path, () => {
+      touching("create", path, () => {
         makeParents(trimmed(path), makedirs);
         return makeLink(src, trimmed(path), force);
       }),
   }),
   define({
     name: "file.get_hash",
-    doc: "Gives the digest of a regular file in hexadecimal.",
+    doc: "Returns the digest of a regular file in hexadecimal.",
     args: {
       path,
       form: {
         type: "string",
         values: ["sha256", "sha512", "sha1", "md5"],
-        doc: "The kind of digest; sha256 by default.",
+        doc: "Digest algorithm; sha256 by default.",
       },
     },
     run: ({ path, form = "sha256" }, { signal }) =>
@@ -210,7 +214,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "file.set_mode",
-    doc: "Sets the permission bits of a file or directory; follows no symbolic link.",
+    doc: "Sets the permission bits of a file or directory. Does not follow a symbolic link.",
     args: { path, mode: { type: "mode", required: true, doc: "Permission bits." } },
     run: ({ path, mode }) =>
       touching("change", path, () => {
@@ -235,9 +239,9 @@ export const fileFunctions: readonly ModuleFunction[] = [
   }),
 ];
 
-/** What a path leads to; nothing also when it leads through a file that is no directory. */
+/** Stats of a path; `undefined` when it does not exist, also when a parent is not a directory. */
 function statIfPresent(path: string): Promise<Stats | undefined> {
-  return touching("look at", path, () => {
+  return touching("access", path, () => {
     try {
       return statSync(path);
     } catch (cause) {

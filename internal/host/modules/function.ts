@@ -7,8 +7,8 @@ import type { CallProgress, StatesService } from "./states-service.ts";
 import type { UpgradeService } from "./upgrade-service.ts";
 
 /**
- * What an argument may be. A `duration` is text such as `90s`, a `path` an absolute one, a `mode` octal
- * digits as text such as `0644`; `any` is plain data of any shape.
+ * The type of an argument. A `duration` is a string such as `90s`, a `path` is absolute, a `mode` is a string
+ * of octal digits such as `0644`; `any` is plain data of any shape.
  */
 export type ArgType =
   | "string"
@@ -25,63 +25,65 @@ export type ArgType =
 export interface ArgSpec {
   type: ArgType;
   required?: true;
-  /** The only values a string may have. */
+  /** The allowed values of a string. */
   values?: readonly string[];
-  /** Least value of an integer or number. */
+  /** Minimum of an integer or number. */
   min?: number;
-  /** Greatest value of an integer or number. */
+  /** Maximum of an integer or number. */
   max?: number;
-  /** One line for people, with the default when there is one. */
+  /** One line for people, with the default if there is one. */
   doc: string;
 }
 
-/** Arguments by name, checked against the function's table. */
+/** Arguments by name, validated against the table of the function. */
 export type CallArgs = Readonly<Record<string, Plain>>;
 
-/** What a function finds around it while it runs. */
+/** The environment of a running function. */
 export interface CallContext {
   clock: Clock;
-  /** What is known of the host. */
+  /** The facts of the host. */
   facts: FactStore;
-  /** What the masters say this host is to be like. */
+  /** The settings of the host, compiled by the masters. */
   settings: SettingsStore;
   /**
-   * Aborts when the job is cancelled or its time is over. The function ends soon after, and whatever it
-   * started ends with it.
+   * Aborts when the job is cancelled or times out. The function then ends soon, together with everything it
+   * started.
    */
   signal: AbortSignal;
-  /** Runs states; absent where none can be run. */
+  /** Runs states; absent where states cannot be run. */
   states?: StatesService;
-  /** Changes the peel over to another executable; absent where no peel runs. */
+  /** Replaces the executable of the peel; absent where no peel is running. */
   upgrade?: UpgradeService;
-  /** Keeps an event for the reactor until the bus has it; absent where no peel runs. */
+  /** Queues an event for the reactor until the bus has stored it; absent where no peel is running. */
   sendEvent?(tag: string, data: { readonly [key: string]: Plain }): { onDisk: boolean };
-  /** What is returned stays on this host: it may be as large as it is. */
+  /** Whether the result stays on this host, so that its size is not limited. */
   unbounded?: true;
-  /** Tells whoever waits for the call how far it is; absent when nobody does. Calling it costs next to nothing. */
+  /** Reports progress to the caller; absent when nobody waits. Cheap to call. */
   progress?(progress: CallProgress): void;
 }
 
-/** A function a peel can run. Failures are thrown: a `SvcError`, or a `FunctionFailure` with a value. */
+/** A function that a peel can run. Failures are thrown: a `SvcError`, or a `FunctionFailure` with a value. */
 export interface ModuleFunction {
   /** `module.function`. */
   name: string;
-  /** Other names it goes by. */
+  /** Alternative names. */
   aliases?: readonly string[];
   /** One sentence for people. */
   doc: string;
   /** Arguments in the order of the command line. */
   args: Readonly<Record<string, ArgSpec>>;
-  /** The map argument that words `key=value` of a command line go into when no argument has that name. */
+  /** The map argument that receives `key=value` words of a command line whose key is not an argument. */
   openArgs?: string;
-  /** Changes nothing: it does not wait behind others, and running it twice does no harm. */
+  /** The function changes nothing: it does not wait in the queue, and running it twice is harmless. */
   readOnly?: true;
-  /** What is wrong with arguments that are fine one by one: `give either command or argv`. */
+  /**
+   * Returns a problem with the combination of arguments that are each valid: `give either command or argv`.
+   */
   refuse?(args: CallArgs): string | undefined;
   run(args: CallArgs, context: CallContext): Promise<Plain> | Plain;
 }
 
-/** A failure that still has something to show, such as the output of a command that exited with 1. */
+/** A failure with a value, such as the output of a command that exited with 1. */
 export class FunctionFailure extends SvcError {
   readonly value: Plain;
   /** Never 0. */

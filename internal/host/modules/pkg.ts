@@ -17,14 +17,14 @@ const names = {
 } as const satisfies ArgSpec;
 const refresh = {
   type: "boolean",
-  doc: "Looks at the sources of packages first; by default when that was more than an hour ago.",
+  doc: "Refreshes the package lists first; by default if they are more than an hour old.",
 } as const satisfies ArgSpec;
 
-/** Functions of packages, by the package manager of the host. */
+/** Functions that manage packages with the package manager of the host. */
 export const pkgFunctions: readonly ModuleFunction[] = [
   define({
     name: "pkg.list_pkgs",
-    doc: "Gives the versions of every installed package, by name.",
+    doc: "Returns the versions of all installed packages, by name.",
     args: {},
     async run(_, context) {
       const installed = await packagesOf(systemOf(context)).installed();
@@ -33,7 +33,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.version",
-    doc: "Gives the installed versions of packages; of one that is not installed, an empty text.",
+    doc: "Returns the installed versions of packages; an empty string for a package that is not installed.",
     args: { names },
     refuse: ({ names }) => refuseNames(names),
     async run({ names }, context) {
@@ -43,7 +43,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.list_upgrades",
-    doc: "Gives the newest versions of installed packages that are not the newest.",
+    doc: "Returns the newest available versions of outdated packages.",
     args: { refresh },
     async run({ refresh }, context) {
       const system = systemOf(context);
@@ -55,7 +55,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.refresh_db",
-    doc: "Looks at the sources of packages.",
+    doc: "Refreshes the package lists.",
     args: {},
     async run(_, context) {
       await packagesOf(systemOf(context)).refresh();
@@ -64,11 +64,15 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.install",
-    doc: "Installs packages, and gives what changed.",
-    args: { names, version: { type: "string", doc: "The version, when it is one package." }, refresh },
+    doc: "Installs packages and returns the changes.",
+    args: {
+      names,
+      version: { type: "string", doc: "The version, if exactly one package is given." },
+      refresh,
+    },
     refuse: ({ names, version }) =>
       refuseNames(names) ??
-      (version !== undefined && names.length !== 1 ? "version: give it with one package" : undefined) ??
+      (version !== undefined && names.length !== 1 ? "version: requires exactly one package" : undefined) ??
       (version === undefined ? undefined : refusePackageVersion(version)),
     run: ({ names, version, refresh }, context) =>
       changing(systemOf(context), async (packages, system) => {
@@ -78,21 +82,21 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.remove",
-    doc: "Removes packages, and gives what changed. What they were configured with stays.",
+    doc: "Removes packages and returns the changes. Configuration files are kept.",
     args: { names },
     refuse: ({ names }) => refuseNames(names),
     run: ({ names }, context) => changing(systemOf(context), (packages) => packages.remove(names, false)),
   }),
   define({
     name: "pkg.purge",
-    doc: "Removes packages with what they were configured with, and gives what changed.",
+    doc: "Removes packages with their configuration files and returns the changes.",
     args: { names },
     refuse: ({ names }) => refuseNames(names),
     run: ({ names }, context) => changing(systemOf(context), (packages) => packages.remove(names, true)),
   }),
   define({
     name: "pkg.upgrade",
-    doc: "Brings every package to its newest version, and gives what changed.",
+    doc: "Upgrades all packages to their newest versions and returns the changes.",
     args: { refresh },
     run: ({ refresh }, context) =>
       changing(systemOf(context), async (packages, system) => {
@@ -103,7 +107,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
 ];
 
 function refuseNames(names: readonly string[]): string | undefined {
-  if (names.length === 0) return "names: name a package";
+  if (names.length === 0) return "names: expected at least one package";
   return names.map(refusePackageName).find((problem) => problem !== undefined);
 }
 
@@ -118,7 +122,7 @@ async function changing(
   return packageChanges(before, await packages.installed());
 }
 
-/** What became of packages, by name. */
+/** The changes of packages, by name. */
 export function packageChanges(
   before: InstalledPackages,
   after: InstalledPackages,

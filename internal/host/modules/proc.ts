@@ -3,7 +3,7 @@ import type { Plain } from "../../base/msgpack.ts";
 
 const maxCommandLength = 200;
 
-/** What /proc tells of a host and its processes; a parser each, so that they can be tried on any text. */
+/** Parsers for /proc, separate from reading it, so that tests can use any text. */
 
 /** 1, 5 and 15 minutes of /proc/loadavg. */
 export function parseLoad(text: string): Plain {
@@ -11,7 +11,7 @@ export function parseLoad(text: string): Plain {
   return { "1-min": one ?? 0, "5-min": five ?? 0, "15-min": fifteen ?? 0 };
 }
 
-/** /proc/meminfo in bytes; what has no unit is a count. */
+/** Parses /proc/meminfo to bytes; a value without a unit is a count. */
 export function parseMemory(text: string): { [key: string]: number } {
   return Object.fromEntries(
     [...text.matchAll(/^([^:\n]+):\s+(\d+)( kB)?$/gm)].map(([, name, amount, unit]) => [
@@ -21,7 +21,7 @@ export function parseMemory(text: string): { [key: string]: number } {
   );
 }
 
-/** Seconds of /proc/uptime since the host was started. */
+/** Parses /proc/uptime: seconds since boot. */
 export function parseUptime(text: string): number {
   return Math.floor(Number(text.split(" ")[0]));
 }
@@ -30,14 +30,14 @@ export interface Process {
   pid: number;
   parent: number;
   uid: number;
-  /** A letter, as ps shows it. */
+  /** State letter, as in ps. */
   state: string;
   /** Resident memory in bytes. */
   memory: number;
   name: string;
 }
 
-/** /proc/<pid>/status; `undefined` when it is not of that form. */
+/** Parses /proc/<pid>/status; `undefined` when the text is malformed. */
 export function parseProcess(text: string): Process | undefined {
   const fields = new Map(
     [...text.matchAll(/^(\w+):\t *(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
@@ -49,13 +49,13 @@ export function parseProcess(text: string): Process | undefined {
     parent: Number(fields.get("PPid")),
     uid: Number(fields.get("Uid")?.split("\t")[0]),
     state: fields.get("State")?.slice(0, 1) ?? "?",
-    // Threads of the kernel have none.
+    // Kernel threads have none.
     memory: Number.parseInt(fields.get("VmRSS") ?? "0", 10) * 1024,
     name: fields.get("Name") ?? "",
   };
 }
 
-/** Every process of the host; one that ends meanwhile is left out. */
+/** Lists the processes of the host; a process that ends meanwhile is left out. */
 export function listProcesses(): Process[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
@@ -65,14 +65,14 @@ export function listProcesses(): Process[] {
   });
 }
 
-/** The command line of a process, cut; the name in brackets where there is none, as ps shows it. */
+/** The truncated command line of a process; without one, the name in brackets, as in ps. */
 export function commandOf({ pid, name }: Process): string {
   const words = readIfPresent(`/proc/${pid}/cmdline`)?.split("\0") ?? [];
   const line = words.join(" ").trim();
   return line === "" ? `[${name}]` : line.slice(0, maxCommandLength);
 }
 
-/** A process may be gone, or be hidden from this user. */
+/** The process may have ended, or may be hidden from this user. */
 function readIfPresent(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");

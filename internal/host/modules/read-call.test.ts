@@ -18,12 +18,12 @@ test.each([
 
 test.each([
   ["cmd.rum", [], [], 'unknown function "cmd.rum" (did you mean cmd.run?)'],
-  ["test.ping", ["x"], [], 'test.ping: takes no arguments, and got "x"'],
-  ["test.ping", [], ["x"], 'test.ping: takes no arguments, and got "x"'],
+  ["test.ping", ["x"], [], 'test.ping: expected no arguments, got "x"'],
+  ["test.ping", [], ["x"], 'test.ping: expected no arguments, got "x"'],
   ["cmd.run", [], [], "cmd.run: give either command or argv"],
   ["cmd.run", ["ls"], ["ls"], "cmd.run: give either command or argv"],
   ["cmd.run", ["ls", "timeout=soon"], [], "cmd.run: timeout: expected a duration"],
-  ["test.echo", [], ["a", "b"], 'test.echo: no argument is left for "b"'],
+  ["test.echo", [], ["a", "b"], 'test.echo: unexpected argument "b"'],
 ])("%s %p -- %p is a mistake on the command line", (name, words, literal, message) => {
   expect(() => read(name, words, literal)).toThrow(
     expect.objectContaining({ kind: "usage", message: expect.stringContaining(message) }),

@@ -11,11 +11,11 @@ test("every name and alias stands for one function", () => {
   }
 });
 
-// The list of the specification: these go past the queue, and nothing else does.
+// The list of the specification: only these functions bypass the queue.
 const bypassing =
   /^(facts\.(?!set$).+|settings\..+|pillar\..+|grains\.(?!set$).+|test\.ping|sys\.list_functions)$/;
 
-test("exactly the functions that the specification names go past the queue", () => {
+test("exactly the functions named by the specification bypass the queue", () => {
   for (const { name, aliases = [], readOnly = false } of allFunctions) {
     for (const each of [name, ...aliases])
       expect(`${each} ${readOnly}`).toBe(`${each} ${bypassing.test(each)}`);
@@ -29,12 +29,12 @@ test("every function and argument is described in one sentence", () => {
       expect(sentence.length).toBeLessThan(140);
     }
     const required = Object.values(args).map((spec) => spec.required === true);
-    // An optional argument before a required one could not be left out on a command line.
+    // An optional argument before a required one could not be omitted on a command line.
     expect(required).toEqual([...required].sort((one, other) => Number(other) - Number(one)));
   }
 });
 
-test("an unknown function is refused with the nearest one", () => {
+test("an unknown function is rejected with a suggestion", () => {
   expect(() => checkCall("test.pong", {})).toThrow('unknown function "test.pong" (did you mean test.ping?)');
   for (const name of ["__proto__", "constructor", "", "cmd", "x".repeat(500)]) {
     expect(() => checkCall(name, {})).toThrow("unknown function");

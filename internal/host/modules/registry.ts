@@ -17,7 +17,7 @@ import { testFunctions } from "./test.ts";
 import { upgradeFunctions } from "./upgrade.ts";
 import { groupFunctions, userFunctions } from "./user.ts";
 
-/** Every function there is. */
+/** All functions. */
 export const allFunctions: readonly ModuleFunction[] = [
   ...cmdFunctions,
   ...eventFunctions,
@@ -42,7 +42,7 @@ const byName = new Map<string, ModuleFunction>(
 );
 
 /**
- * The function of this name or alias.
+ * Finds a function by its name or an alias.
  *
  * @throws SvcError `bad_request` with the nearest valid name
  */

@@ -4,8 +4,8 @@ import { syncDirectory, temporaryName } from "../../base/file.ts";
 import { type Owner, setOwnerAndMode } from "./touch.ts";
 
 /**
- * Puts a new file in the place of whatever has this name, whole or not at all. A symbolic link is replaced
- * and never followed, and nobody else can open the new file before it has its owner and mode.
+ * Atomically replaces a path with a new file. A symbolic link is replaced, never followed. No other user can
+ * open the new file before it has its owner and mode.
  *
  * @param fill writes the content to the descriptor
  */

@@ -8,14 +8,14 @@ import type { ArgSpec, CallContext, ModuleFunction } from "./function.ts";
 const name = {
   type: "string",
   required: true,
-  doc: "Name of a service, such as nginx; with systemd also of another unit, such as backup.timer.",
+  doc: "Name of a service, such as nginx; with systemd also another unit, such as backup.timer.",
 } as const satisfies ArgSpec;
 
-/** Functions of services, by the service manager of the host. */
+/** Functions that manage services with the service manager of the host. */
 export const serviceFunctions: readonly ModuleFunction[] = [
   define({
     name: "service.status",
-    doc: "Tells whether a service runs, in the words of the service manager, and whether it starts with the host.",
+    doc: "Returns the status of a service as named by the service manager, and whether it starts at boot.",
     args: { name },
     refuse,
     async run({ name }, context) {
@@ -25,20 +25,20 @@ export const serviceFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "service.get_all",
-    doc: "Lists the services there are.",
+    doc: "Lists all services.",
     args: {},
     run: (_, context) => [...servicesOf(systemOf(context)).names()],
   }),
   define({
     name: "service.available",
-    doc: "Tells whether there is such a service.",
+    doc: "Returns whether a service exists.",
     args: { name },
     refuse,
     run: ({ name }, context) => servicesOf(systemOf(context)).exists(name),
   }),
   define({
     name: "service.enabled",
-    doc: "Tells whether a service starts with the host.",
+    doc: "Returns whether a service starts at boot.",
     args: { name },
     refuse,
     run: ({ name }, context) => open(name, context).enablement(name) === "enabled",
@@ -46,11 +46,11 @@ export const serviceFunctions: readonly ModuleFunction[] = [
   action("start", "Starts a service."),
   action("stop", "Stops a service."),
   action("restart", "Stops a service and starts it again."),
-  action("reload", "Makes a service read its configuration again."),
-  action("enable", "Makes a service start with the host."),
-  action("disable", "Makes a service not start with the host."),
-  action("mask", "Makes it impossible to start a unit of systemd."),
-  action("unmask", "Makes it possible again to start a unit of systemd."),
+  action("reload", "Makes a service reload its configuration."),
+  action("enable", "Makes a service start at boot."),
+  action("disable", "Prevents a service from starting at boot."),
+  action("mask", "Masks a systemd unit, so that nothing can start it."),
+  action("unmask", "Unmasks a systemd unit, so that it can be started."),
 ];
 
 function action(word: ServiceAction, doc: string): ModuleFunction {
@@ -74,5 +74,8 @@ function refuse({ name }: { name: string }): string | undefined {
 function open(name: string, context: CallContext): ServiceManager {
   const services = servicesOf(systemOf(context));
   if (services.exists(name)) return services;
-  throw new SvcError("not_found", `this host has no service ${JSON.stringify(name)} (${services.name})`);
+  throw new SvcError(
+    "not_found",
+    `service ${JSON.stringify(name)} does not exist on this host (${services.name})`,
+  );
 }

@@ -24,7 +24,7 @@ test.each<[string, Record<string, Plain>, unknown]>([
   expect(functionNamed(name).readOnly).toBe(true);
 });
 
-test("a refresh that cannot ask says so, and one that is cancelled ends", async () => {
+test("a refresh without a connection is an error, and a cancelled one ends", async () => {
   const refused = new SvcError("unavailable", "the bus is away");
   const failing = { ...settings, refresh: () => Promise.reject(refused) };
   await expect(callFunction("settings.refresh", {}, { settings: failing })).rejects.toThrow(

@@ -1,12 +1,12 @@
 import { untilAborted } from "../../base/clock.ts";
 import type { CallContext, ModuleFunction } from "./function.ts";
 
-/** The settings of the peel. The names with `pillar` are those that operators know from Salt. */
+/** The settings of the peel. The aliases with `pillar` are Salt's names. */
 export const settingsFunctions: readonly ModuleFunction[] = [
   {
     name: "settings.items",
     aliases: ["pillar.items"],
-    doc: "Gives all settings of the peel, secrets included.",
+    doc: "Returns all settings of the peel, including secrets.",
     args: {},
     readOnly: true,
     run: (_, { settings }) => ({ ...settings.current() }),
@@ -14,7 +14,7 @@ export const settingsFunctions: readonly ModuleFunction[] = [
   {
     name: "settings.ls",
     aliases: ["pillar.ls"],
-    doc: "Gives the names of the settings, sorted.",
+    doc: "Returns the names of the settings, sorted.",
     args: {},
     readOnly: true,
     run: (_, { settings }) => Object.keys(settings.current()).sort(),
@@ -22,14 +22,14 @@ export const settingsFunctions: readonly ModuleFunction[] = [
   {
     name: "settings.get",
     aliases: ["pillar.get"],
-    doc: "Gives one setting, or one value inside it.",
+    doc: "Returns one setting, or a value inside it.",
     args: {
       name: {
         type: "string",
         required: true,
-        doc: "The setting, with colons for what is inside it: web:port, users:0:name.",
+        doc: "Path of the setting, with colons as separators: web:port, users:0:name.",
       },
-      default: { type: "any", doc: "What is given when there is no such setting; null by default." },
+      default: { type: "any", doc: "Value to return if the setting does not exist; null by default." },
     },
     readOnly: true,
     run: (args, { settings }) => settings.get(String(args.name), args.default ?? null) ?? null,
@@ -37,7 +37,7 @@ export const settingsFunctions: readonly ModuleFunction[] = [
   {
     name: "settings.refresh",
     aliases: ["pillar.refresh"],
-    doc: "Asks the masters for the settings in force, and tells whether any of them changed.",
+    doc: "Fetches the settings in force from the masters and returns whether any of them changed.",
     args: {},
     readOnly: true,
     run: (_, { settings, signal }: CallContext) =>

@@ -10,7 +10,7 @@ const state = (id: string, more: Partial<StateResult> = {}): StateResult => ({
   at: "web:1",
   result: true,
   changes: {},
-  comment: "The file is as described",
+  comment: "The file is in the desired state",
   duration_ms: 1,
   ...more,
 });
@@ -52,7 +52,7 @@ describe("a return", () => {
     expect(read(runOf(states)).states).toEqual(states);
   });
 
-  test("names what is as described when it is too large, and keeps what changed whole", () => {
+  test("only names unchanged states when it is too large, and keeps changed ones complete", () => {
     const changed = state("changed", { changes: { "/srv/x": { diff: "+x\n".repeat(1_000) } } });
     const { states, summary } = read(runOf([changed, ...many(5_000, {})]));
     expect(states).toHaveLength(5_001);
@@ -61,7 +61,7 @@ describe("a return", () => {
     expect(summary.left_out).toBeUndefined();
   });
 
-  test("leaves those out next, then cuts long differences", () => {
+  test("then omits unchanged states, then cuts long differences", () => {
     const { states, summary } = read(
       runOf([...many(20_000, {}), ...many(100, { changes: { f: { diff: "x".repeat(50_000) } } })]),
     );
@@ -70,7 +70,7 @@ describe("a return", () => {
     expect(JSON.stringify(states[0]?.changes)).toContain("[cut: 1000 of 50000 characters]");
   });
 
-  test.each([1_000, 20_000])("never leaves a failed state out for one that changed: %i states", (count) => {
+  test.each([1_000, 20_000])("never omits a failed state in favor of a changed one: %i states", (count) => {
     const failed = state("failed", { result: false, comment: "x".repeat(100_000) });
     const run = runOf([...many(count, { changes: { f: "x".repeat(900) } }), failed]);
     const value = read(run);

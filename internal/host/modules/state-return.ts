@@ -2,36 +2,36 @@ import { defined } from "../../base/defined.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import type { StateResult, StatesRun } from "./states-service.ts";
 
-/** A return may have 512 KiB; this leaves room for what is around it. */
+/** A return is limited to 512 KiB; this leaves room for the envelope. */
 export const mostReturnBytes = 400 * 1024;
 const keptText = 1_000;
 const keptNames = 10;
-/** Bytes of a state beside its texts, rounded up: names of fields, lengths, numbers. */
+/** Encoded size of a state without its strings, rounded up: field names, lengths, numbers. */
 const aroundTexts = 160;
 
-/** How many states came to what. Each is counted once: a state that failed half-way has failed. */
+/** Number of states by outcome. Each state counts once: one that failed halfway counts as failed. */
 export interface StatesSummary {
-  /** As described already. */
+  /** Already in the desired state. */
   ok: number;
-  /** Changed, or in a test run about to be. */
+  /** Changed, or would change in a test run. */
   changed: number;
   failed: number;
-  /** Not looked at, because a requisite, `unless` or `onlyif` said so. */
+  /** Not run because of a requisite, `unless` or `onlyif`. */
   skipped: number;
-  /** Never had their turn: the run ended before. */
+  /** Not reached, because the run ended early. */
   not_run?: number;
   stopped?: "failhard" | "cancelled";
   duration_ms: number;
   test: boolean;
   environment: string;
   commit?: string;
-  /** States that are counted here and not in the list, which would be too long. */
+  /** States that are counted but omitted from the list, which would be too large. */
   left_out?: number;
 }
 
 type Standing = "ok" | "changed" | "failed" | "skipped";
 
-/** What a state counts as. */
+/** The outcome that a state counts as. */
 function standingOf({ result, changes, skipped }: StateResult): Standing {
   if (result === false) return "failed";
   if (skipped !== undefined) return "skipped";
@@ -55,9 +55,9 @@ export function summaryOf(run: StatesRun): StatesSummary {
 }
 
 /**
- * The return of a run: `{states, summary}`. One that is too large for a return says less, and first of the
- * states that are as described: those are named alone, then left out; then long texts in changes are cut,
- * then changes are only named, and in the end whole states, those that failed last.
+ * The return of a run: `{states, summary}`. A return that is too large is reduced step by step: unchanged
+ * states are first only named, then omitted; then long strings in changes are cut; then changes are only
+ * named; at last whole states are omitted, failed ones last.
  */
 export function statesReturn(run: StatesRun, mostBytes = mostReturnBytes): Plain {
   const summary = summaryOf(run);
@@ -73,7 +73,7 @@ export function statesReturn(run: StatesRun, mostBytes = mostReturnBytes): Plain
   return { states: [...states], summary: { ...summary, ...(leftOut === 0 ? {} : { left_out: leftOut }) } };
 }
 
-/** Each says less than the one before. */
+/** Reductions, each stronger than the one before. */
 const shorter: readonly ((state: StateResult) => Plain[])[] = [
   (state) => [isQuiet(state) ? named(state) : { ...state }],
   (state) => (isQuiet(state) ? [] : [{ ...state }]),
@@ -90,7 +90,7 @@ function named({ id, function: called, result }: StateResult): Plain {
   return { id, function: called, result };
 }
 
-/** What changed is still named. */
+/** Keeps the names of the changes. */
 function short({ comment, changes, ...state }: StateResult): Plain {
   const names = Object.keys(changes).slice(0, keptNames).map(cut);
   return {
@@ -100,7 +100,7 @@ function short({ comment, changes, ...state }: StateResult): Plain {
   };
 }
 
-/** As many as there is room for, the failed ones before all others, in the order of the run. */
+/** As many states as fit, failed ones first, in the order of the run. */
 function fitting(states: readonly StateResult[], mostBytes: number): Plain[] {
   const rank = (state: StateResult) => (standingOf(state) === "failed" ? 0 : 1);
   const kept = new Set<StateResult>();
@@ -127,8 +127,8 @@ function cut(text: string): string {
 }
 
 /**
- * Whether the states might take more than there is room for, without encoding them, which would be most of
- * the work of a run that changes nothing.
+ * Whether the states might exceed the limit. Estimates the size, because encoding would be most of the work
+ * of a run without changes.
  */
 function mayExceed(states: readonly StateResult[], mostBytes: number): boolean {
   if (mostBytes === Number.POSITIVE_INFINITY) return false;

@@ -7,26 +7,26 @@ import type { StatesRequest, StatesService } from "./states-service.ts";
 
 const from = {
   saltenv: { type: "string", doc: "Environment of the state files; base by default." },
-  environment: { type: "string", doc: "The same as saltenv." },
+  environment: { type: "string", doc: "Alias of saltenv." },
   commit: {
     type: "string",
-    doc: "Use the files of this commit of the environment, in hexadecimal, instead of its newest.",
+    doc: "Uses the files of this commit of the environment instead of the newest one; in hexadecimal.",
   },
 } as const;
 const test = {
   type: "boolean",
-  doc: "Only tell what would change, with the same differences; false by default.",
+  doc: "Only reports what would change, with the same differences; false by default.",
 } as const;
 const mods = { type: "strings", doc: "Names of states, in order, such as web,web.tls." } as const;
 const required = { ...mods, required: true } as const;
 
-/** States: what the files describe is looked at, and brought about where it is not so. */
+/** Functions that apply and show states. */
 export const stateFunctions: readonly ModuleFunction[] = [
   define({
     name: "state.apply",
-    doc: "Applies the named states, or without names the highstate: everything that the top file assigns to the peel.",
+    doc: "Applies the named states or, without names, the highstate: everything that the top file assigns to the peel.",
     args: {
-      mods: { ...mods, doc: `${mods.doc} Without any it is the highstate.` },
+      mods: { ...mods, doc: `${mods.doc} Without names, the highstate is applied.` },
       test,
       ...from,
     },
@@ -45,18 +45,20 @@ export const stateFunctions: readonly ModuleFunction[] = [
     doc: "Applies the named states.",
     args: { mods: required, test, ...from },
     refuse: (args) =>
-      args.mods?.length === 0 ? "mods: name a state; state.highstate applies all" : refuse(args),
+      args.mods?.length === 0
+        ? "mods: expected at least one state; use state.highstate to apply all"
+        : refuse(args),
     run: (args, context) => run(context, { mods: args.mods ?? [], ...where(args) }),
   }),
   define({
     name: "state.single",
-    doc: "Applies one state that stands in no file: its function, its name, and its arguments as key=value.",
+    doc: "Applies a single state that is not declared in a file, given by its function, its name and its arguments as key=value.",
     args: {
-      fun: { type: "string", required: true, doc: "The state's function, such as file.managed." },
-      name: { type: "string", required: true, doc: "What it is about, such as /etc/motd." },
+      fun: { type: "string", required: true, doc: "State function, such as file.managed." },
+      name: { type: "string", required: true, doc: "Name of the state, such as /etc/motd." },
       test,
       ...from,
-      args: { type: "map", doc: "Its other arguments; on a command line each may be written key=value." },
+      args: { type: "map", doc: "Other arguments; on a command line each may be written as key=value." },
     },
     openArgs: "args",
     refuse,
@@ -68,7 +70,7 @@ export const stateFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "state.show_sls",
-    doc: "Shows the named states as they come out of their files for this peel, without looking at the host.",
+    doc: "Shows the named states as rendered for this peel, without inspecting the host.",
     args: { mods: required, ...from },
     refuse,
     run: (args, context) =>
@@ -76,7 +78,7 @@ export const stateFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "state.show_highstate",
-    doc: "Shows the states of the highstate as they come out of their files for this peel, in the order they would run.",
+    doc: "Shows the states of the highstate as rendered for this peel, in execution order.",
     args: from,
     refuse,
     run: (args, context) => service(context).show("states", where(args), context),
@@ -99,7 +101,7 @@ interface From {
 
 function refuse({ saltenv, environment, commit }: From): string | undefined {
   if (saltenv !== undefined && environment !== undefined && saltenv !== environment) {
-    return "saltenv and environment mean the same: give one of them";
+    return "saltenv and environment are aliases: give only one of them";
   }
   if (commit !== undefined && !/^[0-9a-f]{7,64}$/i.test(commit)) {
     return "commit: expected 7 to 64 hexadecimal digits";
@@ -114,7 +116,7 @@ function where({ saltenv, environment, commit, test: isTest }: From): StatesRequ
   };
 }
 
-/** No names are the highstate, and so is the word for it. */
+/** No names, or the name `highstate`, mean the highstate. */
 function namesOf(given: readonly string[] = []): StatesRequest {
   return given.length === 0 || (given.length === 1 && given[0] === "highstate") ? {} : { mods: given };
 }

@@ -1,78 +1,78 @@
 import type { Plain } from "../../base/msgpack.ts";
 
-/** Which states, and of which files. */
+/** A request for states. */
 export interface StatesRequest {
-  /** Names of states such as `web.tls`, in order; absent is the highstate, what the top file assigns. */
+  /** Names of states such as `web.tls`, in order; absent for the highstate, which the top file assigns. */
   mods?: readonly string[];
-  /** One declaration, instead of states in files. */
+  /** A single state, instead of states in files. */
   single?: { function: string; name: string; args: Readonly<Record<string, Plain>> };
   /** `base` when absent. */
   environment?: string;
-  /** The commit whose files are used, in hexadecimal; absent is what the environment holds now. */
+  /** The commit of the files, in hexadecimal; absent for the newest snapshot of the environment. */
   commit?: string;
-  /** Only tell what would change. */
+  /** Only report what would change. */
   test?: boolean;
 }
 
-/** What became of one declared state. */
+/** The result of one state. */
 export interface StateResult {
   /** The id of its declaration. */
   id: string;
   /** `file.managed` */
   function: string;
-  /** What it is about: `name`, or else the id. */
+  /** The object of the state: `name`, or else the id. */
   name: string;
   /** Where it is declared, in the rendered text: `web/init.sls:12`; absent for a single state. */
   at?: string;
-  /** `null` in a test run for what would change. */
+  /** `null` in a test run for a state that would change. */
   result: boolean | null;
   changes: Readonly<Record<string, Plain>>;
   comment: string;
   duration_ms: number;
-  /** Why it was not looked at. */
+  /** Why it was not run. */
   skipped?: "requisite" | "unless" | "onlyif";
 }
 
-/** How a run went, state by state in the order they were run. */
+/** The result of a run, with states in execution order. */
 export interface StatesRun {
   states: readonly StateResult[];
   environment: string;
-  /** The commit of the files, when they come from one. */
+  /** The commit of the files, when they come from a single one. */
   commit?: string;
   test: boolean;
   duration_ms: number;
-  /** Why the run ended before its last state. */
+  /** Why the run ended early. */
   stopped?: "failhard" | "cancelled";
-  /** States that never got their turn because of that. */
+  /** Number of states that were not reached because of that. */
   not_run: number;
 }
 
 /** Runs and shows the states of this host. */
 export interface StatesService {
   /**
-   * Applies states, or with `test` tells what would change. Files that were never synced, and settings that
-   * were never resolved, are waited for a while.
+   * Applies states or, with `test`, reports what would change. Waits for a limited time for files that were
+   * never synced and settings that were never resolved.
    *
-   * @throws SvcError `conflict` naming the run that is under way; `unavailable` without files or settings;
-   *   `bad_request` with file and line when the states cannot be compiled
+   * @throws SvcError `conflict` naming the active run; `unavailable` without files or settings; `bad_request`
+   *   with file and line when the states cannot be compiled
    */
   run(request: StatesRequest, caller: StatesCaller): Promise<StatesRun>;
-  /** What the files say after rendering: the states a request means, or what the top file assigns. */
+  /** Returns rendered files: the states of a request, or the assignments of the top file. */
   show(what: "states" | "top", request: StatesRequest, caller: StatesCaller): Promise<Plain>;
 }
 
-/** Who asks for states. */
+/** The caller of the states service. */
 export interface StatesCaller {
-  /** Ends the run before the next state, and what the current one runs. */
+  /** Ends the run before the next state, and aborts the current one. */
   signal: AbortSignal;
   progress?(progress: CallProgress): void;
 }
 
-/** How far a call is that takes long. */
+/** The progress of a long call. */
 export interface CallProgress {
   done: number;
   total: number;
   failed: number;
-  /** What runs now, in a few words. */
+  /** The current step, in a few words. */
   current: string;
 }

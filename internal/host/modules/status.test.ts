@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { callFunction } from "../../../test/harness/call.ts";
 import { parseLoad, parseMemory, parseProcess, parseUptime } from "./proc.ts";
 
-test("texts of /proc become figures", () => {
+test("/proc files are parsed", () => {
   expect(parseLoad("0.52 1.05 2.00 3/812 12345\n")).toEqual({ "1-min": 0.52, "5-min": 1.05, "15-min": 2 });
   expect(parseUptime("1234.56 2000.00\n")).toBe(1234);
   expect(
@@ -16,7 +16,7 @@ test("texts of /proc become figures", () => {
   expect(parseProcess("")).toBeUndefined();
 });
 
-test("status.all tells of this host", async () => {
+test("status.all describes this host", async () => {
   expect(await callFunction("status.all")).toMatchObject({
     loadavg: { "1-min": expect.any(Number) },
     meminfo: { MemTotal: expect.any(Number), MemAvailable: expect.any(Number) },
@@ -28,7 +28,7 @@ test("status.all tells of this host", async () => {
   });
 });
 
-test("status.procs finds this very process, and gives no more than asked for", async () => {
+test("status.procs finds this process, and respects the limit", async () => {
   const all = (await callFunction("status.procs", { limit: 2000 })) as {
     total: number;
     procs: { pid: number; memory: number; command: string }[];
@@ -41,9 +41,9 @@ test("status.procs finds this very process, and gives no more than asked for", a
   expect(await callFunction("status.procs", { match: "\u0001 no such" })).toEqual({ total: 0, procs: [] });
 });
 
-test("status.diskusage answers for a path that is not there with an error in its place", async () => {
+test("status.diskusage returns an error in place of a path that does not exist", async () => {
   expect(await callFunction("status.diskusage", { paths: ["/", "/nonexistent"] })).toEqual({
     "/": expect.objectContaining({ total: expect.any(Number) }),
-    "/nonexistent": { error: "cannot look at /nonexistent: no such file" },
+    "/nonexistent": { error: "cannot access /nonexistent: no such file" },
   });
 });

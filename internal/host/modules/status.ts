@@ -8,46 +8,46 @@ import type { ModuleFunction } from "./function.ts";
 import { commandOf, listProcesses, parseLoad, parseMemory, parseUptime } from "./proc.ts";
 import { touching } from "./touch.ts";
 
-/** A file system of another host that is away never answers. */
+/** A network file system whose server is unavailable never answers. */
 const diskPatienceMs = 2_000;
 
-/** Functions that tell how a Linux host is doing right now. */
+/** Functions that return the current status of a Linux host. */
 export const statusFunctions: readonly ModuleFunction[] = [
   define({
     name: "status.loadavg",
-    doc: "Gives the load averages of 1, 5 and 15 minutes.",
+    doc: "Returns the load averages of 1, 5 and 15 minutes.",
     args: {},
     run: loadAverage,
   }),
   define({
     name: "status.meminfo",
-    doc: "Gives the figures of the kernel on memory, in bytes.",
+    doc: "Returns the memory statistics of the kernel, in bytes.",
     args: {},
     run: memory,
   }),
   define({
     name: "status.diskusage",
-    doc: "Gives total, used and available bytes of file systems, by where they are mounted.",
+    doc: "Returns total, used and available bytes of file systems, by mount point.",
     args: {
       paths: {
         type: "strings",
-        doc: "The file systems of these paths; by default those of disks and of other hosts.",
+        doc: "Paths whose file systems to query; by default all disks and network file systems.",
       },
     },
     run: ({ paths }, { clock }) => diskUsage(paths ?? mountPoints(), clock),
   }),
   define({
     name: "status.uptime",
-    doc: "Gives for how many seconds the host is up, and since when.",
+    doc: "Returns the uptime of the host in seconds, and the boot time.",
     args: {},
     run: (_, { clock }) => uptime(clock),
   }),
   define({
     name: "status.procs",
-    doc: "Lists processes, those with the most memory first, and counts all of them.",
+    doc: "Lists processes by memory usage in descending order, and their total number.",
     args: {
-      match: { type: "string", doc: "Only processes with this text in their command line." },
-      limit: { type: "integer", min: 1, max: 2_000, doc: "Processes to give at most; 100 by default." },
+      match: { type: "string", doc: "Only lists processes with this text in their command line." },
+      limit: { type: "integer", min: 1, max: 2_000, doc: "Maximum number of processes; 100 by default." },
     },
     run: ({ match = "", limit = 100 }) => {
       const all = listProcesses().map((entry) => ({ ...entry, command: commandOf(entry) }));
@@ -58,7 +58,7 @@ export const statusFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "status.all",
-    doc: "Gives load, memory, disk usage, uptime and the number of processes together.",
+    doc: "Returns load, memory, disk usage, uptime and the number of processes together.",
     args: {},
     run: async (_, { clock }) => ({
       loadavg: loadAverage(),
@@ -92,11 +92,13 @@ async function diskUsage(paths: readonly string[], clock: Clock): Promise<Plain>
   return Object.fromEntries(found);
 }
 
-/** What a file system says, or an `error` in its place: one that is away costs its own entry. */
+/**
+ * The usage of a file system, or an `error` instead, so that an unavailable one affects only its own entry.
+ */
 async function usageOf(path: string, clock: Clock): Promise<Plain> {
   const late = Promise.withResolvers<Plain>();
   const timer = clock.after(diskPatienceMs, () => late.resolve({ error: "no answer within 2 s" }));
-  const asked = touching("look at", path, () => statfs(path)).then(
+  const asked = touching("access", path, () => statfs(path)).then(
     ({ bsize, blocks, bfree, bavail }): Plain => ({
       total: bsize * blocks,
       used: bsize * (blocks - bfree),

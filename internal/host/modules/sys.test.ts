@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { callFunction } from "../../../test/harness/call.ts";
 import { allFunctions } from "./registry.ts";
 
-test("sys.list_functions gives every function with its arguments, sorted", async () => {
+test("sys.list_functions returns all functions with their arguments, sorted", async () => {
   const listed = (await callFunction("sys.list_functions")) as { name: string }[];
   expect(listed.map(({ name }) => name)).toEqual(allFunctions.map(({ name }) => name).sort());
   expect(await callFunction("sys.list_functions", { pattern: "file.get_*" })).toEqual([
@@ -10,7 +10,7 @@ test("sys.list_functions gives every function with its arguments, sorted", async
       name: "file.get_hash",
       aliases: [],
       signature: "file.get_hash path [form]",
-      doc: "Gives the digest of a regular file in hexadecimal.",
+      doc: "Returns the digest of a regular file in hexadecimal.",
       read_only: false,
       args: [
         { name: "path", type: "path", required: true, doc: "An absolute path." },
@@ -19,14 +19,14 @@ test("sys.list_functions gives every function with its arguments, sorted", async
           type: "string",
           required: false,
           values: ["sha256", "sha512", "sha1", "md5"],
-          doc: "The kind of digest; sha256 by default.",
+          doc: "Digest algorithm; sha256 by default.",
         },
       ],
     },
   ]);
 });
 
-test("a function is found by its alias as well, and no function by a name that fits none", async () => {
+test("a function is also found by its alias, and an unmatched name finds none", async () => {
   expect(await callFunction("sys.list_functions", { pattern: "grains.items" })).toMatchObject([
     { name: "facts.items", aliases: ["grains.items"], read_only: true },
   ]);
@@ -38,7 +38,7 @@ test("sys.doc describes a function in text", async () => {
     "test.sleep": [
       "test.sleep length",
       "",
-      "Waits, then answers true; ends early with the job.",
+      "Waits, then returns true. Ends early when the job ends.",
       "",
       "  length (duration): How long to wait.",
     ].join("\n"),

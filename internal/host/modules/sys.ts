@@ -6,13 +6,13 @@ import type { ArgSpec, ModuleFunction } from "./function.ts";
 
 const pattern = {
   type: "string",
-  doc: "Only functions whose name or alias fits, such as file.*; every one by default.",
+  doc: "Only functions whose name or alias matches this glob, such as file.*; all by default.",
 } as const satisfies ArgSpec;
 
 /**
- * Functions that tell of functions.
+ * Functions that describe functions.
  *
- * @param all every function there is, those made here included
+ * @param all returns all functions, including the ones created here
  */
 export function sysFunctions(all: () => readonly ModuleFunction[]): readonly ModuleFunction[] {
   const matching = (glob = "*") => {
@@ -24,14 +24,14 @@ export function sysFunctions(all: () => readonly ModuleFunction[]): readonly Mod
   return [
     define({
       name: "sys.list_functions",
-      doc: "Lists the functions this peel knows, with their arguments.",
+      doc: "Lists the functions of this peel, with their arguments.",
       args: { pattern },
       readOnly: true,
       run: ({ pattern }) => matching(pattern).map(describe),
     }),
     define({
       name: "sys.doc",
-      doc: "Gives the description of functions as text, by name.",
+      doc: "Returns the descriptions of functions as text, by name.",
       args: { pattern },
       run: ({ pattern }) => Object.fromEntries(matching(pattern).map((each) => [each.name, manual(each)])),
     }),

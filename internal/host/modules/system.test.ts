@@ -6,7 +6,7 @@ import { fixtureSystem, type SystemFixture } from "../../../test/harness/system.
 import type { CallArgs } from "./function.ts";
 import { checkCall } from "./registry.ts";
 
-/** Calls a function on a host that is made up. */
+/** Calls a function on a fake host. */
 async function call(fixture: SystemFixture, name: string, args: CallArgs = {}) {
   const system = fixtureSystem(fixture);
   const context = {
@@ -81,19 +81,19 @@ test.each<[string, CallArgs, unknown]>([
 });
 
 test.each<[string, CallArgs, string]>([
-  ["pkg.install", { names: [] }, "pkg.install: names: name a package"],
-  ["pkg.install", { names: ["a", "b"], version: "1" }, "pkg.install: version: give it with one package"],
-  ["pkg.remove", { names: ["--all"] }, 'pkg.remove: "--all" is no name of a package'],
-  ["service.start", { name: "apache2" }, 'this host has no service "apache2" (systemd)'],
-  ["service.start", { name: "-x" }, 'service.start: "-x" is no name of a service'],
-  ["user.info", { name: "bob" }, 'this host has no user "bob"'],
-  ["group.info", { name: "bob" }, 'this host has no group "bob"'],
-  ["sysctl.get", { name: "kernel.none" }, 'the kernel has no setting "kernel.none"'],
+  ["pkg.install", { names: [] }, "pkg.install: names: expected at least one package"],
+  ["pkg.install", { names: ["a", "b"], version: "1" }, "pkg.install: version: requires exactly one package"],
+  ["pkg.remove", { names: ["--all"] }, 'pkg.remove: "--all" is not a valid package name'],
+  ["service.start", { name: "apache2" }, 'service "apache2" does not exist on this host (systemd)'],
+  ["service.start", { name: "-x" }, 'service.start: "-x" is not a valid service name'],
+  ["user.info", { name: "bob" }, 'user "bob" does not exist on this host'],
+  ["group.info", { name: "bob" }, 'group "bob" does not exist on this host'],
+  ["sysctl.get", { name: "kernel.none" }, 'the kernel has no parameter "kernel.none"'],
 ])("%s %j fails", async (name, args, message) => {
   await expect(call(host, name, args)).rejects.toThrow(message);
 });
 
-test("a removal runs one program, and says what is gone", async () => {
+test("a removal runs one program, and reports the removed packages", async () => {
   const { ran, value } = await call(host, "pkg.purge", { names: ["bash"] });
   expect(ran).toEqual([expect.stringMatching(/^apt-get .* purge bash$/)]);
   expect(value).toEqual({});

@@ -7,12 +7,12 @@ import { currentZone } from "../system/timezone.ts";
 import { define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 
-/** Functions that tell how a host is set up, each under the module of its states. */
+/** Functions that return the configuration of a host, each in the module of its states. */
 export const systemFunctions: readonly ModuleFunction[] = [
   define({
     name: "cron.list_tab",
-    doc: "Gives the entries and the text of a user's crontab.",
-    args: { user: { type: "string", doc: "Whose crontab it is; root by default." } },
+    doc: "Returns the entries and the text of a user's crontab.",
+    args: { user: { type: "string", doc: "Owner of the crontab; root by default." } },
     async run({ user = "root" }, context) {
       const text = await readCrontab(systemOf(context), user);
       return {
@@ -25,23 +25,25 @@ export const systemFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "hosts.list_hosts",
-    doc: "Gives the host names of /etc/hosts, by address.",
+    doc: "Returns the host names of /etc/hosts, by address.",
     args: {},
     run: (_, context) => Object.fromEntries(parseHosts(systemOf(context).read(hostsPath) ?? "")),
   }),
   define({
     name: "sysctl.get",
-    doc: "Gives the value of a setting of the kernel.",
-    args: { name: { type: "string", required: true, doc: "Such as net.ipv4.ip_forward." } },
+    doc: "Returns the value of a kernel parameter.",
+    args: {
+      name: { type: "string", required: true, doc: "Name of the parameter, such as net.ipv4.ip_forward." },
+    },
     run({ name }, context) {
       const value = runningValue(systemOf(context), name);
       if (value !== undefined) return value;
-      throw new SvcError("not_found", `the kernel has no setting ${JSON.stringify(name.slice(0, 80))}`);
+      throw new SvcError("not_found", `the kernel has no parameter ${JSON.stringify(name.slice(0, 80))}`);
     },
   }),
   define({
     name: "timezone.get_zone",
-    doc: "Gives the name of the time zone.",
+    doc: "Returns the name of the time zone.",
     args: {},
     run: (_, context) => currentZone(systemOf(context)) ?? null,
   }),

@@ -3,17 +3,17 @@ import { callFunction } from "../../../test/harness/call.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { version } from "../../base/version.ts";
 
-test("plain answers", async () => {
+test("simple functions", async () => {
   expect(await callFunction("test.ping")).toBe(true);
   expect(await callFunction("test.true")).toBe(true);
   expect(await callFunction("test.false")).toBe(false);
   expect(await callFunction("test.echo", { text: "a b" })).toBe("a b");
   expect(await callFunction("test.version")).toBe(version);
   await expect(callFunction("test.fail", { message: "so be it" })).rejects.toThrow("so be it");
-  await expect(callFunction("test.exception")).rejects.toThrow("failed as asked");
+  await expect(callFunction("test.exception")).rejects.toThrow("failed as requested");
 });
 
-test("test.sleep waits its time, and no longer than its job", async () => {
+test("test.sleep waits for its duration, but not longer than its job", async () => {
   const clock = manualClock();
   const cancel = new AbortController();
   const slept = callFunction("test.sleep", { length: "1m" }, { clock });

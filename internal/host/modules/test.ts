@@ -5,24 +5,24 @@ import { version } from "../../base/version.ts";
 import { define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 
-/** Functions that try the way to a peel and back. */
+/** Functions that test the connection to a peel. */
 export const testFunctions: readonly ModuleFunction[] = [
   define({
     name: "test.ping",
-    doc: "Answers true: the peel is there and runs jobs.",
+    doc: "Returns true: the peel is connected and runs jobs.",
     args: {},
     readOnly: true,
     run: () => true,
   }),
   define({
     name: "test.echo",
-    doc: "Gives back the text.",
+    doc: "Returns the text.",
     args: { text: { type: "string", required: true, doc: "Any text." } },
     run: ({ text }) => text,
   }),
   define({
     name: "test.sleep",
-    doc: "Waits, then answers true; ends early with the job.",
+    doc: "Waits, then returns true. Ends early when the job ends.",
     args: { length: { type: "duration", required: true, doc: "How long to wait." } },
     async run({ length }, { clock, signal }) {
       await sleep(clock, parseDuration(length), signal);
@@ -33,16 +33,21 @@ export const testFunctions: readonly ModuleFunction[] = [
     name: "test.fail",
     aliases: ["test.exception"],
     doc: "Fails.",
-    args: { message: { type: "string", doc: "What the failure says; by default that it was asked for." } },
-    run({ message = "failed as asked" }) {
+    args: {
+      message: {
+        type: "string",
+        doc: "Message of the failure; by default it says that the failure was requested.",
+      },
+    },
+    run({ message = "failed as requested" }) {
       throw new SvcError("bad_request", message);
     },
   }),
-  define({ name: "test.true", doc: "Answers true, after waiting its turn.", args: {}, run: () => true }),
-  define({ name: "test.false", doc: "Answers false; that is no failure.", args: {}, run: () => false }),
+  define({ name: "test.true", doc: "Returns true, after waiting in the queue.", args: {}, run: () => true }),
+  define({ name: "test.false", doc: "Returns false, which is not a failure.", args: {}, run: () => false }),
   define({
     name: "test.version",
-    doc: "Gives the version of the peel's program.",
+    doc: "Returns the version of the peel.",
     args: {},
     run: () => version,
   }),

@@ -4,19 +4,19 @@ import { reasonOf } from "../../base/file.ts";
 import { findAccount, findGroup } from "../../base/process/account.ts";
 import type { CallContext } from "./function.ts";
 
-/** Whom a file belongs to; what is `undefined` stays as it is. */
+/** Owner and group of a file; `undefined` leaves them unchanged. */
 export interface Owner {
   uid: number | undefined;
   gid: number | undefined;
 }
 
-/** A path as the system calls take it: a slash at its end would follow a symbolic link. */
+/** A path for system calls, without a trailing slash, which would follow a symbolic link. */
 export function trimmed(path: string): string {
   return path.replace(/\/+$/, "") || "/";
 }
 
 /**
- * Runs what touches a file, and names the file when the system refuses.
+ * Runs a file operation; an error of the system names the file.
  *
  * @param what `read`, as in "cannot read /etc/shadow: permission denied"
  * @throws SvcError `storage`
@@ -31,10 +31,10 @@ export async function touching<Value>(what: string, path: string, run: () => Pro
 }
 
 /**
- * Opens what has to be a regular file, hands out its descriptor and closes it. It never waits, as opening
- * a named pipe would.
+ * Opens a regular file, passes its descriptor to `run`, and closes it. Never blocks, as opening a named pipe
+ * would.
  *
- * @throws SvcError `bad_request` when it is something else
+ * @throws SvcError `bad_request` when it is not a regular file
  */
 export async function withRegularFile<Value>(
   path: string,
@@ -44,14 +44,14 @@ export async function withRegularFile<Value>(
   const file = openSync(path, flags | constants.O_NONBLOCK, 0o644);
   try {
     const stats = fstatSync(file);
-    if (!stats.isFile()) throw new SvcError("bad_request", `${path} is no regular file`);
+    if (!stats.isFile()) throw new SvcError("bad_request", `${path} is not a regular file`);
     return await run(file, stats);
   } finally {
     closeSync(file);
   }
 }
 
-/** Looks up the names of a call's `user` and `group`. @throws SvcError `not_found` */
+/** Looks up the ids of a call's `user` and `group`. @throws SvcError `not_found` */
 export async function ownerOf(
   { user, group }: { user: string | undefined; group: string | undefined },
   { clock, signal }: CallContext,
@@ -62,16 +62,16 @@ export async function ownerOf(
   };
 }
 
-/** Permission bits of a checked `mode`. */
+/** Permission bits of a validated `mode`. */
 export function modeBits(mode: string): number {
   return Number.parseInt(mode, 8);
 }
 
-/** Gives an open file its owner and then its mode: a change of owner takes special bits away. */
+/** Sets the owner and then the mode of an open file, because changing the owner clears special bits. */
 export function setOwnerAndMode(file: number, { uid, gid }: Owner, mode: number | undefined): void {
   if (uid !== undefined || gid !== undefined) fchownSync(file, uid ?? keep, gid ?? keep);
   if (mode !== undefined) fchmodSync(file, mode);
 }
 
-/** What chown(2) leaves as it is. */
+/** The id that chown(2) does not change. */
 const keep = -1;

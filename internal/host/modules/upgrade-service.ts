@@ -1,28 +1,28 @@
 import type { Plain } from "../../base/msgpack.ts";
 
-/** Another executable for the peel, as a signed job names it. */
+/** The new executable of the peel, as named by a signed job. */
 export interface UpgradeRequest {
   /** Hexadecimal SHA-256 of the binary's manifest. */
   manifest: string;
   /** Hexadecimal SHA-256 of the binary. */
   sha256: string;
   size: number;
-  /** What the binary is to say of itself; empty when nobody knows. */
+  /** Version that the binary must report; empty when unknown. */
   version: string;
-  /** How long it may take until it is connected and takes jobs, milliseconds. */
+  /** Deadline to connect and accept jobs, in milliseconds. */
   readyWithinMs: number;
 }
 
-/** Puts another executable in the place of the running one. */
+/** Replaces the running executable. */
 export interface UpgradeService {
   /**
-   * Fetches the binary, verifies it, and has the watchdog change over to it. It comes back only when nothing
-   * changes: otherwise the peel ends, and whichever executable runs afterwards sends the return of the job.
+   * Fetches and verifies the binary, and asks the watchdog to switch to it. Returns only when nothing
+   * changes; otherwise the peel ends, and the executable that runs afterwards sends the return of the job.
    *
-   * @returns what is told when the binary runs already
-   * @throws SvcError `bad_request` for a binary that is not what the request says or not for this host;
-   *   `unavailable` without a watchdog or when the masters cannot be asked; `conflict` while another upgrade is
-   *   under way; `storage` when it cannot be kept
+   * @returns the result when the binary is already running
+   * @throws SvcError `bad_request` for a binary that does not match the request or this host; `unavailable`
+   *   without a watchdog or when the masters are not reachable; `conflict` while another upgrade is active;
+   *   `storage` when it cannot be stored
    */
   apply(request: UpgradeRequest, signal: AbortSignal): Promise<Plain>;
 }

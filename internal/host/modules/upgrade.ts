@@ -8,11 +8,11 @@ const defaultReadyWithin = "2m";
 const leastReadyMs = 5_000;
 const mostReadyMs = 30 * 60_000;
 
-/** The function that renews the peel itself. */
+/** The function that upgrades the peel itself. */
 export const upgradeFunctions: readonly ModuleFunction[] = [
   define({
     name: "upgrade.apply",
-    doc: "Changes the peel over to another executable, and back when that does not become ready; svc upgrade calls it.",
+    doc: "Switches the peel to another executable, and back if that does not become ready. Called by svc upgrade.",
     args: {
       manifest: { type: "string", required: true, doc: "SHA-256 of the manifest of the binary." },
       sha256: { type: "string", required: true, doc: "SHA-256 of the binary." },
@@ -23,23 +23,25 @@ export const upgradeFunctions: readonly ModuleFunction[] = [
         max: maxBinaryBytes,
         doc: "Size of the binary in bytes.",
       },
-      version: { type: "string", doc: "The version it must be of; by default any." },
+      version: { type: "string", doc: "Version that the binary must report; any by default." },
       ready_within: {
         type: "duration",
-        doc: `How long it may take to connect and become ready, ${defaultReadyWithin} by default, from 5s to 30m.`,
+        doc: `Deadline to connect and become ready, from 5s to 30m; ${defaultReadyWithin} by default.`,
       },
     },
     refuse({ manifest, sha256, version = "", ready_within = defaultReadyWithin }) {
       for (const [name, digest] of Object.entries({ manifest, sha256 })) {
         if (!/^[0-9a-f]{64}$/.test(digest)) return `${name}: expected 64 hexadecimal digits`;
       }
-      if (!isVersionText(version)) return "version: not the version of a binary";
+      if (!isVersionText(version)) return "version: expected the version of a binary";
       const ms = parseDuration(ready_within);
-      return ms < leastReadyMs || ms > mostReadyMs ? "ready_within: expected 5s to 30m" : undefined;
+      return ms < leastReadyMs || ms > mostReadyMs
+        ? "ready_within: expected a duration from 5s to 30m"
+        : undefined;
     },
     run({ manifest, sha256, size, version = "", ready_within = defaultReadyWithin }, { upgrade, signal }) {
       if (upgrade === undefined) {
-        throw new SvcError("unavailable", "only a running peel can be upgraded: send it the job");
+        throw new SvcError("unavailable", "only a running peel can be upgraded: send the upgrade as a job");
       }
       const readyWithinMs = parseDuration(ready_within);
       return upgrade.apply({ manifest, sha256, size, version, readyWithinMs }, signal);

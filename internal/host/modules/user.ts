@@ -5,17 +5,17 @@ import { type System, systemOf } from "../system/system.ts";
 import { define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 
-/** Functions that tell of the users of this host; states change them. */
+/** Functions that describe the users of this host; states change them. */
 export const userFunctions: readonly ModuleFunction[] = [
   define({
     name: "user.list_users",
-    doc: "Lists the users of this host, without those of a directory service.",
+    doc: "Lists the local users, without users of a directory service.",
     args: {},
     run: (_, context) => [...localUsers(systemOf(context)).keys()].sort(),
   }),
   define({
     name: "user.info",
-    doc: "Describes a user of this host.",
+    doc: "Describes a local user.",
     args: { name: { type: "string", required: true, doc: "Name of the user." } },
     run({ name }, context) {
       const system = systemOf(context);
@@ -24,17 +24,17 @@ export const userFunctions: readonly ModuleFunction[] = [
   }),
 ];
 
-/** Functions that tell of the groups of this host; states change them. */
+/** Functions that describe the groups of this host; states change them. */
 export const groupFunctions: readonly ModuleFunction[] = [
   define({
     name: "group.list_groups",
-    doc: "Lists the groups of this host, without those of a directory service.",
+    doc: "Lists the local groups, without groups of a directory service.",
     args: {},
     run: (_, context) => [...localGroups(systemOf(context)).keys()].sort(),
   }),
   define({
     name: "group.info",
-    doc: "Describes a group of this host.",
+    doc: "Describes a local group.",
     args: { name: { type: "string", required: true, doc: "Name of the group." } },
     run({ name }, context) {
       const { members, gid }: Group = known(localGroups(systemOf(context)).get(name), "group", name);
@@ -49,5 +49,5 @@ function describeUser(system: System, user: User): Plain {
 
 function known<Value>(found: Value | undefined, kind: string, name: string): Value {
   if (found !== undefined) return found;
-  throw new SvcError("not_found", `this host has no ${kind} ${JSON.stringify(name.slice(0, 80))}`);
+  throw new SvcError("not_found", `${kind} ${JSON.stringify(name.slice(0, 80))} does not exist on this host`);
 }

@@ -4,7 +4,7 @@ export interface AuthorizedKey {
   type: string;
   /** Base64. */
   key: string;
-  /** As they are written before the type: `no-pty,command="…"`. */
+  /** As written before the type: `no-pty,command="…"`. */
   options: readonly string[];
   comment: string;
 }
@@ -13,7 +13,7 @@ const types =
   "(?:sk-)?(?:ssh|ecdsa)-[a-z0-9-]+(?:@openssh\\.com)?|ecdsa-sha2-nistp(?:256|384|521)|ssh-(?:rsa|dss|ed25519)";
 const lineForm = new RegExp(`^(?:(.+?)\\s+)?(${types})\\s+(AAAA[A-Za-z0-9+/]*=*)(?:\\s+(.*?))?\\s*$`);
 
-/** @returns nothing for a comment, and for what is no key */
+/** @returns `undefined` for a comment or anything else that is not a key */
 export function parseKey(line: string): AuthorizedKey | undefined {
   if (/^\s*(#|$)/.test(line)) return undefined;
   const [, options = "", type, key, comment = ""] = lineForm.exec(line.trim()) ?? [];
@@ -26,7 +26,7 @@ export function formatKey({ type, key, options, comment }: AuthorizedKey): strin
   return `${head}${type} ${key}${comment === "" ? "" : ` ${comment}`}`;
 }
 
-/** The entry of a key, whatever its options. */
+/** Finds the entry of a key, regardless of its options. */
 export function findKey(text: string, key: string): AuthorizedKey | undefined {
   return text
     .split("\n")
@@ -34,7 +34,7 @@ export function findKey(text: string, key: string): AuthorizedKey | undefined {
     .find((each) => each?.key === key);
 }
 
-/** Puts an entry in the place of the one with its key, or at the end. */
+/** Replaces the entry with the same key, or appends the entry. */
 export function withKey(text: string, entry: AuthorizedKey): string {
   const lines = linesOf(text);
   const at = lines.findIndex((line) => parseKey(line)?.key === entry.key);
@@ -50,7 +50,7 @@ export function withoutKey(text: string, key: string): string {
     .join("");
 }
 
-/** Splits options at commas that stand outside of quotes. */
+/** Splits options at commas outside of quotes. */
 function splitOptions(text: string): string[] {
   return text.match(/(?:"(?:\\.|[^"])*"|[^,"])+/g) ?? [];
 }

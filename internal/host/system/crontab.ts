@@ -2,28 +2,28 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { type System, succeed } from "./system.ts";
 
-/** What a line of a crontab runs. */
+/** An entry of a crontab. */
 export interface CronEntry {
-  /** What tells it from the others: a word of the caller's, or else the command. */
+  /** Identifies the entry: a name chosen by the caller, or else the command. */
   identifier: string;
-  /** Five words such as `0 4 * * 1`, or one such as `@daily`. */
+  /** Five fields such as `0 4 * * 1`, or one such as `@daily`. */
   schedule: string;
   command: string;
-  /** Line for people above it. */
+  /** Comment line above the entry. */
   comment?: string;
 }
 
 const marker = "# svc:";
 
-/** A crontab as it is edited: what is not ours stays as it is. */
+/** An editable crontab. Entries of others are preserved. */
 export interface Crontab {
   entries(): readonly CronEntry[];
   find(identifier: string): CronEntry | undefined;
-  /** Puts an entry in the place of the one with its identifier, or at the end. */
+  /** Replaces the entry with the same identifier, or appends the entry. */
   set(entry: CronEntry): void;
   remove(identifier: string): void;
   variable(name: string): string | undefined;
-  /** Sets a variable, above every entry; `undefined` takes it away. */
+  /** Sets a variable above every entry; `undefined` removes it. */
   setVariable(name: string, value: string | undefined): void;
   text(): string;
 }
@@ -35,8 +35,8 @@ interface Line {
 }
 
 /**
- * Parses crontab(5). An entry with an identifier or a comment has a line `# svc:<identifier> <comment>`
- * above it; any other is found by its command, whoever wrote it.
+ * Parses crontab(5). An entry with an identifier or a comment has a line `# svc:<identifier> <comment>` above
+ * it; any other entry is found by its command.
  */
 export function parseCrontab(text: string): Crontab {
   const lines = readLines(text);
@@ -94,7 +94,7 @@ function readLines(text: string): Line[] {
   return lines;
 }
 
-/** Takes the marker above an entry into the entry's own lines. */
+/** Merges the marker above an entry into the entry. */
 function withMarker(lines: Line[], raw: string, schedule: string, command: string): Line {
   const { text: above = "", entry: other } = lines.at(-1) ?? {};
   if (other !== undefined || !above.startsWith(marker))
@@ -117,7 +117,7 @@ function formatEntry({ identifier, schedule, command, comment }: CronEntry): str
   return `${marker}${word}${comment === undefined ? "" : ` ${comment}`}\n${line}`;
 }
 
-/** What somebody changed by hand is taken as it is. */
+/** A marker edited by hand may be malformed; it is used unchanged. */
 function decoded(word: string): string {
   try {
     return decodeURIComponent(word);
@@ -131,7 +131,9 @@ function valueIn(line: string): string {
   return /^(["'])(.*)\1$/.exec(value)?.[2] ?? value;
 }
 
-/** The text of a user's crontab; empty when there is none. @throws SvcError with what the program said */
+/**
+ * Returns the text of a user's crontab; empty when it does not exist. @throws SvcError with the error output
+ */
 export function readCrontab(system: System, user: string): Promise<string> {
   requireCrontab(system);
   return system.memo(`crontab of ${user}`, async () => {
@@ -142,7 +144,7 @@ export function readCrontab(system: System, user: string): Promise<string> {
   });
 }
 
-/** @throws SvcError with what the program said */
+/** @throws SvcError with the error output */
 export async function writeCrontab(system: System, user: string, text: string): Promise<void> {
   requireCrontab(system);
   await succeed(system, `write the crontab of ${user}`, ["crontab", "-u", user, "-"], { stdin: text });
@@ -150,5 +152,5 @@ export async function writeCrontab(system: System, user: string, text: string): 
 
 function requireCrontab(system: System): void {
   if (system.has("crontab")) return;
-  throw new SvcError("bad_request", "cron: this host has no program crontab; install cron");
+  throw new SvcError("bad_request", "cron: the program crontab is not installed; install cron");
 }

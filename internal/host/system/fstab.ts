@@ -19,7 +19,7 @@ export function fstabEntry(text: string, path: string): FstabEntry | undefined {
     .find((entry) => entry?.path === path);
 }
 
-/** Puts an entry in the place of the one with its mount point, or at the end. */
+/** Replaces the entry with the same mount point, or appends the entry. */
 export function withEntry(text: string, entry: FstabEntry): string {
   const lines = linesOf(text);
   const at = lines.findIndex((line) => parseLine(line)?.path === entry.path);
@@ -28,7 +28,7 @@ export function withEntry(text: string, entry: FstabEntry): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** Takes the entry of a mount point away. */
+/** Removes the entry of a mount point. */
 export function withoutEntry(text: string, path: string): string {
   return linesOf(text)
     .filter((line) => parseLine(line)?.path !== path)
@@ -48,7 +48,7 @@ function formatEntry({ device, path, fstype, options, dump, pass }: FstabEntry):
   return [escaped(device), escaped(path), fstype, options, dump, pass].join("\t");
 }
 
-/** White space is written as octal digits. */
+/** White space is escaped as octal digits. */
 function escaped(text: string): string {
   return text.replace(/[ \t\n\\]/g, (each) => `\\${each.charCodeAt(0).toString(8).padStart(3, "0")}`);
 }

@@ -13,7 +13,7 @@ export function parseHosts(text: string): Map<string, string[]> {
   return found;
 }
 
-/** Adds a name to an address: to its last line, or on a line of its own. */
+/** Adds a name to an address: on its last line, or on a new line. */
 export function withHost(text: string, address: string, name: string): string {
   const lines = linesOf(text);
   const at = lines.findLastIndex((line) => wordsOf(line)[0] === address);
@@ -23,7 +23,7 @@ export function withHost(text: string, address: string, name: string): string {
   return formatLines(lines);
 }
 
-/** Takes a name away from an address; a line without names goes. */
+/** Removes a name from an address; a line without names is removed. */
 export function withoutHost(text: string, address: string, name: string): string {
   return formatLines(
     linesOf(text).flatMap((line) => {
@@ -38,7 +38,7 @@ export function withoutHost(text: string, address: string, name: string): string
   );
 }
 
-/** Makes these the only names of an address, in this order, on one line. */
+/** Sets the names of an address, in this order, on one line. */
 export function withOnlyHosts(text: string, address: string, names: readonly string[]): string {
   const lines = linesOf(text);
   const at = lines.findIndex((line) => wordsOf(line)[0] === address);

@@ -1,26 +1,26 @@
 import { SvcError } from "../../base/errors.ts";
 import type { System } from "./system.ts";
 
-/** Where settings of the kernel are kept for the next start. */
+/** The file that persists kernel parameters across reboots. */
 export const sysctlPath = "/etc/sysctl.d/99-svc.conf";
 
-/** The value of a setting right now; `undefined` when the kernel has no such setting. */
+/** The current value of a kernel parameter; `undefined` when the kernel does not have it. */
 export function runningValue(system: System, name: string): string | undefined {
   const text = system.read(kernelPath(name));
   return text === undefined ? undefined : normalized(text);
 }
 
-/** @throws SvcError `storage` when the kernel refuses the value */
+/** @throws SvcError `storage` when the kernel rejects the value */
 export function setRunningValue(system: System, name: string, value: string): void {
   system.poke(kernelPath(name), `${value}\n`);
 }
 
-/** One space between the words of a value, as sysctl(8) shows it. */
+/** Separates the words of a value with one space, as sysctl(8) does. */
 export function normalized(value: string): string {
   return value.trim().split(/\s+/).join(" ");
 }
 
-/** The value of a setting in a file of sysctl.d(5); the last one counts. */
+/** The value of a parameter in a sysctl.d(5) file; the last one applies. */
 export function configuredValue(text: string, name: string): string | undefined {
   const values = text.split("\n").flatMap((line) => {
     const [, key, value] = lineForm.exec(line) ?? [];
@@ -29,7 +29,7 @@ export function configuredValue(text: string, name: string): string | undefined 
   return values.at(-1);
 }
 
-/** Sets it in such a file, where it stands or at the end. */
+/** Sets a parameter in a sysctl.d(5) file, in place or at the end. */
 export function withValue(text: string, name: string, value: string): string {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
@@ -49,8 +49,8 @@ export function withValue(text: string, name: string, value: string): string {
 const lineForm = /^\s*-?([^#;=\s][^=]*?)\s*=\s*(.*?)\s*$/;
 
 /**
- * The file of a setting. `net.ipv4.conf.eth0/100.rp_filter` has a dot in the name of the interface: the first
- * of both characters is what separates (sysctl.d(5)).
+ * The /proc/sys file of a parameter. The first of `.` and `/` in the name is the separator; the other is part
+ * of a segment, as in `net.ipv4.conf.eth0/100.rp_filter` (sysctl.d(5)).
  */
 function kernelPath(name: string): string {
   return `/proc/sys/${canonical(name)}`;
@@ -61,5 +61,8 @@ function canonical(name: string): string {
   const words = name.split(separator).map((word) => word.replaceAll("/", "."));
   if (words.every((word) => /^[\w:.,@-]+$/.test(word) && word !== ".." && word !== "."))
     return words.join("/");
-  throw new SvcError("bad_request", `${JSON.stringify(name.slice(0, 80))} is no setting of the kernel`);
+  throw new SvcError(
+    "bad_request",
+    `${JSON.stringify(name.slice(0, 80))} is not a valid kernel parameter name`,
+  );
 }

@@ -15,9 +15,9 @@ import { publicMode, readTextIfPresent, reasonOf, temporaryName, writeFileAtomic
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { type Account, runProcess } from "../../base/process/process.ts";
 
-/** How a program ended. */
+/** The result of a program. */
 export interface ProgramResult {
-  /** Exit code, or 128 and the number of the signal that ended it. */
+  /** Exit code, or 128 plus the number of the signal that ended it. */
   code: number;
   stdout: string;
   stderr: string;
@@ -25,56 +25,60 @@ export interface ProgramResult {
 
 export interface ProgramOptions {
   stdin?: string;
-  /** Variables in addition to the clean environment. */
+  /** Variables added to the clean environment. */
   env?: Readonly<Record<string, string>>;
-  /** Milliseconds; a minute by default. */
+  /** Milliseconds; one minute by default. */
   timeoutMs?: number;
-  /** Bytes kept of each stream; 128 KiB by default. */
+  /** Maximum bytes kept of each stream; 128 KiB by default. */
   outputLimit?: number;
-  /** Runs as this user, in the user's home. */
+  /** Runs as this user, in the user's home directory. */
   account?: Account;
 }
 
-/** What drivers see of a host, so that a test can show them another one. Paths are absolute. */
+/** The interface between drivers and the host, which tests can replace. Paths are absolute. */
 export interface System {
-  /** Text of a file; `undefined` when there is none. @throws SvcError `storage` */
+  /** Text of a file; `undefined` when it does not exist. @throws SvcError `storage` */
   read(path: string): string | undefined;
-  /** Names in a directory, sorted; none when there is no such directory. */
+  /** Sorted names in a directory; empty when it does not exist. */
   list(path: string): string[];
-  /** Whether something has this name; a symbolic link is followed. */
+  /** Whether the path exists; follows symbolic links. */
   exists(path: string): boolean;
   isDirectory(path: string): boolean;
-  /** Milliseconds since 1970 of the last change; `undefined` when there is nothing. */
+  /**
+   * Time of the last change in milliseconds since the Unix epoch; `undefined` when the path does not exist.
+   */
   modifiedAt(path: string): number | undefined;
-  /** Where a symbolic link points; `undefined` when it is none. */
+  /** Target of a symbolic link; `undefined` when it is not a link. */
   linkTarget(path: string): string | undefined;
   /**
-   * Writes a file whole or not at all; one that is there keeps its mode.
+   * Writes a file atomically; an existing file keeps its mode.
    *
    * @throws SvcError `storage`
    */
   write(path: string, text: string): void;
-  /** Removes a file or a link, if there is one. @throws SvcError `storage` */
+  /** Removes a file or a link, if it exists. @throws SvcError `storage` */
   remove(path: string): void;
-  /** Makes a symbolic link take the place of whatever file has this name. @throws SvcError `storage` */
+  /** Creates a symbolic link, replacing any file at the path. @throws SvcError `storage` */
   link(path: string, target: string): void;
-  /** Writes a file of the kernel, such as those below /proc/sys, in place. @throws SvcError `storage` */
+  /** Writes a kernel file, such as one below /proc/sys, in place. @throws SvcError `storage` */
   poke(path: string, text: string): void;
-  /** Whether a program of this name is where programs are looked for. */
+  /** Whether a program with this name is in the search path. */
   has(program: string): boolean;
-  /** @throws SvcError when it cannot be started or does not end in time; the reason when the call ends */
+  /**
+   * @throws SvcError when it cannot be started or exceeds the timeout; the abort reason when the call ends
+   */
   run(argv: readonly string[], options?: ProgramOptions): Promise<ProgramResult>;
-  /** The text of a fact such as `init`; `undefined` when it is unknown. */
+  /** A fact with a string value, such as `init`; `undefined` when it is unknown. */
   fact(name: string): string | undefined;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** Finds something out once, until a state was applied. */
+  /** Caches an observation of the host until a state is applied. */
   memo<Value>(key: string, find: () => Value): Value;
-  /** Forgets what was found out, after a change. */
+  /** Clears the cached observations, after a change. */
   forget(): void;
 }
 
-/** A call of a function, as far as a host is concerned. */
+/** The part of a function call that concerns the host. */
 export interface HostCall {
   clock: Clock;
   signal: AbortSignal;
@@ -84,7 +88,7 @@ export interface HostCall {
 
 const programTimeoutMs = 60_000;
 
-/** The host this program runs on. States of one run share what was found out. */
+/** The host this program runs on. The states of one run share cached observations. */
 export function systemOf(call: HostCall): System {
   const cache = call.cache ?? new Map<string, unknown>();
   const known = cache.get("system");
@@ -130,7 +134,7 @@ function localSystem({ clock, signal, facts }: HostCall, cache: Map<string, unkn
       });
       signal.throwIfAborted();
       if (result.stopped !== undefined) {
-        throw new SvcError("unavailable", `${argv[0]} did not end within ${timeoutMs / 1000} s`);
+        throw new SvcError("unavailable", `${argv[0]} did not exit within ${timeoutMs / 1000} s`);
       }
       return { code: result.code, stdout: result.stdout.text, stderr: result.stderr.text };
     },
@@ -148,10 +152,10 @@ function localSystem({ clock, signal, facts }: HostCall, cache: Map<string, unkn
 }
 
 /**
- * Runs a program that has to succeed.
+ * Runs a program that must succeed.
  *
- * @param purpose for the message: `install nginx`
- * @throws SvcError `bad_request` with what the program said last
+ * @param purpose for the error message: `install nginx`
+ * @throws SvcError `bad_request` with the last lines of the output
  */
 export async function succeed(
   system: System,
@@ -164,7 +168,7 @@ export async function succeed(
   const said = lastLines(stderr) || lastLines(stdout);
   throw new SvcError(
     "bad_request",
-    `cannot ${purpose}: ${argv[0]} ended with ${code}${said === "" ? "" : `: ${said}`}`,
+    `cannot ${purpose}: ${argv[0]} exited with ${code}${said === "" ? "" : `: ${said}`}`,
   );
 }
 

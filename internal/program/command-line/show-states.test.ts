@@ -11,7 +11,7 @@ const state = (id: string, more: Partial<StateResult> = {}): StateResult => ({
   at: "web:3",
   result: true,
   changes: {},
-  comment: `${id} is as described`,
+  comment: `${id} is in the desired state`,
   duration_ms: 1,
   ...more,
 });
@@ -44,7 +44,7 @@ test("what changed and what failed is shown, the failed last, and the others are
     "skipped: file.managed later  [web:3]",
     "  one of its requisites failed",
     "changed: pkg.installed nginx  [web:3]",
-    "  nginx is as described",
+    "  nginx is in the desired state",
     "  nginx:",
     "    old: null",
     "    new: 1.22",
@@ -58,7 +58,7 @@ test("a test run says what would change", () => {
   expect(shown?.line).toBe("1 would change (1.2 s)");
   expect(shown?.details).toEqual([
     "would change: file.managed motd  [web:3]",
-    "  motd is as described",
+    "  motd is in the desired state",
     "  mode: 0600",
   ]);
 });

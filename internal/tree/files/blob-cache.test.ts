@@ -17,7 +17,7 @@ function storeOf(blobs: Buffer[]) {
   };
 }
 
-test("many who ask at once are one read, and the next is none", async () => {
+test("concurrent requests share one read, and the next one needs none", async () => {
   const a = data("a");
   const store = storeOf([a]);
   const cache = createBlobCache(store, 10_000);
@@ -27,7 +27,7 @@ test("many who ask at once are one read, and the next is none", async () => {
   expect(store.reads).toHaveLength(1);
 });
 
-test("what was asked for last stays, within its bounds", async () => {
+test("recently used blobs stay, within the memory limit", async () => {
   const blobs = ["a", "b", "c", "d"].map((name) => data(name));
   const [a = "", b = "", c = "", d = ""] = blobs.map(digestOf);
   const store = storeOf(blobs);
@@ -40,7 +40,7 @@ test("what was asked for last stays, within its bounds", async () => {
   expect(store.reads).toEqual([b]);
 });
 
-test("what is not there is asked for again, what is damaged never handed out", async () => {
+test("a missing blob is read again, a damaged one is never returned", async () => {
   const a = data("a");
   const store = storeOf([]);
   const cache = createBlobCache(store, 10_000);

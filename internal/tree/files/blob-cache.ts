@@ -2,16 +2,16 @@ import { SvcError } from "../../base/errors.ts";
 import type { BlobStore } from "../../bus/blob-store.ts";
 import { digestOf } from "./manifest.ts";
 
-/** Blobs that were read, in bounded memory; those that were asked for last stay longest. */
+/** An LRU cache of blobs with a limit on its memory. */
 export interface BlobCache {
-  /** @returns verified bytes, or `undefined` when there is no such blob. @throws SvcError `storage` */
+  /** @returns verified bytes, or `undefined` when the blob does not exist. @throws SvcError `storage` */
   get(digest: string): Promise<Uint8Array | undefined>;
 }
 
-/** What one more entry weighs beside its bytes. */
+/** Estimated overhead of one entry, in bytes. */
 const entryBytes = 200;
 
-/** Whoever asks for a blob that is being read waits for the same answer, so that it is read once. */
+/** Concurrent requests for one blob share a single read. */
 export function createBlobCache(store: Pick<BlobStore, "get">, capacityBytes: number): BlobCache {
   const kept = new Map<string, Uint8Array>();
   const reading = new Map<string, Promise<Uint8Array | undefined>>();

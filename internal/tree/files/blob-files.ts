@@ -7,18 +7,21 @@ import { digestOf } from "./manifest.ts";
 
 const digestPattern = /^[0-9a-f]{64}$/;
 
-/** Blobs as files that bear their digest as name, for the owner alone: state files may hold anything. */
+/**
+ * Blobs as files named by their digest. Only the owner can read them, because state files may contain
+ * secrets.
+ */
 export interface BlobFiles {
   has(digest: string): boolean;
-  /** @returns verified bytes; `undefined` when there is none, or only a damaged one, which is removed */
+  /** @returns verified bytes; `undefined` when the blob is missing, or is damaged and was removed */
   read(digest: string): Uint8Array | undefined;
-  /** Stores a blob whole or not at all. @throws SvcError `storage` naming the file */
+  /** Stores a blob atomically. @throws SvcError `storage` naming the file */
   write(digest: string, data: Uint8Array): Promise<void>;
-  /** Removes every blob that is not among these. @returns how many */
+  /** Removes every blob that is not listed. @returns how many */
   keepOnly(digests: ReadonlySet<string>): number;
 }
 
-/** @param dir is made when the first blob is stored */
+/** @param dir created when the first blob is stored */
 export function openBlobFiles(dir: string): BlobFiles {
   let known: Set<string> | undefined;
   const pathOf = (digest: string) => join(dir, digest.slice(0, 2), digest);
@@ -29,7 +32,7 @@ export function openBlobFiles(dir: string): BlobFiles {
     for (const shelf of entries(dir)) {
       for (const name of entries(join(dir, shelf))) {
         if (digestPattern.test(name) && name.startsWith(shelf)) known.add(name);
-        // What a write left behind that was interrupted.
+        // A leftover of an interrupted write.
         else remove(join(dir, shelf, name));
       }
     }
@@ -77,7 +80,7 @@ export function openBlobFiles(dir: string): BlobFiles {
   };
 }
 
-/** Like `writeFileAtomic`, for many files: nothing else waits for the disk meanwhile. */
+/** Like `writeFileAtomic`, but asynchronous, so that writing many files does not block other work. */
 async function writeSynced(path: string, data: Uint8Array): Promise<void> {
   const temporary = temporaryName(path);
   try {

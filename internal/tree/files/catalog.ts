@@ -2,20 +2,20 @@ import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 
-/** Snapshots of an environment that stay readable, for runs that are pinned to one. */
+/** Number of snapshots of an environment that stay readable, for runs pinned to a commit. */
 export const keptSnapshots = 10;
-/** Environments that are published at most. */
+/** Maximum number of published environments. */
 export const maxEnvironments = 256;
 
-/** A snapshot that was published. */
+/** A published snapshot. */
 export interface Published {
   /** Digest of its manifest. */
   manifest: string;
-  /** The commits in it, hexadecimal; none when no repository is. */
+  /** Commit ids in hexadecimal; empty when no repository contributed to the snapshot. */
   commits: readonly string[];
 }
 
-/** What is published: the snapshots of each environment, the one in force first. */
+/** The published snapshots of each environment; the first is the one in force. */
 export type Catalog = ReadonlyMap<string, readonly Published[]>;
 
 const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
@@ -27,7 +27,7 @@ const stored = v.object({
   ),
 });
 
-/** Encodes a catalog; environments are in the order of their names. */
+/** Encodes a catalog; environments are sorted by name. */
 export function encodeCatalog(catalog: Catalog): Uint8Array {
   const entries = [...catalog]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -35,7 +35,7 @@ export function encodeCatalog(catalog: Catalog): Uint8Array {
   return encode({ v: 1, environments: Object.fromEntries(entries) });
 }
 
-/** @throws SvcError `storage` when it is none */
+/** @throws SvcError `storage` when the data is not a catalog */
 export function decodeCatalog(data: Uint8Array): Catalog {
   const parsed = v.safeParse(stored, decode(data));
   if (!parsed.success) throw new SvcError("storage", "the catalog of state files is malformed");
@@ -48,9 +48,9 @@ export function decodeCatalog(data: Uint8Array): Catalog {
 }
 
 /**
- * Finds a snapshot: the one in force, or the newest with a commit that begins like this.
+ * Finds a snapshot: the one in force, or the newest one with a commit that starts with `commit`.
  *
- * @throws SvcError `not_found` that names what there is not
+ * @throws SvcError `not_found` naming the missing environment or commit
  */
 export function findSnapshot(catalog: Catalog, environment: string, commit?: string): Published {
   const list = catalog.get(environment) ?? [];
@@ -60,7 +60,7 @@ export function findSnapshot(catalog: Catalog, environment: string, commit?: str
       : list.find(({ commits }) => commits.some((known) => known.startsWith(commit)));
   if (found !== undefined) return found;
   const shown = JSON.stringify(environment.slice(0, 100));
-  if (list.length === 0) throw new SvcError("not_found", `there is no environment ${shown}`);
+  if (list.length === 0) throw new SvcError("not_found", `environment ${shown} does not exist`);
   throw new SvcError(
     "not_found",
     `no commit ${commit} among the last ${list.length} snapshots of the environment ${shown}`,

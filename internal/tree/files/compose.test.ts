@@ -33,7 +33,7 @@ const textOf = async (files: ReturnType<typeof contentsOf>, path: string) => {
   return undefined;
 };
 
-test("the directory comes before the repositories, and those in their order", async () => {
+test("the directory takes precedence over the repositories, which take precedence in their order", async () => {
   const { environments } = createComposer()(
     [
       directory({ a: "directory" }),
@@ -56,7 +56,7 @@ test("the directory comes before the repositories, and those in their order", as
   expect(dev.origin.directory).toBe(false);
 });
 
-test("there is always a base, and what did not change is the same map", () => {
+test("base always exists, and unchanged contents are the same map", () => {
   const compose = createComposer();
   expect(compose([], nothing).environments).toMatchObject([{ name: "base" }]);
   const layers = [directory({ a: "1" }), remote("one", { base: { b: "2" } })];
@@ -64,7 +64,7 @@ test("there is always a base, and what did not change is the same map", () => {
   expect(compose(layers, nothing).environments[0]?.files).toBe(first?.files as never);
 });
 
-test("an environment that holds what was never read by this master stays as it is", () => {
+test("an environment with a source that this master has never read is unchanged", () => {
   const origins = publishedAs({
     base: { directory: true, commits: [{ remote: "one", ref: "refs/heads/main", commit: commit("1") }] },
     dev: { directory: false, commits: [{ remote: "two", ref: "refs/heads/dev", commit: commit("2") }] },
@@ -74,19 +74,19 @@ test("an environment that holds what was never read by this master stays as it i
   const none = compose([directory({}), remote("one", {}, false), two], origins);
   expect(none.unchanged).toEqual(["base"]);
   expect(none.environments.map(({ name }) => name)).toEqual(["dev"]);
-  // A copy on this host of exactly what is published is as good.
+  // A local copy of exactly the published content is sufficient.
   const copy = compose([directory({}), remote("one", { base: { a: "1" } }, false), two], origins);
   expect(copy.unchanged).toEqual([]);
-  // A directory that cannot be read is no empty directory.
+  // A directory that cannot be read does not count as empty.
   const unreadable = { environments: new Map(), confirmed: false };
   expect(compose([unreadable, remote("one", { base: {} }), two], origins).unchanged).toEqual(["base"]);
-  // A repository that never was part of anything holds nothing back.
+  // A repository that was never part of an environment does not block it.
   expect(
     compose([directory({}), remote("one", { base: {} }), two, remote("three", {}, false)], origins).unchanged,
   ).toEqual([]);
 });
 
-test("base is never left out when there are too many", () => {
+test("base is never left out when there are too many environments", () => {
   const many = Object.fromEntries(Array.from({ length: maxEnvironments + 5 }, (_, i) => [`a${i}`, {}]));
   const { environments, omitted } = createComposer()([remote("one", many)], nothing);
   expect(environments).toHaveLength(maxEnvironments);

@@ -3,26 +3,29 @@ import { type Contents, overlay } from "./contents.ts";
 import type { SnapshotOrigin } from "./manifest.ts";
 import type { Environment, Publisher } from "./publish.ts";
 
-/** What one source of state files has. */
+/** The content of one source of state files. */
 export interface Layer {
-  /** A repository; absent for `states_dir`. */
+  /** The repository URL; absent for `states_dir`. */
   remote?: string;
   environments: ReadonlyMap<string, { files: Contents; ref?: string; commit?: string }>;
-  /** Whether this is what the source has now; if not, it is what was read of it some time ago, or nothing. */
+  /** Whether this is the current content. Otherwise it is the result of an earlier read, or empty. */
   confirmed: boolean;
 }
 
 export interface Composition {
   environments: readonly Environment[];
-  /** Those that stay as they are published: something that was in them was never read by this master. */
+  /**
+   * Environments that keep their published snapshot, because this master has not yet read one of their
+   * sources.
+   */
   unchanged: readonly string[];
-  /** Those that are left out, as there are too many. */
+  /** Environments that are left out because the maximum number is exceeded. */
   omitted: readonly string[];
 }
 
 /**
- * Puts environments together from sources in the order of precedence: of files with the same path the first
- * source's is taken. The environment `base` is always there.
+ * Composes environments from sources in order of precedence: when several sources have a file with the same
+ * path, the first one wins. The environment `base` always exists.
  */
 export function createComposer(): (
   layers: readonly Layer[],
@@ -68,7 +71,7 @@ export function createComposer(): (
   };
 }
 
-/** Whether a source that an environment was made of may have something else now than this master knows. */
+/** Whether a source of the published environment may have content that this master has not read yet. */
 function isUnread(layer: Layer, name: string, origin: SnapshotOrigin): boolean {
   if (layer.confirmed) return false;
   if (layer.remote === undefined) return origin.directory;

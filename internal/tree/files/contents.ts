@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { digestOf, type ManifestFile, maxBlobBytes } from "./manifest.ts";
 
-/** A file that can be published: what it is, and where its bytes are. */
+/** A file that can be published: its metadata and a reader of its bytes. */
 export interface Content extends Omit<ManifestFile, "path"> {
-  /** The bytes as they are now, in the pieces of its blobs; the caller verifies them. */
+  /** Reads the current bytes, cut into blobs; the caller verifies them. */
   pieces(): AsyncIterable<Uint8Array>;
 }
 
-/** Files by path. Whoever changes one makes a new map. */
+/** Files by path. Immutable: a change creates a new map. */
 export type Contents = ReadonlyMap<string, Content>;
 
-/** Layers over each other: of files with the same path the first layer's is taken. */
+/** Overlays layers: when several layers have a file with the same path, the first one wins. */
 export function overlay(layers: readonly Contents[]): Contents {
   const [only] = layers;
   if (only !== undefined && layers.length === 1) return only;
@@ -19,7 +19,7 @@ export function overlay(layers: readonly Contents[]): Contents {
   return all;
 }
 
-/** What the manifest says of bytes that come in pieces of `maxBlobBytes`. */
+/** Computes the manifest fields of content that arrives in pieces of `maxBlobBytes`. */
 export interface Hashing {
   add(piece: Uint8Array): void;
   result(): Pick<ManifestFile, "digest" | "size" | "blobs">;
@@ -39,7 +39,7 @@ export function startHashing(): Hashing {
   };
 }
 
-/** Cuts bytes into the pieces of blobs; no bytes are one empty piece. */
+/** Cuts bytes into blobs; empty content becomes one empty blob. */
 export function cut(data: Uint8Array): Uint8Array[] {
   const pieces: Uint8Array[] = [];
   for (let at = 0; at === 0 || at < data.length; at += maxBlobBytes) {

@@ -9,15 +9,15 @@ import { below, noFile } from "./snapshot-source.ts";
 import { unreadable, walkDirectory } from "./walk-directory.ts";
 
 /**
- * The files of a directory on this host, as they are at the moment they are asked for: to check states in
- * a pipeline, and to apply them without a master. Symbolic links are followed inside the directory only.
+ * Serves the current files of a directory on this host, to check states in a pipeline and to apply them
+ * without a master. Symbolic links are followed only inside the directory.
  *
- * @throws SvcError `bad_request` when it is no directory
+ * @throws SvcError `bad_request` when it is not a directory
  */
 export function createDirectorySource(root: string, environment = "base"): FileSource {
   const top = realTop(root);
   const directories = new Map<string, string>();
-  // A tree has far more files than directories, and to resolve a path is most of the work of looking at one.
+  // Resolving a path is most of the cost of a lookup, and a tree has far more files than directories.
   const realDirectory = (path: string): string => {
     const known = directories.get(path);
     if (known !== undefined) return known;
@@ -58,7 +58,7 @@ export function createDirectorySource(root: string, environment = "base"): FileS
       return {
         size,
         executable: (mode & 0o111) !== 0,
-        // Most callers want to know whether a file is there, and only some what is in it.
+        // Most callers only check whether a file exists, so its digest is computed on demand.
         get digest() {
           digest ??= sha256Hex(load(real));
           return digest;
@@ -83,5 +83,5 @@ function realTop(root: string): string {
   } catch (thrown) {
     throw new SvcError("bad_request", `cannot read the directory ${root}: ${reasonOf(thrown)}`);
   }
-  throw new SvcError("bad_request", `${root} is no directory`);
+  throw new SvcError("bad_request", `${root} is not a directory`);
 }

@@ -7,26 +7,31 @@ import { readBlob } from "../../bus/content-store.ts";
 import { type Catalog, decodeCatalog } from "./catalog.ts";
 import type { HeadSeal } from "./head-seal.ts";
 
-/** The head is looked at in any case, should its announcement have been lost. */
+/** The head is polled at this interval, in case an announcement was lost. */
 const lookAgainMs = 60_000;
 
-/** A catalog that a master published. */
+/** A catalog published by a master. */
 export interface InForce {
   catalog: Catalog;
-  /** What that master signed, for peels. */
+  /** The statement that the master signed, for peels. */
   statement: Uint8Array;
 }
 
-/** What is published, as a master sees it. */
+/** A master's view of the published catalog. */
 export interface CatalogView {
-  /** What is published now: a change that was announced is waited for. `undefined` when there is none yet. */
+  /**
+   * The current catalog; waits until an announced change is read. `undefined` when nothing is published yet.
+   */
   current(): Promise<InForce | undefined>;
-  /** Calls `run` when the head is not one that a master published; returns the way to stop it. */
+  /** Calls `run` when the head was not published by a master. @returns a function that unsubscribes */
   onForeign(run: () => void): () => void;
   stop(): void;
 }
 
-/** Follows the head of the store. One that no master published is not served: what was before is. */
+/**
+ * Follows the head of the store. A head that no master published is not served; the previous catalog stays in
+ * force.
+ */
 export function followCatalog(options: {
   store: Pick<BlobStore, "get" | "head" | "onHead">;
   seal: Pick<HeadSeal, "check" | "newest">;
@@ -45,7 +50,7 @@ export function followCatalog(options: {
       return true;
     } catch (thrown) {
       if (!Bun.deepEquals(head, refused)) {
-        log.error("state files: the head is not as a master published it, and is not served", {
+        log.error("state files: the head was not published by a master and is not served", {
           revision: head.revision,
           reason: describeError(thrown),
         });
@@ -70,7 +75,7 @@ export function followCatalog(options: {
       inForce = { catalog: decodeCatalog(data), statement: head.statement };
       seen = head;
     } catch (thrown) {
-      log.warn("state files: the catalog was not read", { reason: describeError(thrown) });
+      log.warn("state files: the catalog cannot be read", { reason: describeError(thrown) });
     }
   };
   const start = () => {

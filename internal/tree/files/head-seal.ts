@@ -4,17 +4,17 @@ import type { Head } from "../../bus/blob-store.ts";
 import type { KeyPair } from "../../identity/nkey.ts";
 import { openStatement, type SignedStatement, type Statement, signStatement } from "./statement.ts";
 
-/** Signs heads and tells heads of masters from others; a master has one of them. */
+/** Signs heads, and verifies that a head was signed by a master. Each master has one. */
 export interface HeadSeal {
-  /** The newest genuine statement that was checked. */
+  /** The newest verified statement. */
   readonly newest: SignedStatement | undefined;
-  /** Signs what is to be published, under a version that is larger than all this master knows of. */
+  /** Signs a statement with a version greater than every version this master has seen. */
   sign(published: Omit<Statement, "version">): Uint8Array;
-  /** @throws SvcError `forbidden` when no master made the head, or when it is older than one that was seen */
+  /** @throws SvcError `forbidden` when no master signed the head, or when it is older than one seen before */
   check(head: Pick<Head, "digest" | "statement">): SignedStatement;
 }
 
-/** @param signer the command key, which all masters have */
+/** @param signer the command key, which all masters share */
 export function createHeadSeal(signer: KeyPair, clock: Pick<Clock, "now">): HeadSeal {
   let newest: SignedStatement | undefined;
   let last = 0;
@@ -29,7 +29,8 @@ export function createHeadSeal(signer: KeyPair, clock: Pick<Clock, "now">): Head
     check({ digest, statement }) {
       const found = openStatement(statement, [signer.publicKey]);
       if (found.catalog !== digest) throw new SvcError("forbidden", "the head names another catalog");
-      if (found.version < (newest?.version ?? 0)) throw new SvcError("forbidden", "the head is an older one");
+      if (found.version < (newest?.version ?? 0))
+        throw new SvcError("forbidden", "the head is older than one seen before");
       newest = found;
       last = Math.max(last, found.version);
       return found;

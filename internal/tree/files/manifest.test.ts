@@ -34,7 +34,7 @@ const read = ({ digest, blobs }: ReturnType<typeof encodeFiles>) => {
   );
 };
 
-test("what was encoded is read back, large files with their blobs", () => {
+test("an encoded manifest is read back, large files with their blobs", () => {
   const large: ManifestFile = {
     ...file("z/large"),
     size: 2 * maxBlobBytes + 1,
@@ -63,7 +63,7 @@ test("the same files give the same digest, and another file, mode or commit give
   }
 });
 
-test("one file that changes, comes or goes changes few pages, whatever the others are", () => {
+test("changing, adding or removing one file changes few pages", () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.stringMatching(/^[a-z]{1,3}\/[a-z0-9]{1,8}$/), { minLength: 300, maxLength: 1_500 }),
@@ -87,10 +87,10 @@ test("one file that changes, comes or goes changes few pages, whatever the other
   );
 });
 
-describe("a page from somewhere else", () => {
+describe("an untrusted page", () => {
   const row = (path: unknown, more: unknown[] = [Buffer.alloc(32), 1, false]) => [path, ...more];
   test.each([
-    ["a path that goes up", [row("a/../../etc/passwd")]],
+    ["a path with ..", [row("a/../../etc/passwd")]],
     ["an absolute path", [row("/etc/passwd")]],
     ["an empty path", [row("")]],
     ["a path with an empty part", [row("a//b")]],
@@ -108,12 +108,12 @@ describe("a page from somewhere else", () => {
       [row("a", [Buffer.alloc(32), maxBlobBytes + 1, false, [Buffer.alloc(32)]])],
     ],
     ["no rows", "x"],
-    ["a row that is none", [7]],
+    ["an invalid row", [7]],
   ])("is refused with %s", (_, files) => {
     expect(() => decodePage(encode({ v: 1, files }))).toThrow("malformed snapshot");
   });
 
-  test("is refused when it is no page, or of a later version", () => {
+  test("is rejected when it is not a page, or has a later version", () => {
     for (const bytes of [
       encode(7),
       encode([]),
@@ -126,7 +126,7 @@ describe("a page from somewhere else", () => {
     }
   });
 
-  test("any bytes are read or refused, nothing else", () => {
+  test("arbitrary bytes are either read or rejected", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         for (const read of [decodePage, decodeRoot]) {
@@ -141,7 +141,7 @@ describe("a page from somewhere else", () => {
   });
 });
 
-test("pages that repeat a path or are out of order are refused", () => {
+test("pages with duplicate or unsorted paths are rejected", () => {
   const root = { environment: "base", origin, pages: [] };
   for (const pages of [[[file("b")], [file("a")]], [[file("a")], [file("a")]], [[file("b"), file("a")]]]) {
     expect(() => assembleManifest(root, pages)).toThrow("not sorted");

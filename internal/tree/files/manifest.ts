@@ -8,32 +8,32 @@ export { sha256Hex as digestOf } from "../../base/sha256.ts";
 // A snapshot is described by blobs: the root names the pages, a page names files, a file names the blobs
 // of its bytes. One changed file changes its own blob, one page and the root, and nothing else travels.
 
-/** Bytes of a blob at most: what one message of the bus carries with room to spare. */
+/** Maximum size of a blob in bytes; fits into one bus message with room to spare. */
 export const maxBlobBytes = 512 * 1024;
-/** Files of an environment at most. */
+/** Maximum number of files in an environment. */
 export const maxFiles = 100_000;
-/** Bytes of one file at most. */
+/** Maximum size of a file in bytes. */
 export const maxFileBytes = 256 * 1024 * 1024;
 const maxPathBytes = 1024;
 const maxSegmentBytes = 255;
 const maxPageFiles = 1024;
 const maxPageBytes = maxBlobBytes / 2;
-/** A page ends, on average, after this many files. */
+/** Average number of files in a page. */
 const usualPageFiles = 128;
 const version = 1;
 
 /** A file of a snapshot. */
 export interface ManifestFile extends SourceFile {
   path: string;
-  /** Digests of the blobs that its bytes are cut into, when it is longer than one. */
+  /** Digests of the blobs of the content, when it does not fit into one. */
   blobs?: readonly string[];
 }
 
-/** Where the files of a snapshot come from. */
+/** The sources of the files of a snapshot. */
 export interface SnapshotOrigin {
-  /** Whether `states_dir` is among them. */
+  /** Whether `states_dir` is one of them. */
   directory: boolean;
-  /** What was read from Git, in the order in which repositories take precedence. */
+  /** Commits read from Git, in order of precedence of their repositories. */
   commits: readonly { remote: string; ref: string; commit: string }[];
 }
 
@@ -45,16 +45,16 @@ export interface Manifest {
   files: readonly ManifestFile[];
 }
 
-/** The blob a snapshot is known by. */
+/** The root blob, which identifies a snapshot. */
 export interface ManifestRoot {
   environment: string;
   origin: SnapshotOrigin;
-  /** Digests of the pages, in the order of the paths in them. */
+  /** Digests of the pages, in order of the paths they list. */
   pages: readonly string[];
 }
 
 export interface EncodedManifest {
-  /** Of the root; it stands for the whole snapshot. */
+  /** Digest of the root; it identifies the whole snapshot. */
   digest: string;
   root: ManifestRoot;
   /** Root and pages, by digest. */
@@ -68,7 +68,7 @@ export function blobsOf(file: ManifestFile): readonly string[] {
   return file.blobs ?? [file.digest];
 }
 
-/** Encodes a snapshot; the same files always give the same blobs. */
+/** Encodes a snapshot. Deterministic: the same files give the same blobs. */
 export function encodeManifest({ environment, origin, files }: Manifest): EncodedManifest {
   const blobs = new Map<string, Uint8Array>();
   const pages = new Map<string, readonly ManifestFile[]>();
@@ -96,8 +96,8 @@ export function encodeManifest({ environment, origin, files }: Manifest): Encode
 }
 
 /**
- * Cuts sorted files into pages. Where a page ends is up to the paths themselves, so that a file that comes
- * or goes changes the page it is in and not all that follow.
+ * Cuts sorted files into pages. The paths themselves decide where a page ends, so that adding or removing a
+ * file changes its own page and not all pages after it.
  */
 function pagesOf(files: readonly ManifestFile[]): ManifestFile[][] {
   const pages: ManifestFile[][] = [];
@@ -143,7 +143,7 @@ export function decodeRoot(data: Uint8Array): ManifestRoot {
   };
 }
 
-/** Reads the files of a page, and refuses every path that is not one. @throws SvcError `bad_request` */
+/** Reads the files of a page, and rejects invalid paths. @throws SvcError `bad_request` */
 export function decodePage(data: Uint8Array): ManifestFile[] {
   return listOf(mapOf(data).files).map((row) => {
     const [path, digest, size, executable, blobs] = listOf(row);
@@ -151,19 +151,20 @@ export function decodePage(data: Uint8Array): ManifestFile[] {
     const problem = pathProblem(file.path);
     if (problem !== undefined) throw malformed(problem);
     if (typeof size !== "number" || !Number.isSafeInteger(size) || size < 0 || size > maxFileBytes) {
-      throw malformed("a size is none");
+      throw malformed("a file size is not an integer in the allowed range");
     }
     if (blobs === undefined) {
-      if (size > maxBlobBytes) throw malformed("a long file has no blobs");
+      if (size > maxBlobBytes) throw malformed("a file larger than one blob has no list of blobs");
       return { ...file, size };
     }
     const digests = listOf(blobs).map(toHex);
-    if (digests.length !== Math.ceil(size / maxBlobBytes)) throw malformed("a file has too few blobs");
+    if (digests.length !== Math.ceil(size / maxBlobBytes))
+      throw malformed("the number of blobs does not match the file size");
     return { ...file, size, blobs: digests };
   });
 }
 
-/** Puts a snapshot together. @throws SvcError `bad_request` when its pages do not fit */
+/** Assembles a snapshot. @throws SvcError `bad_request` when its pages are inconsistent */
 export function assembleManifest(root: ManifestRoot, pages: readonly (readonly ManifestFile[])[]): Manifest {
   const files = pages.flat();
   if (files.length > maxFiles) throw malformed(`it has more than ${maxFiles} files`);
@@ -173,21 +174,21 @@ export function assembleManifest(root: ManifestRoot, pages: readonly (readonly M
   return { environment: root.environment, origin: root.origin, files };
 }
 
-/** Why a path cannot be one of a snapshot; `undefined` for one that can. */
+/** Why a path is not allowed in a snapshot; `undefined` when it is allowed. */
 export function pathProblem(path: string): string | undefined {
   if (Buffer.byteLength(path) > maxPathBytes) return "the path is too long";
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern rejects control characters
   if (/[\u0000-\u001f\u007f\ufffd]/.test(path) || !path.isWellFormed()) {
-    return "the path has a character that is not allowed";
+    return "the path contains a character that is not allowed";
   }
   for (const segment of path.split("/")) {
-    if (segment === "" || segment === "." || segment === "..") return "the path is not a plain relative one";
+    if (segment === "" || segment === "." || segment === "..") return "the path is not a plain relative path";
     if (Buffer.byteLength(segment) > maxSegmentBytes) return "a name in the path is too long";
   }
   return undefined;
 }
 
-/** Whether a text can be the name of an environment: `base`, or a branch or tag such as `feature/web-2`. */
+/** Whether a string is a valid environment name: `base`, or a branch or tag such as `feature/web-2`. */
 export function isEnvironmentName(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}$/.test(name) && pathProblem(name) === undefined;
 }
@@ -198,25 +199,25 @@ function fromHex(digest: string): Uint8Array {
 
 function toHex(value: Plain | undefined): string {
   if (value instanceof Uint8Array && value.length === 32) return Buffer.from(value).toString("hex");
-  throw malformed("a digest is none");
+  throw malformed("a digest is not 32 bytes");
 }
 
 function mapOf(data: Uint8Array): Record<string, Plain> {
   const value = decode(data);
   const isMap = value !== null && typeof value === "object" && !Array.isArray(value);
-  if (!isMap || value instanceof Uint8Array) throw malformed("it is no map");
-  if (value.v !== version) throw malformed("it has a version that this program does not know");
+  if (!isMap || value instanceof Uint8Array) throw malformed("it is not a map");
+  if (value.v !== version) throw malformed("its version is not supported by this program");
   return value;
 }
 
 function listOf(value: Plain | undefined): Plain[] {
   if (Array.isArray(value)) return value;
-  throw malformed("a list is none");
+  throw malformed("a field is not a list");
 }
 
 function textOf(value: Plain | undefined): string {
   if (typeof value === "string") return value;
-  throw malformed("a text is none");
+  throw malformed("a field is not a string");
 }
 
 function malformed(what: string): SvcError {

@@ -39,7 +39,7 @@ beforeEach(async () => {
 });
 
 const key = newKeyPair("user", systemRandom);
-/** As a master that was just started. */
+/** Like a master that has just started. */
 const sealOf = (signer = key) => createHeadSeal(signer, clock);
 const take = (token: number, over: BlobStore = store, seal = sealOf()) =>
   takeOverHead({ store: over, seal, clock, log }, token);
@@ -50,7 +50,7 @@ async function blob(digest: string): Promise<Uint8Array> {
   return data;
 }
 
-/** Reads a snapshot as somebody does who knows nothing but the head. */
+/** Reads a snapshot with only the head. */
 async function readFiles(environment = "base", commit?: string): Promise<Record<string, string>> {
   const head = await store.head();
   const catalog = decodeCatalog(await blob(head?.digest ?? ""));
@@ -65,7 +65,7 @@ async function readFiles(environment = "base", commit?: string): Promise<Record<
   return found;
 }
 
-test("what is published can be read, and of a change only what changed travels", async () => {
+test("a publication can be read, and a change uploads only changed blobs", async () => {
   const publisher = await take(1);
   const large = Buffer.alloc(3 * maxBlobBytes + 5, "x");
   large.fill("y", maxBlobBytes, 2 * maxBlobBytes);
@@ -86,7 +86,7 @@ test("what is published can be read, and of a change only what changed travels",
   expect(second.bytes).toBeLessThan(60_000);
   expect((await readFiles())["d/7.sls"]).toBe("changed");
 
-  // Of a large file the piece that changed.
+  // The changed piece of a large file.
   const patched = Buffer.from(large);
   patched.fill("z", 2 * maxBlobBytes, 2 * maxBlobBytes + 3);
   const third = await publisher.publish([baseOf({ ...files, "d/7.sls": "changed", large: patched })]);
@@ -111,20 +111,24 @@ test("the tools of NATS list and read the objects", async () => {
   expect(decodeCatalog((await objects.getBlob("head")) ?? new Uint8Array()).has("base")).toBe(true);
 });
 
-test("a holder that was paused cannot move the head any more, whatever it does", async () => {
+test("a paused holder can no longer move the head", async () => {
   const old = await take(5);
   await old.publish([baseOf({ a: "of the old one" })]);
   const now = await take(8);
-  await expect(old.publish([baseOf({ a: "stale" })])).rejects.toThrow("another master publishes");
+  await expect(old.publish([baseOf({ a: "stale" })])).rejects.toThrow(
+    "another master has taken over publishing",
+  );
   await now.publish([baseOf({ a: "of the new one" })]);
-  await expect(old.publish([baseOf({ b: "stale" })])).rejects.toThrow("another master publishes");
+  await expect(old.publish([baseOf({ b: "stale" })])).rejects.toThrow(
+    "another master has taken over publishing",
+  );
   expect(await readFiles()).toEqual({ a: "of the new one" });
   expect((await store.head())?.token).toBe(8);
-  await expect(take(6)).rejects.toThrow("another master publishes");
+  await expect(take(6)).rejects.toThrow("another master has taken over publishing");
   expect((await store.head())?.token).toBe(8);
 });
 
-test("two that take over in the same moment: one of them publishes", async () => {
+test("of two concurrent takeovers, one publishes", async () => {
   const both = await Promise.allSettled([take(1), take(2)]);
   const results = await Promise.allSettled(
     both.map(async (taken, i) => {
@@ -137,7 +141,7 @@ test("two that take over in the same moment: one of them publishes", async () =>
   expect(await readFiles()).toEqual({ a: `of ${winners[0]}` });
 });
 
-test("what a former holder still removes is nothing that the new one needs", async () => {
+test("garbage collection by a former holder removes nothing that the new holder needs", async () => {
   const paused = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   const old = await take(1, {
@@ -162,7 +166,7 @@ test("what a former holder still removes is nothing that the new one needs", asy
   expect(await readFiles()).toEqual({ a: "wanted again later", b: "kept" });
 });
 
-test("blobs that nothing refers to go after a grace, pinned commits stay readable", async () => {
+test("unreferenced blobs are removed after the grace period, pinned commits stay readable", async () => {
   const publisher = await take(1);
   const at = (i: number) => ({
     ...baseOf({ a: `version ${i}`, same: "same" }),
@@ -183,12 +187,12 @@ test("blobs that nothing refers to go after a grace, pinned commits stay readabl
     expect(await readFiles("base", String(i).padStart(40, "0"))).toEqual({ a: `version ${i}`, same: "same" });
   }
   await expect(readFiles("base", "0".repeat(40))).rejects.toThrow("no commit");
-  // What is removed is uploaded again when it comes back.
+  // A removed blob is uploaded again when it is needed again.
   await publisher.publish([at(0)]);
   expect(await readFiles()).toEqual({ a: "version 0", same: "same" });
 });
 
-test("a new holder heals what is damaged or missing in the store", async () => {
+test("a new holder repairs damaged or missing blobs in the store", async () => {
   const files = { a: "one", b: "two", c: "three" };
   await (await take(1)).publish([baseOf(files)]);
   const places = (await store.list()).get(digestOf(Buffer.from("two"))) ?? [];
@@ -197,7 +201,7 @@ test("a new holder heals what is damaged or missing in the store", async () => {
   await (await take(2)).publish([baseOf(files)]);
   expect(await readFiles()).toEqual(files);
 
-  // A catalog that cannot be read: everything is published anew.
+  // A catalog that cannot be read: everything is published again.
   const junk = Buffer.from("junk");
   await store.put(digestOf(junk), junk);
   await store.moveHead(
@@ -209,7 +213,7 @@ test("a new holder heals what is damaged or missing in the store", async () => {
   expect(log.records.some(({ level }) => level === "error")).toBe(true);
 });
 
-test("environments come and go, and one that is to stay as it is stays", async () => {
+test("environments are added and removed, and an unchanged one keeps its snapshot", async () => {
   const publisher = await take(1);
   const environment = (name: string, text: string) => ({ ...baseOf({ a: text }), name });
   await publisher.publish([environment("base", "b"), environment("dev", "d"), environment("old", "o")]);
@@ -217,10 +221,10 @@ test("environments come and go, and one that is to stay as it is stays", async (
   expect(changed.toSorted()).toEqual(["base", "old"]);
   expect(publisher.environments().toSorted()).toEqual(["base", "dev"]);
   expect(await readFiles("dev")).toEqual({ a: "d" });
-  await expect(readFiles("old")).rejects.toThrow('no environment "old"');
+  await expect(readFiles("old")).rejects.toThrow('environment "old" does not exist');
 });
 
-test("a file that changes while it is published is an error, and the head stays", async () => {
+test("a file that changes during publication is an error, and the head is unchanged", async () => {
   const publisher = await take(1);
   await publisher.publish([baseOf({ a: "good" })]);
   const base = baseOf({ a: "said" });
@@ -228,11 +232,11 @@ test("a file that changes while it is published is an error, and the head stays"
   if (content === undefined) throw new Error("no file");
   const other = { ...content, pieces: contentsOf({ a: "done" }).get("a")?.pieces ?? content.pieces };
   const moving = { ...base, files: new Map([["a", other]]) };
-  await expect(publisher.publish([moving])).rejects.toThrow("changed while it was published");
+  await expect(publisher.publish([moving])).rejects.toThrow("changed during publication");
   expect(await readFiles()).toEqual({ a: "good" });
 });
 
-/** Points the head at this tree, as somebody does who has the object store in hand. */
+/** Points the head at this tree, as an attacker with access to the object store would. */
 async function forge(statement?: Uint8Array, digest?: string): Promise<void> {
   const other = sealOf(newKeyPair("user", systemRandom));
   const real = await store.head();
@@ -246,7 +250,7 @@ async function forge(statement?: Uint8Array, digest?: string): Promise<void> {
   );
 }
 
-/** A master that serves what is published. */
+/** A master that serves the published state. */
 function follow(seal = sealOf()) {
   const records = recordingLog();
   const view = followCatalog({ store, seal, bus: { onReconnect: () => () => {} }, clock, log: records });
@@ -262,7 +266,7 @@ function follow(seal = sealOf()) {
   return { ...view, look, errors, foreign };
 }
 
-test("a head that somebody changed is not served, and is published anew by the holder", async () => {
+test("a forged head is not served, and the holder publishes again", async () => {
   const seal = sealOf();
   const holder = await take(1, store, seal);
   await holder.publish([baseOf({ a: "one" })]);
@@ -284,7 +288,7 @@ test("a head that somebody changed is not served, and is published anew by the h
     ["unknown command key", () => forge()],
     ["not signed", unsigned],
     ["another catalog", async () => forge((await store.head())?.statement, "0".repeat(64))],
-    ["an older one", async () => forge(old?.statement, old?.digest)],
+    ["older than one seen before", async () => forge(old?.statement, old?.digest)],
   ];
   for (const [at, [reason, tamper]] of cases.entries()) {
     expect(await publisher.holds()).toBe(true);
@@ -293,7 +297,7 @@ test("a head that somebody changed is not served, and is published anew by the h
     expect(await master.look()).toBe(served);
     const errors = master.errors();
     expect(errors.at(-1)).toContain(reason);
-    // It is said once.
+    // It is logged once.
     expect(await master.look()).toBe(served);
     expect(master.errors()).toEqual(errors);
     expect(master.foreign.times).toBeGreaterThanOrEqual(at + 1);
@@ -301,23 +305,23 @@ test("a head that somebody changed is not served, and is published anew by the h
     await publisher.publish([baseOf({ a: "one" })], ["dev"]);
     expect(await master.look()).toBe(served);
     expect(await readFiles()).toEqual({ a: "one" });
-    // What only the catalog says is taken from the last one that was genuine.
+    // Fields that only the catalog has come from the last verified one.
     expect(await readFiles("dev")).toEqual({ a: "kept" });
   }
   master.stop();
 });
 
-test("a master that was just started takes nothing over from a head that no master signed", async () => {
+test("a newly started master does not use a head that no master signed", async () => {
   await (await take(1)).publish([baseOf({ a: "one" })]);
   await forge();
   const publisher = await take(2);
   expect(publisher.environments()).toEqual([]);
   await publisher.publish([baseOf({ a: "two" })], ["base"]);
   expect(await readFiles()).toEqual({ a: "two" });
-  await expect(readFiles("dev")).rejects.toThrow("no environment");
+  await expect(readFiles("dev")).rejects.toThrow("environment");
 });
 
-test("after the command key was replaced everything is published anew under the new one", async () => {
+test("after a rotation of the command key, everything is published again under the new key", async () => {
   await (await take(1)).publish([baseOf({ a: "one" })]);
   const next = sealOf(newKeyPair("user", systemRandom));
   const master = follow(next);
@@ -328,7 +332,7 @@ test("after the command key was replaced everything is published anew under the 
   master.stop();
 });
 
-test("versions grow with each publication, also when the clock goes back", async () => {
+test("versions grow with each publication, even when the clock is set back", async () => {
   const versions: number[] = [];
   const note = async () => versions.push(sealOf().check((await store.head()) ?? { digest: "" }).version);
   for (const token of [1, 2, 3]) {

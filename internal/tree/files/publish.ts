@@ -15,37 +15,40 @@ import { uploadSnapshots } from "./upload-snapshots.ts";
 /** Bytes that nothing refers to stay this long, for peels that are in the middle of fetching them. */
 const graceMs = 10 * 60_000;
 
-/** An environment as it is to be published. */
+/** An environment to publish. */
 export interface Environment {
   name: string;
   origin: SnapshotOrigin;
   files: Contents;
 }
 
-/** What one publication did. */
+/** The result of one publication. */
 export interface Publication {
-  /** Environments with another snapshot in force than before. */
+  /** Environments whose snapshot in force changed. */
   changed: readonly string[];
-  /** Blobs that travelled, and their bytes. */
+  /** Number of uploaded blobs, and their total size in bytes. */
   blobs: number;
   bytes: number;
 }
 
-/** The right to publish, until somebody with a larger token takes it. */
+/** A fenced writer of the head: it may publish until a master with a larger token takes over. */
 export interface Publisher {
-  /** The environments that are published. */
+  /** The published environments. */
   environments(): readonly string[];
-  /** Where the snapshot in force of an environment came from. */
+  /** The origin of an environment's snapshot in force. */
   originOf(environment: string): SnapshotOrigin | undefined;
   /**
-   * Publishes exactly these environments; one that is to stay as it is is named in `unchanged`.
+   * Publishes exactly these environments; `unchanged` names the ones that keep their snapshot.
    *
-   * @throws SvcError `conflict` when another master publishes or a file changed meanwhile, `storage`
+   * @throws SvcError `conflict` when another master took over or a file changed during publication, `storage`
    */
   publish(environments: readonly Environment[], unchanged?: readonly string[]): Promise<Publication>;
-  /** Removes what nothing has referred to for a while. @returns how many blobs. @throws as `publish` */
+  /**
+   * Removes blobs that have been unreferenced for the grace period. @returns how many blobs. @throws as
+   * `publish`
+   */
   collect(): Promise<number>;
-  /** Whether the head is still as this publisher wrote it. @throws SvcError `storage` */
+  /** Whether the head is still the one this publisher wrote. @throws SvcError `storage` */
   holds(): Promise<boolean>;
 }
 
@@ -57,18 +60,18 @@ export interface PublisherDeps {
 }
 
 /**
- * Takes publishing over. The head is first rewritten with the token, and every later write of it is a
- * compare-and-swap on its revision: a holder that was paused and goes on meets a head that is not the one
- * it left, and the server refuses it. Blobs need no such fence, as their names are their digests.
+ * Takes over publishing. It first rewrites the head with the fencing token; every later write is a
+ * compare-and-swap on the revision. A former holder that resumes after a pause finds another revision, and
+ * the server rejects its write. Blobs need no fencing, because they are named by their digests.
  *
- * Whatever is not part of a snapshot that the head names is uploaded anew, also when the store has it: its
- * place in the stream is another one then, so that a former holder that still removes garbage, which it
- * does by place, cannot remove it.
+ * Every blob that is not part of a snapshot named by the head is uploaded again, even when the store has it.
+ * The new upload has another sequence in the stream, so a former holder that still removes garbage, which it
+ * does by sequence, cannot remove it.
  *
- * What a head says counts only when a master signed it. Of one that somebody else made, or brought back, the
- * revision alone is used, and what this master last knew to be genuine is built upon.
+ * The content of a head is trusted only when a master signed it. Of a forged or replayed head only the
+ * revision is used; publishing continues from the last state this master verified.
  *
- * @throws SvcError `conflict` when a holder with a larger token was there before
+ * @throws SvcError `conflict` when the head was written with a larger token
  */
 export async function takeOverHead(deps: PublisherDeps, token: number): Promise<Publisher> {
   const { store, seal, clock, log } = deps;
@@ -200,15 +203,15 @@ async function moved(moving: Promise<number | undefined>): Promise<number> {
 }
 
 function lost(): SvcError {
-  return new SvcError("conflict", "another master publishes state files now");
+  return new SvcError("conflict", "another master has taken over publishing state files");
 }
 
-/** What a master signed of the head; `undefined` when none did, or another was seen since. */
+/** The signed statement of the head; `undefined` when no master signed it, or when a newer one was seen. */
 function checkHead({ seal, log }: PublisherDeps, head: Head): SignedStatement | undefined {
   try {
     return seal.check(head);
   } catch (thrown) {
-    log.error("the head of the state files is not as a master published it: it is published anew", {
+    log.error("state files: the head was not published by a master; publishing again", {
       reason: describeError(thrown),
     });
     return undefined;

@@ -41,7 +41,7 @@ test("finds files with their digests, and executables", async () => {
   });
 });
 
-test("the same map while nothing changes; one that changed is another, the rest are the same", async () => {
+test("returns the same map without changes; only changed files are new objects", async () => {
   const scan = createDirectoryScan(root, later);
   const { files } = await scan.scan();
   expect((await scan.scan()).files).toBe(files);
@@ -57,18 +57,18 @@ test("the same map while nothing changes; one that changed is another, the rest 
   expect((await scan.scan()).files.size).toBe(0);
 });
 
-test("a file that was written just now is read again, should it change within one tick of its times", async () => {
+test("a file written just now is read again, as it may change within one timestamp tick", async () => {
   const early = { ...systemClock, now: () => 0 };
   const scan = createDirectoryScan(root, early);
   const { files } = await scan.scan();
-  // Same inode, size and times cannot be forged here; that the content is taken again can be seen.
+  // Inode, size and timestamps cannot be forged here, but reading the content again can be observed.
   const before = files.get("top.sls");
   expect((await scan.scan()).files.get("top.sls")).toBe(before);
   writeFileSync(join(root, "top.sls"), "base: 11\n");
   expect((await scan.scan()).files.get("top.sls")?.digest).toBe(digest("base: 11\n"));
 });
 
-test("links are followed inside, and left out with a warning when they lead out, nowhere or in a circle", async () => {
+test("links are followed inside the directory; broken, cyclic and outside ones are left out with a warning", async () => {
   writeFileSync(join(temporary.path, "secret"), "outside");
   mkdirSync(join(temporary.path, "states-other"));
   symlinkSync("web/init.sls", join(root, "inside"));
@@ -86,7 +86,7 @@ test("links are followed inside, and left out with a warning when they lead out,
   }
 });
 
-test("what is no file, has no name that travels, or belongs to version control is left out", async () => {
+test("special files, invalid names and version control directories are left out", async () => {
   mkdirSync(join(root, ".git"));
   writeFileSync(join(root, ".git/config"), "token");
   writeFileSync(join(root, "line\nend"), "x");
@@ -112,7 +112,7 @@ test("the directory itself may be a link, and may be replaced by another", async
   expect(Buffer.concat(pieces).toString()).toBe("next\n");
 });
 
-test("a directory as the files of a run: looks and reads at the moment it is asked", async () => {
+test("a directory source reads files when they are requested", async () => {
   symlinkSync("/etc/hostname", join(root, "out"));
   symlinkSync("web", join(root, "alias"));
   const source = createDirectorySource(root);
@@ -126,6 +126,6 @@ test("a directory as the files of a run: looks and reads at the moment it is ask
   }
   writeFileSync(join(root, "top.sls"), "changed");
   expect(Buffer.from(await source.read("top.sls")).toString()).toBe("changed");
-  expect(() => createDirectorySource(join(root, "top.sls"))).toThrow("is no directory");
+  expect(() => createDirectorySource(join(root, "top.sls"))).toThrow("is not a directory");
   expect(() => createDirectorySource(join(root, "no"))).toThrow("no such file");
 });

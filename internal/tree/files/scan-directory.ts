@@ -7,16 +7,16 @@ import { type Content, type Contents, startHashing } from "./contents.ts";
 import { type ManifestFile, maxBlobBytes, maxFileBytes, maxFiles } from "./manifest.ts";
 import { unreadable, walkDirectory } from "./walk-directory.ts";
 
-/** Other work gets its turn this often. */
+/** The scan yields to other work this often. */
 const turnMs = 10;
-/** A file that changed within this time of being read may change again without its times telling. */
+/** A file that changed this recently before it was read may change again without a new timestamp. */
 const settledMs = 2_000;
-/** A directory whose files are looked at again and again. */
+/** A directory that is scanned repeatedly. */
 export interface DirectoryScan {
   /**
-   * Looks at every file; only those are read whose size, times or place changed.
+   * Checks every file; reads only files whose size, timestamps or location changed.
    *
-   * @returns the files; the same map as before when nothing changed. A missing directory has none.
+   * @returns the files; the same map as before when nothing changed. Empty for a missing directory.
    * @throws SvcError `storage` when a file or directory cannot be read, `too_large` when there are too many
    */
   scan(): Promise<{ files: Contents; warnings: readonly string[] }>;
@@ -29,7 +29,7 @@ interface Seen {
 }
 
 /**
- * @param root a directory; symbolic links are followed as long as they stay inside it
+ * @param root a directory; symbolic links are followed only inside it
  */
 export function createDirectoryScan(root: string, clock: Clock): DirectoryScan {
   let seen = new Map<string, Seen>();
@@ -49,7 +49,7 @@ export function createDirectoryScan(root: string, clock: Clock): DirectoryScan {
         const stat = statOrGone(real);
         if (stat === undefined) continue;
         if (stat.size > maxFileBytes) {
-          warnings.push(`${path}: larger than ${maxFileBytes / 1024 / 1024} MiB, not published`);
+          warnings.push(`${path}: larger than ${maxFileBytes / 1024 / 1024} MiB; not published`);
           continue;
         }
         if (next.size >= maxFiles) {
@@ -81,7 +81,7 @@ export function createDirectoryScan(root: string, clock: Clock): DirectoryScan {
   };
 }
 
-/** The former content when it is the same, so that what was made of it is still good. */
+/** Returns the previous content object when it is equal, so that results derived from it stay valid. */
 function keepSame(before: Seen | undefined, { real, content }: Omit<Seen, "stamp">): Content {
   if (before === undefined || before.real !== real) return content;
   const same = before.content.digest === content.digest && before.content.executable === content.executable;
@@ -92,7 +92,7 @@ function statOrGone(path: string) {
   return statSync(path, { throwIfNoEntry: false });
 }
 
-/** @returns `undefined` when the file is gone. @throws SvcError `storage` */
+/** @returns `undefined` when the file no longer exists. @throws SvcError `storage` */
 async function hashFile(
   path: string,
   breathe: () => Promise<void>,
@@ -123,7 +123,7 @@ async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Reads until a piece is full or the file ends. */
+/** Reads until the piece is full or the file ends. */
 function readPiece(file: number): Uint8Array {
   const parts: Uint8Array[] = [];
   let length = 0;

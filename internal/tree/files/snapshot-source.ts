@@ -6,11 +6,11 @@ import { blobsOf, digestOf, type Manifest, type ManifestFile } from "./manifest.
 export interface SnapshotSource extends FileSource {
   /** Digest of its manifest. */
   readonly manifest: string;
-  /** The commits in it; none when no repository is. */
+  /** Its commits; empty when no repository contributed to it. */
   readonly commits: readonly string[];
 }
 
-/** @param readBlob verified bytes of a blob. @throws SvcError when they are not to be had */
+/** @param readBlob returns the verified bytes of a blob. @throws SvcError when they are not available */
 export function createSnapshotSource(
   digest: string,
   manifest: Manifest,
@@ -24,7 +24,7 @@ export function createSnapshotSource(
     for (const blob of blobsOf(file)) parts.push(await readBlob(blob));
     const whole = Buffer.concat(parts);
     if (digestOf(whole) === file.digest) return whole;
-    throw new SvcError("storage", `the state file ${file.path} is not what its digest says`);
+    throw new SvcError("storage", `the state file ${file.path} does not match its digest`);
   };
   return {
     environment: manifest.environment,
@@ -44,7 +44,7 @@ export function createSnapshotSource(
   };
 }
 
-/** The paths below a directory of paths that are sorted. */
+/** Returns the paths below a directory, from a sorted list of paths. */
 export function below(sorted: readonly string[], directory: string): readonly string[] {
   if (directory === "") return sorted;
   const prefix = `${directory}/`;
@@ -52,5 +52,5 @@ export function below(sorted: readonly string[], directory: string): readonly st
 }
 
 export function noFile(path: string, environment: string): SvcError {
-  return new SvcError("not_found", `there is no file ${path} in the environment ${environment}`);
+  return new SvcError("not_found", `the environment ${environment} has no file ${path}`);
 }

@@ -3,27 +3,27 @@ import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { type KeyPair, verifySignature } from "../../identity/nkey.ts";
 
-// A snapshot is verified by its digest, so which digest is in force decides what hosts do: the bus must not
-// be able to say it. A master signs what it publishes, with a version that only grows, so that neither
-// somebody else's tree nor an older one passes.
+// A snapshot is verified by its digest, so the digest in force decides what hosts do, and the bus must not be
+// able to choose it. A master signs what it publishes with a version that only grows, so that neither a
+// forged tree nor an older one is accepted.
 
 const domain = "svc/state-files/v1";
 const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
-/** What is published, as a master signed it. */
+/** The published state, as signed by a master. */
 export interface Statement {
-  /** Grows with each publication; milliseconds since the Unix epoch unless clocks went back. */
+  /** Grows with each publication; milliseconds since the Unix epoch, unless a clock was set back. */
   version: number;
   /** Fencing token of the publisher. */
   token: number;
   /** Digest of the catalog. */
   catalog: string;
-  /** Digest of the snapshot of `base` in force, so that most peels need no catalog. */
+  /** Digest of the snapshot in force of `base`, so that most peels do not need the catalog. */
   base?: string | undefined;
 }
 
-/** A statement whose signature was checked, and by which command key (`U…`). */
+/** A statement with a verified signature, and the command key (`U…`) that signed it. */
 export interface SignedStatement extends Statement {
   key: string;
 }
@@ -45,14 +45,14 @@ export function signStatement(statement: Statement, signer: KeyPair): Uint8Array
 }
 
 /**
- * Reads a statement and checks that one of these keys signed it; its version is the caller's to compare.
+ * Reads a statement and verifies that one of the keys signed it. The caller compares the version.
  *
- * @throws SvcError `forbidden` when it is not signed, by an unknown key, or wrongly
+ * @throws SvcError `forbidden` when it is not signed, signed by an unknown key, or has an invalid signature
  */
 export function openStatement(bytes: Uint8Array | undefined, keys: readonly string[]): SignedStatement {
   if (bytes === undefined) throw refused("they are not signed");
   const statement = parse(bytes);
-  if (statement === undefined) throw refused("what says which are in force is malformed");
+  if (statement === undefined) throw refused("the signed statement is malformed");
   const { version, token, catalog, base, key, signature } = statement;
   if (!keys.includes(key)) throw refused("signed by an unknown command key");
   if (!verifySignature("user", key, signedBytes(statement), signature))

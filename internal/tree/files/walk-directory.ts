@@ -5,14 +5,14 @@ import { isErrno, reasonOf } from "../../base/file.ts";
 import { pathProblem } from "./manifest.ts";
 
 const maxDepth = 32;
-/** Directories that hold what tools keep about files, and no state files. */
+/** Directories of version control tools; they contain no state files. */
 const skippedNames = new Set([".git", ".svn", ".hg"]);
 
 /**
- * Finds the files below a directory, in no order. Symbolic links are followed as long as they stay inside.
+ * Finds the files below a directory, in no particular order. Symbolic links are followed only inside it.
  *
- * @param warnings gets a line for everything that is left out
- * @returns the path of each file below the directory, and where it really is; none for a missing directory
+ * @param warnings receives a line for every entry that is left out
+ * @returns the relative path and the real path of each file; nothing for a missing directory
  * @throws SvcError `storage` when a directory cannot be read
  */
 export function* walkDirectory(root: string, warnings: string[]): Generator<{ path: string; real: string }> {
@@ -31,13 +31,13 @@ export function* walkDirectory(root: string, warnings: string[]): Generator<{ pa
       if (skippedNames.has(entry.name)) continue;
       const problem = pathProblem(path);
       if (problem !== undefined) {
-        warnings.push(`${JSON.stringify(path.slice(0, 200))}: ${problem}, not published`);
+        warnings.push(`${JSON.stringify(path.slice(0, 200))}: ${problem}; not published`);
         continue;
       }
       if (entry.isSymbolicLink()) {
         const target = targetOf(real, top);
         if (target === undefined) {
-          warnings.push(`${path}: a symbolic link that leads out of ${root} or nowhere, not published`);
+          warnings.push(`${path}: a broken symbolic link, or one to a target outside ${root}; not published`);
           continue;
         }
         real = target;
@@ -46,9 +46,9 @@ export function* walkDirectory(root: string, warnings: string[]): Generator<{ pa
       if (kind?.isFile() === true) yield { path, real };
       else if (kind?.isDirectory() === true) {
         if (at.above.includes(real) || at.above.length > maxDepth) {
-          warnings.push(`${path}: directories in a circle or too deep, not published`);
+          warnings.push(`${path}: a directory cycle, or directories nested too deep; not published`);
         } else pending.push({ path, real, above: [...at.above, real] });
-      } else if (kind !== undefined) warnings.push(`${path}: neither a file nor a directory, not published`);
+      } else if (kind !== undefined) warnings.push(`${path}: neither a file nor a directory; not published`);
     }
   }
 }
@@ -62,7 +62,7 @@ function entriesOf(directory: string) {
   }
 }
 
-/** Where a link leads, when that is inside `top`. */
+/** The target of a link, when it is inside `top`. */
 function targetOf(link: string, top: string): string | undefined {
   try {
     const target = realpathSync(link);

@@ -10,11 +10,11 @@ interface Definition<Specs extends Readonly<Record<string, ArgSpec>>>
   onWatch?(name: string, args: ValuesOf<Specs>, context: StateContext): Promise<Plan> | Plan;
 }
 
-/** Declares a state function whose code sees the types that its own table of arguments says. */
+/** Declares a state function whose argument types are derived from its argument table. */
 export function defineState<const Specs extends Readonly<Record<string, ArgSpec>>>(
   definition: Definition<Specs>,
 ): StateFunction {
-  // Sound because the arguments of a state are checked against this very table before it is planned.
+  // Sound because arguments are checked against this table before the state is planned.
   const typed = (args: CallArgs) => args as ValuesOf<Specs>;
   const { refuse, plan, onWatch, ...rest } = definition;
   return {

@@ -28,7 +28,7 @@ test("a diff is bounded, and so is the time it takes", async () => {
   );
 });
 
-test("what is no text, or too large, is told by its size", async () => {
+test("for binary or large content only the size is reported", async () => {
   const expected = "not shown line by line: 2 bytes before, 1 bytes after";
   expect(await describeChange("/x", new Uint8Array([65, 0]), bytes("a"))).toBe(expected);
   expect(await describeChange("/x", new Uint8Array([0xff, 65]), bytes("a"))).toBe(expected);

@@ -1,15 +1,15 @@
-/** The largest content that is compared line by line. */
+/** Maximum size of content that is compared line by line, in bytes. */
 export const maxDiffInput = 1024 * 1024;
 const maxDiffCharacters = 64 * 1024;
-/** Lines that differ at most; what it takes grows with their square. */
+/** Maximum number of differing lines; the cost grows with the square of this number. */
 const maxEdits = 1_500;
 const headerOptions = { includeIndex: false, includeUnderline: false, includeFileHeaders: true };
 
 /**
- * What changes in a file, for people: a unified diff of bounded length, or one sentence where that would
- * not help.
+ * Describes the change of a file for people: a unified diff of bounded length, or one sentence where a diff
+ * does not help.
  *
- * @param before `undefined` when there was no file
+ * @param before `undefined` when the file did not exist
  */
 export async function describeChange(
   path: string,
@@ -29,14 +29,14 @@ export async function describeChange(
   return `more than ${maxEdits} lines differ, ${describeSizes(before.length, after.length)}`;
 }
 
-/** The same for contents that are too large to be compared. */
+/** Like `describeChange`, for content that is too large to compare. */
 export function describeSizes(before: number | undefined, after: number | undefined): string {
-  const size = after === undefined ? "content that is not fetched yet" : `${after} bytes`;
+  const size = after === undefined ? "content that has not been fetched yet" : `${after} bytes`;
   if (before === undefined) return `not shown line by line: ${size}`;
   return `not shown line by line: ${before} bytes before, ${size} after`;
 }
 
-/** Every line is new: no search for what is the same is needed. */
+/** Every line is new, so no comparison is needed. */
 function newFile(path: string, text: string): string {
   if (text === "") return "";
   const lines = text.split("\n");
@@ -53,7 +53,7 @@ function bounded(diff: string): string {
   return `${diff.slice(0, end === 0 ? maxDiffCharacters : end)}[${left} more lines]\n`;
 }
 
-/** Text as far as lines of it mean something to people. */
+/** The text of bytes that can be shown line by line. */
 function textOf(bytes: Uint8Array): string | undefined {
   if (bytes.length > maxDiffInput || bytes.includes(0)) return undefined;
   try {

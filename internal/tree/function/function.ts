@@ -3,31 +3,34 @@ import type { Plain } from "../../base/msgpack.ts";
 import type { ArgSpec, CallArgs, CallContext } from "../../host/modules/function.ts";
 import type { FileSource } from "../files/files.ts";
 
-/** What a state changes, by name: `{"/etc/motd": {diff: "…"}}`. Empty when everything is as described. */
+/**
+ * The changes of a state, by name: `{"/etc/motd": {diff: "…"}}`. Empty when the host is already in the
+ * desired state.
+ */
 export type Changes = { [name: string]: Plain };
 
-/** What a state function found, and what it would do about it. */
+/** What a state function found, and what it would change. */
 export interface Plan {
-  /** What differs now, and so would change. */
+  /** The predicted changes. */
   changes: Changes;
-  /** One sentence for people, in the words of what would be done: `The file /etc/motd is to be updated`. */
+  /** One sentence for people that says what would be done: `The file /etc/motd would be updated`. */
   comment: string;
   /**
-   * Brings the host into the described state; absent when it is there already. What it returns replaces
+   * Brings the host into the desired state; absent when nothing has to change. The returned values replace
    * the prediction.
    *
-   * @throws StateFailure when it cannot; what was changed until then is in it
+   * @throws StateFailure when it fails, with the changes made so far
    */
   apply?(): Promise<{ changes?: Changes; comment?: string } | undefined>;
 }
 
-/** What a state function finds around it. */
+/** The environment of a state function. */
 export interface StateContext extends CallContext {
-  /** Every state of the run: what removes what nobody describes leaves these alone. */
+  /** Every state of the run. States that remove unmanaged files keep the paths of these. */
   described: readonly { function: string; name: string }[];
   /** The files of the environment, for `svc://` and `salt://`. */
   files: FileSource;
-  /** Renders a template with facts, settings and these variables. @throws StateFailure with the place */
+  /** Renders a template with facts, settings and the given variables. @throws StateFailure with the place */
   render(
     template: { name: string; text: string },
     variables: Readonly<Record<string, Plain>>,
@@ -35,34 +38,36 @@ export interface StateContext extends CallContext {
   /** Runs an execution function of the peel, such as `pkg.version`. */
   call(name: string, args: CallArgs): Promise<Plain>;
   /**
-   * What was found out about the host in this run, by the name of who keeps it. The engine empties it after
-   * every state that was applied, since any state may change anything.
+   * A cache of observations of the host during a run, by name of their owner. The engine clears it after
+   * every applied state, because any state may change the host.
    */
   cache: Map<string, unknown>;
 }
 
 /**
- * A state function. It only looks, and says what it would do: the engine decides whether that is done, so
- * that `test: true` cannot change anything, and shows exactly what a run would do.
+ * A state function. It only inspects the host and returns a plan; the engine decides whether to apply it. So
+ * `test: true` cannot change anything, and shows exactly what a run would do.
  */
 export interface StateFunction {
   /** `file.managed` */
   name: string;
   doc: string;
-  /** Arguments beside those that every state has (`name`, requisites, `unless`, …), in the order of use. */
+  /**
+   * Arguments of this function, in order of use, without the common ones (`name`, requisites, `unless`, …).
+   */
   args: Readonly<Record<string, ArgSpec>>;
-  /** What is wrong with arguments that are fine one by one. */
+  /** Returns a problem with the combination of arguments that are each valid. */
   refuse?(args: CallArgs): string | undefined;
   /**
-   * @param name what the state is about: `name`, or else the id of its declaration
-   * @throws StateFailure when the host cannot be brought there
+   * @param name the object of the state: `name`, or else the id of its declaration
+   * @throws StateFailure when the desired state cannot be reached
    */
   plan(name: string, args: CallArgs, context: StateContext): Promise<Plan> | Plan;
-  /** What is to be done in addition when a state that this one watches has changed: a restart. */
+  /** Plans what to do in addition when a watched state has changed, such as a restart. */
   onWatch?(name: string, args: CallArgs, context: StateContext): Promise<Plan> | Plan;
 }
 
-/** A state that failed, with what it had changed until then. */
+/** The failure of a state, with the changes it made before. */
 export class StateFailure extends SvcError {
   readonly changes: Changes;
 

@@ -1,7 +1,7 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { CallArgs } from "../../host/modules/function.ts";
 
-/** Where something was written, in the rendered text. */
+/** A place in the rendered text. */
 export interface Place {
   /** Path in the tree: `web/init.sls`. */
   file: string;
@@ -29,44 +29,44 @@ export const requisiteKinds = [
 ] as const;
 export type RequisiteKind = (typeof requisiteKinds)[number];
 
-/** A requisite whose targets are found. */
+/** A requisite with resolved targets. */
 export interface Requisite {
   kind: RequisiteKind;
-  /** As it was written: `file: /etc/motd`. */
+  /** As written: `file: /etc/motd`. */
   label: string;
-  /** `order` of the states that are meant. */
+  /** `order` of the target states. */
   targets: readonly number[];
 }
 
-/** One question of `unless` or `onlyif`: a command line for /bin/sh, a call of a function, or the answer. */
+/** One condition of `unless` or `onlyif`: a command line for /bin/sh, a function call, or a constant. */
 export type Condition = string | boolean | { fun: string; args: CallArgs };
 
 export interface Retry {
-  /** How often the state is tried in all. */
+  /** Maximum number of attempts. */
   attempts: number;
-  /** The result that ends it. */
+  /** The result that ends the retries. */
   until: boolean;
   intervalMs: number;
-  /** At most this much is added to the interval by chance. */
+  /** Maximum random delay added to the interval, in milliseconds. */
   splayMs: number;
 }
 
-/** One call of a state function, with all that decides about it. */
+/** One call of a state function, with everything that decides how it runs. */
 export interface LowState extends Place {
-  /** Its place in the run, from 0. */
+  /** Its position in the run, from 0. */
   order: number;
   id: string;
   sls: string;
   /** `file.managed` */
   function: string;
-  /** What the state is about: its argument `name`, or else the id. */
+  /** The object of the state: its argument `name`, or else the id. */
   name: string;
-  /** Arguments of the function, checked. */
+  /** Validated arguments of the function. */
   args: { [name: string]: Plain };
   requisites: readonly Requisite[];
   unless: readonly Condition[];
   onlyif: readonly Condition[];
-  /** When it fails, nothing after it is run. */
+  /** Whether a failure of this state ends the run. */
   failhard: boolean;
   retry?: Retry;
 }

@@ -3,14 +3,14 @@ import type { Plain } from "../../base/msgpack.ts";
 import { atLine } from "../../base/place.ts";
 import type { Place } from "./low.ts";
 
-/** One thing that is wrong with a tree of states. */
+/** One problem in a state tree. */
 export interface StateProblem extends Partial<Place> {
   message: string;
-  /** The lines around it, after rendering, with values of settings hidden. */
+  /** The lines around it, after rendering, with setting values hidden. */
   excerpt?: string;
 }
 
-/** Everything that is wrong, as far as it could be found at once. The message has the first of it. */
+/** All problems that were found in one pass. The message contains the first one. */
 export class StateErrors extends SvcError {
   readonly problems: readonly StateProblem[];
 
@@ -22,7 +22,7 @@ export class StateErrors extends SvcError {
   }
 }
 
-/** A line for each problem, and below it the text around its place. */
+/** One line per problem, followed by an excerpt of the text around it. */
 export function formatProblems(problems: readonly StateProblem[]): string {
   return problems.map(formatted).join("\n");
 }
@@ -38,21 +38,21 @@ function headline({ file, line, message }: StateProblem): string {
 const maxProblems = 50;
 const linesAround = 3;
 const maxLineLength = 160;
-/** Shorter values are words that say nothing, and hiding them would only make a text hard to read. */
+/** Shorter values are common words; hiding them would make the excerpt unreadable. */
 const minHidden = 5;
 
-/** Collects problems, so that one look at a tree shows all of them. */
+/** Collects problems, so that one pass over a tree reports all of them. */
 export class Problems {
   private readonly found: StateProblem[] = [];
   private readonly texts = new Map<string, string>();
   private readonly settings: Plain;
 
-  /** @param settings their values may be secrets, and are not shown in an excerpt */
+  /** @param settings values to hide in excerpts, because they may be secrets */
   constructor(settings: Plain) {
     this.settings = settings;
   }
 
-  /** The text that lines of this file are counted in. */
+  /** Sets the rendered text that line numbers of this file refer to. */
   setText(file: string, text: string): void {
     this.texts.set(file, text);
   }
@@ -68,7 +68,7 @@ export class Problems {
 
   errors(): StateErrors {
     const hidden = textsIn(this.settings).filter((text) => text.length >= minHidden);
-    // A value that is part of another one goes last.
+    // Longest first, because a value may contain a shorter one.
     hidden.sort((a, b) => b.length - a.length);
     return new StateErrors(this.found.map((problem) => this.withExcerpt(problem, hidden)));
   }
@@ -83,7 +83,7 @@ export class Problems {
 function excerptOf(text: string, line: number, hidden: readonly string[]): string {
   let shown = text;
   for (const value of hidden) {
-    // A value of several lines keeps their number, so that what follows keeps its own.
+    // Keep the number of lines, so that later line numbers stay correct.
     shown = shown.replaceAll(value, `***${"\n".repeat(value.split("\n").length - 1)}`);
   }
   const lines = shown.split("\n");

@@ -1,4 +1,4 @@
-/** The forms of archives that are taken apart, by the ends of their names. */
+/** Supported archive formats, with their file name extensions. */
 const formats = {
   tar: [".tar"],
   "tar.gz": [".tar.gz", ".tgz"],
@@ -10,10 +10,10 @@ const formats = {
 
 export type ArchiveFormat = keyof typeof formats;
 
-/** Values of `archive_format`; `tar` finds out by itself how it is packed. */
+/** Values of `archive_format`; `tar` detects the compression itself. */
 export const formatNames: readonly string[] = Object.keys(formats);
 
-/** The form of an archive by its name; `undefined` when that does not tell. */
+/** The format of an archive according to its name; `undefined` when the extension is unknown. */
 export function formatOf(name: string): ArchiveFormat | undefined {
   const path = name.toLowerCase().replace(/[?#].*$/, "");
   return (Object.keys(formats) as ArchiveFormat[]).find((format) =>

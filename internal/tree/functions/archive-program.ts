@@ -17,7 +17,7 @@ export interface Member {
 /**
  * Lists an archive.
  *
- * @throws StateFailure when it is damaged, or a member leads out of the directory it is extracted to
+ * @throws StateFailure when it is damaged, or when a member would be extracted outside the target directory
  */
 export async function listArchive(
   file: string,
@@ -37,7 +37,7 @@ export async function listArchive(
   });
 }
 
-/** Extracts an archive into an empty directory that nobody else can enter. */
+/** Extracts an archive into an empty directory that no other user can enter. */
 export async function extractArchive(
   file: string,
   format: ArchiveFormat,
@@ -51,11 +51,11 @@ export async function extractArchive(
   await run(argv, context);
 }
 
-/** Why a member is not extracted; `undefined` for one that stays in its directory. */
+/** Why a member is not extracted; `undefined` for a member inside the directory. */
 export function memberProblem(path: string): string | undefined {
   const shown = JSON.stringify(path.slice(0, 200));
   if (path.startsWith("/") || /^[A-Za-z]:[\\/]/.test(path)) return `${shown} is an absolute path`;
-  return path.split(/[/\\]/).includes("..") ? `${shown} leads out of the directory` : undefined;
+  return path.split(/[/\\]/).includes("..") ? `${shown} is outside the directory` : undefined;
 }
 
 async function run(argv: readonly string[], { clock, signal }: StateContext): Promise<string> {
@@ -74,13 +74,13 @@ async function run(argv: readonly string[], { clock, signal }: StateContext): Pr
     throw new StateFailure(`${argv[0]} took longer than ${timeoutMs / 60_000} minutes`);
   if (code !== 0) {
     const [line = `it ended with ${code}`] = stderr.text.trim().split("\n");
-    throw new StateFailure(`cannot take the archive apart: ${line}`);
+    throw new StateFailure(`cannot extract the archive: ${line}`);
   }
   if (stdout.omitted > 0) throw new StateFailure("the archive has too many members");
   return stdout.text;
 }
 
-/** tar(1) shows special characters as in the language C. */
+/** tar(1) escapes special characters as in C strings. */
 function unescaped(name: string): string {
   const letters: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", "\\": "\\" };
   return name.replace(/\\([0-7]{3}|[\s\S])/g, (whole, code: string) =>

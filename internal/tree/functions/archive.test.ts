@@ -32,7 +32,7 @@ function run(cwd: string, ...argv: string[]): void {
   if (exitCode !== 0) throw new Error(`${argv.join(" ")}: ${stderr}`);
 }
 
-/** An archive of `app/run.sh`, `app/lib/täxt` and a link, beside the directory it is extracted to. */
+/** An archive of `app/run.sh`, `app/lib/täxt` and a link, next to its target directory. */
 function makeArchive(root: string, name: string): { archive: string; target: string } {
   const source = join(root, "source");
   mkdirSync(join(source, "app/lib"), { recursive: true });
@@ -84,7 +84,7 @@ test("an archive of the tree is extracted without its leading directory, again w
   expect(plan.changes[target]).toMatchObject({ missing: ["lib/täxt"] });
   const wrong = { ...args, source_hash: "0".repeat(64), if_missing: join(target, "no") };
   await expect(applyState(...extracted, target, wrong, context)).rejects.toThrow(
-    "is not what source_hash says",
+    "does not match source_hash",
   );
 });
 
@@ -95,7 +95,7 @@ test("zip archives are extracted too", async () => {
   expect(readFileSync(join(target, "app/run.sh"), "utf8")).toBe("#!/bin/sh\n");
 });
 
-test("if_missing spares the look at the archive", async () => {
+test("with if_missing the archive is not inspected", async () => {
   using directory = temporaryDirectory("archive");
   const { archive, target } = makeArchive(directory.path, "a.tar");
   const args = { source: [archive], if_missing: join(target, "app/run.sh") };
@@ -104,7 +104,7 @@ test("if_missing spares the look at the archive", async () => {
   await proveIdle(directory.path, ...extracted, target, args);
 });
 
-test("nothing gets out of the directory, by a name, a link, or a link that is there already", async () => {
+test("nothing is written outside the directory, by a name, a link, or an existing link", async () => {
   using directory = temporaryDirectory("archive");
   const [source, outside, target] = ["source", "outside", "target"].map((name) => {
     const path = join(directory.path, name);
@@ -135,7 +135,7 @@ test("nothing gets out of the directory, by a name, a link, or a link that is th
   }
   expect(statSync(join(outside, "secret")).nlink).toBe(1);
   expect(existsSync(join(target, "d"))).toBe(false);
-  await expect(planState(...extracted, target, attempts[0])).rejects.toThrow("leads out of the directory");
+  await expect(planState(...extracted, target, attempts[0])).rejects.toThrow("is outside the directory");
   await expect(planState(...extracted, target, attempts[1])).rejects.toThrow("is an absolute path");
 
   const { archive } = makeArchive(directory.path, "a.tar");
@@ -146,7 +146,7 @@ test("nothing gets out of the directory, by a name, a link, or a link that is th
   expect(readdirSync(outside)).toEqual(["secret"]);
 });
 
-test("an archive with many things at its top is only taken when told so", async () => {
+test("an archive with several top-level entries is only extracted on request", async () => {
   using directory = temporaryDirectory("archive");
   const { target } = makeArchive(directory.path, "unused.tar");
   const archive = join(directory.path, "flat.tar");
@@ -157,15 +157,15 @@ test("an archive with many things at its top is only taken when told so", async 
   await proveHonest(directory.path, ...extracted, target, { source: [archive], enforce_toplevel: false });
 });
 
-test("what is no archive is a failure that leaves nothing", async () => {
+test("an invalid archive is a failure that leaves no files", async () => {
   using directory = temporaryDirectory("archive");
   const [archive, target] = [join(directory.path, "a.tar"), join(directory.path, "t")];
   writeFileSync(archive, "text");
   await expect(planState(...extracted, target, { source: [archive] })).rejects.toThrow(
-    "cannot take the archive apart",
+    "cannot extract the archive",
   );
   await expect(planState(...extracted, target, { source: ["/tmp/svc-test-no"] })).rejects.toThrow(
-    "there is no source",
+    "source /tmp/svc-test-no does not exist",
   );
   writeFileSync(join(directory.path, "a"), "text");
   await expect(planState(...extracted, target, { source: [join(directory.path, "a")] })).rejects.toThrow(
@@ -173,11 +173,11 @@ test("what is no archive is a failure that leaves nothing", async () => {
   );
   await expect(
     planState(...extracted, target, { source: [archive], options: "--to-command=x" }),
-  ).rejects.toThrow("options: expected");
+  ).rejects.toThrow("options: only --strip-components=N is supported");
   expect(existsSync(target)).toBe(false);
 });
 
-test("names tell the form of an archive, and members where they lead", () => {
+test("archive formats and member paths are recognized", () => {
   expect(["a.tar", "a.TGZ", "https://x/a.tar.xz?x=1", "a.zip", "a.txt"].map(formatOf)).toEqual([
     "tar",
     "tar.gz",

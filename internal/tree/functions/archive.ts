@@ -28,48 +28,48 @@ const maxNamed = 20;
 
 const archiveExtracted = defineState({
   name: "archive.extracted",
-  doc: "What is in an archive is in a directory. Files that are there are not compared with those of the archive; when one is missing, all are extracted.",
+  doc: "Ensures that the files of an archive exist in a directory. Existing files are not compared with the archive. If one file is missing, all files are extracted.",
   args: {
     source: {
       type: "strings",
       required: true,
-      doc: "The archive: svc://path, salt://path, an absolute path of this host, or https://…; of several, the first that exists.",
+      doc: "The archive: svc://path, salt://path, an absolute path on this host, or https://…. In a list, the first source that exists is used.",
     },
     source_hash: sourceHashArg,
     archive_format: {
       type: "string",
       values: formatNames,
-      doc: "How the archive is packed, where its name does not tell.",
+      doc: "Format of the archive, if its name does not tell.",
     },
     if_missing: {
       type: "path",
-      doc: "Extracts nothing when this path is there, without a look at the archive.",
+      doc: "Extracts nothing if this path exists; the archive is not inspected.",
     },
     ...ownerArgs,
     enforce_toplevel: {
       type: "boolean",
-      doc: "Refuses an archive with more than one file or directory at its top; true by default.",
+      doc: "Fails if the archive has more than one top-level file or directory; true by default.",
     },
     options: {
       type: "string",
-      doc: "Of the options of tar only --strip-components=N, which leaves N leading directories out.",
+      doc: "Only --strip-components=N is supported, which removes N leading directories.",
     },
   },
   refuse({ source, source_hash, options }) {
     if (options !== undefined && stripped(options) === undefined) {
-      return "options: expected --strip-components=N, and nothing else";
+      return "options: only --strip-components=N is supported";
     }
     return refuseSource(source, source_hash);
   },
   async plan(name, args, context) {
     const target = pathOf(name);
     if (args.if_missing !== undefined && lookAt(args.if_missing) !== undefined) {
-      return { changes: {}, comment: `${args.if_missing} is there` };
+      return { changes: {}, comment: `${args.if_missing} exists` };
     }
     const source = findSource(args.source, readSourceHash(args.source_hash), context);
     const format = (args.archive_format ?? formatOf(source.name)) as ArchiveFormat | undefined;
     if (format === undefined) {
-      throw new StateFailure(`archive_format: missing; the name of ${source.name} does not tell what it is`);
+      throw new StateFailure(`archive_format: missing; the name of ${source.name} does not tell the format`);
     }
     const before = lookAt(target);
     if (before !== undefined && !before.isDirectory()) {
@@ -96,9 +96,9 @@ interface Wish {
   source: Source;
   hash: string | undefined;
   format: ArchiveFormat;
-  /** Leading directories that are left out. */
+  /** Number of leading directories to remove. */
   strip: number;
-  /** Whether there may be one file or directory at the top only. */
+  /** Whether only one top-level file or directory is allowed. */
   single: boolean;
   attributes: Attributes;
 }
@@ -110,13 +110,14 @@ async function planExtraction(wish: Wish, compare: boolean, context: StateContex
     const missing = await withArchive(wish, context, async (file) =>
       missingFrom(wish, await membersOf(wish, file, context)),
     );
-    if (missing.length === 0) return { changes: {}, comment: `${source.name} is extracted to ${target}` };
+    if (missing.length === 0)
+      return { changes: {}, comment: `${source.name} is already extracted to ${target}` };
     change.missing = missing.slice(0, maxNamed);
     if (missing.length > maxNamed) change.missing_in_all = missing.length;
   }
   return {
     changes: { [target]: change },
-    comment: `${source.name} is to be extracted to ${target}${missingNote(attributes)}`,
+    comment: `${source.name} would be extracted to ${target}${missingNote(attributes)}`,
     apply: async () => {
       requireOwner(attributes);
       await withArchive(wish, context, async (file) => {
@@ -128,13 +129,13 @@ async function planExtraction(wish: Wish, compare: boolean, context: StateContex
   };
 }
 
-/** The members as they are to be in the target. */
+/** The members with their paths in the target. */
 async function membersOf(wish: Wish, file: string, context: StateContext): Promise<Member[]> {
   const members = await listArchive(file, wish.format, context);
   const tops = new Set(members.map(({ path }) => path.split("/")[0]));
   if (wish.single && wish.strip === 0 && tops.size > 1) {
     throw new StateFailure(
-      `${wish.source.name} has ${tops.size} files and directories at its top: enforce_toplevel: false takes it`,
+      `${wish.source.name} has ${tops.size} top-level files and directories; set enforce_toplevel: false to extract it`,
     );
   }
   return members.flatMap(({ path, directory }) => {
@@ -153,7 +154,7 @@ function missingFrom({ target, attributes }: Wish, members: readonly Member[]): 
     .map(({ path }) => path);
 }
 
-/** Has the archive as a file while `use` runs. */
+/** Provides the archive as a file while `use` runs. */
 async function withArchive<Value>(
   { source, hash }: Wish,
   { signal }: StateContext,
@@ -185,8 +186,8 @@ async function withArchive<Value>(
 }
 
 /**
- * Extracts into a directory of its own first, where no link that is there or in the archive can lead
- * anything out, and then moves each file to its place.
+ * First extracts into a new directory, so that no link in the target or the archive can redirect a file
+ * outside, and then moves each file into place.
  */
 async function extract(wish: Wish, file: string, context: StateContext): Promise<void> {
   const { target, format, attributes } = wish;
@@ -195,7 +196,7 @@ async function extract(wish: Wish, file: string, context: StateContext): Promise
     makeDirectory(target, attributes);
   }
   const staging = temporaryName(join(target, "extracting"));
-  touching("make", staging, () => mkdirSync(staging, { mode: 0o700 }));
+  touching("create", staging, () => mkdirSync(staging, { mode: 0o700 }));
   try {
     await extractArchive(file, format, staging, context);
     checkStaged(staging);
@@ -205,7 +206,7 @@ async function extract(wish: Wish, file: string, context: StateContext): Promise
   }
 }
 
-/** @throws StateFailure for what no archive of files has: devices, and other names of files elsewhere */
+/** @throws StateFailure for devices and for hard links to files outside the archive */
 function checkStaged(staging: string): void {
   const links = new Map<number, { expected: number; found: number; path: string }>();
   for (const { stats, at, relative } of walk(staging, undefined)) {
@@ -231,11 +232,12 @@ function moveIn(staging: string, { target, strip, attributes }: Wish): void {
     const there = lookAt(to);
     if (stats.isDirectory()) {
       if (there === undefined) makeDirectory(to, { ...attributes, mode: stats.mode & 0o1777 });
-      else if (!there.isDirectory()) throw new StateFailure(`${to} is a ${kindOf(to, there)}, no directory`);
+      else if (!there.isDirectory())
+        throw new StateFailure(`${to} is a ${kindOf(to, there)}, not a directory`);
       else setLinkOwner(to, attributes);
       continue;
     }
-    if (there?.isDirectory() === true) throw new StateFailure(`${to} is a directory, no file`);
+    if (there?.isDirectory() === true) throw new StateFailure(`${to} is a directory, not a file`);
     setLinkOwner(at, attributes);
     touching("write", to, () => renameSync(at, to));
   }

@@ -22,50 +22,53 @@ import { unchanged } from "./steps.ts";
 
 const commandArgs = {
   cwd: { type: "path", doc: "Directory to run in; / by default." },
-  runas: { type: "string", doc: "Name or uid of the user to run as; the peel's own by default." },
+  runas: { type: "string", doc: "Name or uid of the user to run as; the user of the peel by default." },
   shell: { type: "path", doc: "The shell that reads the command line; /bin/sh by default." },
   env: { type: "any", doc: "Variables to add to the clean environment: a map, or a list of maps." },
-  umask: { type: "mode", doc: "Permission bits that new files do not get; the peel's own by default." },
-  stdin: { type: "string", doc: "What the command reads; nothing by default." },
+  umask: { type: "mode", doc: "Umask of the command; that of the peel by default." },
+  stdin: { type: "string", doc: "Standard input of the command; empty by default." },
   timeout: { type: "any", doc: "Stops the command after this duration, such as 90s; a number is seconds." },
-  creates: { type: "strings", doc: "Runs nothing when all of these paths are there." },
-  success_retcodes: { type: "any", doc: "Exit codes beside 0 that mean success: a list of integers." },
-  hide_output: { type: "boolean", doc: "Leaves out what the command says; false by default." },
+  creates: { type: "strings", doc: "Does not run the command if all of these paths exist." },
+  success_retcodes: { type: "any", doc: "Additional exit codes that count as success: a list of integers." },
+  hide_output: { type: "boolean", doc: "Omits the output of the command from the result; false by default." },
 } as const satisfies Record<string, ArgSpec>;
 
 const scriptArgs = {
   source: {
     type: "strings",
-    doc: "Where the script is: svc://path, salt://path, an absolute path or https://…; name by default.",
+    doc: "Source of the script: svc://path, salt://path, an absolute path or https://…; name by default.",
   },
   source_hash: sourceHashArg,
-  args: { type: "string", doc: "Words after the name of the script, as a shell reads them." },
+  args: { type: "string", doc: "Arguments of the script, parsed by a shell." },
   template: { type: "string", values: ["jinja"], doc: "Renders the script with facts and settings." },
   context: { type: "map", doc: "Variables of the template." },
 } as const satisfies Record<string, ArgSpec>;
 
 type CommandArgs = ValuesOf<typeof commandArgs>;
 
-/** States that run commands. They always change something, unless `creates`, `unless` or `onlyif` stop them. */
+/**
+ * States that run commands. They always report a change, unless `creates`, `unless` or `onlyif` prevent the
+ * run.
+ */
 export const cmdStates: readonly StateFunction[] = [
   defineState({
     name: "cmd.run",
-    doc: "Runs a command line with a shell; it has to exit with 0.",
+    doc: "Runs a command line in a shell. It must exit with 0.",
     args: commandArgs,
     refuse: refuseCommand,
     plan: (name, args, context) => planCommand(name, args, context),
   }),
   defineState({
     name: "cmd.wait",
-    doc: "Runs a command line only when a state that it watches has changed.",
+    doc: "Runs a command line only if a watched state has changed.",
     args: commandArgs,
     refuse: refuseCommand,
-    plan: () => unchanged("nothing that it watches has changed"),
+    plan: () => unchanged("no watched state has changed"),
     onWatch: (name, args, context) => planCommand(name, args, context),
   }),
   defineState({
     name: "cmd.script",
-    doc: "Runs a script of the state files; it has to exit with 0.",
+    doc: "Runs a script from the state files. It must exit with 0.",
     args: { ...commandArgs, ...scriptArgs },
     refuse: (args) => refuseCommand(args) ?? refuseSource(args.source ?? [], args.source_hash),
     plan(name, args, context) {
@@ -92,7 +95,7 @@ export const cmdStates: readonly StateFunction[] = [
 
 function refuseCommand({ env, timeout, success_retcodes: codes }: CommandArgs): string | undefined {
   if (env !== undefined && environmentOf(env) === undefined) {
-    return "env: expected a map of names to texts, or a list of such maps";
+    return "env: expected a map of names to strings, or a list of such maps";
   }
   if (timeout !== undefined && timeoutOf(timeout) === undefined) {
     return "timeout: expected a duration such as 90s, or a number of seconds";
@@ -114,12 +117,12 @@ function planCommand(command: string, args: CommandArgs, context: StateContext):
 function commandPlan(command: string, run: () => Promise<Changes>): Plan {
   return {
     changes: { run: command },
-    comment: `to be run: ${command}`,
-    apply: async () => ({ changes: await run(), comment: `run: ${command}` }),
+    comment: `would run: ${command}`,
+    apply: async () => ({ changes: await run(), comment: `ran: ${command}` }),
   };
 }
 
-/** @throws StateFailure when it does not end well, with what it said */
+/** @throws StateFailure when the command fails, with its output */
 async function runCommand(command: string, args: CommandArgs, context: StateContext): Promise<Changes> {
   const { cwd, runas, shell = "/bin/sh", env, umask, stdin, timeout, success_retcodes: codes } = args;
   const call: { [name: string]: Plain } = { argv: [shell, "-c", command] };
@@ -144,7 +147,7 @@ async function runCommand(command: string, args: CommandArgs, context: StateCont
   }
 }
 
-/** Runs something with a file of this content that only the user it runs as can read. */
+/** Runs a function with a temporary file of this content, which only the user of the command can read. */
 async function withScript<Value>(
   content: string | Uint8Array,
   runas: string | undefined,
@@ -176,7 +179,7 @@ function areThere(paths: readonly string[] | undefined): boolean {
 }
 
 function createsComment(paths: readonly string[] = []): string {
-  return `not run: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} there`;
+  return `not run: ${paths.join(", ")} ${paths.length === 1 ? "exists" : "exist"}`;
 }
 
 function environmentOf(env: Plain): { [name: string]: Plain } | undefined {

@@ -14,20 +14,20 @@ import {
 } from "../function/function.ts";
 import { planSteps, refuseWith, unchanged } from "./steps.ts";
 
-const user = { type: "string", doc: "Whose crontab it is; root by default." } as const satisfies ArgSpec;
+const user = { type: "string", doc: "Owner of the crontab; root by default." } as const satisfies ArgSpec;
 const identifier = {
   type: "string",
-  doc: "Tells the entry from others, so that its command can change; the command itself by default.",
+  doc: "Identifies the entry, so that its command can change; the command itself by default.",
 } as const satisfies ArgSpec;
 const field = (doc: string) => ({ type: "any", doc: `${doc}; * by default.` }) as const satisfies ArgSpec;
 const fields = ["minute", "hour", "daymonth", "month", "dayweek"] as const;
 const specials = ["@reboot", "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
 
-/** States of crontabs. What other people wrote there stays as it is. */
+/** States of crontabs. They do not change entries written by others. */
 export const cronStates: readonly StateFunction[] = [
   defineState({
     name: "cron.present",
-    doc: "A crontab has an entry that runs a command.",
+    doc: "Ensures that a crontab has an entry that runs a command.",
     args: {
       user,
       minute: field("Minutes"),
@@ -35,9 +35,9 @@ export const cronStates: readonly StateFunction[] = [
       daymonth: field("Days of the month"),
       month: field("Months"),
       dayweek: field("Days of the week"),
-      special: { type: "string", values: specials, doc: "In place of the times." },
+      special: { type: "string", values: specials, doc: "Replaces the time fields." },
       identifier,
-      comment: { type: "string", doc: "A line for people above the entry." },
+      comment: { type: "string", doc: "A comment line above the entry." },
     },
     refuse(args) {
       const given = fields.filter((name) => args[name] !== undefined);
@@ -61,7 +61,7 @@ export const cronStates: readonly StateFunction[] = [
   }),
   defineState({
     name: "cron.absent",
-    doc: "A crontab has no entry with this identifier, or else with this command.",
+    doc: "Ensures that a crontab has no entry with this identifier or, without one, with this command.",
     args: { user, identifier },
     plan(name, { user = "root", identifier = name }, context) {
       return planEdit(user, context, (crontab) => {
@@ -74,11 +74,11 @@ export const cronStates: readonly StateFunction[] = [
   }),
   defineState({
     name: "cron.env_present",
-    doc: "A crontab sets a variable for its entries.",
-    args: { user, value: { type: "string", required: true, doc: "The value; it is written in quotes." } },
+    doc: "Ensures that a crontab sets a variable for its entries.",
+    args: { user, value: { type: "string", required: true, doc: "The value. It is written in quotes." } },
     refuse: ({ value }) =>
       refuseLine("value", value) ??
-      (value.includes('"') ? "value: a double quote cannot be in it" : undefined),
+      (value.includes('"') ? "value: must not contain a double quote" : undefined),
     plan(name, { user = "root", value }, context) {
       refuseWith(refuseVariable(name));
       return planEdit(user, context, (crontab) => {
@@ -91,7 +91,7 @@ export const cronStates: readonly StateFunction[] = [
   }),
   defineState({
     name: "cron.env_absent",
-    doc: "A crontab does not set a variable.",
+    doc: "Ensures that a crontab does not set a variable.",
     args: { user },
     plan(name, { user = "root" }, context) {
       refuseWith(refuseVariable(name));
@@ -105,18 +105,21 @@ export const cronStates: readonly StateFunction[] = [
   }),
 ];
 
-/** Plans an edit of a crontab; the edit says what it changed, and is made again on what is there by then. */
+/**
+ * Plans an edit of a crontab. The edit returns its changes, and is repeated on the current crontab when it is
+ * applied.
+ */
 async function planEdit(
   user: string,
   context: StateContext,
   edit: (crontab: Crontab) => Changes,
 ): Promise<Plan> {
   const system = systemOf(context);
-  // The user may come with a state before; then the crontab is empty.
+  // An earlier state may create the user; until then the crontab counts as empty.
   const isThere = localUsers(system).has(user) || user === "root";
   const read = async () => parseCrontab(await readCrontab(system, user));
   const changes = edit(isThere ? await read() : parseCrontab(""));
-  if (Object.keys(changes).length === 0) return unchanged(`the crontab of ${user} is as described`);
+  if (Object.keys(changes).length === 0) return unchanged(`the crontab of ${user} is in the desired state`);
   const run = async () => {
     requireUser(system, user);
     const crontab = await read();
@@ -125,14 +128,14 @@ async function planEdit(
   };
   return planSteps([{ changes, run }], {
     fine: "",
-    due: `the crontab of ${user} is to be changed`,
+    due: `the crontab of ${user} would be changed`,
     done: `the crontab of ${user} was changed`,
   });
 }
 
 function requireUser(system: System, user: string): void {
   system.forget();
-  if (!localUsers(system).has(user)) throw new StateFailure(`this host has no user ${user}`);
+  if (!localUsers(system).has(user)) throw new StateFailure(`user ${user} does not exist on this host`);
 }
 
 function isField(value: Plain | undefined): boolean {
@@ -142,10 +145,10 @@ function isField(value: Plain | undefined): boolean {
 
 function refuseLine(argument: string, value: string | undefined): string | undefined {
   if (value === undefined || !/[\n\r\0]/.test(value)) return undefined;
-  return `${argument}: a line end cannot be in it`;
+  return `${argument}: must not contain a line break`;
 }
 
 function refuseVariable(name: string): string | undefined {
   if (/^[A-Za-z_]\w*$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} cannot name a variable`;
+  return `${JSON.stringify(name.slice(0, 80))} is not a valid variable name`;
 }

@@ -2,14 +2,14 @@ import { describeError } from "../../base/errors.ts";
 import { StateFailure } from "../function/function.ts";
 import { type SourceHash, verifying } from "./source-hash.ts";
 
-/** What is downloaded at most. */
+/** Maximum size of a download, in bytes. */
 const maxDownloadBytes = 4 * 1024 * 1024 * 1024;
 
 /**
- * Fetches a URL and verifies what came against the digest the state gives.
+ * Fetches a URL and verifies the content against the digest in the state.
  *
- * @param onPiece gets the content piece by piece, before it is verified as a whole
- * @throws StateFailure when it cannot be fetched, is too large, or is something else
+ * @param onPiece receives the content piece by piece, before the whole is verified
+ * @throws StateFailure when it cannot be fetched, is too large, or does not match the digest
  */
 export async function download(
   url: string,
@@ -30,9 +30,10 @@ export async function download(
 
 async function* piecesOf(url: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
-    // The environment of the process could switch verification off.
+    // An environment variable of the process could turn off verification.
     const response = await fetch(url, { signal, tls: { rejectUnauthorized: true } });
-    if (!response.ok) throw new StateFailure(`cannot fetch ${url}: the server answers ${response.status}`);
+    if (!response.ok)
+      throw new StateFailure(`cannot fetch ${url}: the server returned status ${response.status}`);
     if (response.body !== null) yield* response.body;
   } catch (cause) {
     if (cause instanceof StateFailure || signal.aborted) throw cause;

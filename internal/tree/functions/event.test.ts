@@ -14,7 +14,7 @@ function context() {
   return { called, context: { call } as unknown as StateContext };
 }
 
-test("looking sends nothing; applying sends the event with its data", async () => {
+test("a plan sends nothing; applying sends the event with its data", async () => {
   const { called, context: on } = context();
   const plan = await send.plan("deploy/done", { data: { version: "1.2" } }, on);
   expect(plan.changes).toEqual({ "deploy/done": { old: null, new: { version: "1.2" } } });
@@ -24,7 +24,7 @@ test("looking sends nothing; applying sends the event with its data", async () =
 });
 
 test.each(["deploy done", "svc/peel/web/lost", "", "a//b"])(
-  "the tag %j is refused before anything is sent",
+  "the tag %j is rejected before anything is sent",
   (tag) => {
     const { called, context: on } = context();
     expect(() => send.plan(tag, {}, on)).toThrow("tag:");

@@ -5,17 +5,17 @@ import { StateFailure, type StateFunction } from "../function/function.ts";
 export const eventStates: readonly StateFunction[] = [
   {
     name: "event.send",
-    doc: "Tells the reactor of the masters that something happened, each time it is run; mostly with onchanges or onfail. The name is the tag: deploy/done.",
-    args: { data: { type: "map", doc: "What there is to say about it, by name." } },
+    doc: "Sends an event to the reactor of the masters each time it runs; usually combined with onchanges or onfail. The name is the tag, such as deploy/done.",
+    args: { data: { type: "map", doc: "Data of the event, by name." } },
     plan(name, { data = {} }, context) {
       const problem = tagProblem(name);
       if (problem !== undefined) throw new StateFailure(problem);
       return {
         changes: { [name]: { old: null, new: data } },
-        comment: `The event ${name} is to be sent`,
+        comment: `The event ${name} would be sent`,
         async apply() {
           await context.call("event.send", { tag: name, data });
-          return { comment: `The event ${name} is sent` };
+          return { comment: `The event ${name} was sent` };
         },
       };
     },

@@ -4,10 +4,10 @@ import { cleanEnvironment, programPath } from "../../base/process/environment.ts
 import { runProcess } from "../../base/process/process.ts";
 import { type StateContext, StateFailure } from "../function/function.ts";
 
-/** One step, such as a clone, takes at most this long. */
+/** Timeout of one step, such as a clone. */
 const timeoutMs = 30 * 60_000;
 const outputLimit = 4 * 1024 * 1024;
-/** Without the programs that a repository or the configuration of the host could name. */
+/** Disables programs that a repository or the configuration of the host could name. */
 const settings = [
   "core.hooksPath=/dev/null",
   "core.fsmonitor=false",
@@ -17,24 +17,22 @@ const settings = [
 ];
 
 export interface GitWish {
-  /** Whom git runs as: its owner of files and its keys; the peel's own user by default. */
+  /** The user that git runs as, which owns the files and the keys; the user of the peel by default. */
   user: string | undefined;
   /** A private key for ssh. */
   identity: string | undefined;
-  /** The working tree, which may belong to somebody else than git runs as. */
+  /** The working tree, which may belong to another user than the one git runs as. */
   target: string;
 }
 
-/** Runs git. @returns standard output. @throws StateFailure with what git said */
+/** Runs git. @returns standard output. @throws StateFailure with the error message of git */
 export type Git = (args: readonly string[], cwd?: string) => Promise<string>;
 
-/** @throws StateFailure when git is not installed; SvcError when there is no such user */
+/** @throws StateFailure when git is not installed; SvcError when the user does not exist */
 export async function openGit({ user, identity, target }: GitWish, context: StateContext): Promise<Git> {
   const { clock, signal } = context;
   if (Bun.which("git", { PATH: programPath }) === null) {
-    throw new StateFailure(
-      "the program git is not installed on this host: a state before this one can install it",
-    );
+    throw new StateFailure("git is not installed on this host; install it in an earlier state");
   }
   const account = user === undefined ? undefined : await findAccount(user, context);
   const argv = ["git", ...[...settings, `safe.directory=${target}`].flatMap((setting) => ["-c", setting])];
@@ -68,7 +66,7 @@ export async function openGit({ user, identity, target }: GitWish, context: Stat
   };
 }
 
-/** A URL as it may be shown: a name or password in it may be a token. */
+/** Returns a URL without its user name and password, which may be secret. */
 export function shownUrl(url: string): string {
   return url.replace(/:\/\/[^/@\s]*@/g, "://").slice(0, 300);
 }
@@ -87,7 +85,7 @@ function sshCommand(identity: string | undefined): string {
     .join(" ");
 }
 
-/** The line of what git said that tells most. */
+/** Returns the most informative line of git's error output. */
 function reasonIn(stderr: string, code: number): string {
   const lines = stderr
     .split("\n")

@@ -8,7 +8,7 @@ import { gitStates } from "./git.ts";
 
 const latest = [gitStates, "git.latest"] as const;
 
-test("a repository is cloned, followed, and kept from losing what is only here", async () => {
+test("a repository is cloned and updated, and local work is not lost", async () => {
   using directory = temporaryDirectory("git");
   const remote = makeRepository(join(directory.path, "remote"));
   const target = join(directory.path, "clones/app");
@@ -27,7 +27,7 @@ test("a repository is cloned, followed, and kept from losing what is only here",
   writeFileSync(join(target, "untracked"), "mine\n");
   await proveIdle(directory.path, ...latest, remote.url, { target });
   const third = remote.commit("main", { file: "three\n" });
-  await expect(planState(...latest, remote.url, { target })).rejects.toThrow("has changes of its own (file)");
+  await expect(planState(...latest, remote.url, { target })).rejects.toThrow("has local changes (file)");
   const reset = await proveHonest(directory.path, ...latest, remote.url, forced);
   expect(reset.changes[target]).toMatchObject({ thrown_away: ["file"], revision: { new: third } });
   expect(existsSync(join(target, "untracked"))).toBe(true);
@@ -54,7 +54,7 @@ test("tags, branches and commits are checked out, as another user", async () => 
   );
 });
 
-test("a clone without its past is followed", async () => {
+test("a shallow clone is updated", async () => {
   using directory = temporaryDirectory("git");
   const remote = makeRepository(join(directory.path, "remote"));
   const target = join(directory.path, "app");
@@ -74,7 +74,7 @@ test("the files belong to the user that git runs as", async () => {
   using directory = temporaryDirectory("git");
   const remote = makeRepository(join(directory.path, "remote"));
   remote.commit("main", { file: "one\n" });
-  // The user has to reach both the repository and the clone.
+  // The user needs access to both the repository and the clone.
   Bun.spawnSync(["chmod", "-R", "a+rX", directory.path]);
   Bun.spawnSync(["chown", "-R", "daemon", join(directory.path, "remote")]);
   const target = join(directory.path, "app");
@@ -83,19 +83,21 @@ test("the files belong to the user that git runs as", async () => {
   expect(statSync(target).uid).not.toBe(0);
 });
 
-test("what is there and no clone is left alone", async () => {
+test("an existing directory that is not a clone is not changed", async () => {
   using directory = temporaryDirectory("git");
   const remote = makeRepository(join(directory.path, "remote"));
   remote.commit("main", { file: "one\n" });
   const target = join(directory.path, "app");
   mkdirSync(target);
   writeFileSync(join(target, "mine"), "x");
-  await expect(planState(...latest, remote.url, { target })).rejects.toThrow("is not empty and no clone");
+  await expect(planState(...latest, remote.url, { target })).rejects.toThrow(
+    "is not empty and is not a clone",
+  );
   await proveHonest(directory.path, ...latest, remote.url, { target, force_clone: true });
   expect(existsSync(join(target, "mine"))).toBe(true);
 });
 
-test("no program is run that a URL or name could bring along, and no password is shown", async () => {
+test("a URL or name cannot run a program, and no password is shown", async () => {
   using directory = temporaryDirectory("git");
   const target = join(directory.path, "app");
   const mark = join(directory.path, "ran");
@@ -104,7 +106,9 @@ test("no program is run that a URL or name could bring along, and no password is
   }
   expect(existsSync(mark)).toBe(false);
   for (const rev of ["--exec=x", "a..b", "a:b", "+a", "a b"]) {
-    await expect(planState(...latest, "file:///no", { target, rev })).rejects.toThrow("rev: expected a name");
+    await expect(planState(...latest, "file:///no", { target, rev })).rejects.toThrow(
+      "rev: expected a valid git name",
+    );
   }
   const secret = planState(...latest, "https://me:hush@127.0.0.1:1/x.git", { target });
   await expect(secret).rejects.toThrow(/^(?!.*hush)/);

@@ -9,35 +9,35 @@ import { makeDirectory, makeParents } from "./file/parents.ts";
 import { pathOf } from "./file/path.ts";
 import { type Git, openGit, shownUrl } from "./git-program.ts";
 
-/** The commit that was checked out last. */
+/** The commit that this state checked out last. */
 const leftAt = "refs/svc/latest";
 const hexadecimal = /^[0-9a-f]{40}$|^[0-9a-f]{64}$/;
 
 const gitLatest = defineState({
   name: "git.latest",
-  doc: "A directory is a clone of a repository, at the newest commit of a branch, or at a tag or commit.",
+  doc: "Ensures that a directory is a clone of a repository, at the newest commit of a branch, or at a tag or commit.",
   args: {
     target: { type: "path", required: true, doc: "The directory of the clone." },
     rev: {
       type: "string",
-      doc: "A branch, tag or whole commit id; what the repository's HEAD is by default.",
+      doc: "A branch, tag or full commit id; HEAD of the repository by default.",
     },
-    branch: { type: "string", doc: "The name of the local branch; that of rev by default, or else none." },
+    branch: { type: "string", doc: "Name of the local branch; by default the branch named by rev, if any." },
     user: {
       type: "string",
-      doc: "Whom git runs as, and whom the files belong to; the peel's own user by default.",
+      doc: "User that git runs as and that owns the files; the user of the peel by default.",
     },
-    remote: { type: "string", doc: "The name of the remote; origin by default." },
-    identity: { type: "path", doc: "A file with the private key for ssh." },
-    depth: { type: "integer", min: 1, doc: "How many commits of the past are fetched; all by default." },
-    submodules: { type: "boolean", doc: "Keeps submodules up to date, too." },
+    remote: { type: "string", doc: "Name of the remote; origin by default." },
+    identity: { type: "path", doc: "File with the private key for ssh." },
+    depth: { type: "integer", min: 1, doc: "Number of commits of history to fetch; all by default." },
+    submodules: { type: "boolean", doc: "Also updates submodules." },
     force_reset: {
       type: "boolean",
-      doc: "Throws away changes of files and commits that the repository does not have.",
+      doc: "Discards local changes, and commits that the repository does not have.",
     },
     force_clone: {
       type: "boolean",
-      doc: "Clones into a directory that is not empty, whose files may be replaced.",
+      doc: "Clones into a directory that is not empty; existing files may be replaced.",
     },
   },
   refuse(args) {
@@ -45,7 +45,7 @@ const gitLatest = defineState({
       const value = args[name];
       return value !== undefined && !isRefName(value);
     });
-    if (odd !== undefined) return `${odd}: expected a name as git takes it`;
+    if (odd !== undefined) return `${odd}: expected a valid git name`;
     if (args.identity?.includes('"')) return "identity: expected a path without quotes";
     return pathProblem(args.target);
   },
@@ -62,7 +62,7 @@ const gitLatest = defineState({
     const isClone = before !== undefined && lookAt(`${target}/.git`) !== undefined;
     if (!isClone && before !== undefined && readdirSync(target).length > 0 && args.force_clone !== true) {
       throw new StateFailure(
-        `${target} is not empty and no clone: force_clone: true puts a clone there, and replaces files`,
+        `${target} is not empty and is not a clone; set force_clone: true to clone into it and replace files`,
       );
     }
     return isClone ? planUpdate(git, wish) : planClone(git, wish, context);
@@ -84,7 +84,7 @@ interface Wish {
   force_reset: boolean | undefined;
 }
 
-/** What `rev` is in the repository now. */
+/** What `rev` currently refers to in the repository. */
 interface Wanted {
   commit: string;
   /** `refs/heads/main`, or the commit itself. */
@@ -97,7 +97,7 @@ function pathProblem(target: string): string | undefined {
   return target === "/" ? "target: expected a directory below /" : undefined;
 }
 
-/** Nothing that looks like a flag, and none of the characters that mean something in a refspec. */
+/** Rejects names that look like an option, and characters with a meaning in a refspec. */
 function isRefName(name: string): boolean {
   return /^[A-Za-z0-9_][A-Za-z0-9_./+@-]{0,199}$/.test(name) && !name.includes("..") && !name.includes("@{");
 }
@@ -116,7 +116,7 @@ async function wantedOf(git: Git, { url, rev, branch }: Wish): Promise<Wanted> {
   const ref = names.find((name) => refs.has(name));
   if (ref === undefined) throw new StateFailure(`${shownUrl(url)} has no branch or tag ${rev ?? "HEAD"}`);
   const [, own] = /^refs\/heads\/(.+)$/.exec(ref) ?? [];
-  // An annotated tag is an object of its own; the commit is behind it.
+  // An annotated tag is a separate object that points to the commit.
   const commit = refs.get(`${ref}^{}`) ?? refs.get(ref) ?? "";
   return { commit, ref, branch: branch ?? own };
 }
@@ -126,7 +126,7 @@ async function planClone(git: Git, wish: Wish, context: StateContext): Promise<P
   const wanted = await wantedOf(git, wish);
   return {
     changes: { [target]: { created: true, url: shownUrl(url), revision: wanted.commit } },
-    comment: `${shownUrl(url)} is to be cloned to ${target}`,
+    comment: `${shownUrl(url)} would be cloned to ${target}`,
     apply: async () => {
       if (lookAt(target) === undefined) {
         const account = wish.user === undefined ? undefined : await findAccount(wish.user, context);
@@ -163,16 +163,16 @@ async function planUpdate(git: Git, wish: Wish): Promise<Plan> {
   }
   if (edited.length > 0 && !force) {
     throw new StateFailure(
-      `${target} has changes of its own (${edited.slice(0, 5).join(", ")}): force_reset: true throws them away`,
+      `${target} has local changes (${edited.slice(0, 5).join(", ")}); set force_reset: true to discard them`,
     );
   }
   return {
     changes: { [target]: changes },
-    comment: `${target} is to be at ${wanted.commit}`,
+    comment: `${target} would be updated to ${wanted.commit}`,
     apply: async () => {
       if (known !== url) await git(["config", `remote.${remote}.url`, url], target);
       await checkOut(git, wish, wanted, force);
-      return { comment: `${target} was brought to ${wanted.commit}` };
+      return { comment: `${target} was updated to ${wanted.commit}` };
     },
   };
 }
@@ -188,12 +188,12 @@ async function checkOut(git: Git, wish: Wish, wanted: Wanted, force: boolean): P
   if (!force) {
     const head = await optional(git(["rev-parse", "--verify", "--quiet", "HEAD"], target));
     const behind = await optional(git(["merge-base", "--is-ancestor", "HEAD", wanted.commit], target));
-    // A clone without its past cannot tell; it has no commits of its own when it is where it was left.
+    // A shallow clone cannot tell; it has no local commits when HEAD is the commit checked out last.
     const left =
       depth === undefined ? undefined : await optional(git(["rev-parse", "--verify", leftAt], target));
     if (head !== undefined && behind === undefined && head !== left) {
       throw new StateFailure(
-        `${target} has commits that ${wanted.ref} does not have: force_reset: true throws them away`,
+        `${target} has commits that ${wanted.ref} does not have; set force_reset: true to discard them`,
       );
     }
   }
@@ -204,7 +204,7 @@ async function checkOut(git: Git, wish: Wish, wanted: Wanted, force: boolean): P
     await git(["submodule", "--quiet", "update", "--init", "--recursive", "--force"], target);
 }
 
-/** Files that differ from the commit; those that git was never told of do not count. */
+/** Files that differ from the commit, without untracked files. */
 async function editedFiles(git: Git, target: string): Promise<string[]> {
   const output = await git(
     ["status", "--porcelain=v1", "--untracked-files=no", "-z", "--ignore-submodules=all"],

@@ -13,13 +13,13 @@ const maxId = 4_294_967_294;
 export const groupStates: readonly StateFunction[] = [
   defineState({
     name: "group.present",
-    doc: "A group is there, with what is given; the rest stays as it is.",
+    doc: "Ensures that a group exists with the given attributes. Other attributes are not changed.",
     args: {
-      gid: { type: "integer", min: 0, max: maxId, doc: "Number of the group; up to the host by default." },
-      system: { type: "boolean", doc: "Makes a new group one of the system, with a low number." },
-      members: { type: "strings", doc: "The users that have the group, and no others." },
-      addusers: { type: "strings", doc: "Users that have the group, beside those that do." },
-      delusers: { type: "strings", doc: "Users that do not have the group." },
+      gid: { type: "integer", min: 0, max: maxId, doc: "Id of the group; chosen by the host by default." },
+      system: { type: "boolean", doc: "Creates a new group as a system group, with a low id." },
+      members: { type: "strings", doc: "The exact list of members." },
+      addusers: { type: "strings", doc: "Users to add to the members." },
+      delusers: { type: "strings", doc: "Users to remove from the members." },
     },
     refuse({ members, addusers = [], delusers = [] }) {
       if (members !== undefined && addusers.length + delusers.length > 0) {
@@ -64,26 +64,26 @@ export const groupStates: readonly StateFunction[] = [
       }
       const what = group === undefined ? "added" : "changed";
       return planSteps(steps, {
-        fine: `the group ${name} is as described`,
-        due: `the group ${name} is to be ${what}`,
+        fine: `the group ${name} is in the desired state`,
+        due: `the group ${name} would be ${what}`,
         done: `the group ${name} was ${what}`,
       });
     },
   }),
   defineState({
     name: "group.absent",
-    doc: "A group is not there.",
+    doc: "Ensures that a group does not exist.",
     args: {},
     plan(name, _, context) {
       refuseWith(refuseAccountName(name));
       const system = systemOf(context);
       const group = localGroups(system).get(name);
-      if (group === undefined) return unchanged(`there is no group ${name}`);
-      refuseWith(group.gid === 0 ? `${name} is the group of root, and is not removed` : undefined);
+      if (group === undefined) return unchanged(`group ${name} does not exist`);
+      refuseWith(group.gid === 0 ? `${name} is the group of root and is never removed` : undefined);
       const run = () => accountsOf(system).removeGroup(name);
       return planSteps([{ changes: { [name]: "removed" }, run }], {
         fine: "",
-        due: `the group ${name} is to be removed`,
+        due: `the group ${name} would be removed`,
         done: `the group ${name} was removed`,
       });
     },

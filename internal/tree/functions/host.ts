@@ -5,14 +5,14 @@ import { defineState } from "../function/define.ts";
 import type { Plan, StateFunction } from "../function/function.ts";
 import { planSteps, refuseWith } from "./steps.ts";
 
-/** States of /etc/hosts. Lines that nothing is to change in stay as they are, with their comments. */
+/** States of /etc/hosts. Unaffected lines are preserved, with their comments. */
 export const hostStates: readonly StateFunction[] = [
   defineState({
     name: "host.present",
-    doc: "A host name has these addresses.",
+    doc: "Ensures that a host name has these addresses.",
     args: {
-      ip: { type: "strings", required: true, doc: "One address or several." },
-      clean: { type: "boolean", doc: "Takes the name away from other addresses; false by default." },
+      ip: { type: "strings", required: true, doc: "One or more addresses." },
+      clean: { type: "boolean", doc: "Removes the name from other addresses; false by default." },
     },
     refuse: ({ ip }) => refuseAddresses(ip),
     plan(name, { ip: addresses, clean = false }, context) {
@@ -29,8 +29,8 @@ export const hostStates: readonly StateFunction[] = [
   }),
   defineState({
     name: "host.absent",
-    doc: "A host name does not have these addresses.",
-    args: { ip: { type: "strings", doc: "One address or several; every one by default." } },
+    doc: "Ensures that a host name does not have these addresses.",
+    args: { ip: { type: "strings", doc: "One or more addresses; all by default." } },
     refuse: ({ ip }) => refuseAddresses(ip ?? []),
     plan(name, { ip: addresses }, context) {
       refuseWith(refuseHost(name));
@@ -41,8 +41,14 @@ export const hostStates: readonly StateFunction[] = [
   }),
   defineState({
     name: "host.only",
-    doc: "An address, the name of the state, has these host names and no others.",
-    args: { hostnames: { type: "strings", required: true, doc: "The names; none take the address away." } },
+    doc: "Ensures that an address, given as the name of the state, has exactly these host names.",
+    args: {
+      hostnames: {
+        type: "strings",
+        required: true,
+        doc: "The host names. An empty list removes the address.",
+      },
+    },
     refuse: ({ hostnames }) => hostnames.map(refuseHost).find((each) => each),
     plan(name, { hostnames }, context) {
       refuseWith(refuseAddresses([name]));
@@ -60,13 +66,13 @@ function planHosts(system: System, what: string, edit: (text: string) => string)
   const run = () => system.write(hostsPath, edit(system.read(hostsPath) ?? ""));
   const steps = after === before ? [] : [{ changes: { [hostsPath]: difference(before, after) }, run }];
   return planSteps(steps, {
-    fine: `${what} is as described`,
-    due: `${what} is to be changed`,
+    fine: `${what} is in the desired state`,
+    due: `${what} would be changed`,
     done: `${what} was changed`,
   });
 }
 
-/** The lines that go and those that come. */
+/** The removed and the added lines. */
 function difference(before: string, after: string): { old: string[]; new: string[] } {
   const [old, now] = [before.split("\n"), after.split("\n")];
   return { old: old.filter((line) => !now.includes(line)), new: now.filter((line) => !old.includes(line)) };
@@ -78,10 +84,10 @@ function addressesOf(text: string, name: string): string[] {
 
 function refuseAddresses(addresses: readonly string[]): string | undefined {
   const wrong = addresses.find((each) => isIP(each.replace(/%.*$/, "")) === 0);
-  return wrong === undefined ? undefined : `${JSON.stringify(wrong.slice(0, 80))} is no address`;
+  return wrong === undefined ? undefined : `${JSON.stringify(wrong.slice(0, 80))} is not an IP address`;
 }
 
 function refuseHost(name: string): string | undefined {
   if (/^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is no host name`;
+  return `${JSON.stringify(name.slice(0, 80))} is not a valid host name`;
 }

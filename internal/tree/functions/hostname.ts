@@ -6,11 +6,11 @@ import { planSteps, refuseWith, type Step } from "./steps.ts";
 const configured = "/etc/hostname";
 const running = "/proc/sys/kernel/hostname";
 
-/** States of the name of the host. */
+/** States of the host name. */
 export const hostnameStates: readonly StateFunction[] = [
   defineState({
     name: "hostname.system",
-    doc: "The host has this name, now and after the next start. /etc/hosts is up to host.present.",
+    doc: "Ensures that the host has this name, now and after a reboot. Use host.present to change /etc/hosts.",
     args: {},
     plan(name, _, context) {
       refuseWith(refuseHostname(name));
@@ -31,19 +31,19 @@ export const hostnameStates: readonly StateFunction[] = [
         });
       }
       return planSteps(steps, {
-        fine: `the host is called ${name}`,
-        due: `the host is to be called ${name}`,
-        done: `the host is called ${name} now`,
+        fine: `the host name is ${name}`,
+        due: `the host name would be set to ${name}`,
+        done: `the host name was set to ${name}`,
       });
     },
   }),
 ];
 
-/** hostname(7); the kernel takes 64 bytes. */
+/** See hostname(7); the kernel allows 64 bytes. */
 function refuseHostname(name: string): string | undefined {
   const isName = /^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/.test(
     name,
   );
   if (isName && name.length <= 64) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is no host name: letters, digits, - and dots, 64 at most`;
+  return `${JSON.stringify(name.slice(0, 80))} is not a valid host name: use at most 64 letters, digits, hyphens and dots`;
 }

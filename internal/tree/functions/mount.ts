@@ -10,27 +10,36 @@ import { StateFailure, type StateFunction } from "../function/function.ts";
 import { planSteps, refuseWith, type Step } from "./steps.ts";
 
 const mountTimeoutMs = 120_000;
-/** Where file systems are that a host does not live without. */
+/** Mount points that the host needs to work. */
 const vital = ["/", "/usr", "/etc", "/bin", "/sbin", "/lib", "/proc", "/sys", "/dev", "/run", "/boot"];
 
 /** States of mounts. */
 export const mountStates: readonly StateFunction[] = [
   defineState({
     name: "mount.mounted",
-    doc: "A file system is mounted on a directory, now and after the next start.",
+    doc: "Ensures that a file system is mounted on a directory, now and after a reboot.",
     args: {
-      device: { type: "string", required: true, doc: "Such as /dev/sdb1, UUID=…, server:/path or tmpfs." },
+      device: {
+        type: "string",
+        required: true,
+        doc: "Device, such as /dev/sdb1, UUID=…, server:/path or tmpfs.",
+      },
       fstype: { type: "string", required: true, doc: "Type of the file system, such as ext4." },
-      opts: { type: "strings", doc: "Options; defaults by default." },
-      dump: { type: "integer", min: 0, max: 2, doc: "Field of fstab for dump(8); 0 by default." },
-      pass_num: { type: "integer", min: 0, max: 2, doc: "When it is checked at the start; 0 by default." },
-      mkmnt: { type: "boolean", doc: "Makes the directory; false by default." },
-      persist: { type: "boolean", doc: `Keeps it in ${fstabPath}; true by default.` },
+      opts: { type: "strings", doc: "Mount options; defaults by default." },
+      dump: { type: "integer", min: 0, max: 2, doc: "The dump field of fstab(5); 0 by default." },
+      pass_num: {
+        type: "integer",
+        min: 0,
+        max: 2,
+        doc: "The fsck order at boot, as in fstab(5); 0 by default.",
+      },
+      mkmnt: { type: "boolean", doc: "Creates the directory; false by default." },
+      persist: { type: "boolean", doc: `Adds an entry to ${fstabPath}; true by default.` },
       mount: { type: "boolean", doc: "Mounts it now; true by default." },
     },
     refuse: ({ fstype, opts = [], device }) =>
       [fstype, ...opts].some((each) => !/^[^\s\0]+$/.test(each))
-        ? "fstype and opts: white space cannot be in them"
+        ? "fstype and opts: must not contain white space"
         : /^[^\n\0-][^\n\0]*$/.test(device)
           ? undefined
           : "device: expected a device such as /dev/sdb1 or UUID=…",
@@ -46,7 +55,8 @@ export const mountStates: readonly StateFunction[] = [
       const mounted = mountedOn(system, name);
       if (mount && mounted === undefined) {
         if (!system.exists(name)) {
-          if (!mkmnt) throw new StateFailure(`there is no directory ${name}; mkmnt makes it`);
+          if (!mkmnt)
+            throw new StateFailure(`directory ${name} does not exist; set mkmnt: true to create it`);
           steps.push({ changes: { [`${name} directory`]: "made" }, run: () => makeDirectory(name) });
         }
         const argv = ["mount", "-t", fstype, "-o", options, device, name];
@@ -56,7 +66,7 @@ export const mountStates: readonly StateFunction[] = [
         });
       } else if (mount && mounted !== undefined && !isSameDevice(system, device, mounted)) {
         throw new StateFailure(
-          `${mounted.source} is mounted on ${name}, and not ${device}: unmount it first`,
+          `${mounted.source} is mounted on ${name} instead of ${device}; unmount it first`,
         );
       } else if (mount && kept !== undefined && differs && kept.options !== options) {
         const argv = ["mount", "-o", `remount,${options}`, name];
@@ -72,16 +82,18 @@ export const mountStates: readonly StateFunction[] = [
         });
       }
       return planSteps(steps, {
-        fine: `${name} is mounted as described`,
-        due: `${name} is to be mounted`,
+        fine: `${name} is mounted as requested`,
+        due: `${name} would be mounted`,
         done: `${name} was mounted`,
       });
     },
   }),
   defineState({
     name: "mount.unmounted",
-    doc: "Nothing is mounted on a directory.",
-    args: { persist: { type: "boolean", doc: `Takes it out of ${fstabPath}, too; false by default.` } },
+    doc: "Ensures that nothing is mounted on a directory.",
+    args: {
+      persist: { type: "boolean", doc: `Also removes the entry from ${fstabPath}; false by default.` },
+    },
     plan(name, { persist = false }, context) {
       refuseWith(refusePath(name) ?? refuseVital(name));
       const system = systemOf(context);
@@ -107,20 +119,23 @@ export const mountStates: readonly StateFunction[] = [
       }
       return planSteps(steps, {
         fine: `nothing is mounted on ${name}`,
-        due: `${name} is to be unmounted`,
+        due: `${name} would be unmounted`,
         done: `${name} was unmounted`,
       });
     },
   }),
 ];
 
-/** What is visible on a directory: the last mount hides those before. */
+/** The mount visible on a directory: the last one hides earlier ones. */
 function mountedOn(system: System, path: string): { source: string; fstype: string } | undefined {
   const mounts = parseMountInfo(system.read("/proc/self/mountinfo") ?? "");
   return mounts.findLast((mount) => mount.path === path);
 }
 
-/** Whether a device, by whatever name, is what is mounted; bind mounts tell only their file system. */
+/**
+ * Whether the mounted source is this device, under any of its names. Of bind mounts only the file system is
+ * known.
+ */
 function isSameDevice(
   system: System,
   device: string,
@@ -138,16 +153,16 @@ function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o755 });
   } catch (cause) {
-    throw new SvcError("storage", `cannot make ${path}: ${reasonOf(cause)}`, { cause });
+    throw new SvcError("storage", `cannot create ${path}: ${reasonOf(cause)}`, { cause });
   }
 }
 
 function refusePath(path: string): string | undefined {
   const problem = argumentProblem({ type: "path", doc: "" }, path);
   if (problem === undefined && (path === "/" || !path.endsWith("/"))) return undefined;
-  return `${JSON.stringify(path.slice(0, 200))} is no absolute path without a slash at its end`;
+  return `${JSON.stringify(path.slice(0, 200))} is not an absolute path, or ends with a slash`;
 }
 
 function refuseVital(path: string): string | undefined {
-  return vital.includes(path) ? `${path} is not unmounted: the host needs it` : undefined;
+  return vital.includes(path) ? `${path} is never unmounted, because the host needs it` : undefined;
 }

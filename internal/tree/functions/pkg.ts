@@ -23,23 +23,23 @@ import { refuseWith, unchanged } from "./steps.ts";
 
 const pkgs = {
   type: "any",
-  doc: "Several packages in place of name: names, or maps of a name to a version.",
+  doc: "Several packages instead of name: a list of names, or of maps from a name to a version.",
 } as const satisfies ArgSpec;
 const refresh = {
   type: "boolean",
-  doc: "Looks at the sources of packages first; by default when that was more than an hour ago.",
+  doc: "Refreshes the package lists first; by default if they are more than an hour old.",
 } as const satisfies ArgSpec;
 
 /** States of packages. */
 export const pkgStates: readonly StateFunction[] = [
   defineState({
     name: "pkg.installed",
-    doc: "Packages are installed, in the versions that are given.",
+    doc: "Ensures that packages are installed, in the given versions.",
     args: {
       pkgs,
       version: {
         type: "string",
-        doc: "The version to have, with * for any part of it, or latest; any by default.",
+        doc: "The version, with * as a wildcard, or latest; any version by default.",
       },
       refresh,
     },
@@ -51,7 +51,7 @@ export const pkgStates: readonly StateFunction[] = [
   }),
   defineState({
     name: "pkg.latest",
-    doc: "Packages are installed in the newest version there is. The sources of packages are looked at even in test mode, when that is due.",
+    doc: "Ensures that packages are installed in the newest available version. The package lists are refreshed even in test mode, if they are old.",
     args: { pkgs, refresh },
     refuse: ({ pkgs }) => refusePackages(pkgs, undefined),
     async plan(name, args, context) {
@@ -62,14 +62,14 @@ export const pkgStates: readonly StateFunction[] = [
   }),
   defineState({
     name: "pkg.removed",
-    doc: "Packages are not installed. What they were configured with stays.",
+    doc: "Ensures that packages are not installed. Their configuration files are kept.",
     args: { pkgs },
     refuse: ({ pkgs }) => refusePackages(pkgs, undefined),
     plan: (name, args, context) => planRemoved(name, args.pkgs, false, context),
   }),
   defineState({
     name: "pkg.purged",
-    doc: "Packages are not installed, and nothing is left of what they were configured with.",
+    doc: "Ensures that packages are not installed and that their configuration files are removed.",
     args: { pkgs },
     refuse: ({ pkgs }) => refusePackages(pkgs, undefined),
     plan: (name, args, context) => planRemoved(name, args.pkgs, true, context),
@@ -78,9 +78,9 @@ export const pkgStates: readonly StateFunction[] = [
 
 function refusePackages(pkgs: Plain | undefined, version: string | undefined): string | undefined {
   if (pkgs === undefined) return version === undefined ? undefined : refusePackageVersion(version);
-  if (version !== undefined) return "give the versions in pkgs, or a version without pkgs";
+  if (version !== undefined) return "version and pkgs exclude each other: give the versions in pkgs";
   const read = readPackages(pkgs);
-  if (read === undefined) return "pkgs: expected a list of names, or of maps of a name to a version";
+  if (read === undefined) return "pkgs: expected a list of names, or of maps from a name to a version";
   return read
     .map(({ name, version }) => refusePackageName(name) ?? (version && refusePackageVersion(version)))
     .find((problem) => problem);
@@ -102,7 +102,7 @@ function readPackages(pkgs: Plain): WantedPackage[] | undefined {
   return read;
 }
 
-/** @throws StateFailure for a name that none may have */
+/** @throws StateFailure for an invalid name */
 function wantedPackages(name: string, pkgs: Plain | undefined, version: string | undefined): WantedPackage[] {
   if (pkgs !== undefined) return readPackages(pkgs) ?? [];
   refuseWith(refusePackageName(name));
@@ -130,12 +130,12 @@ async function planInstalled(
     changes[name] = { old: versions?.at(-1) ?? "", new: asked ?? newest.get(name) ?? "latest" };
   }
   const names = wanted.map(({ name }) => name).join(", ");
-  if (due.length === 0) return unchanged(`${names}: installed as described`);
+  if (due.length === 0) return unchanged(`${names}: installed as requested`);
   return {
     changes,
-    comment: `to be installed: ${describe(due)}`,
+    comment: `would be installed: ${describe(due)}`,
     async apply() {
-      // For the newest versions this was done before they were asked for.
+      // For `latest` the lists were refreshed before the newest versions were queried.
       if (latest.length === 0) await refreshIfDue(system, packages, refresh);
       return changing(system, packages, installed, async () => {
         await packages.install(due);
@@ -160,7 +160,7 @@ async function isThere(
   return wanted === undefined && (await packages.providers(name)).length > 0;
 }
 
-/** @throws SvcError when a package is not what was asked for */
+/** @throws SvcError when a package does not have the requested version */
 async function verify(packages: PackageManager, due: readonly WantedPackage[]): Promise<void> {
   const installed = await packages.installed();
   for (const { name, version } of due) {
@@ -168,8 +168,8 @@ async function verify(packages: PackageManager, due: readonly WantedPackage[]): 
     if (await isThere(packages, name, versions, version, new Map())) continue;
     throw new StateFailure(
       versions === undefined
-        ? `${packages.name} did not install ${name}, and did not say why`
-        : `${name} is ${versions.join(", ")} and not ${version}: ${packages.name} did not change it`,
+        ? `${packages.name} did not install ${name} and reported no error`
+        : `${name} is ${versions.join(", ")} instead of ${version}: ${packages.name} did not change it`,
     );
   }
 }
@@ -191,7 +191,7 @@ async function planRemoved(
     changes: Object.fromEntries(
       due.map((each) => [each, { old: installed.get(each)?.at(-1) ?? "configuration", new: "" }]),
     ),
-    comment: `to be ${what}: ${due.join(", ")}`,
+    comment: `would be ${what}: ${due.join(", ")}`,
     apply: () =>
       changing(system, packages, installed, async () => {
         await packages.remove(due, purge);
@@ -200,7 +200,7 @@ async function planRemoved(
   };
 }
 
-/** Runs a change, and says of every package what became of it, also of those that came along. */
+/** Runs a change and reports every package that changed, including dependencies. */
 async function changing(
   system: System,
   packages: PackageManager,

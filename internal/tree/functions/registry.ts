@@ -3,8 +3,8 @@ import type { StateFunction } from "../function/function.ts";
 type Load = () => Promise<readonly StateFunction[]>;
 
 /**
- * The state functions of each module. A module is loaded when a state names it: a run that only manages
- * files does not wait for the rest.
+ * The state functions of each module. A module is loaded when a state uses it, so that a run that only
+ * manages files does not load the rest.
  */
 const modules: Readonly<Record<string, Load>> = {
   archive: async () => (await import("./archive.ts")).archiveStates,
@@ -27,11 +27,11 @@ const modules: Readonly<Record<string, Load>> = {
   user: async () => (await import("./user.ts")).userStates,
 };
 
-/** Where the compiler finds state functions. */
+/** The lookup of state functions for the compiler. */
 export interface StateRegistry {
-  /** @returns nothing when there is no such module */
+  /** @returns an empty result when the module does not exist */
   functionsOf(module: string): Promise<readonly StateFunction[]>;
-  /** Every function, for messages and lists. */
+  /** All functions, for messages and lists. */
   all(): Promise<readonly StateFunction[]>;
 }
 

@@ -7,17 +7,20 @@ import { planSteps, refuseWith, type Step, unchanged } from "./steps.ts";
 
 const enable = {
   type: "boolean",
-  doc: "Whether it starts with the host; it stays as it is by default.",
+  doc: "Whether the service starts at boot; unchanged by default.",
 } as const;
 
-/** States of services. A service that is not there yet may come with a state before, so only applying fails. */
+/**
+ * States of services. An earlier state may install a missing service, so a missing service fails only when
+ * the state is applied.
+ */
 export const serviceStates: readonly StateFunction[] = [
   defineState({
     name: "service.running",
-    doc: "A service runs. It is restarted when a state that it watches has changed.",
+    doc: "Ensures that a service is running. It is restarted if a watched state has changed.",
     args: {
       enable,
-      reload: { type: "boolean", doc: "Reloads it in place of a restart; false by default." },
+      reload: { type: "boolean", doc: "Reloads the service instead of restarting it; false by default." },
     },
     async plan(name, args, context) {
       const { system, services } = open(name, context);
@@ -31,10 +34,10 @@ export const serviceStates: readonly StateFunction[] = [
         });
       }
       steps.push(...enabling(system, services, name, args.enable));
-      const missing = services.exists(name) ? "" : `, once it is there`;
+      const missing = services.exists(name) ? "" : ` once it exists`;
       return planSteps(steps, {
         fine: `${name} is running`,
-        due: `${name} is to be ${status.active ? "changed" : "started"}${missing}`,
+        due: `${name} would be ${status.active ? "changed" : "started"}${missing}`,
         done: `${name} was ${status.active ? "changed" : "started"}`,
       });
     },
@@ -48,18 +51,18 @@ export const serviceStates: readonly StateFunction[] = [
       };
       return planSteps([{ changes: { [name]: done ?? "" }, run }], {
         fine: "",
-        due: `${name} is to be ${done}`,
+        due: `${name} would be ${done}`,
         done: `${name} was ${done}`,
       });
     },
   }),
   defineState({
     name: "service.dead",
-    doc: "A service does not run. One that is not there does not.",
+    doc: "Ensures that a service is not running. A service that does not exist counts as stopped.",
     args: { enable },
     async plan(name, args, context) {
       const { system, services } = open(name, context);
-      if (!services.exists(name)) return unchanged(`there is no service ${name}`);
+      if (!services.exists(name)) return unchanged(`service ${name} does not exist`);
       const status = await services.status(name);
       const steps: Step[] = [];
       if (status.active) {
@@ -71,39 +74,39 @@ export const serviceStates: readonly StateFunction[] = [
       }
       steps.push(...enabling(system, services, name, args.enable));
       return planSteps(steps, {
-        fine: `${name} does not run`,
-        due: `${name} is to be ${status.active ? "stopped" : "changed"}`,
+        fine: `${name} is not running`,
+        due: `${name} would be ${status.active ? "stopped" : "changed"}`,
         done: `${name} was ${status.active ? "stopped" : "changed"}`,
       });
     },
   }),
   defineState({
     name: "service.enabled",
-    doc: "A service starts with the host.",
+    doc: "Ensures that a service starts at boot.",
     args: {},
     plan: (name, _, context) => planEnabled(name, true, context),
   }),
   defineState({
     name: "service.disabled",
-    doc: "A service does not start with the host.",
+    doc: "Ensures that a service does not start at boot.",
     args: {},
     plan: (name, _, context) => planEnabled(name, false, context),
   }),
   defineState({
     name: "service.masked",
-    doc: "Nothing can start a unit of systemd.",
+    doc: "Masks a systemd unit, so that nothing can start it.",
     args: {},
     plan: (name, _, context) => planMasked(name, true, context),
   }),
   defineState({
     name: "service.unmasked",
-    doc: "A unit of systemd can be started.",
+    doc: "Unmasks a systemd unit, so that it can be started.",
     args: {},
     plan: (name, _, context) => planMasked(name, false, context),
   }),
 ];
 
-/** What has to be done for a service to start with the host, or not to. */
+/** The steps that enable or disable a service at boot. */
 export function enabling(
   system: System,
   services: ServiceManager,
@@ -121,7 +124,7 @@ export function enabling(
   return [{ changes: { [`${name} at boot`]: { old: now, new: wanted ? "enabled" : "disabled" } }, run }];
 }
 
-/** Starts a service, and looks whether it stays. @throws SvcError */
+/** Starts a service and checks that it keeps running. @throws SvcError */
 export async function start(system: System, services: ServiceManager, name: string): Promise<void> {
   requireService(services, name);
   await services.change("start", name);
@@ -137,14 +140,13 @@ function open(name: string, context: StateContext): { system: System; services: 
 function planEnabled(name: string, wanted: boolean, context: StateContext): Plan {
   const { system, services } = open(name, context);
   const now = services.exists(name) ? services.enablement(name) : undefined;
-  if (now === undefined && !wanted) return unchanged(`there is no service ${name}`);
-  if (now === "static")
-    return unchanged(`${name} is static: others start it, and there is nothing to enable`);
+  if (now === undefined && !wanted) return unchanged(`service ${name} does not exist`);
+  if (now === "static") return unchanged(`${name} is static: other units start it, and it cannot be enabled`);
   if (wanted) refuseMasked(services, name);
   const word = wanted ? "enabled" : "disabled";
   return planSteps(enabling(system, services, name, wanted), {
     fine: `${name} is ${now === "masked" ? "masked" : word}`,
-    due: `${name} is to be ${word}${now === undefined ? ", once it is there" : ""}`,
+    due: `${name} would be ${word}${now === undefined ? " once it exists" : ""}`,
     done: `${name} was ${word}`,
   });
 }
@@ -161,19 +163,19 @@ function planMasked(name: string, wanted: boolean, context: StateContext): Plan 
   const changes = { [name]: { old: masked ? "masked" : "unmasked", new: word } };
   return planSteps([{ changes, run }], {
     fine: "",
-    due: `${name} is to be ${word}`,
+    due: `${name} would be ${word}`,
     done: `${name} was ${word}`,
   });
 }
 
 function refuseMasked(services: ServiceManager, name: string): void {
   if (services.exists(name) && services.enablement(name) === "masked") {
-    throw new StateFailure(`${name} is masked, and nothing can start it; service.unmasked changes that`);
+    throw new StateFailure(`${name} is masked and cannot be started; use service.unmasked first`);
   }
 }
 
 function requireService(services: ServiceManager, name: string): void {
-  if (!services.exists(name)) throw new StateFailure(`there is no service ${name} (${services.name})`);
+  if (!services.exists(name)) throw new StateFailure(`service ${name} does not exist (${services.name})`);
 }
 
 async function requireActive(
@@ -184,5 +186,5 @@ async function requireActive(
 ): Promise<void> {
   system.forget();
   const { active, state } = await services.status(name);
-  if (!active) throw new StateFailure(`${name} was ${done}, and is ${state} now`);
+  if (!active) throw new StateFailure(`${name} was ${done}, but is now ${state}`);
 }

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { StateFailure } from "../function/function.ts";
 
-/** A digest that a state says a file has. */
+/** The expected digest of a file. */
 export interface SourceHash {
   algorithm: "sha256" | "sha512";
   /** Hexadecimal. */
@@ -10,14 +10,14 @@ export interface SourceHash {
 
 const form = /^(?:(sha256|sha512)[=:])?([0-9a-f]+)$/i;
 const lengths = { sha256: 64, sha512: 128 } as const;
-const expected = "source_hash: expected sha256=… or sha512=… in hexadecimal; weaker digests are not taken";
+const expected = "source_hash: expected sha256=… or sha512=… in hexadecimal; weaker digests are not accepted";
 
-/** What is wrong with the `source_hash` of a state. */
+/** The problem with the `source_hash` of a state, if any. */
 export function refuseSourceHash(text: string | undefined): string | undefined {
   return text === undefined || parse(text) !== undefined ? undefined : expected;
 }
 
-/** @returns `undefined` for none. @throws StateFailure */
+/** @returns `undefined` without a `source_hash`. @throws StateFailure */
 export function readSourceHash(text: string | undefined): SourceHash | undefined {
   if (text === undefined) return undefined;
   const hash = parse(text);
@@ -25,7 +25,7 @@ export function readSourceHash(text: string | undefined): SourceHash | undefined
   return hash;
 }
 
-/** Counts up what is read; `end` compares. */
+/** Hashes content as it is read; `end` compares the digest. */
 export function verifying(hash: SourceHash, what: string): { hash: Hash; end(): void } {
   const running = createHash(hash.algorithm);
   return {
@@ -34,7 +34,7 @@ export function verifying(hash: SourceHash, what: string): { hash: Hash; end(): 
       const found = running.digest("hex");
       if (found !== hash.value) {
         throw new StateFailure(
-          `${what} is not what source_hash says: expected ${hash.algorithm}=${hash.value}, found ${found}`,
+          `${what} does not match source_hash: expected ${hash.algorithm}=${hash.value}, found ${found}`,
         );
       }
     },

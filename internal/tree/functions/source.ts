@@ -9,29 +9,29 @@ import { refuseSourceHash, type SourceHash, verifying } from "./source-hash.ts";
 
 export const sourceHashArg = {
   type: "string",
-  doc: "What the source is to be: sha256=… or sha512=… in hexadecimal. An https:// source needs it.",
+  doc: "Expected digest of the source: sha256=… or sha512=… in hexadecimal. Required for an https:// source.",
 } as const satisfies ArgSpec;
 
-/** What comes over https for a file, which is held in memory. */
+/** Maximum size of a file fetched over HTTPS, which is held in memory, in bytes. */
 const maxFetchedBytes = 256 * 1024 * 1024;
 
-/** Where a state takes a file from. */
+/** The source of a file. */
 export interface Source {
-  /** As it was written. */
+  /** As written in the state. */
   name: string;
   content: Content;
-  /** Whether it is to be executable, where `keep` is asked for. */
+  /** Whether the file is executable, for the mode `keep`. */
   executable: boolean;
 }
 
-/** What is wrong with the `source` and `source_hash` of a state. */
+/** The problem with the `source` and `source_hash` of a state, if any. */
 export function refuseSource(sources: readonly string[], hash: string | undefined): string | undefined {
   for (const name of sources) {
     if (locationOf(name) === undefined) {
       return `source: expected svc://path, salt://path, an absolute path or https://…, not ${JSON.stringify(name.slice(0, 200))}`;
     }
     if (name.startsWith("https://") && hash === undefined) {
-      return "source_hash: missing; what comes over https is only taken when it is known what it is to be";
+      return "source_hash: missing; required for an https:// source";
     }
   }
   return refuseSourceHash(hash);
@@ -62,8 +62,8 @@ export function findSource(
     : "";
   throw new StateFailure(
     names.length === 1
-      ? `there is no source ${names[0]}${where}`
-      : `none of the sources is there: ${names.join(", ")}${where}`,
+      ? `source ${names[0]} does not exist${where}`
+      : `none of the sources exists: ${names.join(", ")}${where}`,
   );
 }
 
@@ -91,7 +91,7 @@ function look(
 function lookAtHost(path: string, hash: SourceHash | undefined): Omit<Source, "name"> | undefined {
   try {
     const stats = statSync(path);
-    if (!stats.isFile()) throw new StateFailure(`the source ${path} is no regular file`);
+    if (!stats.isFile()) throw new StateFailure(`the source ${path} is not a regular file`);
     const bytes = () => verified(path, readFileSync(path), hash);
     return { executable: (stats.mode & 0o111) !== 0, content: { size: stats.size, bytes } };
   } catch (cause) {
@@ -115,7 +115,7 @@ function verified(name: string, bytes: Uint8Array, hash: SourceHash | undefined)
   return bytes;
 }
 
-/** A path of this host, also as `file://…`. */
+/** A path on this host, also as `file://…`. */
 export function localPath(name: string): string | undefined {
   const path = name.startsWith("file://") ? name.slice("file://".length) : name;
   return path.startsWith("/") && !path.includes("\0") ? path : undefined;

@@ -25,28 +25,28 @@ import { readSourceHash } from "./source-hash.ts";
 import { planSteps, refuseWith, unchanged } from "./steps.ts";
 
 const args = {
-  user: { type: "string", required: true, doc: "Whose file it is." },
-  enc: { type: "string", doc: "Type of a key that is given as Base64 alone; ssh-rsa by default." },
-  options: { type: "strings", doc: "What the key is restricted to, such as no-pty; none by default." },
-  comment: { type: "string", doc: "Text after the key; that of the key itself by default." },
-  source: { type: "strings", doc: "A file of keys in place of name, such as svc://ssh/alice.pub." },
+  user: { type: "string", required: true, doc: "Owner of the file." },
+  enc: { type: "string", doc: "Type of a key that is given only as Base64; ssh-rsa by default." },
+  options: { type: "strings", doc: "Options of the key, such as no-pty; none by default." },
+  comment: { type: "string", doc: "Comment after the key; the comment of the given key by default." },
+  source: { type: "strings", doc: "A file of keys instead of name, such as svc://ssh/alice.pub." },
   source_hash: sourceHashArg,
   config: {
     type: "string",
-    doc: "The file of keys, where %h is the home and %u the name of the user; %h/.ssh/authorized_keys by default.",
+    doc: "The file of keys; %h is the home directory and %u the name of the user. %h/.ssh/authorized_keys by default.",
   },
 } as const satisfies Record<string, ArgSpec>;
 
-/** States of the keys that people log in with. */
+/** States of SSH keys for login. */
 export const sshAuthStates: readonly StateFunction[] = [
   defineState({
     name: "ssh_auth.present",
-    doc: "A user can log in with a key. A file below the home of a user is written as that user.",
+    doc: "Ensures that a user can log in with a key. A file in the home directory of a user is written as that user.",
     args,
     refuse: ({ source, source_hash, options = [], comment }) =>
       refuseSource(source ?? [], source_hash) ??
       ([...options, comment ?? ""].some((each) => /[\n\r\0]/.test(each))
-        ? "options and comment: a line end cannot be in them"
+        ? "options and comment: must not contain a line break"
         : undefined),
     async plan(name, given, context) {
       const keys = await keysOf(name, given, context);
@@ -67,7 +67,7 @@ export const sshAuthStates: readonly StateFunction[] = [
   }),
   defineState({
     name: "ssh_auth.absent",
-    doc: "A user cannot log in with a key.",
+    doc: "Ensures that a user cannot log in with a key.",
     args,
     refuse: ({ source, source_hash }) => refuseSource(source ?? [], source_hash),
     async plan(name, given, context) {
@@ -93,19 +93,19 @@ interface KeyArgs {
   config: string | undefined;
 }
 
-/** @throws StateFailure when there is no key in what was given */
+/** @throws StateFailure when no key is given */
 async function keysOf(name: string, given: KeyArgs, context: StateContext): Promise<AuthorizedKey[]> {
   const { enc = "ssh-rsa", options, comment, source } = given;
   if (source !== undefined) {
     const found = findSource(source, readSourceHash(given.source_hash), context);
     const text = new TextDecoder().decode(await found.content.bytes());
     const keys = text.split("\n").flatMap((line) => parseKey(line) ?? []);
-    if (keys.length === 0) throw new StateFailure(`${found.name} holds no public key`);
+    if (keys.length === 0) throw new StateFailure(`${found.name} contains no public key`);
     return keys.map((key) => (options === undefined ? key : { ...key, options }));
   }
   const key = parseKey(name) ?? parseKey(`${enc} ${name}`);
   if (key === undefined || /[\n\r]/.test(name)) {
-    throw new StateFailure(`${JSON.stringify(name.slice(0, 80))} is no public key`);
+    throw new StateFailure(`${JSON.stringify(name.slice(0, 80))} is not a public key`);
   }
   return [{ ...key, options: options ?? key.options, comment: comment ?? key.comment }];
 }
@@ -117,39 +117,39 @@ function planKeys(
 ): Plan {
   const system = systemOf(context);
   const user = localUsers(system).get(name);
-  // The user may come with a state before; then there are no keys.
+  // An earlier state may create the user; until then there are no keys.
   const path = user === undefined ? undefined : pathOf(config, user);
   const { changes } = edit(path === undefined ? "" : readKeys(system, path));
   const of = `the keys of ${name}`;
-  if (Object.keys(changes).length === 0) return unchanged(`${of} are as described`);
+  if (Object.keys(changes).length === 0) return unchanged(`${of} are in the desired state`);
   const run = async () => {
     system.forget();
     const now = localUsers(system).get(name);
-    if (now === undefined) throw new StateFailure(`this host has no user ${name}`);
+    if (now === undefined) throw new StateFailure(`user ${name} does not exist on this host`);
     const file = pathOf(config, now);
     await writeKeys(system, now, file, edit(readKeys(system, file)).text);
   };
   return planSteps([{ changes, run }], {
     fine: "",
-    due: `${of} are to be changed`,
+    due: `${of} would be changed`,
     done: `${of} were changed`,
   });
 }
 
 function pathOf(config: string, { name, home }: User): string {
   const path = config.replace(/%[hu%]/g, (each) => (each === "%h" ? home : each === "%u" ? name : "%"));
-  refuseWith(path.startsWith("/") ? undefined : `config: ${path} is no absolute path`);
+  refuseWith(path.startsWith("/") ? undefined : `config: ${path} is not an absolute path`);
   return path;
 }
 
-/** What is no regular file is not read: the user may have put anything there. */
+/** Reads only regular files, because the user may have put anything there. */
 function readKeys(system: System, path: string): string {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined || stats.isFile()) return system.read(path) ?? "";
-  throw new StateFailure(`${path} is no regular file`);
+  throw new StateFailure(`${path} is not a regular file`);
 }
 
-/** Runs as the user: nothing that the user put in the way leads a write of root elsewhere. */
+/** Runs as the user, so that no link of the user can redirect a write by root. */
 const script = `
 umask 077
 mkdir -p "$(dirname "$0")" && cat >"$0.svc" && chmod 600 "$0.svc" && mv -f "$0.svc" "$0"
@@ -157,11 +157,12 @@ mkdir -p "$(dirname "$0")" && cat >"$0.svc" && chmod 600 "$0.svc" && mv -f "$0.s
 
 async function writeKeys(system: System, user: User, path: string, text: string): Promise<void> {
   if (!path.startsWith(`${user.home}/`) || user.uid === 0) {
-    if (!system.exists(dirname(path))) throw new StateFailure(`there is no directory ${dirname(path)}`);
+    if (!system.exists(dirname(path))) throw new StateFailure(`directory ${dirname(path)} does not exist`);
     system.write(path, text);
     return;
   }
-  if (!system.exists(user.home)) throw new StateFailure(`${user.name} has no home: there is no ${user.home}`);
+  if (!system.exists(user.home))
+    throw new StateFailure(`${user.name} has no home directory: ${user.home} does not exist`);
   const account: Account = { ...user, shell: user.shell || "/bin/sh" };
   await succeed(system, `write ${path}`, ["/bin/sh", "-c", script, path], { stdin: text, account });
 }

@@ -1,24 +1,23 @@
 import { SvcError } from "../../base/errors.ts";
 import { type Changes, type Plan, StateFailure } from "../function/function.ts";
 
-/** One thing that is to be done, with what it changes. */
+/** One step of a plan, with its changes. */
 export interface Step {
   changes: Changes;
   run(): Promise<void> | void;
 }
 
 interface Comments {
-  /** When there is nothing to do. */
+  /** When nothing has to change. */
   fine: string;
-  /** What is to be done. */
+  /** What would be done. */
   due: string;
   /** What was done. */
   done: string;
 }
 
 /**
- * A plan of steps that are done one after the other. When one fails, the failure says what the steps before
- * it have changed.
+ * A plan of sequential steps. When one fails, the failure contains the changes of the steps before it.
  */
 export function planSteps(steps: readonly Step[], { fine, due, done }: Comments): Plan {
   if (steps.length === 0) return unchanged(fine);
@@ -41,12 +40,12 @@ export function planSteps(steps: readonly Step[], { fine, due, done }: Comments)
   };
 }
 
-/** A plan that has nothing to do. */
+/** A plan without changes. */
 export function unchanged(comment: string): Plan {
   return { changes: {}, comment };
 }
 
-/** Ends a plan with what is wrong, if anything is. @throws StateFailure */
+/** Fails the plan if there is a problem. @throws StateFailure */
 export function refuseWith(problem: string | undefined): void {
   if (problem !== undefined) throw new StateFailure(problem);
 }

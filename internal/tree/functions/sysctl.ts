@@ -11,21 +11,21 @@ import { defineState } from "../function/define.ts";
 import { StateFailure, type StateFunction } from "../function/function.ts";
 import { planSteps, type Step } from "./steps.ts";
 
-/** States of the settings of the kernel. */
+/** States of kernel parameters. */
 export const sysctlStates: readonly StateFunction[] = [
   defineState({
     name: "sysctl.present",
-    doc: "A setting of the kernel has a value, now and after the next start.",
+    doc: "Ensures that a kernel parameter has a value, now and after a reboot.",
     args: {
       value: { type: "string", required: true, doc: "The value, such as 1 or 4096 87380 6291456." },
-      config: { type: "path", doc: `The file it is kept in; ${sysctlPath} by default.` },
+      config: { type: "path", doc: `File that persists the value; ${sysctlPath} by default.` },
     },
-    refuse: ({ value }) => (/[\n\r\0]/.test(value) ? "value: a line end cannot be in it" : undefined),
+    refuse: ({ value }) => (/[\n\r\0]/.test(value) ? "value: must not contain a line break" : undefined),
     plan(name, { value: written, config = sysctlPath }, context) {
       const system = systemOf(context);
       const value = normalized(written);
       const running = runningValue(system, name);
-      if (running === undefined) throw new StateFailure(`the kernel has no setting ${name}`);
+      if (running === undefined) throw new StateFailure(`the kernel has no parameter ${name}`);
       const steps: Step[] = [];
       if (running !== value) {
         steps.push({
@@ -33,7 +33,7 @@ export const sysctlStates: readonly StateFunction[] = [
           run() {
             setRunningValue(system, name, value);
             const now = runningValue(system, name);
-            if (now !== value) throw new StateFailure(`the kernel made ${now} of the value of ${name}`);
+            if (now !== value) throw new StateFailure(`the kernel changed the value of ${name} to ${now}`);
           },
         });
       }
@@ -47,7 +47,7 @@ export const sysctlStates: readonly StateFunction[] = [
       }
       return planSteps(steps, {
         fine: `${name} is ${value}`,
-        due: `${name} is to be set to ${value}`,
+        due: `${name} would be set to ${value}`,
         done: `${name} was set to ${value}`,
       });
     },

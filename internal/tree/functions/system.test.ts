@@ -16,7 +16,7 @@ async function functionOf(name: string): Promise<StateFunction> {
   return functions.find((each) => each.name === name) ?? expect.unreachable(name);
 }
 
-/** A state of a host that is made up, checked and planned as a run does it. */
+/** Checks and plans a state on a fake host, as a run does. */
 async function planOn(fixture: SystemFixture, called: string, name: string, args: CallArgs = {}) {
   const system = fixtureSystem(fixture);
   const context: StateContext = {
@@ -39,7 +39,7 @@ async function problemsOf(called: string, args: CallArgs): Promise<string> {
   return problemsOfCall(await functionOf(called), args).join("; ");
 }
 
-/** What a state refuses to do. */
+/** The refusal of a state. */
 async function refusal(fixture: SystemFixture, called: string, name: string, args: CallArgs = {}) {
   return planOn(fixture, called, name, args).then(
     ({ plan }) => expect.unreachable(plan.comment),
@@ -69,57 +69,62 @@ describe("arguments that are refused", () => {
     ["pkg.installed", { pkgs: "nginx" }, "pkgs: expected a list of names"],
     ["pkg.installed", { pkgs: [["a"]] }, "pkgs: expected a list of names"],
     ["pkg.installed", { pkgs: ["a"], version: "1" }, "give the versions in pkgs"],
-    ["pkg.installed", { pkgs: ["-o=x"] }, "is no name of a package"],
-    ["pkg.installed", { version: ">=1" }, "versions are not compared"],
+    ["pkg.installed", { pkgs: ["-o=x"] }, "is not a valid package name"],
+    ["pkg.installed", { version: ">=1" }, "comparisons are not supported"],
     ["user.present", { password: "plain" }, "password: expected a hash such as $6$…"],
-    ["user.present", { gid: ["x"] }, "gid: expected a number or the name of a group"],
-    ["user.present", { fullname: "a:b" }, "fullname: a colon or a line end cannot be in it"],
-    ["user.present", { groups: ["-x"] }, "is no name of a user or group"],
+    ["user.present", { gid: ["x"] }, "gid: expected the id or name of a group"],
+    ["user.present", { fullname: "a:b" }, "fullname: must not contain a colon or a line break"],
+    ["user.present", { groups: ["-x"] }, "is not a valid user or group name"],
     ["group.present", { members: ["a"], addusers: ["b"] }, "give either members, or addusers and delusers"],
     ["group.present", { addusers: ["a"], delusers: ["a"] }, "a is both in addusers and in delusers"],
-    ["cmd.run", { env: "A=1" }, "env: expected a map of names to texts"],
+    ["cmd.run", { env: "A=1" }, "env: expected a map of names to strings"],
     ["cmd.run", { timeout: "soon" }, "timeout: expected a duration such as 90s"],
     ["cmd.run", { success_retcodes: "3" }, "success_retcodes: expected a list of integers"],
     ["cron.present", { minute: "5 4" }, "minute: expected a number"],
     ["cron.present", { minute: "random" }, "minute: expected a number"],
     ["cron.present", { special: "@daily", hour: 3 }, "give either special or hour"],
     ["cron.present", { special: "@often" }, "special: expected one of @reboot"],
-    ["cron.present", { comment: "a\nb" }, "comment: a line end cannot be in it"],
-    ["cron.env_present", { value: 'a"b' }, "value: a double quote cannot be in it"],
-    ["sysctl.present", { value: "1\n2" }, "value: a line end cannot be in it"],
-    ["host.present", { ip: ["somewhere"] }, '"somewhere" is no address'],
-    ["host.only", { hostnames: ["a b"] }, '"a b" is no host name'],
+    ["cron.present", { comment: "a\nb" }, "comment: must not contain a line break"],
+    ["cron.env_present", { value: 'a"b' }, "value: must not contain a double quote"],
+    ["sysctl.present", { value: "1\n2" }, "value: must not contain a line break"],
+    ["host.present", { ip: ["somewhere"] }, '"somewhere" is not an IP address'],
+    ["host.only", { hostnames: ["a b"] }, '"a b" is not a valid host name'],
     ["mount.mounted", { device: "-o x", fstype: "ext4" }, "device: expected a device"],
-    ["mount.mounted", { device: "x", fstype: "ext4", opts: ["a b"] }, "white space cannot be in them"],
-    ["ssh_auth.present", { user: "a", options: ["x\ny"] }, "a line end cannot be in them"],
+    ["mount.mounted", { device: "x", fstype: "ext4", opts: ["a b"] }, "must not contain white space"],
+    ["ssh_auth.present", { user: "a", options: ["x\ny"] }, "must not contain a line break"],
     ["systemd.unit_managed", {}, "give either contents or source"],
   ])("%s %j", async (called, args, expected) => {
     expect(await problemsOf(called, args)).toContain(expected);
   });
 });
 
-describe("what a host does not survive is refused before anything is done", () => {
+describe("dangerous changes are rejected before anything is done", () => {
   test.each<[string, string, CallArgs, string]>([
-    ["user.absent", "root", {}, "root is root, and is not removed"],
+    ["user.absent", "root", {}, "root is root and is never removed"],
     [
       "user.absent",
       "bin",
       { purge: true },
-      "/bin is not the home of bin alone, and is not removed: leave purge out",
+      "/bin is not the home directory of bin alone and is not removed; run without purge",
     ],
-    ["group.absent", "root", {}, "root is the group of root, and is not removed"],
-    ["mount.unmounted", "/usr", {}, "/usr is not unmounted: the host needs it"],
-    ["mount.unmounted", "/srv/../usr", {}, "is no absolute path"],
-    ["systemd.unit_managed", "../x.service", { contents: ["x"] }, "is no name of a unit"],
-    ["systemd.unit_managed", "x.service", { contents: [""] }, "the unit is empty, which would mask it"],
-    ["hostname.system", "-bad-", {}, "is no host name"],
-    ["timezone.system", "../../etc/passwd", {}, "this host knows no such time zone"],
-    ["sysctl.present", "net.none", { value: "1" }, "the kernel has no setting net.none"],
-    ["pkg.removed", "-y", {}, "is no name of a package"],
-    ["service.dead", "--all", {}, "is no name of a service"],
-    ["ssh_auth.present", "no key", { user: "alice" }, "is no public key"],
-    ["ssh_auth.present", "x", { user: "alice", source: ["svc://none"] }, "there is no source svc://none"],
-    ["cron.present", "a\nb", {}, "a line end cannot be in it"],
+    ["group.absent", "root", {}, "root is the group of root and is never removed"],
+    ["mount.unmounted", "/usr", {}, "/usr is never unmounted, because the host needs it"],
+    ["mount.unmounted", "/srv/../usr", {}, "is not an absolute path"],
+    ["systemd.unit_managed", "../x.service", { contents: ["x"] }, "is not a valid unit name"],
+    [
+      "systemd.unit_managed",
+      "x.service",
+      { contents: [""] },
+      "the unit file is empty, which would mask the unit",
+    ],
+    ["hostname.system", "-bad-", {}, "is not a valid host name"],
+    ["timezone.system", "../../etc/passwd", {}, "unknown time zone on this host"],
+    ["sysctl.present", "net.none", { value: "1" }, "the kernel has no parameter net.none"],
+    ["pkg.removed", "-y", {}, "is not a valid package name"],
+    ["service.dead", "--all", {}, "is not a valid service name"],
+    ["ssh_auth.present", "no key", { user: "alice" }, "is not a public key"],
+    ["ssh_auth.present", "x", { user: "alice", source: ["svc://none"] }, "source svc://none does not exist"],
+    ["cron.present", "a\nb", {}, "must not contain a line break"],
   ])("%s %s", async (called, name, args, expected) => {
     const files = { ...accounts, "/usr/share/zoneinfo/UTC": "", "/etc/init.d/x": "" };
     const programs = ["apt-get", "systemctl", ...shadow];
@@ -144,7 +149,7 @@ describe("users", () => {
     expect(kept.plan.apply).toBeUndefined();
   });
 
-  test("the primary group is no other group, and optional groups may be missing", async () => {
+  test("the primary group is not a supplementary group, and optional groups may be missing", async () => {
     const fixture = { files: accounts, programs: shadow };
     const fine = await planOn(fixture, "user.present", "alice", {
       groups: ["adm", "alice"],
@@ -159,7 +164,7 @@ describe("users", () => {
     expect(fresh.plan.changes).toEqual({ dave: "added" });
   });
 
-  test("a failure says what was changed before it", async () => {
+  test("a failure contains the changes made before it", async () => {
     const { plan } = await planOn(
       {
         files: accounts,
@@ -172,30 +177,30 @@ describe("users", () => {
     );
     expect(Object.keys(plan.changes)).toEqual(["shell", "password"]);
     expect(await failureOf(plan)).toMatchObject({
-      message: "cannot set the password of alice: chpasswd ended with 1: no such thing",
+      message: "cannot set the password of alice: chpasswd exited with 1: no such thing",
       changes: { shell: { old: "/bin/sh", new: "/bin/zsh" } },
     });
   });
 });
 
-describe("what a state before may bring", () => {
+describe("a prerequisite that an earlier state may create", () => {
   test("does not fail a test, only the run", async () => {
     const systemd = { facts: { init: "systemd" }, files: accounts, programs: shadow };
     const service = await planOn(systemd, "service.running", "nginx", { enable: true });
-    expect(service.plan.comment).toBe("nginx is to be started, once it is there");
-    expect((await failureOf(service.plan)).message).toBe("there is no service nginx (systemd)");
+    expect(service.plan.comment).toBe("nginx would be started once it exists");
+    expect((await failureOf(service.plan)).message).toBe("service nginx does not exist (systemd)");
     const enabled = await planOn(systemd, "service.enabled", "nginx");
     expect(enabled.plan.changes).toEqual({ "nginx at boot": { old: "disabled", new: "enabled" } });
-    expect((await failureOf(enabled.plan)).message).toBe("there is no service nginx (systemd)");
+    expect((await failureOf(enabled.plan)).message).toBe("service nginx does not exist (systemd)");
     const cron = await planOn(systemd, "cron.present", "/bin/x", { user: "dave" });
-    expect((await failureOf(cron.plan)).message).toBe("this host has no user dave");
+    expect((await failureOf(cron.plan)).message).toBe("user dave does not exist on this host");
     const key = await planOn(systemd, "ssh_auth.present", "ssh-rsa AAAA", { user: "dave" });
-    expect((await failureOf(key.plan)).message).toBe("this host has no user dave");
+    expect((await failureOf(key.plan)).message).toBe("user dave does not exist on this host");
     const group = await planOn(systemd, "user.present", "alice", { groups: ["adm", "new"] });
-    expect((await failureOf(group.plan)).message).toBe("there is no group new");
+    expect((await failureOf(group.plan)).message).toBe("group new does not exist");
   });
 
-  test("is not needed to be without it", async () => {
+  test("is not needed to be absent", async () => {
     const fixture = { facts: { init: "systemd" }, files: accounts, programs: shadow };
     for (const [called, name, args] of [
       ["service.dead", "nginx", {}],
@@ -222,12 +227,12 @@ describe("packages", () => {
   test("a package that the program did not install is a failure", async () => {
     const { plan } = await planOn(apt(), "pkg.installed", "nginx");
     expect(plan.changes).toEqual({ nginx: { old: "", new: "latest" } });
-    expect((await failureOf(plan)).message).toBe("apt did not install nginx, and did not say why");
+    expect((await failureOf(plan)).message).toBe("apt did not install nginx and reported no error");
     const other = await planOn(apt(), "pkg.installed", "bash", { version: "5.3" });
-    expect((await failureOf(other.plan)).message).toBe("bash is 5.2 and not 5.3: apt did not change it");
+    expect((await failureOf(other.plan)).message).toBe("bash is 5.2 instead of 5.3: apt did not change it");
   });
 
-  test("several are installed by one program, and looked at without any", async () => {
+  test("several are installed by one program run, and inspected without any", async () => {
     const { plan, system } = await planOn(apt(), "pkg.installed", "them", {
       pkgs: ["bash", { vim: "2:9.0", nano: null }, { python: 3 }],
     });
@@ -241,7 +246,7 @@ describe("packages", () => {
     expect(system.ran).toEqual([expect.stringMatching(/^apt-get .* install vim=2:9.0 nano python=3$/)]);
   });
 
-  test("the newest version is asked for, and none is newer", async () => {
+  test("the newest version is requested, and none is newer", async () => {
     const said = (text: string) => apt(() => ({ stdout: text }));
     const fine = await planOn(said("bash:\n  Installed: 5.2\n  Candidate: 5.2\n"), "pkg.latest", "bash");
     expect(fine.plan.apply).toBeUndefined();
@@ -258,28 +263,28 @@ describe("services", () => {
     answer: () => ({ stdout: units }),
   };
 
-  test("one that does not stay is a failure", async () => {
+  test("one that does not keep running is a failure", async () => {
     const { plan } = await planOn(fixture, "service.running", "nginx");
     expect(plan.changes).toEqual({ nginx: { old: "failed", new: "running" } });
-    expect((await failureOf(plan)).message).toBe("nginx was started, and is failed now");
+    expect((await failureOf(plan)).message).toBe("nginx was started, but is now failed");
   });
 
-  test("a static one has nothing to enable, and a masked one cannot run", async () => {
+  test("a static one cannot be enabled, and a masked one cannot run", async () => {
     const files = { "/usr/lib/systemd/system/nginx.service": "[Service]\n" };
     const still = await planOn({ ...fixture, files }, "service.enabled", "nginx");
-    expect(still.plan.comment).toBe("nginx is static: others start it, and there is nothing to enable");
+    expect(still.plan.comment).toBe("nginx is static: other units start it, and it cannot be enabled");
     const links = { "/etc/systemd/system/nginx.service": "/dev/null" };
     expect(await refusal({ ...fixture, links }, "service.enabled", "nginx")).toContain("nginx is masked");
   });
 
-  test("many of them are one question", async () => {
+  test("many of them need one query", async () => {
     const { context, found, system } = await planOn(fixture, "service.running", "nginx");
     for (const name of ["a", "b", "c"]) await found.plan(name, {}, context);
     expect(system.ran.length).toBe(1);
   });
 });
 
-test("with purge a home is only removed when it is the user's own directory", async () => {
+test("with purge, a home directory is only removed when it belongs to the user alone", async () => {
   using directory = temporaryDirectory("home");
   const own = lstatSync(directory.path).uid;
   const planOf = (uid: number) => {
@@ -288,7 +293,7 @@ test("with purge a home is only removed when it is the user's own directory", as
       purge: true,
     });
   };
-  await expect(planOf(own + 1)).rejects.toThrow("is not the home of alice alone");
+  await expect(planOf(own + 1)).rejects.toThrow("is not the home directory of alice alone");
   chownSync(directory.path, own + 1, -1);
   expect((await planOf(own + 1)).plan.changes).toEqual({ alice: "removed" });
 });
@@ -306,16 +311,16 @@ test("keys of a file are one change each, with options for all", async () => {
   });
 });
 
-test("a key file that is no file is not read", async () => {
+test("a key file that is not a regular file is not read", async () => {
   using directory = temporaryDirectory("ssh-auth");
   const home = { "/etc/passwd": `alice:x:1000:1000::${directory.path}:/bin/sh\n` };
   const args = { user: "alice", config: directory.path };
   expect(await refusal({ files: home }, "ssh_auth.present", "ssh-rsa AAAA", args)).toContain(
-    "is no regular file",
+    "is not a regular file",
   );
 });
 
-test("a setting that the kernel changes on its way is a failure", async () => {
+test("a kernel parameter that the kernel adjusts is a failure", async () => {
   const files = { "/proc/sys/vm/swappiness": "60\n" };
   const { plan, system } = await planOn({ files }, "sysctl.present", "vm.swappiness", { value: "10" });
   expect(plan.changes).toEqual({
@@ -326,10 +331,12 @@ test("a setting that the kernel changes on its way is a failure", async () => {
   expect(system.read("/etc/sysctl.d/99-svc.conf")).toBe("vm.swappiness = 10\n");
   const stubborn = await planOn({ files }, "sysctl.present", "vm.swappiness", { value: "10" });
   stubborn.system.poke = () => undefined;
-  expect((await failureOf(stubborn.plan)).message).toBe("the kernel made 60 of the value of vm.swappiness");
+  expect((await failureOf(stubborn.plan)).message).toBe(
+    "the kernel changed the value of vm.swappiness to 60",
+  );
 });
 
-test("a mount is not put over another, and its options are remounted", async () => {
+test("a mount does not hide another one, and changed options are remounted", async () => {
   const files = {
     "/proc/self/mountinfo": "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 22 8:2 / /srv rw - ext4 /dev/sdb1 rw\n",
     "/etc/fstab": "/dev/sdb1 /srv ext4 defaults 0 0\n",
@@ -341,7 +348,7 @@ test("a mount is not put over another, and its options are remounted", async () 
   expect(system.ran).toEqual(["mount -o remount,ro /srv"]);
   expect(system.read("/etc/fstab")).toBe("/dev/sdb1\t/srv\text4\tro\t0\t0\n");
   expect(await refusal({ files }, "mount.mounted", "/srv", { ...args, device: "/dev/sdc1" })).toBe(
-    "/dev/sdb1 is mounted on /srv, and not /dev/sdc1: unmount it first",
+    "/dev/sdb1 is mounted on /srv instead of /dev/sdc1; unmount it first",
   );
   const links = { "/dev/disk/by-uuid/1-2": "../../sdb1" };
   const byId = await planOn({ files, links }, "mount.mounted", "/srv", {

@@ -12,19 +12,19 @@ import { planSteps, refuseWith, type Step } from "./steps.ts";
 
 const directory = "/etc/systemd/system";
 
-/** States of the units of systemd. */
+/** States of systemd units. */
 export const systemdStates: readonly StateFunction[] = [
   defineState({
     name: "systemd.unit_managed",
-    doc: "A unit such as backup.timer has this file, and systemd knows of it.",
+    doc: "Ensures that a unit such as backup.timer has this unit file, and that systemd has loaded it.",
     args: {
-      contents: { type: "strings", doc: "The unit itself; a list is one line each." },
-      source: { type: "strings", doc: "Where the unit is, such as svc://units/backup.timer." },
+      contents: { type: "strings", doc: "Content of the unit file; a list has one line per item." },
+      source: { type: "strings", doc: "Source of the unit file, such as svc://units/backup.timer." },
       source_hash: sourceHashArg,
-      template: { type: "string", values: ["jinja"], doc: "Renders it with facts and settings." },
+      template: { type: "string", values: ["jinja"], doc: "Renders the unit file with facts and settings." },
       context: { type: "map", doc: "Variables of the template." },
-      enable: { type: "boolean", doc: "Whether it starts with the host; it stays as it is by default." },
-      running: { type: "boolean", doc: "Starts it when it does not run; false by default." },
+      enable: { type: "boolean", doc: "Whether the unit starts at boot; unchanged by default." },
+      running: { type: "boolean", doc: "Starts the unit if it is not running; false by default." },
     },
     refuse: ({ contents, source, source_hash }) =>
       (contents === undefined) === (source === undefined)
@@ -34,7 +34,7 @@ export const systemdStates: readonly StateFunction[] = [
       refuseWith(refuseUnit(name));
       const system = systemOf(context);
       const services = servicesOf(system);
-      refuseWith(services.name === "systemd" ? undefined : "systemd: this host does not run systemd");
+      refuseWith(services.name === "systemd" ? undefined : "systemd: not running on this host");
       const isRunning = system.fact("init") === "systemd";
       const path = `${directory}/${name}`;
       const wanted = await textOf(args, context);
@@ -64,8 +64,8 @@ export const systemdStates: readonly StateFunction[] = [
         });
       }
       return planSteps(steps, {
-        fine: `the unit ${name} is as described`,
-        due: `the unit ${name} is to be changed`,
+        fine: `the unit ${name} is in the desired state`,
+        due: `the unit ${name} would be changed`,
         done: `the unit ${name} was changed`,
       });
     },
@@ -74,7 +74,7 @@ export const systemdStates: readonly StateFunction[] = [
       const run = () => servicesOf(system).change("restart", name);
       return planSteps([{ changes: { [name]: "restarted" }, run }], {
         fine: "",
-        due: `${name} is to be restarted`,
+        due: `${name} would be restarted`,
         done: `${name} was restarted`,
       });
     },
@@ -101,7 +101,7 @@ async function textOf(args: TextArgs, context: StateContext): Promise<string> {
   const name = found?.name ?? "contents";
   const variables = (args.context ?? {}) as Parameters<StateContext["render"]>[1];
   const rendered = args.template === undefined ? text : await context.render({ name, text }, variables);
-  if (rendered.trim() === "") throw new StateFailure("the unit is empty, which would mask it");
+  if (rendered.trim() === "") throw new StateFailure("the unit file is empty, which would mask the unit");
   return rendered.endsWith("\n") ? rendered : `${rendered}\n`;
 }
 
@@ -113,5 +113,5 @@ function refuseUnit(name: string): string | undefined {
   ) {
     return undefined;
   }
-  return `${JSON.stringify(name.slice(0, 80))} is no name of a unit, such as backup.service`;
+  return `${JSON.stringify(name.slice(0, 80))} is not a valid unit name, such as backup.service`;
 }

@@ -2,16 +2,16 @@ import type { Changes, Plan, StateFunction } from "../function/function.ts";
 import { StateFailure } from "../function/function.ts";
 
 const example: Changes = { testing: { old: "unchanged", new: "something pretended to change" } };
-const comment = { type: "string", doc: "What the result says." } as const;
+const comment = { type: "string", doc: "Comment of the result." } as const;
 
-/** States that change nothing of the host: for trying a tree, and for tests. */
+/** States that do not change the host, for trying out a tree and for tests. */
 export const testStates: readonly StateFunction[] = [
   {
     name: "test.nop",
-    doc: "Does nothing, and succeeds.",
+    doc: "Does nothing and succeeds.",
     args: {},
     plan: () => ({ changes: {}, comment: "Success!" }),
-    onWatch: (name) => pretend(`${name} was told of a change`),
+    onWatch: (name) => pretend(`${name} was notified of a change`),
   },
   {
     name: "test.succeed_without_changes",
@@ -42,9 +42,9 @@ export const testStates: readonly StateFunction[] = [
   },
   {
     name: "test.configurable_test_state",
-    doc: "Ends as it is told to.",
+    doc: "Succeeds or fails as configured.",
     args: {
-      changes: { type: "boolean", doc: "Whether something changes; true by default." },
+      changes: { type: "boolean", doc: "Whether it reports a change; true by default." },
       result: { type: "boolean", doc: "Whether it succeeds; true by default." },
       comment,
     },
@@ -57,7 +57,7 @@ export const testStates: readonly StateFunction[] = [
       }
       return args.changes === false ? { changes, comment: said } : pretend(said);
     },
-    onWatch: (name) => pretend(`${name} was told of a change`),
+    onWatch: (name) => pretend(`${name} was notified of a change`),
   },
 ];
 

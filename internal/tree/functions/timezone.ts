@@ -8,7 +8,7 @@ import { planSteps, refuseWith } from "./steps.ts";
 export const timezoneStates: readonly StateFunction[] = [
   defineState({
     name: "timezone.system",
-    doc: "The host has this time zone, such as Europe/Berlin.",
+    doc: "Ensures that the host has this time zone, such as Europe/Berlin.",
     args: {},
     plan(name, _, context) {
       const system = systemOf(context);
@@ -18,8 +18,8 @@ export const timezoneStates: readonly StateFunction[] = [
       const steps = now === name ? [] : [{ changes: { timezone: { old: now ?? "", new: name } }, run }];
       return planSteps(steps, {
         fine: `the time zone is ${name}`,
-        due: `the time zone is to be ${name}`,
-        done: `the time zone is ${name} now`,
+        due: `the time zone would be set to ${name}`,
+        done: `the time zone was set to ${name}`,
       });
     },
   }),

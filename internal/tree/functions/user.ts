@@ -18,40 +18,40 @@ import { StateFailure } from "../function/function.ts";
 import { planSteps, refuseWith, type Step, unchanged } from "./steps.ts";
 
 const maxId = 4_294_967_294;
-/** What stands in the place of a secret. */
+/** Placeholder for a secret. */
 const hidden = "(hidden)";
 
 const presentArgs = {
-  uid: { type: "integer", min: 0, max: maxId, doc: "Number of the user; up to the host by default." },
+  uid: { type: "integer", min: 0, max: maxId, doc: "Id of the user; chosen by the host by default." },
   gid: {
     type: "any",
-    doc: "Number or name of the primary group; a group of the user's own name by default.",
+    doc: "Id or name of the primary group; a group with the name of the user by default.",
   },
-  groups: { type: "strings", doc: "Groups that the user has beside the primary one." },
-  optional_groups: { type: "strings", doc: "The same, of which those that are not there are left out." },
+  groups: { type: "strings", doc: "Supplementary groups of the user." },
+  optional_groups: { type: "strings", doc: "Supplementary groups that are ignored if they do not exist." },
   remove_groups: {
     type: "boolean",
-    doc: "Takes the user out of groups that are not named; true by default, when groups are.",
+    doc: "Removes the user from groups that are not listed; true by default if groups is given.",
   },
-  home: { type: "path", doc: "Home directory. A directory that is there is not moved." },
-  createhome: { type: "boolean", doc: "Makes the home directory of a new user; true by default." },
-  password: { type: "string", doc: "Hash of the password, such as $6$…; it is shown nowhere." },
+  home: { type: "path", doc: "Home directory. An existing directory is not moved." },
+  createhome: { type: "boolean", doc: "Creates the home directory of a new user; true by default." },
+  password: { type: "string", doc: "Hash of the password, such as $6$…. It is never shown." },
   enforce_password: {
     type: "boolean",
-    doc: "Sets the password of a user that is there already, too; true by default.",
+    doc: "Also sets the password of an existing user; true by default.",
   },
-  shell: { type: "path", doc: "Login shell; up to the host by default." },
-  system: { type: "boolean", doc: "Makes a new user one of the system, with a low number." },
-  fullname: { type: "string", doc: "Name of the person." },
+  shell: { type: "path", doc: "Login shell; chosen by the host by default." },
+  system: { type: "boolean", doc: "Creates a new user as a system user, with a low id." },
+  fullname: { type: "string", doc: "Full name of the person." },
 } as const satisfies Record<string, ArgSpec>;
 
 type PresentArgs = ValuesOf<typeof presentArgs>;
 
-/** States of the users of this host; those of a directory service are not seen. */
+/** States of local users; users of a directory service are not visible to them. */
 export const userStates: readonly StateFunction[] = [
   defineState({
     name: "user.present",
-    doc: "A user is there, with what is given; the rest stays as it is.",
+    doc: "Ensures that a user exists with the given attributes. Other attributes are not changed.",
     args: presentArgs,
     refuse: ({ gid, groups, optional_groups, password, fullname, home, shell }) =>
       refuseGroup(gid) ??
@@ -67,59 +67,59 @@ export const userStates: readonly StateFunction[] = [
       const steps = user === undefined ? creation(system, name, args) : alteration(system, user, args);
       const what = user === undefined ? "added" : "changed";
       return planSteps([...steps, ...membership(system, name, args)], {
-        fine: `the user ${name} is as described`,
-        due: `the user ${name} is to be ${what}`,
+        fine: `the user ${name} is in the desired state`,
+        due: `the user ${name} would be ${what}`,
         done: `the user ${name} was ${what}`,
       });
     },
   }),
   defineState({
     name: "user.absent",
-    doc: "A user is not there.",
+    doc: "Ensures that a user does not exist.",
     args: {
-      purge: { type: "boolean", doc: "Removes the home directory, too; false by default." },
-      force: { type: "boolean", doc: "Removes a user that is logged in; false by default." },
+      purge: { type: "boolean", doc: "Also removes the home directory; false by default." },
+      force: { type: "boolean", doc: "Removes the user even if logged in; false by default." },
     },
     plan(name, { purge = false, force = false }, context) {
       refuseWith(refuseAccountName(name));
       const system = systemOf(context);
       const user = localUsers(system).get(name);
-      if (user === undefined) return unchanged(`there is no user ${name}`);
+      if (user === undefined) return unchanged(`user ${name} does not exist`);
       refuseWith(refuseRemoval(user, purge));
       const run = () => accountsOf(system).removeUser(name, { purge, force });
       return planSteps([{ changes: { [name]: "removed" }, run }], {
         fine: "",
-        due: `the user ${name} is to be removed`,
+        due: `the user ${name} would be removed`,
         done: `the user ${name} was removed`,
       });
     },
   }),
 ];
 
-/** What is wrong with a group that may be a number or a name. */
+/** The problem with a group given as an id or a name, if any. */
 function refuseGroup(gid: Plain | undefined): string | undefined {
   if (gid === undefined || (Number.isSafeInteger(gid) && Number(gid) >= 0 && Number(gid) <= maxId)) {
     return undefined;
   }
-  return typeof gid === "string" ? refuseAccountName(gid) : "gid: expected a number or the name of a group";
+  return typeof gid === "string" ? refuseAccountName(gid) : "gid: expected the id or name of a group";
 }
 
-/** A password itself would travel and rest in clear text. */
+/** Only hashes are accepted: a password would be sent and stored in clear text. */
 function refuseHash(hash: string | undefined): string | undefined {
   if (hash === undefined || /^[!*]{0,2}(\$[^:\s]+)?$/.test(hash)) return undefined;
   return "password: expected a hash such as $6$…, or ! for none";
 }
 
 /**
- * What is wrong with the removal of a user: root stays, and with `purge` the home has to be a directory of
- * the user's own, since some users of a system have / or /bin.
+ * Why a user must not be removed. Root is never removed. With `purge`, the home directory must belong to the
+ * user alone, because some system users have / or /bin.
  */
 function refuseRemoval(user: User, purge: boolean): string | undefined {
-  if (user.uid === 0) return `${user.name} is root, and is not removed`;
+  if (user.uid === 0) return `${user.name} is root and is never removed`;
   if (!purge) return undefined;
   const stats = lstatSync(user.home, { throwIfNoEntry: false });
   if (stats === undefined || (stats.uid === user.uid && user.home.split("/").length > 2)) return undefined;
-  return `${user.home} is not the home of ${user.name} alone, and is not removed: leave purge out`;
+  return `${user.home} is not the home directory of ${user.name} alone and is not removed; run without purge`;
 }
 
 function creation(system: System, name: string, args: PresentArgs): Step[] {
@@ -178,7 +178,7 @@ function membership(system: System, name: string, args: PresentArgs): Step[] {
   if (groups === undefined && optional.length === 0) return [];
   const known = localGroups(system);
   const user = localUsers(system).get(name);
-  // The primary group needs no entry, and one that is there does no harm.
+  // The primary group needs no member entry, and an existing entry does no harm.
   const isPrimary = (group: string) =>
     user === undefined ? group === (gid ?? name) : known.get(group)?.gid === user.gid;
   const wanted = new Set([...(groups ?? []), ...optional.filter((each) => known.has(each))]);
@@ -192,7 +192,7 @@ function membership(system: System, name: string, args: PresentArgs): Step[] {
     const accounts = accountsOf(system);
     for (const group of added) {
       system.forget();
-      if (!localGroups(system).has(group)) throw new StateFailure(`there is no group ${group}`);
+      if (!localGroups(system).has(group)) throw new StateFailure(`group ${group} does not exist`);
       await accounts.addMember(group, name);
     }
     for (const group of removed) await accounts.removeMember(group, name);

@@ -3,12 +3,12 @@ import { SvcError } from "../../base/errors.ts";
 import { stopGroup } from "../../base/process/process-group.ts";
 import type { Git } from "./git.ts";
 
-/** A reader that says nothing for this long hangs. */
+/** Timeout after which a silent reader counts as hung. */
 const silenceMs = 60_000;
 
-/** Reads the contents of a repository through one process that stays. */
+/** Reads the contents of a repository through one long-running process. */
 export interface CatFile {
-  /** @param object of a blob. @throws SvcError `unavailable` when it is not there or cannot be read */
+  /** @param object id of a blob. @throws SvcError `unavailable` when it does not exist or cannot be read */
   read(object: string): Promise<Uint8Array>;
   stop(): Promise<void>;
 }
@@ -53,10 +53,10 @@ export function openCatFile(git: Git, repository: string, clock: Clock): CatFile
       const first = waiting.shift();
       heard();
       if (first === undefined || (data !== undefined && object !== first.object)) {
-        first?.reject(new SvcError("unavailable", "git cat-file answered something else"));
-        void end("answered something else");
+        first?.reject(new SvcError("unavailable", "git cat-file returned unexpected output"));
+        void end("returned unexpected output");
       } else if (data === undefined) {
-        first.reject(new SvcError("unavailable", `the repository has no contents ${first.object}`));
+        first.reject(new SvcError("unavailable", `the repository has no object ${first.object}`));
       } else first.resolve(data);
     });
     void (async () => {
@@ -79,7 +79,7 @@ export function openCatFile(git: Git, repository: string, clock: Clock): CatFile
   return {
     read: (object) =>
       new Promise((resolve, reject) => {
-        if (stopped) return reject(new SvcError("unavailable", "this repository is not read any more"));
+        if (stopped) return reject(new SvcError("unavailable", "the reader of this repository is closed"));
         running ??= start();
         running.ask({ object, resolve, reject });
       }),
@@ -91,8 +91,8 @@ export function openCatFile(git: Git, repository: string, clock: Clock): CatFile
 }
 
 /**
- * Reads what `git cat-file --batch` writes: `<object> <type> <size>`, the bytes and a line end for each that
- * is there, or `<object> missing` (git documentation, "git-cat-file").
+ * Parses the output of `git cat-file --batch`: for each existing object `<object> <type> <size>`, the bytes
+ * and a line break, otherwise `<object> missing` (see git-cat-file(1)).
  */
 function createParser(
   onObject: (object: string, data: Uint8Array | undefined) => void,

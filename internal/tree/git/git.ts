@@ -4,29 +4,29 @@ import { SvcError } from "../../base/errors.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
 
-/** One step, such as a fetch, takes at most this long. */
+/** Timeout of one step, such as a fetch. */
 const timeoutMs = 5 * 60_000;
-/** Names of refs and of files; file contents take another way. */
+/** Output limit for names of refs and files; file contents are read separately. */
 const outputLimit = 32 * 1024 * 1024;
 
 export interface GitOptions {
-  /** `gitfs.ssh_key`; empty for whatever ssh finds itself. */
+  /** `gitfs.ssh_key`; empty to use the default keys of ssh. */
   sshKey: string;
-  /** A file of host keys that are trusted beside those of this host. */
+  /** A file of trusted host keys, in addition to those of this host. */
   knownHosts: string;
   clock: Clock;
   signal: AbortSignal;
 }
 
-/** The program `git`, held as short as it can be: it talks to servers and reads what others wrote. */
+/** The program `git`, restricted as far as possible, because it talks to servers and reads untrusted data. */
 export interface Git {
   /**
-   * @param cwd a repository, or any directory for what needs none
+   * @param cwd a repository, or any directory for commands that need none
    * @returns standard output
-   * @throws SvcError `unavailable` with what git said, without credentials
+   * @throws SvcError `unavailable` with the error message of git, without credentials
    */
   run(cwd: string, args: readonly string[], stdin?: string): Promise<string>;
-  /** The words before a command, and the environment of the program. */
+  /** The arguments before a command, and the environment of the program. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
@@ -36,7 +36,7 @@ export function openGit({ sshKey, knownHosts, clock, signal }: GitOptions): Git 
   if (Bun.which("git", { PATH: programPath }) === null) {
     throw new SvcError(
       "bad_request",
-      'gitfs.remotes: the program git is not installed; install it, or start with --gitfs-remotes ""',
+      'gitfs.remotes: git is not installed; install it, or start with --gitfs-remotes ""',
     );
   }
   const command = ["git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
@@ -46,7 +46,7 @@ export function openGit({ sshKey, knownHosts, clock, signal }: GitOptions): Git 
   const env = {
     ...cleanEnvironment(undefined),
     LC_ALL: "C",
-    // Nothing of this host's or this user's configuration counts, and nobody is asked anything.
+    // Ignores the configuration of the host and the user, and never prompts.
     GIT_CONFIG_NOSYSTEM: "1",
     GIT_CONFIG_GLOBAL: "/dev/null",
     GIT_TERMINAL_PROMPT: "0",
@@ -78,13 +78,13 @@ export function openGit({ sshKey, knownHosts, clock, signal }: GitOptions): Git 
       if (result.code !== 0) {
         throw new SvcError("unavailable", `${what} failed: ${reasonIn(result.stderr.text, result.code)}`);
       }
-      if (result.stdout.omitted > 0) throw new SvcError("too_large", `${what} listed too much`);
+      if (result.stdout.omitted > 0) throw new SvcError("too_large", `${what} produced too much output`);
       return result.stdout.text;
     },
   };
 }
 
-/** A URL as it may be shown: a user name in it may be a token. */
+/** Returns a URL without its user name and password, which may be secret. */
 export function shownUrl(url: string): string {
   return url.replace(/:\/\/[^/@\s]*@/, "://").slice(0, 300);
 }
@@ -104,7 +104,7 @@ function sshCommand(key: string, knownHosts: string): string {
     .join(" ");
 }
 
-/** The line of what git said that tells most. */
+/** Returns the most informative line of git's error output. */
 function reasonIn(stderr: string, code: number): string {
   const lines = stderr.split("\n").map((line) => line.trim());
   const line = lines.find((text) => /^(?:fatal|error|ssh|Host key|.*[Pp]ermission denied)/.test(text));

@@ -13,7 +13,7 @@ let temporary = temporaryDirectory("git");
 let remote: TestRepository;
 let stopping = new AbortController();
 const open: Mirror[] = [];
-/** Every git that ran, by its command. */
+/** The git commands that were run. */
 let ran: string[] = [];
 
 beforeEach(() => {
@@ -89,7 +89,7 @@ test("branches and tags are environments, with their files and commits", async (
   expect(statSync(join(temporary.path, "gitfs")).mode & 0o777).toBe(0o700);
 });
 
-test("one fetch for what changed, none when nothing did, and what stayed is the same", async () => {
+test("one fetch for changes, none without changes, and unchanged environments are the same objects", async () => {
   remote.commit("main", { a: "1" });
   remote.commit("dev", { a: "dev" });
   const mirror = mirrorOf();
@@ -106,7 +106,7 @@ test("one fetch for what changed, none when nothing did, and what stayed is the 
   expect(second.get("dev")?.files).toBe(first.get("dev")?.files as never);
 });
 
-test("a branch that was forced back, one that is gone, and one that takes the place of a directory", async () => {
+test("a force-pushed branch, a deleted one, and one that replaces a directory of branches", async () => {
   const old = remote.commit("main", { a: "1" });
   remote.commit("x", { a: "x" });
   const mirror = mirrorOf();
@@ -121,7 +121,7 @@ test("a branch that was forced back, one that is gone, and one that takes the pl
   expect([...environments.keys()].sort()).toEqual(["base", "x/y"]);
 });
 
-test("links, submodules and odd names are left out, with a warning", async () => {
+test("links, submodules and invalid names are left out, with a warning", async () => {
   remote.commit("main", { "top.sls": "x", link: null, "line\nend": "x" });
   const sub = remote.git("rev-parse", "main");
   // A tree with a submodule, as git itself would write it.
@@ -153,7 +153,7 @@ test("links, submodules and odd names are left out, with a warning", async () =>
   }
 });
 
-test("a remote that is away is an error; what was fetched stays, also for the next process", async () => {
+test("an unavailable remote is an error; fetched content is kept, also for the next process", async () => {
   const commit = remote.commit("main", { a: "1" });
   const mirror = mirrorOf();
   await mirror.sync();
@@ -165,21 +165,21 @@ test("a remote that is away is an error; what was fetched stays, also for the ne
   expect((await mirrorOf("file:///nowhere/at/all.git").load()).environments.size).toBe(0);
 });
 
-test("a repository that lost all its branches is a broken one", async () => {
+test("a repository without branches is an error", async () => {
   remote.commit("main", { a: "1" });
   const mirror = mirrorOf();
   await mirror.sync();
   remote.git("update-ref", "-d", "refs/heads/main");
-  await expect(mirror.sync()).rejects.toThrow("no branches and no tags");
+  await expect(mirror.sync()).rejects.toThrow("no branches or tags");
   expect((await mirror.load()).environments.has("base")).toBe(true);
 });
 
-test("a branch whose objects are broken does not keep the others from being fetched", async () => {
+test("a branch with broken objects does not prevent fetching the others", async () => {
   remote.commit("main", { a: "1" });
   const mirror = mirrorOf();
   await mirror.sync();
   remote.commit("good", { a: "good" });
-  const bad = remote.commit("bad", { a: "content that nobody else has" });
+  const bad = remote.commit("bad", { a: "unique content" });
   const object = remote.git("rev-parse", "bad:a");
   const loose = join(remote.path, "objects", object.slice(0, 2), object.slice(2));
   expect(existsSync(loose)).toBe(true);
@@ -190,7 +190,7 @@ test("a branch whose objects are broken does not keep the others from being fetc
   expect(bad).toMatch(/^[0-9a-f]{40}$/);
 });
 
-test("protocols that run programs, and plaintext ones, are refused", async () => {
+test("protocols that run programs, and plaintext ones, are rejected", async () => {
   const marker = join(temporary.path, "ran");
   for (const url of [
     `ext::sh -c touch% ${marker}`,

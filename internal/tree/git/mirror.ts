@@ -12,31 +12,31 @@ import { openCatFile } from "./cat-file.ts";
 import { type Git, shownUrl } from "./git.ts";
 import { environmentsOf, parseRefs } from "./refs.ts";
 
-/** Longer files are left out: each is held in memory as a whole while it is read. */
+/** Larger files are left out, because a file is held in memory while it is read. */
 const maxFileBytes = 64 * 1024 * 1024;
-/** Refs that one fetch asks for. */
+/** Number of refs per fetch. */
 const refsAtOnce = 50;
 const readsAtOnce = 64;
 
-/** An environment as a repository has it. */
+/** An environment of a repository. */
 export interface GitEnvironment {
   ref: string;
   commit: string;
   files: Contents;
 }
 
-/** A copy of a repository on this host: the newest commit of each branch and tag. */
+/** A local mirror of a repository: the newest commit of each branch and tag. */
 export interface Mirror {
-  /** The URL as it may be shown. */
+  /** The URL without credentials. */
   readonly remote: string;
   /**
-   * Asks the remote for its branches and tags, and fetches those that changed.
+   * Lists the branches and tags of the remote, and fetches changed ones.
    *
-   * @returns what it has now, and what was left out or could not be fetched
-   * @throws SvcError `unavailable` when the remote does not answer: what was there stays
+   * @returns the current environments, and warnings about refs and files that were left out or not fetched
+   * @throws SvcError `unavailable` when the remote does not answer; the mirror is not changed
    */
   sync(): Promise<MirrorState>;
-  /** What was fetched before, without asking anybody. @throws SvcError `unavailable` */
+  /** Returns the previously fetched state, without contacting the remote. @throws SvcError `unavailable` */
   load(): Promise<MirrorState>;
   stop(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export interface MirrorState {
 }
 
 /**
- * @param dir where mirrors are; each has a directory of its own below it
+ * @param dir parent directory of the mirrors; each has its own directory below it
  */
 export function openMirror(
   url: string,
@@ -94,7 +94,7 @@ export function openMirror(
       } catch (thrown) {
         if (some.length === 1) warnings.push(`${some[0]}: ${describeError(thrown)}`);
         else {
-          // One that cannot be fetched does not keep the others from it.
+          // Fetch one by one, so that a failing ref does not affect the others.
           for (const name of some) {
             await fetchOnce([name]).catch((again) => warnings.push(`${name}: ${describeError(again)}`));
           }
@@ -112,7 +112,7 @@ export function openMirror(
       const [, mode = "", type, object = "", size, path = ""] = match;
       const problem = leftOut({ mode, type, size: Number(size), path });
       if (problem === undefined) return [{ path, object, executable: mode === "100755" }];
-      warnings.push(`${JSON.stringify(path.slice(0, 200))}: ${problem}, not published`);
+      warnings.push(`${JSON.stringify(path.slice(0, 200))}: ${problem}; not published`);
       return [];
     });
     if (entries.length > maxFiles) {
@@ -157,7 +157,7 @@ export function openMirror(
     for (const [name, ref] of named.slice(0, maxEnvironments)) {
       const commit = commits.get(ref);
       if (commit === undefined) {
-        warnings.push(`${ref}: points at no commit`);
+        warnings.push(`${ref}: does not point to a commit`);
         continue;
       }
       const tree = next.get(commit) ?? trees.get(commit) ?? (await readTree(commit));
@@ -176,7 +176,7 @@ export function openMirror(
     async sync() {
       await prepare();
       const refs = parseRefs(await git.run(repository, ["ls-remote", "--heads", "--tags", "--", url]));
-      if (refs.length === 0) throw new SvcError("unavailable", "it has no branches and no tags");
+      if (refs.length === 0) throw new SvcError("unavailable", "the repository has no branches or tags");
       const own = new Map((await ownRefs()).map(({ name, object }) => [name, object]));
       const there = new Set(refs.map(({ name }) => name));
       const gone = [...own.keys()].filter((name) => !there.has(name));

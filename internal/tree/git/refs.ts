@@ -1,17 +1,17 @@
 import { isEnvironmentName } from "../files/manifest.ts";
 
-/** A branch or tag and what it points at. */
+/** A branch or tag and its object. */
 export interface Ref {
   /** `refs/heads/main` */
   name: string;
-  /** Of the commit, or of the tag object of an annotated tag. */
+  /** Id of the commit, or of the tag object of an annotated tag. */
   object: string;
 }
 
-/** Branches that become the environment `base`: the first that is there. */
+/** Candidate branches for the environment `base`: the first existing one is used. */
 const baseBranches = ["refs/heads/main", "refs/heads/master", "refs/heads/base"];
 
-/** Reads what `git ls-remote` says of branches and tags. */
+/** Parses branches and tags from the output of `git ls-remote`. */
 export function parseRefs(text: string): Ref[] {
   return text.split("\n").flatMap((line) => {
     const match = /^([0-9a-f]{40,64})\t(refs\/(?:heads|tags)\/\S+)$/.exec(line);
@@ -21,10 +21,10 @@ export function parseRefs(text: string): Ref[] {
 }
 
 /**
- * Gives branches and tags the names of environments: `main`, or else `master`, is `base`, everything else
- * is called what it is called. Of a branch and a tag with the same name the branch counts.
+ * Maps branches and tags to environment names: `main`, or else `master`, is `base`; others keep their name.
+ * Of a branch and a tag with the same name, the branch wins.
  *
- * @param warnings gets a line for each one that cannot be an environment
+ * @param warnings receives a line for each ref that cannot be an environment
  */
 export function environmentsOf(refs: readonly string[], warnings: string[]): Map<string, string> {
   const names = new Set(refs);
@@ -34,8 +34,8 @@ export function environmentsOf(refs: readonly string[], warnings: string[]): Map
   for (const ref of branchesFirst) {
     if (ref === base) continue;
     const name = ref.replace(/^refs\/(?:heads|tags)\//, "");
-    if (!isEnvironmentName(name)) warnings.push(`${ref}: cannot be the name of an environment`);
-    else if (found.has(name)) warnings.push(`${ref}: ${found.get(name)} is the environment ${name} already`);
+    if (!isEnvironmentName(name)) warnings.push(`${ref}: not a valid environment name`);
+    else if (found.has(name)) warnings.push(`${ref}: ${found.get(name)} is already the environment ${name}`);
     else found.set(name, ref);
   }
   return found;

@@ -46,7 +46,7 @@ function start(...mirrors: Mirror[]) {
   return { clock, log, sync, stopping, changes: () => changes };
 }
 
-test("reads at once and then at each interval; only what changed is told", async () => {
+test("reads immediately and then at each interval; reports only changes", async () => {
   const mirror = mirrorOf("one");
   const good = stateOf({ a: "1" });
   mirror.now = () => good;
@@ -61,7 +61,7 @@ test("reads at once and then at each interval; only what changed is told", async
   expect(changes()).toBeGreaterThan(1);
 });
 
-test("a broken remote keeps what it had, and that shows after three intervals", async () => {
+test("a failing remote keeps its content, and is reported after three intervals", async () => {
   const [one, two] = [mirrorOf("one"), mirrorOf("two")];
   const { clock, log, sync } = start(one, two);
   await sync.syncNow();
@@ -85,7 +85,7 @@ test("a broken remote keeps what it had, and that shows after three intervals", 
   expect(sync.problem()).toBeUndefined();
 });
 
-test("a remote that was never there: what a copy on this host has, and not as confirmed", async () => {
+test("a remote that was never read has the state of the local mirror, unconfirmed", async () => {
   const mirror = mirrorOf("one");
   mirror.now = () => {
     throw new Error("no route");
@@ -98,7 +98,7 @@ test("a remote that was never there: what a copy on this host has, and not as co
   expect(sync.problem()).toContain("no route");
 });
 
-test("warnings are told once, and it ends with its signal", async () => {
+test("warnings are logged once, and the sync ends with its signal", async () => {
   const mirror = mirrorOf("one");
   const good = { ...stateOf({ a: "1" }), warnings: ["refs/heads/x: odd"] };
   mirror.now = () => good;

@@ -3,27 +3,27 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { GitEnvironment, Mirror } from "./mirror.ts";
 
-/** A remote that was read this many intervals ago is worth a look (specification, "Master checks"). */
+/** A remote counts as stale after this many intervals (specification, "Master checks"). */
 const staleIntervals = 3;
 
-/** What is known of a remote. */
+/** The state of a remote. */
 export interface RemoteState {
-  /** The URL as it may be shown. */
+  /** The URL without credentials. */
   remote: string;
   environments: ReadonlyMap<string, GitEnvironment>;
-  /** Whether the remote itself said so since this began; otherwise it is what a copy on this host has. */
+  /** Whether the remote was read since the start; otherwise this is the state of the local mirror. */
   confirmed: boolean;
 }
 
-/** Repositories that are read again and again. */
+/** Synchronizes repositories periodically. */
 export interface GitSync {
-  /** In the order of the configuration. */
+  /** In configuration order. */
   states(): readonly RemoteState[];
-  /** What is wrong, in a sentence; `undefined` when every remote was read in time. */
+  /** The problem, in one sentence; `undefined` when every remote was read in time. */
   problem(): string | undefined;
-  /** Whether it goes on. */
+  /** Whether it is running. */
   readonly running: boolean;
-  /** Reads every remote now. */
+  /** Reads all remotes now. */
   syncNow(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -32,10 +32,10 @@ export interface GitSyncOptions {
   mirrors: readonly Mirror[];
   /** `gitfs.interval` */
   intervalMs: number;
-  /** Called when what a remote has is another than before. */
+  /** Called when the content of a remote changed. */
   onChange(): void;
   clock: Clock;
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   jitter: () => number;
   log: Log;
   signal: AbortSignal;
@@ -49,7 +49,7 @@ interface Remote {
   warned: string;
 }
 
-/** Reads every remote at once and then at each interval; one that is broken keeps what it had. */
+/** Reads all remotes immediately and then at each interval; a failing remote keeps its previous content. */
 export function startGitSync(options: GitSyncOptions): GitSync {
   const { mirrors, intervalMs, onChange, clock, jitter, log } = options;
   const stopping = new AbortController();
@@ -85,14 +85,14 @@ export function startGitSync(options: GitSyncOptions): GitSync {
     } catch (thrown) {
       if (signal.aborted) return;
       remote.reason = describeError(thrown);
-      log.warn("git repository not read; what was read before stays", {
+      log.warn("git repository not read; the previous content stays in force", {
         remote: mirror.remote,
         reason: remote.reason,
       });
       if (remote.state.confirmed || remote.state.environments.size > 0) return;
       await mirror.load().then(
         ({ environments, warnings }) => take(remote, { environments, confirmed: false }, warnings),
-        (again) => log.warn("copy of a git repository not read", { reason: describeError(again) }),
+        (again) => log.warn("mirror of a git repository not read", { reason: describeError(again) }),
       );
     }
   };
@@ -106,7 +106,7 @@ export function startGitSync(options: GitSyncOptions): GitSync {
   const loop = async () => {
     for (;;) {
       await syncNow();
-      // Masters that start together do not ask together.
+      // Spread the requests of masters that start at the same time.
       await sleep(clock, Math.round(intervalMs * (0.95 + jitter() / 10)), signal);
     }
   };
@@ -131,7 +131,7 @@ export function startGitSync(options: GitSyncOptions): GitSync {
     },
     syncNow,
     async stop() {
-      stopping.abort(new Error("gitfs is stopped"));
+      stopping.abort(new Error("gitfs was stopped"));
       await looping;
       await Promise.all(mirrors.map((mirror) => mirror.stop()));
     },

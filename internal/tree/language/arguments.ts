@@ -16,8 +16,8 @@ export interface ReadState extends CommonArgs {
 }
 
 /**
- * Reads the arguments of a declared function: one result for each of its `names`, or one for its `name`,
- * or else for its id. What is wrong goes to the problems.
+ * Reads the arguments of a declared function: one result for each of its `names`, or one for its `name`, or
+ * else for its id. Adds every error to `problems`.
  */
 export function readArguments(
   id: string,
@@ -73,7 +73,10 @@ function readOwn(
   if (spec === undefined) {
     const names = [...Object.keys(called.args), ...commonNames];
     const shown = JSON.stringify(arg.name.slice(0, 80));
-    problems.add(`${declared.function}: no argument ${shown}${suggestion(arg.name, names)}`, placeOf(arg));
+    problems.add(
+      `${declared.function}: unknown argument ${shown}${suggestion(arg.name, names)}`,
+      placeOf(arg),
+    );
     return;
   }
   const value = typedValue(spec, arg.node);
@@ -94,7 +97,7 @@ function finish(
   for (const each in called.args) {
     const spec = called.args[each];
     if (spec?.required !== true || args[each] !== undefined) continue;
-    // One that is wrong was told already.
+    // An invalid argument is already reported.
     if (declared.args.some((arg) => arg.name === each)) continue;
     problems.add(`${declared.function}: ${each}: missing; expected ${expectation(spec)}`, placeOf(declared));
   }
@@ -114,7 +117,7 @@ function mergeCommon(first: CommonArgs, second: CommonArgs): CommonArgs {
   };
 }
 
-/** `names` holds names, or maps of a name to arguments that only this one has. */
+/** Items of `names` are names, or maps from one name to the arguments of that name alone. */
 function readNames(arg: DeclaredArg, declared: DeclaredFunction, problems: Problems): Read["names"] {
   const items = arg.node.kind === "list" ? arg.node.items : [];
   const names = items.flatMap((item) => {
@@ -139,8 +142,8 @@ function overridesOf(node: YamlNode, file: string): DeclaredArg[] {
 }
 
 /**
- * A value as an argument of this type. What was written as a number is a text where a text belongs, as it
- * was written: a version 1.10, a mode 0644, a user 1000. One text is a list where a list of texts belongs.
+ * Converts a value to the type of its argument. Where a string is expected, a number keeps its written form:
+ * version 1.10, mode 0644, user 1000. Where a list of strings is expected, one string becomes a list of one.
  */
 function typedValue(spec: ArgSpec, node: YamlNode): Plain {
   if (spec.type === "string" || spec.type === "mode") return textOrValue(node);
@@ -155,9 +158,9 @@ function textOrValue(node: YamlNode): Plain {
 }
 
 /**
- * Checks the arguments of one state that no file declares.
+ * Checks the arguments of a single state that is not declared in a file.
  *
- * @returns what is wrong with them
+ * @returns the problems found
  */
 export function problemsOfCall(called: StateFunction, args: CallArgs): string[] {
   const unknown = Object.keys(args).filter((name) => !Object.hasOwn(called.args, name));
@@ -171,7 +174,7 @@ export function problemsOfCall(called: StateFunction, args: CallArgs): string[] 
   const refused = called.refuse?.(args);
   return [
     ...unknown.map(
-      (name) => `no argument ${JSON.stringify(name)}${suggestion(name, Object.keys(called.args))}`,
+      (name) => `unknown argument ${JSON.stringify(name)}${suggestion(name, Object.keys(called.args))}`,
     ),
     ...wrong,
     ...(refused === undefined ? [] : [refused]),

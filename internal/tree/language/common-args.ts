@@ -13,17 +13,17 @@ import {
 import type { Problems } from "../function/problem.ts";
 import type { DeclaredArg } from "./declare.ts";
 
-/** A requisite as it was written. */
+/** A requisite as written in a state file. */
 export interface WrittenRequisite extends Place {
   kind: RequisiteKind;
-  /** Whether it is one of the `_in` forms: then the others depend on this state. */
+  /** Whether it is an `_in` form, which makes the other states depend on this one. */
   reversed: boolean;
-  /** `file`, `sls`, `id`; empty for a bare id. */
+  /** `file`, `sls` or `id`; empty for a bare id. */
   module: string;
   reference: string;
 }
 
-/** What every state may have beside the arguments of its function. */
+/** Arguments that every state accepts in addition to those of its function. */
 export interface CommonArgs {
   requisites: WrittenRequisite[];
   unless: Condition[];
@@ -39,7 +39,7 @@ const requisiteArgs = new Map<string, { kind: RequisiteKind; reversed: boolean }
   ...reversible.map((kind) => [`${kind}_in`, { kind, reversed: true }] as const),
 ]);
 
-/** Names of the arguments that every state has. */
+/** Names of the arguments that every state accepts. */
 export const commonNames: readonly string[] = [
   "name",
   "names",
@@ -56,12 +56,12 @@ export function isCommon(name: string): boolean {
   return common.has(name);
 }
 
-/** What a state has when it says nothing. */
+/** The defaults of the common arguments. */
 export function noCommonArgs(): CommonArgs {
   return { requisites: [], unless: [], onlyif: [], sortBy: undefined, failhard: false, retry: undefined };
 }
 
-/** Reads one of the common arguments, except `name` and `names`, into the others. */
+/** Reads one common argument, except `name` and `names`, into `into`. */
 export function readCommon(into: CommonArgs, arg: DeclaredArg, problems: Problems): void {
   const requisite = requisiteArgs.get(arg.name);
   if (requisite !== undefined) {
@@ -135,7 +135,7 @@ function readCondition(node: YamlNode): Condition | undefined {
 const seconds = 1000;
 const salt: Retry = { attempts: 2, until: true, intervalMs: 30 * seconds, splayMs: 0 };
 
-/** Defaults are those of Salt; a bare number is seconds, as there. */
+/** Uses Salt's defaults; a bare number is in seconds, as in Salt. */
 function readRetry(node: YamlNode, wrong: (expected: string) => void): Retry | undefined {
   if (node.kind === "scalar" && node.value === true) return { ...salt };
   if (node.kind === "scalar" && node.value === false) return undefined;

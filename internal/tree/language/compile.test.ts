@@ -70,12 +70,12 @@ describe("declarations", () => {
     expect<unknown>((await compiled({ "a.sls": text })).map(brief)).toEqual(expected);
   });
 
-  test("tell the file and the line after rendering", async () => {
+  test("have the file and the line after rendering", async () => {
     const [x] = await compiled({ "a.sls": "{% if true %}\n\nx:\n  test.nop: []\n{% endif %}" });
     expect(x).toMatchObject({ sls: "a", file: "a.sls", line: 4 });
   });
 
-  test("read what every state may have", async () => {
+  test("read the common arguments", async () => {
     const [x] = await compiled({
       "a.sls": `x:
   test.nop:
@@ -194,7 +194,7 @@ r: test.nop`,
     ]);
   });
 
-  test("a prereq comes before what it prepares, which then requires it", async () => {
+  test("a prereq runs before its target, which then requires it", async () => {
     const states = await compiled({ "a.sls": "x: test.nop\ny:\n  test.nop:\n    - prereq: [{test: x}]" });
     expect(states.map(({ id }) => id)).toEqual(["y", "x"]);
     expect(states[1]?.requisites).toEqual([{ kind: "require", label: "test: y", targets: [0] }]);
@@ -202,14 +202,14 @@ r: test.nop`,
 });
 
 const bad: [string, Tree, string[]][] = [
-  ["no such file", {}, ["there is no state file a"]],
-  ["a name that is nearly right", { "ab.sls": "" }, ["there is no state file a"]],
+  ["no such file", {}, ["state file a does not exist"]],
+  ["a misspelled name", { "ab.sls": "" }, ["state file a does not exist"]],
   [
     "an include of nothing",
     { "a.sls": "include:\n  - webb", "web.sls": "" },
-    ["a.sls:2: there is no state file webb (did you mean web?)"],
+    ["a.sls:2: state file webb does not exist (did you mean web?)"],
   ],
-  ["an include out of the tree", { "a.sls": "include:\n  - ..b" }, ["a.sls:2: ..b leads out of the tree"]],
+  ["an include out of the tree", { "a.sls": "include:\n  - ..b" }, ["a.sls:2: ..b is outside the tree"]],
   [
     "an undefined variable",
     { "a.sls": "x:\n  test.nop:\n    - name: {{ pillar.nope }}" },
@@ -217,7 +217,7 @@ const bad: [string, Tree, string[]][] = [
   ],
   ["a mistake in a template", { "a.sls": "{% if %}" }, ["a.sls:1: syntax error"]],
   [
-    "a template that breaks in what it imports",
+    "an error in an imported template",
     {
       "a.sls": "{% from 'm.jinja' import q %}{{ q() }}",
       "m.jinja": "\n{% macro q() %}{{ z }}{% endmacro %}",
@@ -226,13 +226,13 @@ const bad: [string, Tree, string[]][] = [
   ],
   ["no YAML", { "a.sls": "x:\n  - a\n b: 1" }, ["a.sls:3: the indentation does not fit"]],
   ["a key twice", { "a.sls": "x: test.nop\nx: test.nop" }, ['a.sls:2: the key "x" is there twice']],
-  ["another renderer", { "a.sls": "#!py\n" }, ['a.sls:1: the renderer "py" is not there']],
-  ["a list", { "a.sls": "- x" }, ["a.sls:1: a state file holds a map of ids"]],
+  ["another renderer", { "a.sls": "#!py\n" }, ['a.sls:1: the renderer "py" is not supported']],
+  ["a list", { "a.sls": "- x" }, ["a.sls:1: expected a map of ids in a state file"]],
   ["an id without a function", { "a.sls": "x:\n  []" }, ["a.sls:1: x has no state function"]],
   [
     "a module without a function",
     { "a.sls": "x:\n  test:\n    - name: y" },
-    ["a.sls:2: test names no function"],
+    ["a.sls:2: test does not name a function"],
   ],
   [
     "two functions",
@@ -242,27 +242,27 @@ const bad: [string, Tree, string[]][] = [
   [
     "a module twice",
     { "a.sls": "x:\n  test.nop: []\n  test.succeed_with_changes: []" },
-    ["a.sls:3: x has two states of test"],
+    ["a.sls:3: x has two states of the module test"],
   ],
   [
     "an unknown function",
     { "a.sls": "x: test.nopp" },
-    ['a.sls:1: there is no state function "test.nopp" (did you mean test.nop?)'],
+    ['a.sls:1: unknown state function "test.nopp" (did you mean test.nop?)'],
   ],
   [
     "an unknown module",
     { "a.sls": "x: tset.nop" },
-    ['a.sls:1: there is no state function "tset.nop" (did you mean test.nop?)'],
+    ['a.sls:1: unknown state function "tset.nop" (did you mean test.nop?)'],
   ],
   [
     "an unknown argument",
     { "a.sls": "x:\n  test.succeed_with_changes:\n    - coment: y" },
-    ['a.sls:3: test.succeed_with_changes: no argument "coment" (did you mean comment?)'],
+    ['a.sls:3: test.succeed_with_changes: unknown argument "coment" (did you mean comment?)'],
   ],
   [
     "an unknown requisite",
     { "a.sls": "x:\n  test.nop:\n    - requires: y" },
-    ['a.sls:3: test.nop: no argument "requires" (did you mean require?)'],
+    ['a.sls:3: test.nop: unknown argument "requires" (did you mean require?)'],
   ],
   [
     "a wrong type",
@@ -272,22 +272,22 @@ const bad: [string, Tree, string[]][] = [
   [
     "a requisite on nothing",
     { "a.sls": "x:\n  test.nop:\n    - require:\n      - test: yy\ny1: test.nop" },
-    ["a.sls:4: require: there is no test: yy (did you mean test: y1?)"],
+    ["a.sls:4: require: no state matches test: yy (did you mean test: y1?)"],
   ],
   [
     "a requisite on itself",
     { "a.sls": "x:\n  test.nop:\n    - require:\n      - test: x" },
-    ["a.sls:4: require: test: x is this state itself"],
+    ["a.sls:4: require: test: x refers to this state itself"],
   ],
   [
-    "a requisite of no form",
+    "a malformed requisite",
     { "a.sls": "x:\n  test.nop:\n    - require:\n      - [y]" },
     ["a.sls:4: require: expected items of the form"],
   ],
   [
     "an id twice",
     { "a.sls": "include: [b]\nx: test.nop", "b.sls": "\nx: test.nop" },
-    ["a.sls:2: the id x is there twice: also in b.sls:2"],
+    ["a.sls:2: the id x is declared twice: also in b.sls:2"],
   ],
   [
     "extend of nothing",
@@ -325,11 +325,15 @@ const bad: [string, Tree, string[]][] = [
   [
     "many things at once",
     { "a.sls": "include: [no]\nx: test.nopp\ny:\n  test.nop:\n    - z: 1" },
-    ["a.sls:1: there is no", "a.sls:2: there is no", 'a.sls:5: test.nop: no argument "z"'],
+    [
+      "a.sls:1: state file no does not exist",
+      "a.sls:2: unknown state function",
+      'a.sls:5: test.nop: unknown argument "z"',
+    ],
   ],
 ];
 
-describe("what is wrong is told with its place", () => {
+describe("problems are reported with their place", () => {
   test.each(bad)("%s", async (_, tree, expected) => {
     const problems = await problemsOf(tree);
     const told = problems.map(
@@ -340,26 +344,26 @@ describe("what is wrong is told with its place", () => {
   });
 
   test.each<[string, Tree, string]>([
-    ["no top file", {}, "the environment base has no top.sls"],
+    ["no top file", {}, "environment base has no top.sls"],
     [
       "no section",
       { "top.sls": "bsae:\n  '*': [a]" },
       "no section for the environment base (did you mean bsae?)",
     ],
-    ["a bad target", { "top.sls": "base:\n  'X@a': [a]" }, "target: column 1: X@ is no matcher"],
-    ["a node group", { "top.sls": "base:\n  'N@a': [a]" }, "node groups are known to the masters alone"],
+    ["a bad target", { "top.sls": "base:\n  'X@a': [a]" }, "target: column 1: X@ is not a matcher"],
+    ["a node group", { "top.sls": "base:\n  'N@a': [a]" }, "node groups are known only to masters"],
     [
       "a bad match",
       { "top.sls": "base:\n  'a':\n  - match: grian\n  - a" },
       "match: expected one of compound, glob, pcre, list, grain, grain_pcre, pillar (did you mean grain?)",
     ],
-    ["a missing file", { "top.sls": "base:\n  '*':\n  - nope" }, "there is no state file nope"],
+    ["a missing file", { "top.sls": "base:\n  '*':\n  - nope" }, "state file nope does not exist"],
   ])("top file: %s", async (_, tree, start) => {
     const [problem] = await problemsOf(tree, "highstate");
     expect(problem?.message).toStartWith(start);
   });
 
-  test("with the rendered text around it, in which values of settings are hidden", async () => {
+  test("with an excerpt of the rendered text, in which setting values are hidden", async () => {
     const problems = await problemsOf(
       {
         "a.sls":
@@ -369,13 +373,13 @@ describe("what is wrong is told with its place", () => {
       { settings: { key: "hunter2222" } },
     );
     const text = [
-      'a.sls:4: test.succeed_with_changes: no argument "cmment" (did you mean comment?)',
+      'a.sls:4: test.succeed_with_changes: unknown argument "cmment" (did you mean comment?)',
       "      1 | x:",
       "      2 |   test.succeed_with_changes:",
       "      3 |     - comment: ***",
       ">     4 |     - cmment: 1",
       "      5 | y: test.nopp",
-      'a.sls:5: there is no state function "test.nopp" (did you mean test.nop?)',
+      'a.sls:5: unknown state function "test.nopp" (did you mean test.nop?)',
       "      2 |   test.succeed_with_changes:",
       "      3 |     - comment: ***",
       "      4 |     - cmment: 1",
@@ -396,6 +400,6 @@ describe("a single state", () => {
 
   test("is checked like any other", async () => {
     const wrong = compileSingle(compileOptions({}), { ...call, args: { comment: 1, z: 2 } });
-    expect(wrong).rejects.toThrow('test.succeed_with_changes: no argument "z" (and 1 more)');
+    expect(wrong).rejects.toThrow('test.succeed_with_changes: unknown argument "z" (and 1 more)');
   });
 });

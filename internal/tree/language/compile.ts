@@ -28,10 +28,10 @@ export interface CompileOptions {
   registry?: StateRegistry;
 }
 
-/** States in the order of the run, and what runs them. */
+/** States in execution order, with the functions that run them. */
 export interface CompiledStates {
   states: readonly LowState[];
-  /** By name: those of the states. */
+  /** The state functions in use, by name. */
   functions: ReadonlyMap<string, StateFunction>;
   files: FileSource;
   renderer: Renderer;
@@ -39,10 +39,11 @@ export interface CompiledStates {
 }
 
 /**
- * Renders state files and makes of them the calls of state functions, in order.
+ * Renders state files and compiles them to an ordered list of state function calls.
  *
- * @param what names of state files (`web.nginx`), or `highstate` for those that top.sls assigns to the peel
- * @throws StateErrors with everything that is wrong
+ * @param what names of state files (`web.nginx`), or `highstate` for the ones that top.sls assigns to the
+ *   peel
+ * @throws StateErrors with all problems found
  */
 export async function compileStates(
   options: CompileOptions,
@@ -70,7 +71,7 @@ export async function compileStates(
 }
 
 /**
- * The names of the state files that top.sls assigns to the peel.
+ * Returns the names of the state files that top.sls assigns to the peel.
  *
  * @throws StateErrors
  */
@@ -82,7 +83,7 @@ export async function assignedStates(options: CompileOptions): Promise<string[]>
 }
 
 /**
- * One state that no file declares.
+ * Compiles a single state that is not declared in a file.
  *
  * @throws StateErrors
  */
@@ -140,7 +141,9 @@ function prepare(options: CompileOptions): { deps: LoadDeps; settings: Readonly<
 async function assigned(options: CompileOptions, deps: LoadDeps): Promise<Wanted[]> {
   const { files, facts, settings, peelId } = options;
   if (files.stat("top.sls") === undefined) {
-    deps.problems.add(`the environment ${files.environment} has no top.sls, which says what this peel gets`);
+    deps.problems.add(
+      `environment ${files.environment} has no top.sls; add one that assigns state files to peels`,
+    );
     return [];
   }
   const variables = { saltenv: files.environment, env: files.environment };
@@ -151,7 +154,7 @@ async function assigned(options: CompileOptions, deps: LoadDeps): Promise<Wanted
   return assignedBy(top, files.environment, () => deps.tree.names(), subject, deps.problems);
 }
 
-/** A state before it has its place in the order. */
+/** A state that is not ordered yet. */
 type Read = ReadState & Place & { id: string; sls: string; function: string };
 
 async function readStates(
@@ -189,7 +192,7 @@ async function findFunction(
   else {
     const names = (await registry.all()).map((each) => each.name);
     problems.add(
-      `there is no state function ${JSON.stringify(name.slice(0, 80))}${suggestion(name, names)}`,
+      `unknown state function ${JSON.stringify(name.slice(0, 80))}${suggestion(name, names)}`,
       place,
     );
   }

@@ -3,7 +3,7 @@ import type { Place } from "../function/low.ts";
 import type { Problems } from "../function/problem.ts";
 import type { RenderedFile } from "./render.ts";
 
-/** An argument as it was written. */
+/** An argument as written in a state file. */
 export interface DeclaredArg extends Place {
   name: string;
   node: YamlNode;
@@ -11,7 +11,7 @@ export interface DeclaredArg extends Place {
 
 /** A state function under an id. */
 export interface DeclaredFunction extends Place {
-  /** `file.managed`; empty in an `extend` that names the module alone. */
+  /** `file.managed`; empty in an `extend` that names only the module. */
   function: string;
   module: string;
   args: DeclaredArg[];
@@ -24,7 +24,7 @@ export interface Declaration extends Place {
   functions: DeclaredFunction[];
 }
 
-/** What a state file says. */
+/** The parsed content of a state file. */
 export interface DeclaredFile {
   sls: string;
   path: string;
@@ -33,7 +33,7 @@ export interface DeclaredFile {
   extends: readonly Declaration[];
 }
 
-/** Reads the three spellings of a declaration; what is wrong goes to the problems. */
+/** Reads the three spellings of a declaration. Adds every error to `problems`. */
 export function readDeclarations(sls: string, file: RenderedFile, problems: Problems): DeclaredFile {
   const reader = new Reader(sls, file.path, problems);
   return reader.file(file.root);
@@ -55,10 +55,10 @@ class Reader {
     const declarations: Declaration[] = [];
     let includes: ({ name: string } & Place)[] = [];
     let extended: Declaration[] = [];
-    for (const entry of this.mapOf(root, "a state file holds a map of ids")) {
+    for (const entry of this.mapOf(root, "expected a map of ids in a state file")) {
       if (entry.key === "include") includes = this.includes(entry);
       else if (entry.key === "extend") {
-        extended = this.mapOf(entry.value, "extend holds a map of ids").map((each) =>
+        extended = this.mapOf(entry.value, "extend: expected a map of ids").map((each) =>
           this.declaration(each, true),
         );
       } else if (entry.key === "exclude") this.add("exclude is not supported", entry);
@@ -73,7 +73,7 @@ class Reader {
       if (item.kind === "scalar" && typeof item.value === "string") {
         return [{ name: item.value, ...this.at(item) }];
       }
-      this.problems.add("an include is the name of a state file, such as web.nginx", this.at(item));
+      this.problems.add("include: expected the name of a state file, such as web.nginx", this.at(item));
       return [];
     });
   }
@@ -87,7 +87,7 @@ class Reader {
       const twice = functions.find(({ module }) => module === read.module);
       if (twice === undefined) functions.push(read);
       else {
-        this.problems.add(`${id} has two states of ${read.module}: give one of them an id of its own`, {
+        this.problems.add(`${id} has two states of the module ${read.module}: give one of them its own id`, {
           file: this.path,
           line: at,
         });
@@ -125,7 +125,7 @@ class Reader {
     const [module = "", name, ...more] = key.split(".");
     if (more.length > 0 || module === "") {
       this.problems.add(
-        `${JSON.stringify(key.slice(0, 80))} is no state function: it has the form module.function`,
+        `${JSON.stringify(key.slice(0, 80))} is not a state function: expected module.function`,
         place,
       );
       return undefined;
@@ -137,8 +137,8 @@ class Reader {
     }
     this.problems.add(
       written.length === 0
-        ? `${key} names no function: write ${key}.something, or the function as the first item below it`
-        : `${key} has more than one function (${written.join(", ")}); an argument is written as "- name: value"`,
+        ? `${key} does not name a function: write ${key}.function, or name the function in the first item below it`
+        : `${key} has more than one function (${written.join(", ")}): write arguments as "- name: value"`,
       place,
     );
     return undefined;
@@ -154,7 +154,7 @@ class Reader {
           args.push({ name: key, node: value, file: this.path, line: keyAt.line });
         }
       } else if (item.kind === "scalar" && typeof item.value === "string") words.push(item.value);
-      else this.problems.add('an argument is written as "- name: value"', this.at(item));
+      else this.problems.add('expected an argument in the form "- name: value"', this.at(item));
     }
     return { args, words };
   }

@@ -5,7 +5,7 @@ import { isCommon } from "./common-args.ts";
 import type { Declaration, DeclaredArg, DeclaredFile } from "./declare.ts";
 
 /**
- * The declarations of all files by id, each with what `extend` adds to it. An id may be there once.
+ * Merges the declarations of all files by id and applies `extend`. An id must be unique.
  */
 export function mergeFiles(files: readonly DeclaredFile[], problems: Problems): Map<string, Declaration> {
   const byId = new Map<string, Declaration>();
@@ -29,7 +29,10 @@ function extend(byId: ReadonlyMap<string, Declaration>, extension: Declaration, 
   const declaration = byId.get(id);
   if (declaration === undefined) {
     const near = suggestion(id, [...byId.keys()]);
-    problems.add(`extend: no state has the id ${id}${near}; is its file included?`, { file, line });
+    problems.add(`extend: no state has the id ${id}${near}; include the file that declares it`, {
+      file,
+      line,
+    });
     return;
   }
   for (const added of extension.functions) {
@@ -48,7 +51,7 @@ function extend(byId: ReadonlyMap<string, Declaration>, extension: Declaration, 
   }
 }
 
-/** Requisites and conditions are added, every other argument takes the place of what was there. */
+/** Requisites and conditions are appended; every other argument replaces the existing one. */
 function mergeArgs(present: readonly DeclaredArg[], added: readonly DeclaredArg[]): DeclaredArg[] {
   const replaced = new Set(added.map(({ name }) => name).filter((name) => !isAdded(name)));
   return [...present.filter(({ name }) => !replaced.has(name)), ...added];

@@ -8,7 +8,7 @@ import { renderFile, templatesOf } from "./render.ts";
 import type { Assigned } from "./top.ts";
 import { treeOf } from "./tree.ts";
 
-/** What a tree of states is checked with. */
+/** Options of a check of a state tree. */
 export interface LintOptions {
   files: FileSource;
   facts: Readonly<Record<string, Plain>>;
@@ -18,10 +18,10 @@ export interface LintOptions {
 }
 
 /**
- * Compiles every state file alone, and together what each target of the top file gets, whoever it matches.
- * Nothing of a host is looked at.
+ * Compiles every state file on its own, and the state files of each target in the top file together,
+ * regardless of what the target matches. Does not inspect a host.
  *
- * @returns everything that is wrong, each once; `checked` is the number of state files
+ * @returns all problems, each once; `checked` is the number of state files
  */
 export async function lintStates(
   subject: LintOptions,
@@ -38,7 +38,7 @@ export async function lintStates(
   return { checked: names.length, problems: [...found.values()] };
 }
 
-/** The state files of each target. @throws StateErrors also when one of them is not there */
+/** Returns the state files of each target. @throws StateErrors also when a state file does not exist */
 async function readTargets(
   { files, facts, settings, templates }: LintOptions & { templates: Templates },
   names: readonly string[],
@@ -52,7 +52,8 @@ async function readTargets(
   const { targetsOf } = await import("./top.ts");
   const found = targetsOf(top, environment, () => names, problems);
   for (const { sls, ...place } of found.flatMap((target) => target.names)) {
-    if (!names.includes(sls)) problems.add(`there is no state file ${sls}${suggestion(sls, names)}`, place);
+    if (!names.includes(sls))
+      problems.add(`state file ${sls} does not exist${suggestion(sls, names)}`, place);
   }
   problems.throwIfAny();
   return found.map((target) => target.names);

@@ -4,7 +4,7 @@ import { type DeclaredFile, readDeclarations } from "./declare.ts";
 import { type RenderDeps, renderFile } from "./render.ts";
 import { absoluteName, type Tree } from "./tree.ts";
 
-/** A state file that is asked for, and where: nowhere when a caller named it. */
+/** A requested state file, with the place that requests it; no place when the caller named it. */
 export type Wanted = { sls: string } & Partial<Place>;
 
 export interface LoadDeps extends RenderDeps {
@@ -12,8 +12,8 @@ export interface LoadDeps extends RenderDeps {
 }
 
 /**
- * Renders state files with all that they include, each once; what a file includes comes before it. Files
- * may include each other, as in Salt.
+ * Renders state files and the files they include, each once; included files come first. Files may include
+ * each other, as in Salt.
  *
  * @returns the files in the order of their states
  */
@@ -26,7 +26,7 @@ export async function loadFiles(wanted: readonly Wanted[], deps: LoadDeps): Prom
     seen.add(sls);
     const path = tree.pathOf(sls);
     if (path === undefined) {
-      const message = `there is no state file ${sls}${suggestion(sls, tree.names())}`;
+      const message = `state file ${sls} does not exist${suggestion(sls, tree.names())}`;
       problems.add(message, file === undefined ? {} : { file, line: line ?? 0 });
       return;
     }
@@ -36,7 +36,7 @@ export async function loadFiles(wanted: readonly Wanted[], deps: LoadDeps): Prom
     for (const include of declared.includes) {
       const name = absoluteName(include.name, sls, path);
       const place = { file: include.file, line: include.line };
-      if (name === undefined) problems.add(`${include.name} leads out of the tree`, place);
+      if (name === undefined) problems.add(`${include.name} is outside the tree`, place);
       else for (const each of await expand(name, tree)) await load({ sls: each, ...place });
     }
     loaded.push(declared);
@@ -45,13 +45,13 @@ export async function loadFiles(wanted: readonly Wanted[], deps: LoadDeps): Prom
   return loaded;
 }
 
-/** The matcher of globs comes with all of targeting, which few trees need. */
+/** Loaded on demand: the glob matcher pulls in all of targeting, which few trees need. */
 async function expand(name: string, tree: Tree): Promise<readonly string[]> {
   if (!/[*?[]/.test(name)) return [name];
   return (await import("./top.ts")).expandName(name, () => tree.names());
 }
 
-/** The names that Salt gives to the template of a state file. */
+/** The variables that Salt passes to the template of a state file. */
 export function variablesOf(sls: string, path: string, environment: string): Record<string, string> {
   const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
   return {

@@ -10,9 +10,9 @@ function state(needs: [RequisiteKind, number[]][], sortBy?: Orderable["sortBy"])
 
 test.each<[string, Orderable[], number[]]>([
   ["as defined", [state([]), state([]), state([])], [0, 1, 2]],
-  ["what is needed comes right before", [state([["require", [2]]]), state([]), state([])], [2, 0, 1]],
+  ["a needed state comes right before", [state([["require", [2]]]), state([]), state([])], [2, 0, 1]],
   [
-    "what is needed keeps its own order",
+    "needed states keep their own order",
     [state([["require", [3, 1]]]), state([]), state([]), state([])],
     [1, 3, 0, 2],
   ],
@@ -23,12 +23,16 @@ test.each<[string, Orderable[], number[]]>([
     [4, 3, 1, 2, 0],
   ],
   ["negative numbers count from the end", [state([], -1), state([], -2), state([])], [2, 1, 0]],
-  ["a requisite weighs more than a number", [state([["require", [1]]], "first"), state([], "last")], [1, 0]],
+  [
+    "a requisite takes precedence over a number",
+    [state([["require", [1]]], "first"), state([], "last")],
+    [1, 0],
+  ],
 ])("%s", (_, states, expected) => {
   expect(orderStates(states)).toEqual(expected);
 });
 
-test("a cycle is told as its path", () => {
+test("a cycle is reported as its path", () => {
   const states = [state([]), state([["require", [2]]]), state([["watch", [3]]]), state([["onfail", [1]]])];
   expect(() => orderStates(states)).toThrow(Cycle);
   try {
@@ -38,7 +42,7 @@ test("a cycle is told as its path", () => {
   }
 });
 
-test("a chain may be longer than any stack", () => {
+test("a chain may be longer than the call stack allows", () => {
   const length = 100_000;
   const states = Array.from({ length }, (_, at) => state(at + 1 < length ? [["require", [at + 1]]] : []));
   expect(orderStates(states)[0]).toBe(length - 1);
@@ -70,7 +74,7 @@ const acyclic = fc
     return needs.map((each, at) => state(each, ranks[at] ?? undefined));
   });
 
-test("every requisite is respected, every state is there once, and the order is always the same", () => {
+test("every requisite is respected, every state appears once, and the order is deterministic", () => {
   fc.assert(
     fc.property(acyclic, (states) => {
       const order = orderStates(states);
@@ -87,7 +91,7 @@ test("every requisite is respected, every state is there once, and the order is 
   );
 });
 
-test("states that need nothing, and that nothing needs, keep the order of their definition", () => {
+test("independent states keep the order of their definition", () => {
   fc.assert(
     fc.property(acyclic, (states) => {
       const unranked = states.map((each) => ({ ...each, sortBy: undefined }));

@@ -1,6 +1,6 @@
 import type { Place, Requisite } from "../function/low.ts";
 
-/** What decides about the order of a state. */
+/** The fields that decide the order of a state. */
 export interface Orderable extends Place {
   id: string;
   function: string;
@@ -9,7 +9,7 @@ export interface Orderable extends Place {
   requisites: readonly Requisite[];
 }
 
-/** A chain of states in which each needs the next, and the last is the first one again. */
+/** A cycle of states in which each needs the next; the last one equals the first. */
 export class Cycle extends Error {
   readonly path: readonly number[];
 
@@ -20,8 +20,8 @@ export class Cycle extends Error {
 }
 
 /**
- * Orders states: as they are defined, `order` first; and where a state needs others, these come right
- * before it. The same states always come in the same order.
+ * Orders states by `order`, then by definition; the states that a state needs come right before it. The order
+ * is deterministic.
  *
  * @returns indexes of the states
  * @throws Cycle
@@ -33,7 +33,7 @@ export function orderStates(states: readonly Orderable[]): number[] {
   const sorted = states.map((_, index) => index).sort(byRank);
   const ordered: number[] = [];
   const seen = new Uint8Array(states.length);
-  // A walk by hand: a chain of requisites may be longer than the stack is deep.
+  // Iterative, because a chain of requisites may be longer than the call stack allows.
   for (const root of sorted) {
     const trail: { state: number; left: number[] }[] = [];
     const enter = (state: number) => {
@@ -60,7 +60,10 @@ const unseen = 0;
 const open = 1;
 const placed = 2;
 
-/** For each state those that come before it. What a `prereq` names requires it; `listen` waits for the end. */
+/**
+ * For each state, the states that must come before it. A target of `prereq` requires the state itself;
+ * `listen` waits for the end of the run.
+ */
 function needsOf(states: readonly Orderable[]): Set<number>[] {
   return states.map(({ requisites }) => {
     const before = requisites.filter(({ kind }) => kind !== "listen" && kind !== "prereq");
@@ -68,7 +71,7 @@ function needsOf(states: readonly Orderable[]): Set<number>[] {
   });
 }
 
-/** Definitions count from here, so that any number people write comes before them. */
+/** Positions by definition start here, so that every explicit `order` comes before them. */
 const definitions = 1e9;
 
 function rankOf(sortBy: Orderable["sortBy"], index: number): number {

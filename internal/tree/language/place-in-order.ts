@@ -5,7 +5,7 @@ import type { Problems } from "../function/problem.ts";
 import type { ReadState } from "./arguments.ts";
 import { Cycle, orderStates } from "./order.ts";
 
-/** A state before it has its place in the order. */
+/** A state that is not ordered yet. */
 export type Unplaced = Omit<ReadState, "requisites"> &
   Place & {
     id: string;
@@ -16,7 +16,7 @@ export type Unplaced = Omit<ReadState, "requisites"> &
   };
 
 /**
- * Puts states in the order in which they run.
+ * Puts states in execution order.
  *
  * @throws StateErrors when requisites form a cycle
  */

@@ -5,10 +5,10 @@ import { variablesOf } from "./load.ts";
 import { decodeText, renderFile, templatesOf } from "./render.ts";
 
 /**
- * Renders one file of a tree as a run would: a state file, or a template that a state names.
+ * Renders one file of a tree as a run would: a state file, or a template used by a state.
  *
  * @param path in the tree
- * @throws StateErrors with the place, also when a state file does not come out as YAML
+ * @throws StateErrors with the place, also when a rendered state file is not valid YAML
  */
 export async function renderAlone(
   path: string,

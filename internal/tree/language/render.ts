@@ -7,14 +7,14 @@ import { TemplateError } from "../template/error.ts";
 import type { Scope } from "../template/lookups.ts";
 import type { Renderer, Templates } from "../template/render.ts";
 
-/** A state file after its template was rendered. */
+/** A rendered state file. */
 export interface RenderedFile {
   path: string;
   text: string;
   root: YamlNode;
 }
 
-/** Renderers that a first line of a state file may name; anything else would need a program of the host. */
+/** The first line of a state file may name a renderer. Only the built-in ones are supported. */
 const shebang = /^#!(.*)/;
 const jinja = new Set(["jinja|yaml", "yaml"]);
 
@@ -30,9 +30,9 @@ export function templatesOf({ files, templates }: { files: FileSource; templates
 }
 
 /**
- * Renders a file of the tree and parses it. What is wrong goes to the problems.
+ * Renders and parses a file of the tree. Adds every error to `problems`.
  *
- * @param variables names for the template beside facts and settings
+ * @param variables variables for the template in addition to facts and settings
  */
 export async function renderFile(
   path: string,
@@ -44,10 +44,13 @@ export async function renderFile(
     problems.setText(path, source);
     const [, named = "jinja|yaml"] = shebang.exec(source) ?? [];
     if (!jinja.has(named.trim())) {
-      problems.add(`the renderer ${JSON.stringify(named.trim().slice(0, 40))} is not there: use jinja|yaml`, {
-        file: path,
-        line: 1,
-      });
+      problems.add(
+        `the renderer ${JSON.stringify(named.trim().slice(0, 40))} is not supported: use jinja|yaml`,
+        {
+          file: path,
+          line: 1,
+        },
+      );
       return undefined;
     }
     const text =
@@ -72,7 +75,7 @@ export interface RenderDeps {
 
 async function tell(error: SvcError, path: string, files: FileSource, problems: Problems): Promise<void> {
   if (error instanceof TemplateError) {
-    // The lines of a template that is included are those of its own file.
+    // Line numbers in an included template refer to that template.
     if (error.file !== path && files.stat(error.file) !== undefined) {
       problems.setText(error.file, decodeText(await files.read(error.file)));
     }
@@ -89,6 +92,6 @@ export function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new SvcError("bad_request", "it is no UTF-8 text", { cause });
+    throw new SvcError("bad_request", "not valid UTF-8", { cause });
   }
 }

@@ -4,7 +4,7 @@ import type { Problems } from "../function/problem.ts";
 import { matchGlob } from "../targets/glob.ts";
 import type { WrittenRequisite } from "./common-args.ts";
 
-/** What a requisite can refer to. */
+/** A state that a requisite can refer to. */
 export interface Referable extends Place {
   id: string;
   name: string;
@@ -14,11 +14,11 @@ export interface Referable extends Place {
 }
 
 /**
- * Finds what each requisite refers to: the states of a module with this id or name, all states of an sls,
- * or those of a bare id. The `_in` forms are turned around.
+ * Resolves requisites: to the states of a module with the given id or name, to all states of an sls, or to
+ * the states of a bare id. Reverses the `_in` forms.
  *
- * @param loaded names of the state files of the run, which may be empty
- * @returns for each state its requisites, whose targets are indexes into the states
+ * @param loaded names of the state files of the run, including files without states
+ * @returns the requisites of each state; targets are indexes into the states
  */
 export function resolveRequisites(
   states: readonly Referable[],
@@ -32,12 +32,15 @@ export function resolveRequisites(
       const found = index.find(written);
       const place = { file: written.file, line: written.line };
       if (found === undefined) {
-        problems.add(`${argOf(written)}: there is no ${labelOf(written)}${index.nearest(written)}`, place);
+        problems.add(
+          `${argOf(written)}: no state matches ${labelOf(written)}${index.nearest(written)}`,
+          place,
+        );
         continue;
       }
       const targets = found.filter((target) => target !== at);
       if (found.length > 0 && targets.length === 0) {
-        problems.add(`${argOf(written)}: ${labelOf(written)} is this state itself`, place);
+        problems.add(`${argOf(written)}: ${labelOf(written)} refers to this state itself`, place);
         continue;
       }
       if (!written.reversed) {
@@ -51,7 +54,7 @@ export function resolveRequisites(
   return withPrerequired(states, resolved);
 }
 
-/** What a state prepares by `prereq` requires that state. */
+/** Makes each target of a `prereq` require the state that declares it. */
 function withPrerequired(states: readonly Referable[], resolved: readonly Requisite[][]): Requisite[][] {
   const all = resolved.map((requisites) => [...requisites]);
   for (const [at, state] of states.entries()) {

@@ -11,7 +11,7 @@ import { matchGlob } from "../targets/glob.ts";
 import { parseTarget } from "../targets/parse.ts";
 import type { RenderedFile } from "./render.ts";
 
-/** Who a top file is asked for. */
+/** The peel that a top file is evaluated for. */
 export interface TopSubject {
   /** Encoded peel id. */
   peelId: string;
@@ -19,10 +19,10 @@ export interface TopSubject {
   settings: Plain;
 }
 
-/** A state file that a top file assigns. */
+/** A state file assigned by a top file. */
 export type Assigned = { sls: string } & Place;
 
-/** Salt's `- match: grain` and the like, as the matchers they stand for. */
+/** The matcher for each value of Salt's `- match:`. */
 const prefixes: Readonly<Record<string, string>> = {
   compound: "",
   glob: "",
@@ -34,10 +34,10 @@ const prefixes: Readonly<Record<string, string>> = {
 };
 
 /**
- * The state files that a top file assigns to a peel, in the order of the file, each once.
+ * Returns the state files that a top file assigns to a peel, in file order, each once.
  *
- * @param environment whose section counts
- * @param names every state file there is, for globs
+ * @param environment whose section applies
+ * @param names all existing state files, for globs
  */
 export function assignedBy(
   top: RenderedFile,
@@ -61,7 +61,7 @@ export interface TopTarget {
   names: Assigned[];
 }
 
-/** Every target of a top file, whoever it matches. What is wrong goes to the problems. */
+/** Returns every target of a top file, regardless of what it matches. Adds every error to `problems`. */
 export function targetsOf(
   top: RenderedFile,
   environment: string,
@@ -70,7 +70,7 @@ export function targetsOf(
 ): TopTarget[] {
   const at = (node: YamlNode): Place => ({ file: top.path, line: node.at.line });
   if (top.root.kind !== "map") {
-    problems.add("a top file holds a map of environments, such as base", at(top.root));
+    problems.add("expected a map of environments in a top file, such as base", at(top.root));
     return [];
   }
   const section = top.root.entries.find(({ key }) => key === environment);
@@ -83,7 +83,7 @@ export function targetsOf(
     return [];
   }
   if (section.value.kind !== "map") {
-    problems.add("an environment holds a map of targets to state files", {
+    problems.add("expected a map from targets to state files", {
       file: top.path,
       line: section.keyAt.line,
     });
@@ -99,7 +99,7 @@ export function targetsOf(
   });
 }
 
-/** A name, or all names that a glob means. */
+/** Returns a name itself, or all names that match a glob. */
 export function expandName(sls: string, names: () => readonly string[]): readonly string[] {
   return /[*?[]/.test(sls) ? names().filter((name) => matchGlob(sls, name)) : [sls];
 }
@@ -139,7 +139,7 @@ function readTarget(
   try {
     const expression = parseTarget(`${prefix}${key}`);
     if (isExpanded(expression)) return { expression, names };
-    problems.add("node groups are known to the masters alone: use another matcher in a top file", place);
+    problems.add("node groups are known only to masters: use another matcher in a top file", place);
   } catch (thrown) {
     if (!(thrown instanceof SvcError)) throw thrown;
     problems.add(thrown.message, place);

@@ -35,10 +35,10 @@ export function treeOf(files: FileSource): Tree {
 }
 
 /**
- * A name as an include writes it, made absolute: one dot is the package of the file that includes, each
- * further one the package above.
+ * Makes the name in an include absolute: one leading dot is the package of the including file, each further
+ * dot the package above.
  *
- * @param path of the file that includes; `init.sls` is its package itself
+ * @param path of the including file; `init.sls` stands for its package
  * @returns `undefined` when there are more dots than packages
  */
 export function absoluteName(written: string, sls: string, path: string): string | undefined {

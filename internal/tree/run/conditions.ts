@@ -5,10 +5,11 @@ import type { StateContext } from "../function/function.ts";
 import type { Condition, LowState } from "../function/low.ts";
 
 /**
- * Asks `onlyif` and `unless` of a state: it is run when every `onlyif` holds, unless all of `unless` do.
+ * Evaluates `onlyif` and `unless` of a state: it runs when every `onlyif` condition holds and not all
+ * `unless` conditions do.
  *
- * @returns why it is not to be run
- * @throws SvcError when a condition cannot be asked
+ * @returns the argument that keeps the state from running
+ * @throws SvcError when a condition cannot be evaluated
  */
 export async function refusedBy(
   { onlyif, unless }: Pick<LowState, "onlyif" | "unless">,

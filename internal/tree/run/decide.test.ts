@@ -51,7 +51,7 @@ test.each<[Met[], string]>([
   expect(decision.act === "run" && decision.watched ? "run watched" : decision.act).toBe(expected);
 });
 
-test("says what stands in the way", () => {
+test("names the failed states", () => {
   expect(decide([met("require", "failed"), met("watch", "failed")])).toEqual({
     act: "fail",
     reason: "not run: failed failed",

@@ -1,32 +1,35 @@
 import type { RequisiteKind } from "../function/low.ts";
 
-/** What is known of a state that another one depends on. */
+/** The result of a state that another state depends on. */
 export interface Ended {
   /** `file: /etc/motd` */
   label: string;
   /** `null` in test mode, when something would change. */
   result: boolean | null;
-  /** Whether something changed, or would. */
+  /** Whether something changed, or would change. */
   changed: boolean;
 }
 
-/** A requisite with how its targets ended; those of `prereq` tell whether they would change something. */
+/**
+ * A requisite with the results of its targets. For `prereq`, `changed` says whether the target would change
+ * something.
+ */
 export interface Met {
   kind: RequisiteKind;
   targets: readonly Ended[];
 }
 
-/** What becomes of a state. */
+/** What the engine does with a state. */
 export type Decision =
-  /** `watched`: a state that it watches changed. */
+  /** `watched`: a watched state changed. */
   | { act: "run"; watched: boolean }
-  /** It is fine as it is. */
+  /** The state does not have to run. */
   | { act: "skip"; reason: string }
   | { act: "fail"; reason: string };
 
 /**
- * Decides about a state by its requisites. A requisite that failed weighs more than one that gives no reason
- * to run.
+ * Decides by its requisites whether a state runs. A failed requisite takes precedence over one that gives no
+ * reason to run.
  */
 export function decide(requisites: readonly Met[]): Decision {
   const failed = requisites.flatMap(failuresOf);
@@ -48,10 +51,10 @@ const alternatives = { onchanges: "onchanges_any", onfail: "onfail_all", prereq:
 const idle = {
   onchanges: "did not change",
   onfail: "did not fail",
-  prereq: "is not going to change",
+  prereq: "would not change",
 } as const;
 
-/** The states that stand in the way. */
+/** The states that keep this one from running. */
 function failuresOf({ kind, targets }: Met): string[] {
   const failed = targets.filter(({ result }) => result === false).map(({ label }) => label);
   switch (kind) {
@@ -68,7 +71,7 @@ function failuresOf({ kind, targets }: Met): string[] {
   }
 }
 
-/** Whether the requisite is a reason to run. */
+/** Whether the requisite gives a reason to run. */
 function isReason({ kind, targets }: Met): boolean {
   switch (kind) {
     case "onfail":

@@ -4,8 +4,8 @@ import type { CallArgs } from "../../host/modules/function.ts";
 import { stateRegistry } from "../functions/registry.ts";
 
 /**
- * Arguments of one state as they came from a command line, where everything is text: a text is read as what
- * the argument's type is.
+ * Converts the arguments of a state from a command line, where everything is text, to the types of the
+ * arguments.
  *
  * @throws SvcError `bad_request` naming the argument
  */

@@ -1,7 +1,7 @@
 import type { Changes } from "../function/function.ts";
 import type { LowState } from "../function/low.ts";
 
-/** How one state ended. */
+/** The result of one state. */
 export interface StateResult {
   id: string;
   name: string;
@@ -17,33 +17,33 @@ export interface StateResult {
   order: number;
   file: string;
   line: number;
-  /** Why its function was not run: a requisite (with `result` false when it failed), `unless` or `onlyif`. */
+  /** Why the function was not run: a requisite (with `result` false when it failed), `unless` or `onlyif`. */
   skipped?: "requisite" | "unless" | "onlyif";
 }
 
-/** How many states ended how. A state is in exactly one of the first four. */
+/** Number of states by outcome. Each state counts in exactly one of the first four. */
 export interface StateSummary {
-  /** As described already, and those that were skipped. */
+  /** Already in the desired state, or skipped. */
   unchanged: number;
   changed: number;
   /** In test mode. */
   would_change: number;
   failed: number;
-  /** Never got their turn, because the run ended before. */
+  /** Not reached, because the run ended early. */
   not_run: number;
   duration_ms: number;
 }
 
-/** A whole run. */
+/** The report of a run. */
 export interface StateReport {
   test: boolean;
   states: StateResult[];
   summary: StateSummary;
-  /** Why states were left. */
+  /** Why states were not reached. */
   stopped?: "failhard" | "cancelled";
 }
 
-/** What the function of a state, or a decision against it, came to. */
+/** The outcome of a state's function, or of the decision not to run it. */
 export type Outcome = Pick<StateResult, "result" | "changes" | "comment" | "skipped">;
 
 export function resultOf(
@@ -55,7 +55,7 @@ export function resultOf(
   return { id, name, sls, function: state.function, ...outcome, ...times, order, file, line };
 }
 
-/** Whether something changed, or would. */
+/** Whether something changed, or would change. */
 export function isChanged({ result, changes }: Pick<StateResult, "result" | "changes">): boolean {
   return result === null || (result && Object.keys(changes).length > 0);
 }

@@ -7,14 +7,14 @@ import { createRunLock } from "./run-lock.ts";
 const at = Date.UTC(2026, 0, 1);
 const now = () => at;
 
-test("what comes while states run is told what runs; after it the lock is free, also after a failure", async () => {
+test("a concurrent run is rejected with the name of the active one; the lock is released afterwards, also after a failure", async () => {
   using directory = temporaryDirectory("lock");
   const file = join(directory.path, "states.lock");
   const lock = createRunLock({ file, now });
   const other = createRunLock({ file, now });
   const expected =
-    `states run once at a time on a peel, and state.apply web runs since 2026-01-01T00:00:00.000Z ` +
-    `(process ${process.pid}): wait for it, or stop it`;
+    `another run of states is active on this peel: state.apply web, since 2026-01-01T00:00:00.000Z ` +
+    `(process ${process.pid}); wait until it ends, or stop it`;
   await lock.hold("state.apply web", async () => {
     await expect(lock.hold("other", async () => 1)).rejects.toThrow(expected);
     await expect(other.hold("other", async () => 1)).rejects.toThrow(expected);
@@ -25,8 +25,8 @@ test("what comes while states run is told what runs; after it the lock is free, 
 });
 
 test.each([
-  ["of a process that is gone", { pid: 2 ** 22 + 7, started: "1", what: "x", since: "" }],
-  ["of another process that had the number", { pid: process.pid, started: "1", what: "x", since: "" }],
+  ["of a process that has ended", { pid: 2 ** 22 + 7, started: "1", what: "x", since: "" }],
+  ["of another process with the same pid", { pid: process.pid, started: "1", what: "x", since: "" }],
   ["without a process", { what: "x" }],
 ])("a lock %s is taken over", async (_, content) => {
   using directory = temporaryDirectory("lock");
@@ -39,14 +39,14 @@ test.each([
   expect(existsSync(file)).toBe(false);
 });
 
-test("without a place for the lock nothing runs", async () => {
+test("nothing runs when the lock cannot be written", async () => {
   const lock = createRunLock({ file: "/nonexistent/states.lock", now });
-  await expect(lock.hold("x", async () => 1)).rejects.toThrow("states are not run: the lock");
+  await expect(lock.hold("x", async () => 1)).rejects.toThrow("states are not run: cannot take the lock");
 });
 
-test("one process alone needs no file", async () => {
+test("a single process needs no file", async () => {
   const lock = createRunLock({ now });
   await lock.hold("a", async () => {
-    await expect(lock.hold("b", async () => 1)).rejects.toThrow("and a runs since");
+    await expect(lock.hold("b", async () => 1)).rejects.toThrow("active on this peel: a, since");
   });
 });

@@ -3,21 +3,21 @@ import { rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { isErrno, secretMode, temporaryName } from "../../base/file.ts";
 
-/** Sees to it that states run once at a time on this host, whatever process runs them. */
+/** Ensures that only one run of states is active on this host, across processes. */
 export interface RunLock {
   /**
-   * Runs something while it holds the lock.
+   * Runs a function while holding the lock.
    *
-   * @param what names it for whoever comes meanwhile: `state.apply web`
-   * @throws SvcError `conflict` naming what holds it; `storage`
+   * @param what the name of the run in the error of concurrent runs: `state.apply web`
+   * @throws SvcError `conflict` naming the holder; `storage`
    */
   hold<Value>(what: string, run: () => Promise<Value>): Promise<Value>;
 }
 
-/** Who holds the lock: a process is itself, and not a later one of its number, by when it started. */
+/** The holder of the lock. The start time distinguishes a process from a later one with the same pid. */
 interface Holder {
   pid: number;
-  /** As the system counts it; empty where it does not tell. */
+  /** Start time in the system's unit; empty when the system does not provide it. */
   started: string;
   what: string;
   /** RFC 3339. */
@@ -25,8 +25,8 @@ interface Holder {
 }
 
 /**
- * @param options.file where the lock lies: in the data directory of the peel, which others cannot write to;
- *   absent where nothing else runs states
+ * @param options.file path of the lock, in the data directory of the peel, which only the peel can write;
+ *   absent where no other process runs states
  */
 export function createRunLock(options: { file?: string; now(): number }): RunLock {
   const { file, now } = options;
@@ -47,7 +47,7 @@ export function createRunLock(options: { file?: string; now(): number }): RunLoc
   };
 }
 
-/** Lays a whole file there at once, unless one is there; one whose process is gone is taken away first. */
+/** Creates the lock file atomically unless it exists; first removes a stale one, whose process has ended. */
 function take(file: string, own: Holder): void {
   const mine = temporaryName(file);
   try {
@@ -67,14 +67,17 @@ function take(file: string, own: Holder): void {
     if (thrown instanceof SvcError) throw thrown;
     throw new SvcError(
       "storage",
-      `states are not run: the lock ${file} cannot be taken: ${describeError(thrown)}`,
+      `states are not run: cannot take the lock ${file}: ${describeError(thrown)}`,
     );
   } finally {
     rmSync(mine, { force: true });
   }
 }
 
-/** Two that find the same stale lock at once: the second may have moved the first one's new lock, and puts it back. */
+/**
+ * When two processes find the same stale lock, the second may move away the new lock of the first, and then
+ * puts it back.
+ */
 function removeStale(file: string, stale: Holder | undefined): void {
   const aside = temporaryName(file);
   try {
@@ -90,7 +93,7 @@ function removeStale(file: string, stale: Holder | undefined): void {
   rmSync(aside, { force: true });
 }
 
-/** @returns `undefined` for one that is gone or damaged: it was written by nobody who still runs */
+/** @returns `undefined` when the file is missing or damaged; then no running process wrote it */
 function read(file: string): Holder | undefined {
   try {
     const { pid, started, what, since } = JSON.parse(readFileSync(file, "utf8"));
@@ -106,18 +109,20 @@ function isAlive({ pid, started }: Holder): boolean {
   if (now !== undefined) return started === "" || now === started;
   try {
     process.kill(pid, 0);
-    // Without /proc a process of the number is taken for the holder.
+    // Without /proc, any process with this pid counts as the holder.
     return started === "";
   } catch (thrown) {
     return isErrno(thrown, "EPERM");
   }
 }
 
-/** When a process started, in ticks since the host did; `undefined` when it is gone, or there is no /proc. */
+/**
+ * The start time of a process, in clock ticks since boot; `undefined` when it has ended, or without /proc.
+ */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name before it may hold anything; proc(5) counts it as field 22.
+    // The process name in field 2 may contain anything; the start time is field 22 (proc(5)).
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
   } catch {
     return undefined;
@@ -127,6 +132,6 @@ function startOf(pid: number): string | undefined {
 function taken({ pid, what, since }: Holder): SvcError {
   return new SvcError(
     "conflict",
-    `states run once at a time on a peel, and ${what} runs since ${since} (process ${pid}): wait for it, or stop it`,
+    `another run of states is active on this peel: ${what}, since ${since} (process ${pid}); wait until it ends, or stop it`,
   );
 }

@@ -8,15 +8,15 @@ import type { Outcome } from "./result.ts";
 export interface Execution {
   test: boolean;
   context: StateContext;
-  /** A number in [0, 1) that spreads retries. */
+  /** Returns a number in [0, 1), used to spread retries. */
   jitter: () => number;
 }
 
 /**
- * Runs the function of a state whose requisites are met, again as its `retry` says. It never throws: what
- * goes wrong is the outcome.
+ * Runs the function of a state whose requisites are met, with retries as its `retry` says. Never throws: a
+ * failure is an outcome.
  *
- * @param watched whether a state that it watches changed
+ * @param watched whether a watched state changed
  */
 export async function runState(
   state: LowState,
@@ -33,13 +33,13 @@ export async function runState(
       return attempt === 1 ? outcome : { ...outcome, comment: `${outcome.comment} (attempt ${attempt})` };
     }
     const waiting = retry.intervalMs + retry.splayMs * execution.jitter();
-    // A run that is cancelled meanwhile keeps what the last attempt said.
+    // A cancelled run keeps the outcome of the last attempt.
     await sleep(clock, waiting, signal).catch(() => undefined);
     if (signal.aborted) return outcome;
   }
 }
 
-/** What a state that another one is a `prereq` of would do. @returns whether it would change something */
+/** Plans a state that is the target of a `prereq`. @returns whether it would change something */
 export async function wouldChange(
   state: LowState,
   called: StateFunction,
@@ -49,12 +49,12 @@ export async function wouldChange(
     if ((await refusedBy(state, context)) !== undefined) return false;
     return (await called.plan(state.name, state.args, context)).apply !== undefined;
   } catch {
-    // It will fail when its turn comes, and say why.
+    // The state reports the failure when it runs.
     return false;
   }
 }
 
-/** What a state does in addition because another one changed. */
+/** Runs the additional action of a state after a watched state changed. */
 export async function runWatch(
   state: LowState,
   called: StateFunction,
@@ -87,7 +87,7 @@ async function attemptState(
     }
     const planned = called.plan(state.name, state.args, context);
     const outcome = await carryOut(planned instanceof Promise ? await planned : planned, test, context);
-    // A state that just changed is as new as what it watches: a service that was started needs no restart.
+    // A state that just changed is already up to date: a service that was just started needs no restart.
     const settled = outcome.result === true && Object.keys(outcome.changes).length === 0;
     if (!watched || called.onWatch === undefined || !settled) return outcome;
     return await runWatch(state, called, execution);

@@ -47,7 +47,7 @@ test.each<[string, string, string]>([
   [pair(change, "onfail", change), "a:true+ b:true", "a:null+ b:true"],
   [pair(change, "watch", ok), "a:true+ b:true+", "a:null+ b:null+"],
   [pair(ok, "watch", ok), "a:true b:true", "a:true b:true"],
-  // What has nothing to do for a watch is as with require.
+  // A state without an action for watch behaves as with require.
   [pair(change, "watch", "test.succeed_without_changes"), "a:true+ b:true", "a:null+ b:true"],
   [pair(change, "prereq", change), "b:true+ a:true+", "b:null+ a:null+"],
   [pair(ok, "prereq", change), "b:true a:true", "b:true a:true"],
@@ -59,7 +59,7 @@ test.each<[string, string, string]>([
     "x:true a:true+ b:true+ listener_x:true+",
     "x:true a:null+ b:null+ listener_x:null+",
   ],
-  // Failures go on along a chain, and what does not depend on them runs.
+  // Failures propagate along a chain, and independent states run.
   [
     `a: ${fail}\nb:\n  test.nop:\n    - require: [a]\nc:\n  test.nop:\n    - require: [b]\nd: ${ok}`,
     "a:false b:false c:false d:true",
@@ -92,7 +92,7 @@ describe("test mode", () => {
 });
 
 describe("conditions", () => {
-  test("may ask a function of the peel", async () => {
+  test("may call a function of the peel", async () => {
     const asked: unknown[] = [];
     const call: RunOptions["call"] = async (name, args) => {
       asked.push([name, args]);
@@ -108,19 +108,19 @@ describe("conditions", () => {
     ]);
   });
 
-  test("that cannot be asked fail the state", async () => {
+  test("that cannot be evaluated fail the state", async () => {
     const { states } = await run(`a:\n  ${change}:\n    - unless: {fun: no.such}`);
     expect(states[0]).toMatchObject({ result: false, comment: "unknown function no.such" });
   });
 
-  test("of what a prereq names count for it", async () => {
+  test("of the target of a prereq count for it", async () => {
     const text = `a:\n  ${change}:\n    - onlyif: "false"\nb:\n  ${change}:\n    - prereq: [{test: a}]`;
     expect(await brief(text)).toBe("b:true a:true");
   });
 });
 
 describe("failures", () => {
-  test("keep what was changed until then, and an unexpected one says what it was", async () => {
+  test("keep the changes made before, and an unexpected one has its message", async () => {
     const extra = [
       my("half", () => ({
         changes: { a: 1, b: 2 },
@@ -139,7 +139,7 @@ describe("failures", () => {
     expect(summary).toMatchObject({ failed: 2, not_run: 0 });
   });
 
-  test("failhard leaves the rest, and says so", async () => {
+  test("failhard ends the run and reports it", async () => {
     const report = await run(`a: ${fail}\nb: ${ok}\nc: ${ok}`, { failhard: true });
     expect(report).toMatchObject({ stopped: "failhard", summary: { failed: 1, not_run: 2 } });
   });
@@ -203,13 +203,13 @@ describe("retry", () => {
 });
 
 describe("the caller", () => {
-  test("hears of each state as it ends", async () => {
+  test("is notified when a state ends", async () => {
     const heard: string[] = [];
     await run(`a: ${ok}\nb: ${ok}`, { onProgress: ({ id }, planned) => heard.push(`${id} of ${planned}`) });
     expect(heard).toEqual(["a of 2", "b of 2"]);
   });
 
-  test("can end the run: the state that is at it, and all after it", async () => {
+  test("can end the run: the running state and all later ones", async () => {
     const controller = new AbortController();
     const waits = my("waits", async (_, __, { signal }: StateContext) => {
       const aborted = new Promise<never>((_, reject) =>

@@ -18,29 +18,29 @@ import {
 import { type Execution, runState, runWatch, wouldChange } from "./run-state.ts";
 
 export interface RunOptions {
-  /** Nothing is changed; results say what would be. */
+  /** Changes nothing; results say what would change. */
   test: boolean;
   clock: Clock;
   facts: CallContext["facts"];
   settings: CallContext["settings"];
-  /** Ends the run between two states, and the state that is at it. */
+  /** Ends the run between two states, and aborts the running state. */
   signal: AbortSignal;
   /** Runs an execution function of the peel. */
   call(name: string, args: CallArgs): Promise<Plain>;
-  /** A number in [0, 1) that spreads retries. */
+  /** Returns a number in [0, 1), used to spread retries. */
   jitter: () => number;
-  /** Ends the run with the first state that fails, whether it says `failhard` or not. */
+  /** Ends the run after the first failed state, regardless of its `failhard`. */
   failhard?: boolean;
   /** Called before each state. */
   onStart?(state: LowState): void;
-  /** Called after each state; `planned` is how many there are, without what `listen` adds. */
+  /** Called after each state; `planned` is the number of states, without those that `listen` adds. */
   onProgress?(result: StateResult, planned: number): void;
 }
 
 /**
- * Runs states one after the other. Whoever calls sees to it that a peel has one run at a time.
+ * Runs states one after the other. The caller ensures that a peel has only one run at a time.
  *
- * A state that fails is a result, never an exception; what depends on it fails too, the rest goes on.
+ * A failed state is a result, never an exception. States that depend on it fail too; the others still run.
  */
 export async function runStates(compiled: CompiledStates, options: RunOptions): Promise<StateReport> {
   const run = new Run(compiled, options);
@@ -51,7 +51,7 @@ class Run {
   private readonly compiled: CompiledStates;
   private readonly options: RunOptions;
   private readonly execution: Execution;
-  /** By `order`; what `listen` adds comes after. */
+  /** By `order`; states added by `listen` come after. */
   private readonly results: StateResult[] = [];
 
   constructor(compiled: CompiledStates, options: RunOptions) {
@@ -124,7 +124,7 @@ class Run {
     return { kind, targets: ended };
   }
 
-  /** What waits for the end of the run: each state that listens to one that changed, once. */
+  /** The states to run at the end: each state that listens to a changed state, once. */
   private async listeners(): Promise<void> {
     const { states } = this.compiled;
     let order = states.length;

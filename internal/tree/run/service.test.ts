@@ -16,7 +16,11 @@ function serviceOf(files: Record<string, string>, options: { commits?: string[];
   const context = (stop: AbortSignal): CallContext => ({
     clock: systemClock,
     facts: fixedFacts({ id: "web-1", os: "Debian" }),
-    settings: { ...settings, resolved: options.resolved ?? true, reason: "no settings were ever resolved" },
+    settings: {
+      ...settings,
+      resolved: options.resolved ?? true,
+      reason: "settings have never been resolved",
+    },
     signal: stop,
   });
   const service = createStatesService({
@@ -54,7 +58,7 @@ test("the highstate is what the top file assigns, with facts and settings of the
   ]);
 });
 
-test("what runs is told before each state", async () => {
+test("progress is reported before each state", async () => {
   const heard: CallProgress[] = [];
   const files = { "a.sls": "x:\n  test.fail_without_changes: []\ny:\n  test.nop: []\n" };
   await serviceOf(files).service.run(
@@ -67,27 +71,27 @@ test("what runs is told before each state", async () => {
   ]);
 });
 
-test("environment and commit are those of the request, and the commit is in the result", async () => {
+test("environment and commit come from the request, and the commit is in the result", async () => {
   const { service, opened } = serviceOf({ "a.sls": "x:\n  test.nop: []\n" }, { commits: ["abc1234"] });
   const ended = await service.run({ mods: ["a"], environment: "dev", commit: "abc" }, { signal });
   expect(opened).toEqual([["dev", "abc"]]);
   expect(ended.commit).toBe("abc1234");
 });
 
-test("without settings nothing runs, and the reason is told", async () => {
+test("nothing runs without settings, and the reason is reported", async () => {
   const { service, opened } = serviceOf({}, { resolved: false });
   await expect(service.run({}, { signal })).rejects.toThrow(
-    "states are not run: no settings were ever resolved",
+    "states are not run: settings have never been resolved",
   );
   expect(opened).toEqual([]);
 });
 
-test("everything that is wrong with the files is told with the text around it", async () => {
+test("all problems of the files are reported with excerpts", async () => {
   const files = { "a.sls": "x:\n  test.nop:\n    - colour: 1\n", "b.sls": "y: {test.nop: [{shape: 1}]}\n" };
   const failed = run(files, { mods: ["a", "b"] });
-  await expect(failed).rejects.toThrow('a.sls:3: test.nop: no argument "colour"');
+  await expect(failed).rejects.toThrow('a.sls:3: test.nop: unknown argument "colour"');
   await expect(failed).rejects.toThrow(">     3 |     - colour: 1");
-  await expect(failed).rejects.toThrow('b.sls:1: test.nop: no argument "shape"');
+  await expect(failed).rejects.toThrow('b.sls:1: test.nop: unknown argument "shape"');
 });
 
 test("one state is run from text as well as from data, and needs no file", async () => {
@@ -102,14 +106,14 @@ test("one state is run from text as well as from data, and needs no file", async
   );
 });
 
-test("a second run while one is under way is told which", async () => {
+test("a concurrent run is rejected with the name of the active one", async () => {
   const { service } = serviceOf({ "a.sls": "x:\n  test.nop: []\n" });
   const first = service.run({ mods: ["a"] }, { signal });
-  await expect(service.run({ test: true }, { signal })).rejects.toThrow("state.sls a runs since");
+  await expect(service.run({ test: true }, { signal })).rejects.toThrow("state.sls a, since");
   expect((await first).states).toHaveLength(1);
 });
 
-test("the files are shown as they come out for the peel", async () => {
+test("the files are shown as rendered for the peel", async () => {
   const { service } = serviceOf({
     "top.sls": top,
     "a.sls": "x:\n  test.nop:\n    - require: [test: y]\n",

@@ -17,11 +17,11 @@ import type { StateResult as EngineResult } from "./result.ts";
 import type { RunOptions } from "./run.ts";
 import type { RunLock } from "./run-lock.ts";
 
-/** Where the files of states come from. */
+/** The source of state files. */
 export interface StateSources {
   /**
    * @param environment `base` when absent
-   * @param commit hexadecimal, may be shortened
+   * @param commit hexadecimal; may be abbreviated
    * @throws SvcError `not_found`, `unavailable`
    */
   open(
@@ -41,13 +41,13 @@ export interface StatesServiceDeps {
   /** What functions find around them that states call, beside these states. */
   context(signal: AbortSignal): Omit<CallContext, "states">;
   clock: Clock;
-  /** A number in [0, 1) that spreads retries. */
+  /** Returns a number in [0, 1), used to spread retries. */
   jitter: () => number;
 }
 
 /**
- * The states of this host. The engine is loaded when the first states are asked for: a peel that never runs
- * any stays small.
+ * Creates the states service of this host. The engine is loaded on first use, so that a peel that never runs
+ * states stays small.
  */
 export function createStatesService(deps: StatesServiceDeps): StatesService {
   const { sources, lock, clock } = deps;
@@ -117,7 +117,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
   return service;
 }
 
-/** @throws SvcError with everything that is wrong, and the text around it */
+/** @throws SvcError with all problems, each with an excerpt */
 async function compile(request: StatesRequest, options: CompileOptions): Promise<CompiledStates> {
   try {
     return await compileAny(request, options);
@@ -136,7 +136,7 @@ async function compileAny(request: StatesRequest, options: CompileOptions): Prom
   return compileSingle(options, { ...request.single, args: await readTexts(called, args) });
 }
 
-/** A state as it is shown before it runs. */
+/** A compiled state as shown to the caller. */
 function shown({
   id,
   sls,
@@ -171,7 +171,7 @@ function shownResult({
   return { ...result, ...(file === "" ? {} : { at: atLine(file, line) }) };
 }
 
-/** Tells the caller before each state how far the run is. */
+/** Reports the progress of the run to the caller before each state. */
 function progressOf({ progress }: StatesCaller, planned: number): Pick<RunOptions, "onStart" | "onProgress"> {
   if (progress === undefined) return {};
   let done = 0;
@@ -192,7 +192,7 @@ async function callFunction(name: string, args: CallArgs, context: CallContext):
   return checkCall(name, args).run(args, context);
 }
 
-/** The commit the files are of, when they are of one. */
+/** The commit of the files, when they come from a single one. */
 function commitOf({ commits = [] }: OpenedFiles): { commit?: string } {
   const [commit, ...more] = commits;
   return commit === undefined || more.length > 0 ? {} : { commit };

@@ -4,7 +4,7 @@ import type { FactMap } from "./fact-map.ts";
 import { compileFactTest } from "./match-fact.ts";
 import { compileGlob, compileRegex } from "./pattern.ts";
 
-/** A peel as an expression sees it. */
+/** The view of a peel that an expression is evaluated on. */
 export interface PeelView {
   /** Encoded. */
   readonly id: string;
@@ -12,11 +12,11 @@ export interface PeelView {
   readonly settings?: FactMap | undefined;
 }
 
-/** Whether a peel is meant. */
+/** Whether a peel matches. */
 export type PeelTest = (peel: PeelView) => boolean;
 
 /**
- * Compiles an expression, so that asking it of many peels costs little.
+ * Compiles an expression for fast evaluation on many peels.
  */
 export function compileTarget(expression: ExpandedExpression): PeelTest {
   switch (expression.kind) {

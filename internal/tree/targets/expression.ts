@@ -4,13 +4,13 @@ export type Expression<M extends Matcher = Matcher> =
   | { readonly kind: "and" | "or"; readonly terms: readonly Expression<M>[] }
   | { readonly kind: "not"; readonly term: Expression<M> };
 
-/** An expression with its node groups put in place. */
+/** An expression with expanded node groups. */
 export type ExpandedExpression = Expression<PeelMatcher>;
 
-/** A matcher that can be asked of a peel by itself. */
+/** A matcher that is evaluated on a peel. */
 export type PeelMatcher = Exclude<Matcher, { kind: "group" }>;
 
-/** A leaf: one question. `at` is the column it was written at, counted from 1. */
+/** A leaf of an expression. `at` is its column, counted from 1. */
 export type Matcher = { readonly at: number } & (
   | {
       readonly kind: "id";
@@ -26,7 +26,7 @@ export type Matcher = { readonly at: number } & (
   | {
       readonly kind: "fact" | "setting";
       readonly matches: "glob" | "regex";
-      /** Path and pattern, split at colons; where the path ends depends on what the peel has. */
+      /** Path and pattern, split at colons; the facts of a peel decide where the path ends. */
       readonly parts: readonly string[];
     }
   | { readonly kind: "group"; readonly name: string }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Plain } from "../../base/msgpack.ts";
 import { createFactPacker, FactMap, type FactValue } from "./fact-map.ts";
 
-/** What a packed value holds, as plain data. */
+/** The content of a packed value, as plain data. */
 function plainOf(value: FactValue): Plain {
   if (value instanceof FactMap) {
     return Object.fromEntries(value.keys.map((key, at) => [key, plainOf(value.values[at] ?? "missing")]));
@@ -33,7 +33,7 @@ const facts = fc
   .dictionary(fc.string({ maxLength: 4 }), plain, { maxKeys: 5 })
   .map((map) => ({ ...map }) as Plain);
 
-test("facts come back as they were sent, whatever other peels sent before, also with a pool too small", () => {
+test("facts are unchanged, regardless of earlier peels, also with a small pool", () => {
   const small = createFactPacker(4);
   const large = createFactPacker();
   fc.assert(
@@ -48,7 +48,7 @@ test("facts come back as they were sent, whatever other peels sent before, also 
   );
 });
 
-test("peels that say the same share it", () => {
+test("peels share equal values", () => {
   const packer = createFactPacker();
   const one = packer.pack({ os: "Debian", flags: ["fpu", "vme"], id: 1 }).facts;
   const two = packer.pack({ os: "Debian", flags: ["fpu", "vme"], id: 2 }).facts;
@@ -56,7 +56,7 @@ test("peels that say the same share it", () => {
   expect(two.values[1]).toBe(one.values[1] ?? "");
 });
 
-test("what one peel may cost is bounded, and the rest of its facts stays", () => {
+test("the size of one peel is limited, and the rest of its facts is kept", () => {
   const packer = createFactPacker();
   const long = packer.pack({ a: "x".repeat(1_025), b: "x".repeat(1_024) });
   expect([plainOf(long.facts), long.cut]).toEqual([{ b: "x".repeat(1_024) }, true]);
@@ -69,7 +69,7 @@ test("what one peel may cost is bounded, and the rest of its facts stays", () =>
   expect((wide.facts.values[0] as FactValue[]).length).toBe(65);
   expect([wide.facts.values[1], wide.cut]).toEqual([5, true]);
 
-  // What was cut there is not what another peel gets that sends it whole.
+  // A truncated value is not shared with a peel that sends it completely.
   const tail = Array.from({ length: 10 }, (_, i) => `tail-${i}`);
   const fill = Array.from({ length: 65 }, () => "x".repeat(1_000));
   const short = packer.pack({ fill, rest: "y".repeat(490), tail }).facts;
@@ -77,7 +77,7 @@ test("what one peel may cost is bounded, and the rest of its facts stays", () =>
   expect(plainOf(packer.pack({ tail }).facts)).toEqual({ tail });
 });
 
-test("what is no map is no facts", () => {
+test("anything but a map counts as no facts", () => {
   for (const value of [null, 1, "x", ["a"], new Uint8Array([1])]) {
     expect(createFactPacker().pack(value).facts.keys).toEqual([]);
   }

@@ -1,10 +1,10 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Plain } from "../../base/msgpack.ts";
 
-/** A fact as it is kept in memory: a scalar, a list, or a map. What is null or binary is left out. */
+/** A fact in memory: a scalar, a list, or a map. Null and binary values are left out. */
 export type FactValue = string | number | boolean | readonly FactValue[] | FactMap;
 
-/** A map whose keys are shared with the maps of other peels that have the same ones in the same order. */
+/** A map that shares its keys with maps of other peels that have the same keys in the same order. */
 export class FactMap {
   readonly keys: readonly string[];
   readonly values: readonly FactValue[];
@@ -15,18 +15,21 @@ export class FactMap {
   }
 }
 
-// A peel writes its own facts: what it may cost the masters is bounded here.
+// Peels write their own facts, so these limits bound the memory of the masters.
 const maxTextLength = 1024;
-/** Characters of everything that is kept of one peel, about as JSON. */
+/** Maximum size of the facts of one peel in characters, roughly as JSON. */
 const maxTotal = 64 * 1024;
 const scalarCost = 8;
-/** Lists and maps that may be worth sharing; longer and deeper ones are mostly unique. */
+/** Limits for sharing lists and maps; longer and deeper ones are mostly unique. */
 const maxSharedLength = 2048;
 const maxSharedDepth = 3;
 
-/** Makes facts ready to be kept and matched. Peels of one fleet share nearly all of what they say. */
+/**
+ * Converts facts for storage and matching. Deduplicates values, because the peels of a fleet share most of
+ * them.
+ */
 export interface FactPacker {
-  /** @returns the facts, and whether some of them were beyond the bounds and are left out */
+  /** @returns the facts, and whether some exceeded the limits and were left out */
   pack(facts: Plain): { facts: FactMap; cut: boolean };
 }
 
@@ -70,7 +73,7 @@ export function createFactPacker(poolSize = 16_384): FactPacker {
         if (known !== undefined) return take(shared.length) ? known : drop();
         const before = dropped;
         const packed = Array.isArray(value) ? packList(value, depth + 1) : packMap(value, depth + 1);
-        // What is left out does not show in the text: another peel may have sent the rest alone.
+        // The text does not contain dropped values, so it could equal the facts of another peel.
         const isShared = shared !== "" && shared.length <= maxSharedLength && dropped === before;
         return isShared ? compounds.set(shared, packed) : packed;
       };

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { matchGlob } from "./glob.ts";
 import { compileGlob, compileRegex } from "./pattern.ts";
 
-test("a pattern without wildcards matches itself alone, and * everything", () => {
+test("a pattern without wildcards matches only itself, and * everything", () => {
   const word = fc.stringMatching(/^[a-z0-9_-]{1,12}$/);
   fc.assert(
     fc.property(word, word, (pattern, text) => {
@@ -17,7 +17,7 @@ test("a pattern without wildcards matches itself alone, and * everything", () =>
   );
 });
 
-test("a compiled pattern answers as the plain one does", () => {
+test("a compiled pattern gives the same result as a plain one", () => {
   const pattern = fc.stringMatching(/^[ab*?[\]!]{0,8}$/);
   fc.assert(
     fc.property(pattern, fc.stringMatching(/^[ab]{0,8}$/), (glob, text) => {
@@ -34,7 +34,7 @@ test("a hostile pattern takes no longer than a plain one", () => {
   }
 });
 
-test("a regular expression matches from the start of the text, its alternatives as well", () => {
+test("a regular expression matches at the start of the text, with all its alternatives", () => {
   expect(compileRegex("b|c")("abc")).toBe(false);
   expect(compileRegex("b|a")("ab")).toBe(true);
   expect(compileRegex("A", { ignoreCase: true })("ab")).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * Whether `text` matches a shell-style pattern: `*` any run of characters, `?` exactly one, `[abc]`,
- * `[a-z]`, `[!abc]` one of a set. Linear in time whatever the pattern: it comes from outside.
+ * Whether `text` matches a shell-style pattern: `*` any run of characters, `?` exactly one, `[abc]`, `[a-z]`,
+ * `[!abc]` one of a set. Takes linear time for every pattern, because patterns are untrusted.
  */
 export function matchGlob(pattern: string, text: string): boolean {
   let p = 0;

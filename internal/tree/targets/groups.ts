@@ -5,17 +5,17 @@ import { isNothing, type YamlNode } from "../../base/yaml.ts";
 import { type ExpandedExpression, type Expression, type Matcher, matchersOf } from "./expression.ts";
 import { groupName, parseTarget } from "./parse.ts";
 
-/** Node groups by name, each with the groups it refers to put in place. */
+/** Node groups by name, with nested groups expanded. */
 export type Groups = ReadonlyMap<string, ExpandedExpression>;
 
-/** Matchers of an expression with its groups put in place: what is asked of every peel. */
+/** Maximum number of matchers in an expanded expression, which are evaluated on every peel. */
 const maxExpanded = 1024;
 
 /**
- * Puts node groups in the places of `N@` matchers.
+ * Replaces `N@` matchers with their node groups.
  *
- * @param name how messages call the expression
- * @throws SvcError `bad_request` for a group that is not there, or an expression that gets too large
+ * @param name the name of the expression in messages
+ * @throws SvcError `bad_request` for an unknown group or an expression that becomes too large
  */
 export function expandGroups(expression: Expression, groups: Groups, name = "target"): ExpandedExpression {
   const expanded = replaceGroups(expression, (matcher) => {
@@ -26,7 +26,10 @@ export function expandGroups(expression: Expression, groups: Groups, name = "tar
   let count = 0;
   for (const _ of matchersOf(expanded)) {
     if (++count > maxExpanded) {
-      throw new SvcError("bad_request", `${name}: more than ${maxExpanded} matchers with its node groups`);
+      throw new SvcError(
+        "bad_request",
+        `${name}: more than ${maxExpanded} matchers after expanding node groups`,
+      );
     }
   }
   return expanded;
@@ -35,7 +38,7 @@ export function expandGroups(expression: Expression, groups: Groups, name = "tar
 /**
  * Reads a map of group names to expressions; groups may refer to each other in any order.
  *
- * @param name how messages call the file
+ * @param name the name of the file in messages
  * @throws SvcError `bad_request`: `<name>:<line>:<column>: <reason>`
  */
 export function readGroups(root: YamlNode, name: string): Groups {
@@ -103,5 +106,5 @@ function replaceGroups(
 
 function unknownGroup({ name: group, at }: GroupMatcher, known: readonly string[], name: string): SvcError {
   const hint = suggestion(group, known);
-  return new SvcError("bad_request", `${name}: column ${at}: no node group is called ${group}${hint}`);
+  return new SvcError("bad_request", `${name}: column ${at}: unknown node group ${group}${hint}`);
 }

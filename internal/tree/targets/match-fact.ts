@@ -2,15 +2,15 @@ import { SvcError } from "../../base/errors.ts";
 import { FactMap, type FactValue } from "./fact-map.ts";
 import { compileGlob, compileRegex, type TextTest } from "./pattern.ts";
 
-/** Answers are remembered, as the values of most facts repeat across a fleet; of this many, none any more. */
+/** Maximum number of cached results; the values of most facts repeat across a fleet. */
 const maxRemembered = 1024;
 
 /**
- * Compiles `path:pattern` for facts (or settings). The path leads through maps; of all ways to split the
- * two the longest path that the peel has counts. Upper and lower case are the same, as in Salt.
+ * Compiles `path:pattern` for facts or settings. The path leads through maps; of all possible splits, the
+ * longest path that exists on the peel is used. Case-insensitive, as in Salt.
  *
- * A list matches when one of its items does, a map when one of its keys does, a number or boolean by its
- * text. What is not there never matches.
+ * A list matches when one of its items matches, a map when one of its keys matches, a number or boolean by
+ * its text. A missing value never matches.
  */
 export function compileFactTest(
   parts: readonly string[],
@@ -38,7 +38,7 @@ export function compileFactTest(
   };
 }
 
-/** Looks a key up; peels in a row mostly have the same keys, so that the last place is tried first. */
+/** Looks up a key. Consecutive peels mostly have the same keys, so the last index is tried first. */
 function compileStep(key: string): (map: FactMap) => FactValue | undefined {
   let lastKeys: readonly string[] = [];
   let lastAt = -1;
@@ -59,7 +59,7 @@ function compileText(pattern: string, matches: "glob" | "regex"): TextTest {
   try {
     return compileRegex(pattern, { ignoreCase: true });
   } catch (cause) {
-    // A deeper split can cut a valid expression in two: then it means nothing there.
+    // A deeper split may cut a valid expression into an invalid one, which then never matches.
     if (cause instanceof SvcError) return () => false;
     throw cause;
   }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Expression } from "./expression.ts";
 import { parseTarget } from "./parse.ts";
 
-/** An expression in one line, every group of terms in brackets, to read what binds to what. */
+/** An expression in one line, with brackets that show the precedence. */
 function show(expression: Expression): string {
   switch (expression.kind) {
     case "and":
@@ -24,7 +24,7 @@ function show(expression: Expression): string {
   }
 }
 
-describe("understands", () => {
+describe("parses", () => {
   test.each([
     ["web-*", "web-*"],
     ["  web-1.example  ", "web-1_example"],
@@ -56,7 +56,7 @@ describe("understands", () => {
   });
 });
 
-describe("refuses, and says where and why:", () => {
+describe("rejects with place and reason:", () => {
   test.each([
     ["G@os:Linux and", 'column 15: expected a matcher after "and", found the end'],
     ["and a1", 'column 1: expected a matcher, found "and"'],
@@ -74,8 +74,8 @@ describe("refuses, and says where and why:", () => {
     ["not", 'column 4: expected a matcher after "not", found the end'],
     ["web(1)", 'column 4: expected "and", "or" or the end, found "("'],
     ["a1 and 'b1", "column 8: the quote ' is not closed"],
-    ["a1 and X@b1", "column 8: X@ is no matcher: known are E@, L@, G@, P@, I@, N@"],
-    ["g@os:x", "column 1: g@ is no matcher: known are E@, L@, G@, P@, I@, N@"],
+    ["a1 and X@b1", "column 8: X@ is not a matcher: use one of E@, L@, G@, P@, I@, N@"],
+    ["g@os:x", "column 1: g@ is not a matcher: use one of E@, L@, G@, P@, I@, N@"],
     ["a%b", 'column 1: expected a glob on peel ids such as web-*, or E@, L@, G@, P@, I@, N@, found "a%b"'],
     ["a1 and G@os", 'column 10: expected fact:glob, found "os"'],
     ["G@:x", 'column 3: expected fact:glob, found ":x"'],
@@ -86,37 +86,34 @@ describe("refuses, and says where and why:", () => {
     ["L@a1,b*", 'column 3: expected peel ids separated by commas, found "b*"'],
     ["N@", "column 3: expected the name of a node group"],
     ["E@", "column 3: expected a regular expression"],
-    ["a1 or E@(b", "column 9: not a regular expression that can be used: missing closing ): `(b`"],
-    ["'E@a)|(b'", "column 3: not a regular expression that can be used: unexpected ): `a)|(b`"],
-    [
-      "E@(?=a)",
-      "column 3: not a regular expression that can be used: invalid or unsupported Perl syntax: `(?=`",
-    ],
-    ["P@os:[", "column 3: not a regular expression that can be used: missing closing ]: `[`"],
+    ["a1 or E@(b", "column 9: invalid regular expression: missing closing ): `(b`"],
+    ["'E@a)|(b'", "column 3: invalid regular expression: unexpected ): `a)|(b`"],
+    ["E@(?=a)", "column 3: invalid regular expression: invalid or unsupported Perl syntax: `(?=`"],
+    ["P@os:[", "column 3: invalid regular expression: missing closing ]: `[`"],
   ])("%s", (text, reason) => {
     expect(() => parseTarget(text)).toThrow(
       expect.objectContaining({ kind: "bad_request", message: `target: ${reason}` }),
     );
   });
 
-  test("what is empty, too long, too much or too deep", () => {
+  test("empty, too long, too many or too deep", () => {
     for (const text of ["", "  ", "a".repeat(4097)]) {
       expect(() => parseTarget(text, "group web")).toThrow("group web must have 1 to 4096 characters");
     }
     for (const [text, reason] of [
-      [`E@${"a".repeat(513)}`, "column 3: a pattern has at most 512 characters"],
-      ["a".repeat(513), "column 1: a pattern has at most 512 characters"],
-      [`G@a:${"a".repeat(513)}`, "column 3: a pattern has at most 512 characters"],
+      [`E@${"a".repeat(513)}`, "column 3: pattern too long: use at most 512 characters"],
+      ["a".repeat(513), "column 1: pattern too long: use at most 512 characters"],
+      [`G@a:${"a".repeat(513)}`, "column 3: pattern too long: use at most 512 characters"],
       [Array(257).fill("a1").join(" or "), "column 1537: more than 256 matchers; use a node group or a list"],
-      [`${"(".repeat(66)}a1${")".repeat(66)}`, "column 66: nested more than 64 deep"],
-      [`${"not ".repeat(66)}a1`, "column 261: nested more than 64 deep"],
+      [`${"(".repeat(66)}a1${")".repeat(66)}`, "column 66: nested more than 64 levels deep"],
+      [`${"not ".repeat(66)}a1`, "column 261: nested more than 64 levels deep"],
     ] as const) {
       expect(() => parseTarget(text)).toThrow(`target: ${reason}`);
     }
   });
 });
 
-/** Writes an expression so that it parses to the same again. */
+/** Formats an expression so that it parses to the same again. */
 function print(expression: Expression): string {
   switch (expression.kind) {
     case "and":
@@ -184,7 +181,7 @@ const expression = fc.letrec<{ tree: Expression }>((tie) => ({
   ),
 })).tree;
 
-test("what is printed parses to the same", () => {
+test("a formatted expression parses to the same", () => {
   fc.assert(
     fc.property(expression, (tree) => {
       expect(bare(parseTarget(print(tree)))).toEqual(bare(tree));
@@ -193,7 +190,7 @@ test("what is printed parses to the same", () => {
   );
 });
 
-test("any text parses or is refused with a column, quickly", () => {
+test("any text is parsed or rejected with a column, quickly", () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string({ maxLength: 60 }), fc.stringMatching(/^[aE@G:()'"\\[\] ]{0,40}$/)),

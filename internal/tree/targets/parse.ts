@@ -5,22 +5,22 @@ import { compileRegex } from "./pattern.ts";
 import { type Token, tokensOf } from "./words.ts";
 
 const maxLength = 4096;
-/** Matchers of one expression, groups not counted in. */
+/** Maximum number of matchers in an expression, without expanding groups. */
 const maxMatchers = 256;
-/** Parentheses and `not`s inside one another. */
+/** Maximum nesting of parentheses and `not`. */
 const maxDepth = 64;
 const maxPatternLength = 512;
 
-/** What may stand in a glob on peel ids; anything else could never match. */
+/** Characters of a glob on peel ids; other characters could never match. */
 const idGlob = /^[A-Za-z0-9._\-*?[\]!]+$/;
 export const groupName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const known = "E@, L@, G@, P@, I@, N@";
 
 /**
- * Parses a target expression: matchers joined by `and`, `or`, `not` and parentheses; `not` binds
- * tightest, then `and`, then `or`. docs/targeting.md has the whole grammar.
+ * Parses a target expression: matchers joined by `and`, `or`, `not` and parentheses; `not` binds tightest,
+ * then `and`, then `or`. See docs/targeting.md for the grammar.
  *
- * @param name how messages call the text
+ * @param name the name of the text in messages
  * @throws SvcError `bad_request`: `<name>: column <n>: <what was expected>`
  */
 export function parseTarget(text: string, name = "target"): Expression {
@@ -48,7 +48,7 @@ class Parser {
     return expression;
   }
 
-  /** A chain of terms joined by this operator; `after` is the token it follows, for messages. */
+  /** A chain of terms joined by this operator; `after` is the preceding token, for messages. */
   private chain(operator: "and" | "or", depth: number, after: string): Expression {
     const next = (before: string) =>
       operator === "or" ? this.chain("and", depth, before) : this.term(depth, before);
@@ -63,7 +63,7 @@ class Parser {
 
   private term(depth: number, after: string): Expression {
     const token = this.peek();
-    if (depth > maxDepth) throw this.failure(token.at, `nested more than ${maxDepth} deep`);
+    if (depth > maxDepth) throw this.failure(token.at, `nested more than ${maxDepth} levels deep`);
     this.position++;
     switch (token.kind) {
       case "not":
@@ -105,7 +105,7 @@ class Parser {
         if (!groupName.test(value)) throw this.failure(valueAt, "expected the name of a node group");
         return { kind: "group", name: value, at };
       default:
-        throw this.failure(at, `${letter}@ is no matcher: known are ${known}`);
+        throw this.failure(at, `${letter}@ is not a matcher: use one of ${known}`);
     }
   }
 
@@ -154,7 +154,7 @@ class Parser {
 
   private bounded(pattern: string, at: number): string {
     if (pattern.length <= maxPatternLength) return pattern;
-    throw this.failure(at, `a pattern has at most ${maxPatternLength} characters`);
+    throw this.failure(at, `pattern too long: use at most ${maxPatternLength} characters`);
   }
 
   private peek(): Token {
@@ -175,7 +175,7 @@ class Parser {
   }
 }
 
-/** Something somebody wrote, as it is quoted in a message: one line, not endless. */
+/** Quotes user input for a message: one line of limited length. */
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 60));
 }

@@ -2,10 +2,10 @@ import { RE2JS, RE2JSException } from "re2js";
 import { SvcError } from "../../base/errors.ts";
 import { matchGlob } from "./glob.ts";
 
-/** Whether a text matches a pattern that was compiled once. */
+/** A compiled pattern: whether a text matches. */
 export type TextTest = (text: string) => boolean;
 
-/** Compiles a shell-style glob, as `matchGlob` understands it; the common forms need no search. */
+/** Compiles a shell-style glob for `matchGlob`; common forms need no search. */
 export function compileGlob(pattern: string): TextTest {
   const stars = pattern.split("*");
   if (/[?[]/.test(pattern) || stars.length > 3) return (text) => matchGlob(pattern, text);
@@ -20,22 +20,22 @@ export function compileGlob(pattern: string): TextTest {
 }
 
 /**
- * Compiles a regular expression in RE2's syntax. It must match from the start of a text and may end
- * anywhere, as Python's `re.match` does. Matching takes time linear in the text, whatever the pattern:
- * RE2 has no backreferences and no lookaround, which is what makes that possible.
+ * Compiles a regular expression in RE2 syntax. It must match at the start of a text and may end anywhere, as
+ * in Python's `re.match`. Matching takes linear time for every pattern, because RE2 has no backreferences and
+ * no lookaround.
  *
- * @throws SvcError `bad_request` with the reason only
+ * @throws SvcError `bad_request` with only the reason
  */
 export function compileRegex(pattern: string, options: { ignoreCase?: boolean } = {}): TextTest {
   const flags = options.ignoreCase ? RE2JS.CASE_INSENSITIVE : 0;
   try {
-    // By itself first: a parenthesis too many would break out of the group below.
+    // Compile it alone first: an extra parenthesis would close the group below.
     RE2JS.compile(pattern, flags);
     const anchored = RE2JS.compile(`\\A(?:${pattern})`, flags);
     return (text) => anchored.test(text);
   } catch (cause) {
     if (!(cause instanceof RE2JSException)) throw cause;
     const reason = cause.message.replace(/^error parsing regexp: /, "");
-    throw new SvcError("bad_request", `not a regular expression that can be used: ${reason}`, { cause });
+    throw new SvcError("bad_request", `invalid regular expression: ${reason}`, { cause });
   }
 }

@@ -1,26 +1,26 @@
 import { SvcError } from "../../base/errors.ts";
 
-/** A piece of a target expression, and the column it starts at, counted from 1. */
+/** A token of a target expression, with its column, counted from 1. */
 export type Token = { readonly at: number } & (
   | { readonly kind: "(" | ")" | "and" | "or" | "not" | "end" }
   | {
       readonly kind: "word";
-      /** What was written, without the quotes. */
+      /** The text without the quotes. */
       readonly text: string;
     }
 );
 
 const operators = ["and", "or", "not"] as const;
-/** A matcher whose value is a regular expression, in which parentheses have a meaning of their own. */
+/** A matcher whose value is a regular expression, in which parentheses have another meaning. */
 const regexWord = /^[EP]@/;
 
 /**
- * Cuts an expression into words, parentheses and operators. White space ends a word, and so does a
- * parenthesis, except where a regular expression (`E@`, `P@`) opened it. Between quotes, `'` or `"`, both
- * are ordinary, and a word with quotes is never an operator.
+ * Splits an expression into words, parentheses and operators. White space ends a word, and so does a
+ * parenthesis, except inside a regular expression (`E@`, `P@`) that opened it. In quotes, `'` or `"`, both
+ * are ordinary characters, and a quoted word is never an operator.
  *
- * @param name how messages call the text
- * @throws SvcError `bad_request` with the column of a quote that is not closed
+ * @param name the name of the text in messages
+ * @throws SvcError `bad_request` with the column of an unclosed quote
  */
 export function tokensOf(text: string, name: string): Token[] {
   const tokens: Token[] = [];

@@ -5,10 +5,10 @@ import { filters } from "./filters.ts";
 import { globalsOf, type Scope } from "./lookups.ts";
 import { rewriteMapGet } from "./map-get.ts";
 
-/** Names that the engine would escape the values of, as it does for web pages. */
+/** Template names for which the engine would enable escaping, as for web pages. */
 const escaped = /\.(?:html?|xml|json5?|js|ya?ml)(?:\.(?:j2|jinja2?))?$/;
 const unescaped = "{% autoescape false %}";
-/** Includes inside one another that an error is followed into. */
+/** Maximum depth of nested includes when locating an error. */
 const maxDepth = 16;
 
 /**
@@ -21,11 +21,11 @@ export class Engine {
   private tree: object | undefined;
   private scope: Scope | undefined;
   private readonly added = new Map<string, string>();
-  /** What a function of ours could not do; an exception would leave the engine in pieces. */
+  /** The error of one of our functions; an exception would leave the engine in an undefined state. */
   private failed: { name: string; thrown: unknown } | undefined;
 
   /**
-   * @param tree whose templates these are: one of another tree is never included
+   * @param tree the tree of the templates; templates of another tree are never included
    * @throws TemplateError
    */
   render(
@@ -96,7 +96,7 @@ export class Engine {
     if (!(thrown instanceof Error) || thrown.constructor !== Error) return this.trapped(name, thrown);
     const failure = readFailure(thrown.message, name);
     const [, included] = /^error in "(.*)"$/.exec(failure.detail) ?? [];
-    // The engine keeps the reason to itself; the included template by itself most likely fails alike.
+    // The engine hides the reason; rendering the included template alone most likely fails in the same way.
     if (failure.kind === "could not render include" && included !== undefined && depth < maxDepth) {
       try {
         this.environment?.renderTemplate(included, variables);
@@ -117,10 +117,13 @@ export class Engine {
     if (this.environment !== undefined) this.sandbox.abandon(this.environment);
     this.environment = undefined;
     this.tree = undefined;
-    return new TemplateError(name, 0, "the template needs more memory than is allowed", { cause });
+    return new TemplateError(name, 0, "the template exceeds the memory limit", { cause });
   }
 
-  /** The engine does not tell where it called: the first line with the function's name is the best guess. */
+  /**
+   * The engine does not report the place of the call: the first line with the function's name is the best
+   * guess.
+   */
   private failureOf({ name, thrown }: { name: string; thrown: unknown }, template: string): TemplateError {
     const lines = this.added.get(template)?.split("\n") ?? [];
     const line = lines.findIndex((text) => text.includes(name)) + 1;

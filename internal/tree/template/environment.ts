@@ -5,7 +5,7 @@ import { limitMemory } from "./memory-limit.ts";
 
 /** 128 MiB, for everything that the templates of a sandbox hold at the same time. */
 const memoryPages = 2048;
-/** Instructions of one rendering: some tenths of a second. */
+/** Instruction limit of one rendering: some tenths of a second. */
 const fuel = 5_000_000;
 
 export type Environment = glue.Environment;
@@ -85,7 +85,7 @@ function instantiate(
   release: (memory: WebAssembly.Memory) => void,
 ): glue.Exports {
   const imports = Object.entries(glue).map(([name, value]): [string, unknown] =>
-    // What it has to say when it stops is told by whoever catches the trap.
+    // The code that catches the trap reports the error.
     name.startsWith("__wbg_error_") ? [name, () => undefined] : [name, value],
   );
   const instance = new WebAssembly.Instance(compiled, {

@@ -1,14 +1,14 @@
 import { SvcError } from "../../base/errors.ts";
 import { atLine } from "../../base/place.ts";
 
-/** A template that cannot be rendered, with the place in it. */
+/** The error of a template that cannot be rendered, with its place. */
 export class TemplateError extends SvcError {
-  /** The template, or the one it includes. */
+  /** The template, or an included one. */
   readonly file: string;
-  /** Counted from 1; 0 when it is not known. */
+  /** Counted from 1; 0 when unknown. */
   readonly line: number;
   readonly reason: string;
-  /** Templates that were asked for and are not known. */
+  /** Requested templates that are not loaded. */
   readonly missing: readonly string[];
 
   constructor(
@@ -25,20 +25,20 @@ export class TemplateError extends SvcError {
   }
 }
 
-/** What the engine tells of a failure. */
+/** A failure as reported by the engine. */
 export interface EngineFailure {
   /** `undefined value`, `syntax error`, `template not found`, … */
   kind: string;
   detail: string;
   file: string;
   line: number;
-  /** The part of the line that is meant, counted from 0. */
+  /** The affected columns of the line, counted from 0. */
   span: { from: number; length: number } | undefined;
 }
 
 /**
- * Reads the engine's message. Only its first line and the marker count: the rest shows the values of
- * variables, and those may be secrets.
+ * Parses the engine's message. Uses only the first line and the marker; the rest contains values of
+ * variables, which may be secret.
  */
 export function readFailure(message: string, name: string): EngineFailure {
   const [first = ""] = message.split("\n", 1);
@@ -49,19 +49,19 @@ export function readFailure(message: string, name: string): EngineFailure {
   return { kind, detail, file, line: Number(line), span };
 }
 
-/** The failure in words for people. */
+/** Describes a failure for people. */
 export function explain({ kind, detail, span }: EngineFailure, sourceLine: string): string {
   switch (kind) {
     case "undefined value":
       return `undefined: ${expressionAt(sourceLine, span)}`;
     case "engine ran out of fuel":
-      return "the template does more than is allowed: is there a loop that is too long?";
+      return "the template exceeds the instruction limit: check for long loops";
     default:
       return detail === "" ? kind : `${kind}: ${detail}`;
   }
 }
 
-/** What the marker points at, with what it is taken from: the marker of `a.b` covers `.b` alone. */
+/** The marked expression with its base: the marker of `a.b` covers only `.b`. */
 function expressionAt(line: string, span: EngineFailure["span"]): string {
   if (span === undefined) return line.trim().slice(0, 80);
   const [before = ""] = /[\w.[\]'"-]*$/.exec(line.slice(0, span.from)) ?? [];

@@ -1,8 +1,8 @@
 import { formatYaml } from "../../base/yaml.ts";
 
-/** Filters beside those of the engine, by the names that operators know from Salt. */
+/** Filters in addition to those of the engine, with Salt's names. */
 export const filters: Readonly<Record<string, (...args: unknown[]) => unknown>> = {
-  /** One line by default; `yaml(False)` writes blocks. */
+  /** One line by default; `yaml(False)` writes block style. */
   yaml: (value, flow = true) =>
     flow === false ? formatYaml(plain(value)).replace(/\n$/, "") : JSON.stringify(plain(value)),
   json: (value) => JSON.stringify(plain(value)),
@@ -13,11 +13,11 @@ export const filters: Readonly<Record<string, (...args: unknown[]) => unknown>> 
   quote: (value) => `'${text(value).replaceAll("'", "'\\''")}'`,
 };
 
-/** A scalar as YAML on one line, with quotes where it needs them. */
+/** Formats a scalar as one line of YAML, quoted if necessary. */
 function encoded(value: unknown): string {
   const data = plain(value);
   if (typeof data === "object" && data !== null) {
-    throw new TypeError("yaml_encode takes a string, a number, true, false or none");
+    throw new TypeError("yaml_encode: expected a string, a number, true, false or none");
   }
   return JSON.stringify(data);
 }
@@ -28,7 +28,7 @@ function text(value: unknown): string {
   throw new TypeError("expected a string");
 }
 
-/** The engine hands maps over as `Map`, and none as `undefined`. */
+/** The engine passes maps as `Map`, and none as `undefined`. */
 export function plain(value: unknown): unknown {
   if (value === undefined) return null;
   if (Array.isArray(value)) return value.map(plain);

@@ -3,17 +3,17 @@ import { plain } from "./filters.ts";
 
 type Values = Readonly<Record<string, Plain>>;
 
-/** What a template may look up, and nothing else: no function of a host runs while a template is rendered. */
+/** The values that a template can look up. Templates cannot run functions of the host. */
 export interface Scope {
   /** Facts of the peel. */
   facts: Values;
   settings: Values;
 }
 
-/** A function as templates see it; it must not throw. */
+/** A function for templates; it must not throw. */
 type Lookup = (...args: unknown[]) => unknown;
 
-/** The global names of a template, beside its own variables. */
+/** The global variables of a template. */
 export function globalsOf({ facts, settings }: Scope): Record<string, unknown> {
   const lookUpFact = lookupIn(facts);
   const lookUpSetting = lookupIn(settings);
@@ -28,7 +28,10 @@ export function globalsOf({ facts, settings }: Scope): Record<string, unknown> {
   return { facts, grains: facts, settings, pillar: settings, salt, svc: salt };
 }
 
-/** `get(path, default)`: a path leads with colons into maps and lists; the default is an empty text, as in Salt. */
+/**
+ * `get(path, default)`: colons in a path lead into maps and lists; without a default the result is an empty
+ * string, as in Salt.
+ */
 function lookupIn(values: Values): Lookup {
   return (path, ...rest) => {
     const [last] = rest.slice(-1);
@@ -38,7 +41,7 @@ function lookupIn(values: Values): Lookup {
   };
 }
 
-/** The shortest key that leads to something wins: a key may hold a colon itself. */
+/** A key may contain a colon itself; the shortest key that leads to a value wins. */
 function valueAt(at: Plain | Values | undefined, words: readonly string[]): Plain | undefined {
   if (words.length === 0) return at as Plain | undefined;
   if (Array.isArray(at))

@@ -12,7 +12,7 @@ test.each([
   ["{% for k in [a].get(0, 1) %}", "{% for k in ([a][0]|default( 1)) %}"],
   ["{{ x if a.get('.get(1, 2)', 1) }}", "{{ x if (a['.get(1, 2)']|default( 1)) }}"],
   ["{{\n a.get('x',\n 1)\n}}", "{{\n (a['x']|default(\n 1))\n}}"],
-  // What has one argument, or is no code, stays.
+  // Calls with one argument, and text outside of code, are unchanged.
   ["{{ a.get('x') }}{{ s['pillar.get']('x', 1) }} a.get('x', 1)", undefined],
   ["{# a.get('x', 1) #}{% raw %}{{ a.get('x', 1) }}{% endraw %}", undefined],
   ["{{ a.get('x', 1 }}", undefined],

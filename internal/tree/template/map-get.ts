@@ -7,7 +7,7 @@ const code = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}|\{#[\s\S]*?#\}/g;
 const raw = /\{%[-+]?\s*raw\s*[-+]?%\}[\s\S]*?\{%[-+]?\s*endraw\s*[-+]?%\}/g;
 const token = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[A-Za-z_]\w*|\d[\w.]*|\S/g;
 const openers: Record<string, string> = { ")": "(", "]": "[", "}": "{" };
-/** Words after which an expression begins; every other word before a bracket is what the bracket belongs to. */
+/** Words after which an expression begins; a bracket after any other word belongs to that word. */
 const keywords = new Set(
   "if elif else for in is not and or set do include import from extends call with filter recursive".split(
     " ",
@@ -15,8 +15,8 @@ const keywords = new Set(
 );
 
 /**
- * Puts `map.get(key, default)` into words the engine knows: `(map[key]|default(default))`. Templates of
- * Salt are full of it, and the engine has the form with one argument only. Lines stay where they are.
+ * Rewrites `map.get(key, default)` to `(map[key]|default(default))`. The form is common in Salt templates,
+ * but the engine supports it only with one argument. Line numbers do not change.
  */
 export function rewriteMapGet(text: string): string {
   if (!/\.\s*get\s*\(/.test(text)) return text;
@@ -30,7 +30,7 @@ export function rewriteMapGet(text: string): string {
 function rewriteTag(tag: string): string {
   const tokens = [...tag.matchAll(token)].map((match): Token => ({ text: match[0], from: match.index }));
   const pairs = pairsOf(tokens);
-  /** What is put in place of tokens, and before them. */
+  /** Replacements of tokens, and insertions before them. */
   const replaced = new Map<number, string>();
   const before = new Map<number, string>();
   for (let at = 1; at + 2 < tokens.length; at++) {
@@ -57,7 +57,7 @@ function rewriteTag(tag: string): string {
   return written + tag.slice(end);
 }
 
-/** The other end of each bracket, in both directions. */
+/** The matching bracket of each bracket, in both directions. */
 function pairsOf(tokens: readonly Token[]): Map<number, number> {
   const pairs = new Map<number, number>();
   const open: number[] = [];
@@ -87,7 +87,7 @@ function topLevelCommas(
   return commas;
 }
 
-/** The first token of the value that ends with this one: `a.b['c'](d)` begins at `a`. */
+/** The first token of the expression that ends with this token: `a.b['c'](d)` begins at `a`. */
 function startOf(tokens: readonly Token[], pairs: ReadonlyMap<number, number>, last: number): number {
   let at = last;
   for (;;) {

@@ -1,13 +1,13 @@
-/** The section of a module that says how large its memory is. */
+/** Id of the memory section of a module. */
 const memorySection = 5;
 const header = 8;
 
 /**
- * Gives the memory of a WebAssembly module a greatest size. A module may leave it open, and then what it
- * runs can take all the memory that there is.
+ * Sets the maximum memory size of a WebAssembly module. Without a maximum, a module could use all available
+ * memory.
  *
  * @param pages of 64 KiB
- * @throws Error when the module does not have exactly one memory of its own without a greatest size
+ * @throws Error when the module does not have exactly one own memory without a maximum
  */
 export function limitMemory(module: Uint8Array, pages: number): Uint8Array<ArrayBuffer> {
   for (let at = header; at < module.length; ) {
@@ -23,7 +23,7 @@ export function limitMemory(module: Uint8Array, pages: number): Uint8Array<Array
     }
     at = end;
   }
-  throw new Error("the WebAssembly module has no memory that could be limited");
+  throw new Error("the WebAssembly module has no memory that can be limited");
 }
 
 function joined(before: Uint8Array, between: readonly number[], after: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -12,7 +12,7 @@ declare module "minijinja-js/dist/bundler/minijinja_js_bg.js" {
     addGlobal(name: string, value: unknown): void;
     removeGlobal(name: string): void;
     enablePyCompat(): void;
-    /** Forgets the environment without freeing it. */
+    /** Drops the reference to the environment without freeing it. */
     __destroy_into_raw(): number;
     free(this: { __destroy_into_raw(): number }): void;
   }

@@ -60,11 +60,11 @@ test.each([
   ["{% from 'badmacro.jinja' import q %}{{ q(1) }}", "badmacro.jinja:2: undefined: bad"],
   [
     "{% for i in range(5000) %}{% for i in range(10000) %}{% endfor %}{% endfor %}",
-    "t.sls:1: the template does more than is allowed",
+    "t.sls:1: the template exceeds the instruction limit",
   ],
   ["{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", "t.sls:1: invalid operation: recursion limit exceeded"],
-  ["{{ 'x'*3000000000 }}", "t.sls: the template needs more memory than is allowed"],
-  ["{{ 'x'*9000000 }}", "t.sls: what it renders is larger than 8 MiB"],
+  ["{{ 'x'*3000000000 }}", "t.sls: the template exceeds the memory limit"],
+  ["{{ 'x'*9000000 }}", "t.sls: the rendered text is larger than 8 MiB"],
   ["\n{{ none|yaml_dquote }}", "t.sls:2: yaml_dquote: expected a string"],
   ["{{ debug() }}", "t.sls:1: unknown function: debug is unknown"],
 ])("%s fails", async (text, expected) => {
@@ -76,7 +76,7 @@ test.each([
   expect(await render("{{ facts.os }}")).toBe("Debian");
 });
 
-test("what one tree includes is not there for another", async () => {
+test("templates of one tree are not available to another", async () => {
   expect(await render("{% include 'page.html' %}", { v: 1 })).toBe("1");
   const other = templates.renderer(() => Promise.resolve(undefined));
   const included = other.render({ name: "t.sls", text: "{% include 'page.html' %}" }, scope);
@@ -92,7 +92,7 @@ test("renderings of different scopes do not mix", async () => {
   expect(await Promise.all(rendered)).toEqual(scopes.map(({ facts }) => facts.os));
 });
 
-test("rendering again and again does not take more memory", async () => {
+test("repeated rendering does not use more memory", async () => {
   const big = "x".repeat(1_000_000);
   for (let round = 0; round < 200; round++) {
     const own = templates.renderer(() => Promise.resolve(undefined));

@@ -22,16 +22,16 @@ type Read = (path: string) => Promise<string | undefined>;
 /** Renders templates of one tree of files. */
 export interface Renderer {
   /**
-   * @param scope what facts, grains, settings, pillar and salt are; a scope that is used again costs less
-   * @param variables further names
-   * @throws TemplateError with the place: something undefined, a mistake in the template, or too much work
+   * @param scope values of facts, grains, settings, pillar and salt; reusing a scope object is cheaper
+   * @param variables additional variables
+   * @throws TemplateError with the place of an undefined value, a syntax error or an exceeded limit
    */
   render(template: Template, scope: Scope, variables?: Readonly<Record<string, Plain>>): Promise<string>;
 }
 
-/** Rendered text, in characters. */
+/** Maximum length of rendered text, in characters. */
 const maxOutput = 8 * 1024 * 1024;
-/** Templates that one template includes, with what these include. */
+/** Maximum number of templates that one template includes, directly or indirectly. */
 const maxIncluded = 256;
 const markup = /\{[{%#]/;
 
@@ -71,7 +71,7 @@ function createRenderer(read: Read, start: () => Promise<Engine>): Renderer {
           const all = new Map([...templates, [template.name, template.text]]);
           const output = engine.render(read, all, template.name, scope, variables);
           if (output.length <= maxOutput) return output;
-          throw new TemplateError(template.name, 0, "what it renders is larger than 8 MiB");
+          throw new TemplateError(template.name, 0, "the rendered text is larger than 8 MiB");
         } catch (thrown) {
           if (!(thrown instanceof TemplateError)) throw thrown;
           await collect(templates, tried, thrown.missing);
@@ -82,7 +82,7 @@ function createRenderer(read: Read, start: () => Promise<Engine>): Renderer {
   };
 }
 
-/** Templates that a text names in quotes; a name that is put together is found when the engine misses it. */
+/** Template names quoted in a text. Computed names are found when the engine reports them as missing. */
 function literalNames(text: string): string[] {
   const statements = text.matchAll(/\{%[-+]?\s*(?:include|import|from|extends)\s([^%]*)%\}/g);
   return [...statements].flatMap(([, rest = ""]) =>

@@ -16,7 +16,7 @@ alice:x:2000:2000:Another:/:/bin/sh
   "/etc/shadow": "root:*:19000:0:99999:7:::\nalice:$6$salt$hash:19000:0:99999:7:::\n",
 };
 
-test("users and groups are read from their files; the first of a name counts", () => {
+test("users and groups are read from their files; the first entry of a name applies", () => {
   const system = fixtureSystem({ files });
   expect([...localUsers(system).keys()]).toEqual(["root", "alice"]);
   expect(localUsers(system).get("alice")).toEqual({
@@ -34,7 +34,7 @@ test("users and groups are read from their files; the first of a name counts", (
   expect(passwordHash(system, "nobody")).toBeUndefined();
 });
 
-describe("the programs that are run", () => {
+describe("the programs", () => {
   const user = { name: "carol", uid: 7, gid: 1000, fullname: "C", home: "/h", shell: "/s", createhome: true };
   test.each<["useradd" | "adduser", (accounts: AccountManager) => Promise<void>, string]>([
     ["useradd", (a) => a.addUser(user), "useradd -m -u 7 -g 1000 -c C -d /h -s /s carol"],
@@ -60,37 +60,40 @@ describe("the programs that are run", () => {
     expect(system.ran).toEqual([expected]);
   });
 
-  test.each(["useradd", "adduser"])("with %s a password goes by standard input alone", async (program) => {
-    const inputs: unknown[] = [];
-    const system = fixtureSystem({
-      programs: [program, "busybox"],
-      answer: (_, { stdin }) => {
-        inputs.push(stdin);
-        return {};
-      },
-    });
-    await accountsOf(system).setPasswordHash("carol", "$6$x$y");
-    expect(system.ran).toEqual(["chpasswd -e"]);
-    expect(inputs).toEqual(["carol:$6$x$y\n"]);
-  });
+  test.each(["useradd", "adduser"])(
+    "with %s a password is passed only on standard input",
+    async (program) => {
+      const inputs: unknown[] = [];
+      const system = fixtureSystem({
+        programs: [program, "busybox"],
+        answer: (_, { stdin }) => {
+          inputs.push(stdin);
+          return {};
+        },
+      });
+      await accountsOf(system).setPasswordHash("carol", "$6$x$y");
+      expect(system.ran).toEqual(["chpasswd -e"]);
+      expect(inputs).toEqual(["carol:$6$x$y\n"]);
+    },
+  );
 
-  test("what cannot be done says so", async () => {
+  test("an unsupported operation is an error", async () => {
     const system = fixtureSystem({ programs: ["adduser", "busybox"] });
     await expect(accountsOf(system).changeUser("carol", {})).rejects.toThrow(
       "cannot change user carol: BusyBox has no program for that; install shadow",
     );
-    // The adduser of Debian takes other words.
+    // The adduser of Debian takes other arguments.
     expect(() => accountsOf(fixtureSystem({ programs: ["adduser"] }))).toThrow(
-      "user: no supported programs: looked for useradd, adduser of BusyBox",
+      "user: no supported program found: looked for useradd, adduser of BusyBox",
     );
   });
 });
 
-test.each(["-r", "a:b", "a b", "a\nb", "", "1", "a/b"])("the account name %j is refused", (name) => {
-  expect(refuseAccountName(name)).toContain("is no name of a user or group");
+test.each(["-r", "a:b", "a b", "a\nb", "", "1", "a/b"])("the account name %j is rejected", (name) => {
+  expect(refuseAccountName(name)).toContain("is not a valid user or group name");
 });
 
 test("a field cannot break a line of the file", () => {
-  expect(refuseField("fullname", "a:b")).toBe("fullname: a colon or a line end cannot be in it");
+  expect(refuseField("fullname", "a:b")).toBe("fullname: must not contain a colon or a line break");
   expect(refuseField("fullname", "Alice, of Wonderland")).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { type System, succeed } from "../system.ts";
 import type { AccountManager } from "./manager.ts";
 import { localGroups } from "./users.ts";
 
-/** adduser and its kin of BusyBox, as on Alpine. It has no program that changes a user or a group. */
+/** adduser and related programs of BusyBox, as on Alpine. BusyBox cannot change a user or a group. */
 export function busyboxAccounts(system: System): AccountManager {
   const run = async (purpose: string, ...argv: string[]) => {
     await succeed(system, purpose, argv);
@@ -51,10 +51,10 @@ export function busyboxAccounts(system: System): AccountManager {
   };
 }
 
-/** It takes names of groups only. */
+/** BusyBox accepts only group names. */
 function groupName(system: System, gid: number | string): string {
   if (typeof gid === "string") return gid;
   const found = [...localGroups(system).values()].find((group) => group.gid === gid);
   if (found !== undefined) return found.name;
-  throw new SvcError("not_found", `this host has no group ${gid}`);
+  throw new SvcError("not_found", `group ${gid} does not exist on this host`);
 }

@@ -1,34 +1,37 @@
-/** What a new user is to be; what is absent is up to the host. */
+/** The attributes of a new user; the host chooses absent ones. */
 export interface NewUser {
   name: string;
   uid?: number;
-  /** Number or name of the primary group; a group of the user's own name when absent. */
+  /** Id or name of the primary group; a group with the name of the user when absent. */
   gid?: number | string;
   fullname?: string;
   home?: string;
   shell?: string;
   system?: boolean;
-  /** Whether the home directory is made. */
+  /** Whether to create the home directory. */
   createhome: boolean;
 }
 
-/** What becomes different about a user. */
+/** The changes of a user. */
 export interface UserChange {
   uid?: number;
   gid?: number | string;
   fullname?: string;
-  /** The entry alone: the directory stays where it is. */
+  /** Changes only the entry; the directory is not moved. */
   home?: string;
   shell?: string;
 }
 
-/** The programs that keep the users and groups of a host. All throw a SvcError with what the program said. */
+/**
+ * The programs that manage the users and groups of a host. All methods throw a SvcError with the error
+ * output.
+ */
 export interface AccountManager {
   /** `shadow` or `busybox`. */
   readonly name: string;
   addUser(user: NewUser): Promise<void>;
   changeUser(name: string, change: UserChange): Promise<void>;
-  /** @param hash as in /etc/shadow; it never shows among the arguments of a program */
+  /** @param hash as in /etc/shadow; never passed as a program argument */
   setPasswordHash(name: string, hash: string): Promise<void>;
   removeUser(name: string, options: { purge: boolean; force: boolean }): Promise<void>;
   addGroup(name: string, options: { gid?: number; system: boolean }): Promise<void>;
@@ -39,16 +42,16 @@ export interface AccountManager {
 }
 
 /**
- * What is wrong with the name of a user or group (useradd(8), with dots and capitals that directory
- * services use): it must not look like an option, nor break a line of /etc/passwd.
+ * The problem with the name of a user or group, if any (useradd(8), plus dots and capitals, which directory
+ * services use). It must not look like an option or break a line of /etc/passwd.
  */
 export function refuseAccountName(name: string): string | undefined {
   if (/^[A-Za-z_][A-Za-z0-9_.-]{0,30}\$?$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is no name of a user or group`;
+  return `${JSON.stringify(name.slice(0, 80))} is not a valid user or group name`;
 }
 
-/** What is wrong with a text that goes into a field of /etc/passwd. */
+/** The problem with a string for a field of /etc/passwd, if any. */
 export function refuseField(argument: string, value: string | undefined): string | undefined {
   if (value === undefined || !/[:\n\0]/.test(value)) return undefined;
-  return `${argument}: a colon or a line end cannot be in it`;
+  return `${argument}: must not contain a colon or a line break`;
 }

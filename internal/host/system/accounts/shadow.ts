@@ -1,7 +1,7 @@
 import { type System, succeed } from "../system.ts";
 import type { AccountManager, UserChange } from "./manager.ts";
 
-/** useradd and its kin, of nearly every distribution. */
+/** useradd and related programs, available in nearly every distribution. */
 export function shadowAccounts(system: System): AccountManager {
   const run = async (purpose: string, ...argv: string[]) => {
     await succeed(system, purpose, argv);

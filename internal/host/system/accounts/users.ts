@@ -14,21 +14,21 @@ export interface User {
 export interface Group {
   name: string;
   gid: number;
-  /** Users that have it beside their primary group. */
+  /** Users with this supplementary group. */
   members: readonly string[];
 }
 
-/** Users of this host itself, by name; those of a directory service are not among them. */
+/** Local users by name, without users of a directory service. */
 export function localUsers(system: System): ReadonlyMap<string, User> {
   return system.memo("users", () => parsePasswd(system.read("/etc/passwd") ?? ""));
 }
 
-/** Groups of this host itself, by name. */
+/** Local groups by name. */
 export function localGroups(system: System): ReadonlyMap<string, Group> {
   return system.memo("groups", () => parseGroup(system.read("/etc/group") ?? ""));
 }
 
-/** Names of the groups that a user has beside the primary one, sorted. */
+/** Sorted names of a user's supplementary groups. */
 export function groupsOfUser(system: System, name: string): string[] {
   return [...localGroups(system).values()]
     .filter(({ members }) => members.includes(name))
@@ -36,7 +36,7 @@ export function groupsOfUser(system: System, name: string): string[] {
     .sort();
 }
 
-/** The hash of a user's password as in /etc/shadow; `undefined` when there is none to be seen. */
+/** The hash of a user's password as in /etc/shadow; `undefined` when it is missing or not readable. */
 export function passwordHash(system: System, name: string): string | undefined {
   const hashes = system.memo("password hashes", () => {
     const lines = (system.read("/etc/shadow") ?? "").split("\n").map((line) => line.split(":"));

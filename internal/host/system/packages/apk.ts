@@ -19,12 +19,9 @@ export function apkPackages(system: System): PackageManager {
       const { installed } = database();
       const there = names.filter((name) => installed.has(name));
       if (there.length === 0) return new Map();
-      const text = await succeed(
-        system,
-        "ask for versions of packages",
-        ["apk", "version", "-l", "<", ...there],
-        { outputLimit: listBytes },
-      );
+      const text = await succeed(system, "query package versions", ["apk", "version", "-l", "<", ...there], {
+        outputLimit: listBytes,
+      });
       return parseApkUpdates(text, there);
     },
     refreshedAt: () => {
@@ -39,7 +36,7 @@ export function apkPackages(system: System): PackageManager {
         "--upgrade",
         ...packages.map(({ name, version }) => {
           if (version === undefined) return name;
-          // A wildcard at the end is what apk writes as ~.
+          // apk writes a wildcard at the end as ~.
           return version.endsWith("*") ? `${name}~${version.replace(/[.*]+$/, "")}` : `${name}=${version}`;
         }),
       ]),
@@ -70,7 +67,7 @@ function parseApkDatabase(text: string): {
   return { installed, providers };
 }
 
-/** Parses what `apk version -l '<'` says of these names: `busybox-1.36.1-r2  < 1.36.1-r5`. */
+/** Parses the output of `apk version -l '<'` for these names: `busybox-1.36.1-r2  < 1.36.1-r5`. */
 export function parseApkUpdates(text: string, names: readonly string[]): Map<string, string> {
   const newest = new Map<string, string>();
   for (const [, full = "", version = ""] of text.matchAll(/^(\S+)\s+<\s+(\S+)/gm)) {

@@ -9,7 +9,7 @@ import {
 } from "./manager.ts";
 
 const statusFile = "/var/lib/dpkg/status";
-/** Nobody is there to answer, and changed configuration of the host stays. */
+/** Runs non-interactively, and keeps changed configuration files of the host. */
 const environment = {
   DEBIAN_FRONTEND: "noninteractive",
   APT_LISTCHANGES_FRONTEND: "none",
@@ -22,12 +22,12 @@ const quiet = [
   "Dpkg::Options::=--force-confdef",
   "-o",
   "Dpkg::Options::=--force-confold",
-  // Another program that installs something right now is waited for.
+  // Wait for another program that is installing packages.
   "-o",
   "DPkg::Lock::Timeout=120",
 ];
 
-/** Packages of Debian and its kin. */
+/** Packages of Debian and its derivatives. */
 export function aptPackages(system: System): PackageManager {
   const status = (): DpkgStatus =>
     system.memo("packages", () => parseDpkgStatus(system.read(statusFile) ?? ""));
@@ -44,7 +44,7 @@ export function aptPackages(system: System): PackageManager {
     leftovers: async () => status().leftovers,
     fits: fitsPattern,
     async newest(names) {
-      const text = await succeed(system, "ask for versions of packages", ["apt-cache", "policy", ...names], {
+      const text = await succeed(system, "query package versions", ["apt-cache", "policy", ...names], {
         outputLimit: listBytes,
       });
       return parsePolicy(text);
@@ -62,14 +62,14 @@ export function aptPackages(system: System): PackageManager {
   };
 }
 
-/** Packages in words. */
+/** Formats packages for messages. */
 export function namesOf(packages: readonly WantedPackage[]): string {
   return packages
     .map(({ name, version }) => (version === undefined ? name : `${name} ${version}`))
     .join(", ");
 }
 
-/** Parses what `apt-cache policy` says; a package that is as new as it can be is left out. */
+/** Parses the output of `apt-cache policy`; up-to-date packages are left out. */
 export function parsePolicy(text: string): Map<string, string> {
   const newest = new Map<string, string>();
   for (const [, name = "", installed, candidate = ""] of text.matchAll(

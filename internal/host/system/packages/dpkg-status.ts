@@ -1,8 +1,8 @@
-/** What dpkg knows of its packages. */
+/** The package database of dpkg. */
 export interface DpkgStatus {
-  /** Versions by name; a package of another architecture has it in its name: `libc6:i386`. */
+  /** Versions by name; the name of a foreign package includes its architecture: `libc6:i386`. */
   installed: Map<string, string[]>;
-  /** Removed, with configuration left. */
+  /** Removed packages with remaining configuration files. */
   leftovers: Set<string>;
   /** Installed packages by the names they provide. */
   providers: Map<string, string[]>;
@@ -11,8 +11,8 @@ export interface DpkgStatus {
 const field = /^(Package|Status|Version|Architecture|Provides): (.*)$/gm;
 
 /**
- * Parses /var/lib/dpkg/status (deb822(5)). This is what `dpkg-query` reads; reading it takes a twentieth of
- * the time of a program.
+ * Parses /var/lib/dpkg/status (deb822(5)), the file that `dpkg-query` reads. Reading it directly takes a
+ * twentieth of the time.
  */
 export function parseDpkgStatus(text: string): DpkgStatus {
   const found: DpkgStatus = { installed: new Map(), leftovers: new Set(), providers: new Map() };
@@ -25,7 +25,7 @@ export function parseDpkgStatus(text: string): DpkgStatus {
     }
     entry.set(name, value.trim());
   }
-  // dpkg itself is always of the native architecture.
+  // dpkg itself always has the native architecture.
   const native = entries.find((each) => each.get("Package") === "dpkg")?.get("Architecture");
   for (const each of entries) {
     const architecture = each.get("Architecture");

@@ -8,9 +8,9 @@ import { rpmPackages } from "./rpm.ts";
 const looked = "apt-get, dnf, yum, apk";
 
 /**
- * The package manager of a host: what the fact `pkg_manager` says, or else what is there.
+ * Opens the package manager of a host: the one named by the fact `pkg_manager`, or else an installed one.
  *
- * @throws SvcError `bad_request` that says what was looked for
+ * @throws SvcError `bad_request` naming the supported programs
  */
 export function packagesOf(system: System): PackageManager {
   return system.memo("package manager", () => open(system));
@@ -24,5 +24,5 @@ function open(system: System): PackageManager {
   }
   if (system.has("apk")) return apkPackages(system);
   const found = fact === undefined ? "" : `; ${fact} is not supported`;
-  throw new SvcError("bad_request", `pkg: no supported package manager: looked for ${looked}${found}`);
+  throw new SvcError("bad_request", `pkg: no supported package manager found: looked for ${looked}${found}`);
 }

@@ -46,7 +46,7 @@ Status: install reinstreq half-installed
 Architecture: amd64
 `;
 
-test("what dpkg has is read from its own file", () => {
+test("installed packages of dpkg are read from its status file", () => {
   const { installed, leftovers, providers } = parseDpkgStatus(dpkgStatus);
   expect(Object.fromEntries(installed)).toEqual({
     dpkg: ["1.21.22"],
@@ -64,7 +64,7 @@ test("what dpkg has is read from its own file", () => {
   expect(parseDpkgStatus("").installed.size).toBe(0);
 });
 
-test("what apt could install is read from its policy", () => {
+test("newer versions of apt are read from its policy", () => {
   const text = `nginx:
   Installed: (none)
   Candidate: 1.22.1-9
@@ -83,7 +83,7 @@ openssl:
   expect(Object.fromEntries(parsePolicy(text))).toEqual({ nginx: "1.22.1-9", openssl: "3.0.22" });
 });
 
-test("what rpm has is read from a list of our own form", () => {
+test("installed packages of rpm are read from a query format", () => {
   const text =
     "bash\t5.1.8-9.el9\tx86_64\nvim-minimal\t2:8.2.2637-20.el9\tx86_64\nkernel\t5.14.0-1.el9\tx86_64\nkernel\t5.14.0-2.el9\tx86_64\nlibgcc\t11.4-3\tx86_64\nlibgcc\t11.4-3\ti686\ngpg-pubkey\t8483c65d-5ccc5b19\t(none)\n";
   expect(Object.fromEntries(parseRpmList(text))).toEqual({
@@ -94,7 +94,7 @@ test("what rpm has is read from a list of our own form", () => {
   });
 });
 
-test("what dnf could install is read from its lists", () => {
+test("newer versions of dnf are read from its lists", () => {
   const text = `Last metadata expiration check: 0:01:02 ago on Sat.
 Available Packages
 nginx.x86_64             2:1.24.0-4.el9       appstream
@@ -122,7 +122,7 @@ V:1.36.1-r5
 p:/bin/sh cmd:ash=1.36.1-r5
 `;
 
-test("what apk has, and what is newer, is read from its database and its word", async () => {
+test("installed and newer versions of apk are read from its database and output", async () => {
   const system = fixtureSystem({
     files: { "/lib/apk/db/installed": apkDatabase },
     answer: () => ({ stdout: "Installed:    Available:\nmusl-1.2.4-r2   < 1.2.5-r0\nother-1-r0 < 2-r0\n" }),
@@ -159,7 +159,7 @@ const list = {
   answer: (argv: readonly string[]) => (argv[0] === "rpm" ? { stdout: "old\t1:1.0-1\tx86_64\n" } : {}),
 };
 
-describe("the programs that are run", () => {
+describe("the programs", () => {
   test.each<[string, (packages: PackageManager) => Promise<unknown>, string[]]>([
     ["apt", (p) => p.install([{ name: "a" }, { name: "b" }]), [`${aptWords} install a b`]],
     [
@@ -204,7 +204,7 @@ describe("the programs that are run", () => {
     expect(system.ran.map((each) => each.replace(/ --queryformat.*/, ""))).toEqual(expected);
   });
 
-  test("nobody is asked, and what a program said is in the failure", async () => {
+  test("programs run non-interactively, and a failure contains their output", async () => {
     const seen: unknown[] = [];
     const system = fixtureSystem({
       answer: (_, options) => {
@@ -214,7 +214,7 @@ describe("the programs that are run", () => {
     });
     const failing = aptPackages(system).install([{ name: "a" }]);
     await expect(failing).rejects.toThrow(
-      "cannot install a: apt-get ended with 100: E: one; E: Unable to locate package a",
+      "cannot install a: apt-get exited with 100: E: one; E: Unable to locate package a",
     );
     expect(seen).toMatchObject([{ DEBIAN_FRONTEND: "noninteractive" }]);
   });
@@ -240,11 +240,11 @@ test.each(["2:8.2-20.el9", "8.2-20.el9", "2:8.2", "8.2", "8.*"])(
   },
 );
 
-test.each(["-o=x", "a b", "../a", "a=1", "", "a;b", "./a.deb"])("the package name %j is refused", (name) => {
-  expect(refusePackageName(name)).toContain("is no name of a package");
+test.each(["-o=x", "a b", "../a", "a=1", "", "a;b", "./a.deb"])("the package name %j is rejected", (name) => {
+  expect(refusePackageName(name)).toContain("is not a valid package name");
 });
 
-test.each([">=1.2", "-1", "1 2", "$(x)"])("the version %j is refused", (version) => {
+test.each([">=1.2", "-1", "1 2", "$(x)"])("the version %j is rejected", (version) => {
   expect(refusePackageVersion(version)).toBeString();
 });
 
@@ -258,9 +258,9 @@ describe("the package manager", () => {
     expect(packagesOf(fixtureSystem(fixture)).name).toBe(name);
   });
 
-  test("says what it looked for when there is none", () => {
+  test("is an error that names the supported programs when none is found", () => {
     expect(() => packagesOf(fixtureSystem())).toThrow(
-      "pkg: no supported package manager: looked for apt-get, dnf, yum, apk",
+      "pkg: no supported package manager found: looked for apt-get, dnf, yum, apk",
     );
     expect(() => packagesOf(fixtureSystem({ facts: { pkg_manager: "pacman" } }))).toThrow(
       "; pacman is not supported",

@@ -4,8 +4,8 @@ import type { PackageManager } from "./manager.ts";
 const staleAfterMs = 3_600_000;
 
 /**
- * Looks at the sources of packages again when what is known of them is more than an hour old, or always or
- * never as `refresh` says. It makes no difference to what is installed.
+ * Refreshes the package lists when they are more than an hour old, or always or never according to `refresh`.
+ * Does not change installed packages.
  */
 export async function refreshIfDue(
   system: System,

@@ -13,9 +13,9 @@ const format = "%{NAME}\\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\\t%{ARCH}
 const none: readonly string[] = [];
 
 /**
- * Packages of Red Hat and its kin.
+ * Packages of Red Hat and its derivatives.
  *
- * @param program `dnf`, or `yum` of older systems; both take the same words
+ * @param program `dnf`, or `yum` on older systems; both accept the same commands
  */
 export function rpmPackages(system: System, program: "dnf" | "yum"): PackageManager {
   const installed = () =>
@@ -56,7 +56,7 @@ export function rpmPackages(system: System, program: "dnf" | "yum"): PackageMana
         missing.length === 0 ? "" : await listed(system, [program, "-q", "list", "available", ...missing]);
       return parseDnfList(`${updates}\n${offers}`, names);
     },
-    // It looks at the sources by itself when what it knows is old.
+    // dnf and yum refresh outdated package lists themselves.
     refreshedAt: () => undefined,
     refresh: () => change("refresh the lists of packages", ["makecache"]),
     async install(packages) {
@@ -65,7 +65,7 @@ export function rpmPackages(system: System, program: "dnf" | "yum"): PackageMana
         version === undefined ? name : `${name}-${version}`,
       );
       const purpose = `install ${namesOf(packages)}`;
-      // It says that there is nothing to do where an older version was asked for, or a newer one by name.
+      // `install` reports "nothing to do" when an older version, or a newer one by name, is requested.
       const present = packages.some(({ name }) => all.has(name));
       await change(purpose, ["install", ...named]);
       if (!present) return;
@@ -88,14 +88,14 @@ function upgradeWord(program: string): string {
   return program === "yum" ? "update" : "upgrade";
 }
 
-/** Goes back to older versions where `install` has not brought the wanted one. */
+/** Downgrades packages where `install` did not install the requested version. */
 async function downgrade(
   system: System,
   program: string,
   packages: readonly { name: string; version: string }[],
 ): Promise<void> {
   for (const { name, version } of packages) {
-    const text = await succeed(system, `look at ${name}`, ["rpm", "-q", "--queryformat", format, name]);
+    const text = await succeed(system, `query ${name}`, ["rpm", "-q", "--queryformat", format, name]);
     const versions = parseRpmList(text).get(name) ?? none;
     if (versions.some((each) => fitsRpm(version, each))) continue;
     await succeed(
@@ -107,12 +107,12 @@ async function downgrade(
   }
 }
 
-/** Parses the list that `format` makes. A package of another architecture beside the native one is merged. */
+/** Parses the output of `format`. A foreign package with the name of a native one is merged. */
 export function parseRpmList(text: string): InstalledPackages {
   const found = new Map<string, string[]>();
   for (const line of text.split("\n")) {
     const [name, version, architecture] = line.split("\t");
-    // Keys that packages are signed with look like packages.
+    // Signing keys of packages are listed as packages.
     if (!name || version === undefined || architecture === "(none)" || name === "gpg-pubkey") continue;
     const versions = found.get(name) ?? [];
     if (!versions.includes(version)) versions.push(version);
@@ -121,14 +121,14 @@ export function parseRpmList(text: string): InstalledPackages {
   return found;
 }
 
-/** `2:8.2.2637-20.el9` is also asked for as `8.2.2637-20.el9`, `2:8.2.2637` and `8.2.2637`. */
+/** `2:8.2.2637-20.el9` also matches `8.2.2637-20.el9`, `2:8.2.2637` and `8.2.2637`. */
 function fitsRpm(wanted: string, version: string): boolean {
   const bare = version.replace(/^\d+:/, "");
   const forms = [version, bare, version.replace(/-[^-]*$/, ""), bare.replace(/-[^-]*$/, "")];
   return forms.some((form) => fitsPattern(wanted, form));
 }
 
-/** Both programs end with 100 when there are updates, and with 1 when nothing has the name. */
+/** Both programs exit with 100 when updates are available, and with 1 when no package has the name. */
 async function listed(system: System, argv: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await system.run(argv, {
     outputLimit: listBytes,
@@ -138,7 +138,7 @@ async function listed(system: System, argv: readonly string[]): Promise<string> 
   if (code === 1 && /no match/i.test(stderr)) return "";
   throw new SvcError(
     "bad_request",
-    `cannot list packages: ${argv[0]} ended with ${code}: ${stderr.trim().slice(-400)}`,
+    `cannot list packages: ${argv[0]} exited with ${code}: ${stderr.trim().slice(-400)}`,
   );
 }
 

@@ -1,26 +1,26 @@
 /**
- * Whether a service starts with the host. `static`: others start it, and there is nothing to enable;
- * `masked`: nothing can start it.
+ * Whether a service starts at boot. `static`: other units start it, and it cannot be enabled; `masked`: it
+ * cannot be started.
  */
 export type Enablement = "enabled" | "disabled" | "static" | "masked";
 
 export interface ServiceStatus {
   active: boolean;
-  /** In the words of the service manager: `running`, `failed`, `dead`. */
+  /** The state as named by the service manager: `running`, `failed`, `dead`. */
   state: string;
 }
 
-/** The program that runs the services of a host. */
+/** The service manager of a host. */
 export interface ServiceManager {
   /** `systemd`, `openrc`, `sysv`. */
   readonly name: string;
-  /** Names of the services there are, sorted. */
+  /** Sorted names of all services. */
   names(): readonly string[];
   exists(service: string): boolean;
   enablement(service: string): Enablement;
-  /** @throws SvcError when it cannot be found out */
+  /** @throws SvcError when the query fails */
   status(service: string): Promise<ServiceStatus>;
-  /** @throws SvcError with what the program said */
+  /** @throws SvcError with the error output */
   change(action: ServiceAction, service: string): Promise<void>;
 }
 
@@ -34,8 +34,8 @@ export type ServiceAction =
   | "mask"
   | "unmask";
 
-/** What is wrong with the name of a service, which must not look like an option or a path. */
+/** The problem with a service name, if any. It must not look like an option or a path. */
 export function refuseServiceName(name: string): string | undefined {
   if (/^[A-Za-z0-9_][A-Za-z0-9_.@:\\-]*$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is no name of a service`;
+  return `${JSON.stringify(name.slice(0, 80))} is not a valid service name`;
 }

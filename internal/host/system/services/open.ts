@@ -6,10 +6,10 @@ import { systemdServices } from "./systemd.ts";
 import { sysvServices } from "./sysv.ts";
 
 /**
- * The service manager of a host, by the fact `init`. Where none runs, as in a container or an image, units
- * of systemd can still be enabled, and scripts of /etc/init.d be run.
+ * Opens the service manager of a host according to the fact `init`. Where none is running, as in a container
+ * or an image, systemd units can still be enabled and scripts in /etc/init.d can be run.
  *
- * @throws SvcError `bad_request` that says what was looked for
+ * @throws SvcError `bad_request` naming the supported service managers
  */
 export function servicesOf(system: System): ServiceManager {
   return system.memo("service manager", () => open(system));
@@ -23,6 +23,6 @@ function open(system: System): ServiceManager {
   if (system.exists("/etc/init.d")) return sysvServices(system);
   throw new SvcError(
     "bad_request",
-    "service: no supported service manager: looked for systemd, OpenRC, /etc/init.d",
+    "service: no supported service manager found: looked for systemd, OpenRC, /etc/init.d",
   );
 }

@@ -6,10 +6,13 @@ const directory = "/etc/init.d";
 const levels = "/etc/runlevels";
 const changeTimeoutMs = 600_000;
 
-/** Run levels that end a host rather than start it. */
+/** Run levels that shut down a host. */
 const ending = ["off", "shutdown", "recovery"];
 
-/** Services of OpenRC. A service is enabled when a run level starts it, and is enabled in `default`. */
+/**
+ * Services of OpenRC. A service counts as enabled when any run level starts it; enabling adds it to
+ * `default`.
+ */
 export function openrcServices(system: System): ServiceManager {
   const levelsOf = (service: string) =>
     system

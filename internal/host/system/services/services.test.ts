@@ -44,7 +44,7 @@ test.each([
   expect(unitEnablement(fixtureSystem({ files, links }), unit)).toEqual(expected as never);
 });
 
-test("a bare name is a service, and templates are none", () => {
+test("a name without a type is a service, and templates are left out", () => {
   expect(unitName("nginx")).toBe("nginx.service");
   expect(unitName("backup.timer")).toBe("backup.timer");
   expect(unitName("php8.2-fpm")).toBe("php8.2-fpm.service");
@@ -69,12 +69,12 @@ NeedDaemonReload=yes
 test("a unit is found by all of its names", () => {
   const units = parseUnits(shown);
   expect(units.get("sshd.service")).toEqual({ active: true, state: "running", stale: false });
-  // One that is started again and again does not run.
+  // A unit that restarts in a loop is not running.
   expect(units.get("loop.service")).toEqual({ active: false, state: "auto-restart", stale: true });
 });
 
 describe("systemd", () => {
-  test("is asked once for all units", async () => {
+  test("is queried once for all units", async () => {
     const system = fixtureSystem({ files, links, answer: () => ({ stdout: shown }) });
     const services = systemdServices(system, true);
     expect(await services.status("ssh")).toEqual({ active: true, state: "running" });
@@ -85,29 +85,29 @@ describe("systemd", () => {
     expect(system.ran.length).toBe(2);
   });
 
-  test("reads units again before it starts one that changed", async () => {
+  test("reloads units before it starts a changed one", async () => {
     const system = fixtureSystem({ files, links, answer: () => ({ stdout: shown }) });
     await systemdServices(system, true).change("start", "loop");
     expect(system.ran.slice(1)).toEqual(["systemctl daemon-reload", "systemctl start loop.service"]);
   });
 
-  test("enables what it cannot start where it does not run", async () => {
+  test("enables units when it is not running, but cannot start them", async () => {
     const system = fixtureSystem({ files, links, programs: ["systemctl"] });
     const services = servicesOf(system);
     expect(await services.status("on")).toEqual({ active: false, state: "dead" });
     await services.change("enable", "off");
     expect(system.ran).toEqual(["systemctl enable off.service"]);
     await expect(services.change("start", "off")).rejects.toThrow(
-      "cannot start off: systemd does not run on this host",
+      "cannot start off: systemd is not running on this host",
     );
   });
 
-  test("says what systemctl said", async () => {
+  test("reports the error output of systemctl", async () => {
     const system = fixtureSystem({
       answer: () => ({ code: 5, stderr: "Failed to start off.service: no\n" }),
     });
     await expect(systemdServices(system, true).change("enable", "off")).rejects.toThrow(
-      "cannot enable off: systemctl ended with 5: Failed to start off.service: no",
+      "cannot enable off: systemctl exited with 5: Failed to start off.service: no",
     );
   });
 });
@@ -129,7 +129,7 @@ describe("other service managers", () => {
     expect(system.ran).toEqual([expected]);
   });
 
-  test("tell whether a service runs and starts with the host", async () => {
+  test("tell whether a service is running and starts at boot", async () => {
     const openrc = fixtureSystem({
       files: { ...scripts, "/etc/runlevels/default/nginx": "" },
       facts: { init: "openrc" },
@@ -148,17 +148,17 @@ describe("other service managers", () => {
     expect(servicesOf(sysv).enablement("cron")).toBe("disabled");
   });
 
-  test("cannot mask, and say so; and no service manager says so as well", async () => {
+  test("report that they cannot mask; a missing service manager is an error", async () => {
     const system = fixtureSystem({ files: scripts, facts: { init: "openrc" } });
     await expect(servicesOf(system).change("mask", "nginx")).rejects.toThrow(
       "cannot mask nginx: only systemd can",
     );
     expect(() => servicesOf(fixtureSystem())).toThrow(
-      "service: no supported service manager: looked for systemd, OpenRC, /etc/init.d",
+      "service: no supported service manager found: looked for systemd, OpenRC, /etc/init.d",
     );
   });
 });
 
-test.each(["-h", "a b", "../x", "", "a;b"])("the service name %j is refused", (name) => {
-  expect(refuseServiceName(name)).toContain("is no name of a service");
+test.each(["-h", "a b", "../x", "", "a;b"])("the service name %j is rejected", (name) => {
+  expect(refuseServiceName(name)).toContain("is not a valid service name");
 });

@@ -16,10 +16,10 @@ interface Unit extends ServiceStatus {
 /**
  * Services of systemd.
  *
- * Every unit in memory is asked for at once, and a unit that is not in memory does not run: one program for
- * a whole run that changes nothing.
+ * Queries all units in memory at once, because a unit that is not in memory is not running. A run without
+ * changes needs only this one program.
  *
- * @param running whether systemd runs; where it does not, units can be enabled and not started
+ * @param running whether systemd is running; otherwise units can be enabled but not started
  */
 export function systemdServices(system: System, running: boolean): ServiceManager {
   const exists = (unit: string) =>
@@ -49,7 +49,7 @@ export function systemdServices(system: System, running: boolean): ServiceManage
       const unit = unitName(service);
       const offline = action.endsWith("able") || action.endsWith("mask");
       if (!running && !offline) {
-        throw new SvcError("bad_request", `cannot ${action} ${service}: systemd does not run on this host`);
+        throw new SvcError("bad_request", `cannot ${action} ${service}: systemd is not running on this host`);
       }
       if (running && !offline) await reloadIfStale(system, unit);
       await succeed(system, `${action} ${service}`, ["systemctl", action, unit], {
@@ -59,19 +59,22 @@ export function systemdServices(system: System, running: boolean): ServiceManage
   };
 }
 
-/** Makes systemd read its units again. @throws SvcError with what the program said */
+/** Makes systemd reload its units. @throws SvcError with the error output */
 export async function reloadUnits(system: System): Promise<void> {
   await succeed(system, "reload units", ["systemctl", "daemon-reload"]);
 }
 
-/** A unit whose file changed since systemd read it would be started as it was. */
+/** systemd starts a changed unit from its old file unless units are reloaded. */
 async function reloadIfStale(system: System, unit: string): Promise<void> {
   const argv = ["systemctl", "show", "--no-pager", "-p", properties, unit];
-  const found = parseUnits(await succeed(system, `look at ${unit}`, argv));
+  const found = parseUnits(await succeed(system, `query ${unit}`, argv));
   if ([...found.values()].some(({ stale }) => stale)) await reloadUnits(system);
 }
 
-/** Parses what `systemctl show` says: blocks of `Property=value`. Each unit is found by all of its names. */
+/**
+ * Parses the output of `systemctl show`: blocks of `Property=value`. Each unit is stored under all of its
+ * names.
+ */
 export function parseUnits(text: string): Map<string, Unit> {
   const units = new Map<string, Unit>();
   for (const block of text.split("\n\n")) {

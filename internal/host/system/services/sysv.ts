@@ -3,11 +3,11 @@ import { type System, succeed } from "../system.ts";
 import type { Enablement, ServiceManager } from "./manager.ts";
 
 const directory = "/etc/init.d";
-/** Where links to the scripts are, by run level. */
+/** Directories of links to the scripts, by run level. */
 const levels = [2, 3, 4, 5].flatMap((level) => [`/etc/rc${level}.d`, `/etc/rc.d/rc${level}.d`]);
 const changeTimeoutMs = 600_000;
 
-/** Services that are scripts of /etc/init.d: the plain way, where no other service manager runs. */
+/** Services as scripts in /etc/init.d, where no other service manager is running. */
 export function sysvServices(system: System): ServiceManager {
   const act = (service: string, word: string) => [`${directory}/${service}`, word];
   return {
@@ -33,7 +33,7 @@ export function sysvServices(system: System): ServiceManager {
   };
 }
 
-/** Whether a script starts with the host; nothing when there is no such script. */
+/** Whether a script starts at boot; `undefined` when it does not exist. */
 export function sysvEnablement(system: System, service: string): Enablement | undefined {
   if (!system.exists(`${directory}/${service}`)) return undefined;
   const started = system.memo("started scripts", () => {
@@ -45,7 +45,7 @@ export function sysvEnablement(system: System, service: string): Enablement | un
 
 function enabling(system: System, action: "enable" | "disable", service: string): string[] {
   if (system.has("update-rc.d")) {
-    // A script that has no links yet gets them by its defaults.
+    // A script without links gets its default links.
     const fresh = !levels.some((level) =>
       system.list(level).some((name) => /^[SK]\d\d/.test(name) && name.slice(3) === service),
     );

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { System } from "../system.ts";
 import type { Enablement } from "./manager.ts";
 
-/** Where systemd looks for units, the first one wins (systemd.unit(5)). */
+/** Directories of systemd units in order of precedence (systemd.unit(5)). */
 const unitDirectories = [
   "/etc/systemd/system",
   "/run/systemd/system",
@@ -15,24 +15,24 @@ const unitDirectories = [
 const administrator = "/etc/systemd/system";
 const unitTypes = /\.(service|socket|timer|path|mount|automount|swap|target|slice|scope|device)$/;
 
-/** The whole name of a unit: a bare name is a service. */
+/** The full name of a unit; a name without a type is a service. */
 export function unitName(service: string): string {
   return unitTypes.test(service) ? service : `${service}.service`;
 }
 
-/** Names of the units of a type that have a file, without templates. */
+/** Names of the units of a type with a unit file, without templates. */
 export function unitNames(system: System, type: string): string[] {
   const all = unitDirectories.flatMap((directory) => system.list(directory));
   return [...new Set(all.filter((name) => name.endsWith(type) && !name.endsWith(`@${type}`)))].sort();
 }
 
-/** The file of a unit, or of the template it is made from. */
+/** The file of a unit, or of its template. */
 export function unitFile(system: System, unit: string): string | undefined {
   const template = unit.replace(/@[^.]+\./, "@.");
   for (const name of new Set([unit, template])) {
     for (const directory of unitDirectories) {
       const path = `${directory}/${name}`;
-      // A link to /dev/null is there as well.
+      // A link to /dev/null counts as existing.
       if (system.linkTarget(path) !== undefined || system.exists(path)) return path;
     }
   }
@@ -40,18 +40,18 @@ export function unitFile(system: System, unit: string): string | undefined {
 }
 
 /**
- * Whether a unit starts with the host, by the links that `systemctl enable` makes: what `systemctl
- * is-enabled` says, without a program, and also where systemd does not run, as in an image. A unit that is
- * enabled until the next start of the host only counts as disabled.
+ * Whether a unit starts at boot, according to the links that `systemctl enable` creates. Gives the same
+ * result as `systemctl is-enabled`, without running a program, and also where systemd is not running, as in
+ * an image. A unit that is enabled only until the next reboot counts as disabled.
  *
- * @returns nothing when there is no such unit
+ * @returns `undefined` when the unit does not exist
  */
 export function unitEnablement(system: System, unit: string): Enablement | undefined {
   const path = unitFile(system, unit);
   if (path === undefined) return undefined;
   const target = system.linkTarget(path);
   if (target === "/dev/null") return "masked";
-  // An alias is enabled when the unit is that it stands for.
+  // An alias is enabled when its unit is.
   if (target !== undefined && basename(target) !== basename(path)) {
     return unitEnablement(system, basename(target));
   }
@@ -59,7 +59,7 @@ export function unitEnablement(system: System, unit: string): Enablement | undef
   return hasInstall(system.read(path) ?? "") ? "disabled" : "static";
 }
 
-/** Units that a link of the administrator leads to, by their own names. */
+/** Units that a link of the administrator points to, by their own names. */
 function enabledUnits(system: System): ReadonlySet<string> {
   return system.memo("enabled units", () => {
     const found = new Set<string>();
@@ -69,7 +69,7 @@ function enabledUnits(system: System): ReadonlySet<string> {
         continue;
       }
       const target = system.linkTarget(`${administrator}/${name}`);
-      // A unit that is linked in under its own name is not enabled by that.
+      // A link with the name of the unit itself does not enable it.
       if (target !== undefined && basename(target) !== name) found.add(basename(target));
     }
     return found;

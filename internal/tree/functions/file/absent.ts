@@ -9,17 +9,17 @@ import { pathOf, removalProblem } from "./path.ts";
 
 export const fileAbsent = defineState({
   name: "file.absent",
-  doc: "Nothing has this name. A directory is removed with everything in it, a symbolic link without what it leads to.",
+  doc: "Ensures that a path does not exist. A directory is removed with its contents; of a symbolic link only the link is removed.",
   args: {},
   plan(name) {
     const path = pathOf(name);
     const before = lookAt(path);
-    if (before === undefined) return { changes: {}, comment: `${path} is not there` };
+    if (before === undefined) return { changes: {}, comment: `${path} does not exist` };
     const problem = problemOf(path, before);
     if (problem !== undefined) throw new StateFailure(problem);
     return {
       changes: { [path]: { removed: kindOf(path, before) } },
-      comment: `${path} is to be removed`,
+      comment: `${path} would be removed`,
       apply: async () => {
         if (before.isDirectory()) await removeDirectory(path);
         else touching("remove", path, () => rmSync(path, { force: true }));
@@ -32,14 +32,16 @@ export const fileAbsent = defineState({
 function problemOf(path: string, stats: Stats): string | undefined {
   const problem = removalProblem(path);
   if (problem !== undefined || !stats.isDirectory()) return problem;
-  if (isRootDirectory(path)) return `${path} is the root directory, and is not removed`;
+  if (isRootDirectory(path)) return `${path} is the root directory and is never removed`;
   const [mount] = mountsAt(realPathOf(path));
-  return mount === undefined ? undefined : `a file system is mounted on ${mount}, so ${path} is not removed`;
+  return mount === undefined
+    ? undefined
+    : `${path} is not removed, because a file system is mounted on ${mount}`;
 }
 
 async function removeDirectory(path: string): Promise<void> {
   try {
-    // Below the directory the runtime goes by open directories, so no link that is put there leads it away.
+    // The runtime walks by open directory descriptors, so a link created meanwhile cannot redirect it.
     await rm(path, { recursive: true, force: true });
   } catch (cause) {
     throw failureOf("remove", path, cause);

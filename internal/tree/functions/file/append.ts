@@ -8,13 +8,13 @@ import { makedirsArg } from "./parents.ts";
 import { refuseBackup } from "./plan-file.ts";
 
 const args = {
-  text: { type: "strings", doc: "The lines; each may hold several." },
-  source: { type: "string", doc: "Where the lines are, instead of text: svc://path, salt://path." },
+  text: { type: "strings", doc: "The lines. An item may contain several lines." },
+  source: { type: "string", doc: "Source of the lines, instead of text: svc://path, salt://path." },
   ...templateArgs,
   makedirs: makedirsArg,
   ignore_whitespace: {
     type: "boolean",
-    doc: "Takes lines for the same that differ in spaces only; true by default.",
+    doc: "Ignores differences in white space when comparing lines; true by default.",
   },
   ...editArgs,
 } as const satisfies Record<string, ArgSpec>;
@@ -30,7 +30,7 @@ interface Lines {
 
 export const fileAppend = defineState({
   name: "file.append",
-  doc: "These lines are in a file; those that are missing are added to its end. The file is made when it is not there.",
+  doc: "Ensures that a file contains these lines. Missing lines are appended. The file is created if it does not exist.",
   args,
   refuse: refuseLines,
   async plan(name, args, context) {
@@ -46,10 +46,13 @@ export const fileAppend = defineState({
 
 export const filePrepend = defineState({
   name: "file.prepend",
-  doc: "These lines are in a file; those that are missing are put before its first line. The file is made when it is not there.",
+  doc: "Ensures that a file contains these lines. Missing lines are inserted before the first line. The file is created if it does not exist.",
   args: {
     ...args,
-    header: { type: "boolean", doc: "They have to be the first lines, not just anywhere; false by default." },
+    header: {
+      type: "boolean",
+      doc: "Requires that the lines are the first lines of the file; false by default.",
+    },
   },
   refuse: refuseLines,
   async plan(name, args, context) {

@@ -14,24 +14,24 @@ import type { ArgSpec } from "../../../host/modules/function.ts";
 import { StateFailure } from "../../function/function.ts";
 import { touching } from "./look.ts";
 
-/** Whom something is to belong to, and its permission bits; what is `undefined` stays as it is. */
+/** Desired owner, group and permission bits; `undefined` leaves an attribute unchanged. */
 export interface Attributes {
   uid: number | undefined;
   gid: number | undefined;
   mode: number | undefined;
-  /** Users and groups that are not on this host yet; a state before this one may make them. */
+  /** Users and groups that do not exist yet; an earlier state may create them. */
   missing: readonly string[];
 }
 
 export const noAttributes: Attributes = { uid: undefined, gid: undefined, mode: undefined, missing: [] };
 
-/** Arguments that most states of files have. */
+/** Arguments that most file states share. */
 export const ownerArgs = {
-  user: { type: "string", doc: "Name or uid of the owner; stays as it is by default." },
-  group: { type: "string", doc: "Name or gid of the group; stays as it is by default." },
+  user: { type: "string", doc: "Name or uid of the owner; unchanged by default." },
+  group: { type: "string", doc: "Name or gid of the group; unchanged by default." },
 } as const satisfies Record<string, ArgSpec>;
 
-/** Looks up the names of a state's `user` and `group`. */
+/** Looks up the ids of a state's `user` and `group`. */
 export async function attributesOf(
   { user, group, mode }: { user?: string | undefined; group?: string | undefined; mode?: string | undefined },
   deps: LookupDeps,
@@ -50,22 +50,22 @@ export async function attributesOf(
   return { uid, gid, mode: mode === undefined ? undefined : modeBits(mode), missing };
 }
 
-/** Permission bits of octal digits. */
+/** Parses permission bits from octal digits. */
 export function modeBits(mode: string): number {
   return Number.parseInt(mode, 8);
 }
 
-/** Permission bits as four octal digits. */
+/** Formats permission bits as four octal digits. */
 export function modeText(mode: number): string {
   return (mode & 0o7777).toString(8).padStart(4, "0");
 }
 
-/** An owner needs no account: files of a container or an archive belong to mere numbers. */
+/** A numeric owner needs no account: files of a container or an archive may belong to unknown ids. */
 function numberOf(key: string): number | undefined {
   return /^\d{1,9}$/.test(key) ? Number(key) : undefined;
 }
 
-/** Whether something has other attributes than it is to have. */
+/** Whether the attributes differ from the desired ones. */
 export function attributesDiffer(stats: Stats, { uid, gid, mode, missing }: Attributes): boolean {
   return (
     (uid !== undefined && stats.uid !== uid) ||
@@ -75,7 +75,7 @@ export function attributesDiffer(stats: Stats, { uid, gid, mode, missing }: Attr
   );
 }
 
-/** What differs, by name: `{mode: {old: "0600", new: "0644"}}`. */
+/** The differences, by name: `{mode: {old: "0600", new: "0644"}}`. */
 export async function attributeChanges(
   stats: Stats | undefined,
   { uid, gid, mode, missing }: Attributes,
@@ -112,21 +112,21 @@ async function groupName(gid: number, deps: LookupDeps): Promise<string> {
   return (await findGroupIfPresent(`${gid}`, deps))?.name ?? `${gid}`;
 }
 
-/** @throws StateFailure naming a user or group that is still not there */
+/** @throws StateFailure naming a user or group that still does not exist */
 export function requireOwner({ missing }: Attributes): void {
   if (missing.length > 0) throw new StateFailure(`this host has no ${missing.join(" and no ")}`);
 }
 
-/** What is said in a plan of owners that are not there yet. */
+/** The note in a plan about owners that do not exist yet. */
 export function missingNote({ missing }: Attributes): string {
   return missing.length === 0 ? "" : `; this host has no ${missing.join(" and no ")} yet`;
 }
 
 /**
- * Gives what is there its owner and mode: owner first, which takes special bits away. What became a
- * symbolic link in the meantime is refused, and nothing is opened that would wait.
+ * Sets owner and mode of an existing file; the owner first, because changing it clears special bits. Rejects
+ * a path that became a symbolic link, and never blocks on opening it.
  *
- * @param shown what messages call the path
+ * @param shown the path in error messages
  */
 export function setAttributes(path: string, attributes: Attributes, shown = path): void {
   requireOwner(attributes);
@@ -140,7 +140,7 @@ export function setAttributes(path: string, attributes: Attributes, shown = path
   });
 }
 
-/** The same for an open file. */
+/** Like `setAttributes`, for an open file. */
 export function setAttributesOfOpen(file: number, { uid, gid, mode }: Attributes): void {
   if (uid !== undefined || gid !== undefined) {
     const stats = fstatSync(file);
@@ -151,7 +151,7 @@ export function setAttributesOfOpen(file: number, { uid, gid, mode }: Attributes
   if (mode !== undefined) fchmodSync(file, mode);
 }
 
-/** Gives a symbolic link itself its owner. */
+/** Sets the owner of a symbolic link itself. */
 export function setLinkOwner(path: string, attributes: Attributes): void {
   requireOwner(attributes);
   const { uid, gid } = attributes;

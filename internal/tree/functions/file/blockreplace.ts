@@ -8,31 +8,31 @@ import { refuseBackup } from "./plan-file.ts";
 
 export const fileBlockreplace = defineState({
   name: "file.blockreplace",
-  doc: "The lines between two marker lines of a file are these.",
+  doc: "Ensures that a file has these lines between two marker lines.",
   args: {
     marker_start: {
       type: "string",
-      doc: "What the line before the block has in it; #-- start managed zone -- by default.",
+      doc: "Text in the line before the block; #-- start managed zone -- by default.",
     },
     marker_end: {
       type: "string",
-      doc: "What the line after the block has in it; #-- end managed zone -- by default.",
+      doc: "Text in the line after the block; #-- end managed zone -- by default.",
     },
-    content: { type: "strings", doc: "The lines of the block; nothing by default." },
-    source: { type: "string", doc: "Where the lines are, instead of content: svc://path, salt://path." },
+    content: { type: "strings", doc: "The lines of the block; empty by default." },
+    source: { type: "string", doc: "Source of the lines, instead of content: svc://path, salt://path." },
     ...templateArgs,
     append_if_not_found: {
       type: "boolean",
-      doc: "Adds the markers and the block to the end when they are missing.",
+      doc: "Appends the markers and the block if they are missing.",
     },
-    prepend_if_not_found: { type: "boolean", doc: "The same before the first line." },
+    prepend_if_not_found: { type: "boolean", doc: "Inserts them before the first line instead." },
     insert_before_match: {
       type: "string",
-      doc: "The same before the first line that this expression matches.",
+      doc: "Inserts them before the first line that matches this expression.",
     },
     insert_after_match: {
       type: "string",
-      doc: "The same after the first line that this expression matches.",
+      doc: "Inserts them after the first line that matches this expression.",
     },
     ...editArgs,
   },
@@ -47,7 +47,7 @@ export const fileBlockreplace = defineState({
     if (given.length > 1) return `give only one of ${given.join(", ")}`;
     if (args.content !== undefined && args.source !== undefined) return "give only one of content, source";
     if ([args.marker_start, args.marker_end].some((marker) => marker === "" || marker?.includes("\n"))) {
-      return "marker_start and marker_end: expected a part of one line";
+      return "marker_start and marker_end: expected text without a line break";
     }
     return (
       refuseSource(args.source === undefined ? [] : [args.source], undefined) ?? refuseBackup(args.backup)
@@ -85,11 +85,11 @@ export const fileBlockreplace = defineState({
   },
 });
 
-/** The name that it has in Ansible. */
+/** The Ansible name of this function. */
 export const fileBlockinfile: StateFunction = {
   ...fileBlockreplace,
   name: "file.blockinfile",
-  doc: "The same as file.blockreplace.",
+  doc: "Alias of file.blockreplace.",
 };
 
 function placeIn(
@@ -108,11 +108,11 @@ function placeIn(
   const argument = before ? "insert_before_match" : "insert_after_match";
   const pattern = args[argument];
   if (pattern === undefined) {
-    throw new StateFailure(`${name} has no markers: append_if_not_found: true adds them`);
+    throw new StateFailure(`${name} has no markers; set append_if_not_found: true to add them`);
   }
   const expression = compileExpression(argument, pattern, []);
   const at = lines.findIndex((line) => expression.test(line));
-  if (at < 0) throw new StateFailure(`${name} has no markers, and no line that ${argument} matches`);
+  if (at < 0) throw new StateFailure(`${name} has no markers, and no line matches ${argument}`);
   return before ? at : at + 1;
 }
 

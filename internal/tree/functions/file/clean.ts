@@ -8,10 +8,10 @@ import { readPatterns } from "./pattern.ts";
 import { type Entry, walk } from "./walk.ts";
 
 /**
- * Plans the removal of what is in a directory and nobody describes. What another state of the run describes
- * stays, with everything below it, and so do the directories that lead there.
+ * Plans the removal of unmanaged files in a directory. Paths of other states of the run are kept, with
+ * everything below them and the directories above them.
  *
- * @param own what the state itself describes there, by paths below the directory
+ * @param own the paths that the state itself manages, relative to the directory
  * @throws StateFailure when the directory must not be cleaned
  */
 export function planClean(
@@ -45,13 +45,13 @@ export function planClean(
 }
 
 interface Kept {
-  /** Stay with all that is in them. */
+  /** Kept with all their contents. */
   whole: ReadonlySet<string>;
-  /** Stay because of something in them. */
+  /** Kept because of something below them. */
   leading: ReadonlySet<string>;
 }
 
-/** Adds what is excluded, and the directories that lead to what stays. */
+/** Adds the excluded paths, and the directories above the kept paths. */
 function keptPaths(directory: string, known: Kept, isExcluded: (relative: string) => boolean): Kept {
   const whole = new Set(known.whole);
   const leading = new Set(known.leading);

@@ -2,24 +2,26 @@ import { createHash } from "node:crypto";
 import type { Stats } from "node:fs";
 import { readRegular } from "./look.ts";
 
-/** What is to be in a file. */
+/** The desired content of a file. */
 export interface Content {
-  /** In bytes; `undefined` when that is not known before it is fetched. */
+  /** Size in bytes; `undefined` when it is unknown before the content is fetched. */
   size: number | undefined;
-  /** Hexadecimal, with its name such as `sha256`; absent when the bytes are at hand. */
+  /** Digest in hexadecimal, with its algorithm such as `sha256`; absent when the bytes are in memory. */
   digest?: { algorithm: string; value: string };
   bytes(): Promise<Uint8Array> | Uint8Array;
-  /** It is a secret, or may be one: it came from the settings. */
+  /** Whether it may be secret, because it comes from the settings. */
   secret?: true;
 }
 
-/** Content that is at hand. */
+/** Content in memory. */
 export function contentOf(data: string | Uint8Array): Content {
   const bytes = typeof data === "string" ? Buffer.from(data) : data;
   return { size: bytes.length, bytes: () => bytes };
 }
 
-/** Whether a regular file has this content. What is at hand is compared, and else digests are. */
+/**
+ * Whether a regular file has this content. Content in memory is compared directly, other content by digest.
+ */
 export async function hasContent(path: string, stats: Stats, content: Content): Promise<boolean> {
   if (content.size !== undefined && stats.size !== content.size) return false;
   if (content.digest === undefined) {

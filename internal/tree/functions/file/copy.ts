@@ -10,11 +10,11 @@ import { planFile, showChangesArg } from "./plan-file.ts";
 
 export const fileCopy = defineState({
   name: "file.copy",
-  doc: "A file is there, as a copy of another file of this host if it has to be made.",
+  doc: "Ensures that a file exists, and creates it as a copy of another file on this host.",
   args: {
     source: { type: "path", required: true, doc: "The file to copy." },
-    force: { type: "boolean", doc: "Makes a file that is there the same as the source, too." },
-    preserve: { type: "boolean", doc: "Takes owner and mode from the source, where none are given." },
+    force: { type: "boolean", doc: "Also overwrites an existing file that differs from the source." },
+    preserve: { type: "boolean", doc: "Copies owner and mode of the source, unless they are given." },
     ...ownerArgs,
     mode: { type: "mode", doc: "Permission bits; those of the source by default." },
     makedirs: makedirsArg,
@@ -23,11 +23,11 @@ export const fileCopy = defineState({
   async plan(name, args, context) {
     const path = pathOf(name);
     if (args.force !== true && lookAt(path) !== undefined) {
-      return { changes: {}, comment: `${path} is there` };
+      return { changes: {}, comment: `${path} exists` };
     }
     const source = realPathOf(args.source);
     const stats = touching("read", args.source, () => statSync(source));
-    if (!stats.isFile()) throw new StateFailure(`the source ${args.source} is no regular file`);
+    if (!stats.isFile()) throw new StateFailure(`the source ${args.source} is not a regular file`);
     const wanted = await attributesOf({ ...args, mode: args.mode ?? modeText(stats.mode & 0o777) }, context);
     const preserved = args.preserve === true ? { uid: stats.uid, gid: stats.gid } : undefined;
     return planFile(

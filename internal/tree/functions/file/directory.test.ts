@@ -40,10 +40,10 @@ test("a directory is made with its parents, mode and owner, and then only its mo
   const again = await proveHonest(directory.path, ...directories, `${path}/`, { dir_mode: "2755" });
   expect(again.changes).toEqual({ [path]: { mode: { old: "0750", new: "2755" } } });
   const missing = await planState(...directories, join(directory.path, "no/b"));
-  await expect(missing.apply?.() ?? Promise.resolve()).rejects.toThrow("makedirs: true makes it");
+  await expect(missing.apply?.() ?? Promise.resolve()).rejects.toThrow("set makedirs: true to create it");
 });
 
-test("recurse sets what is below right, links themselves included, and leads nowhere else", async () => {
+test("recurse corrects the contents, including links themselves, and does not follow links", async () => {
   using directory = temporaryDirectory("directory");
   const root = join(directory.path, "root");
   const outside = join(directory.path, "outside");
@@ -67,7 +67,7 @@ test("recurse sets what is below right, links themselves included, and leads now
   expect([statSync(outside).uid, statSync(join(outside, "file")).uid]).toEqual([0, 0]);
 });
 
-test("recurse goes as deep as it is told, and leaves files or directories out", async () => {
+test("recurse respects max_depth, and can exclude files or directories", async () => {
   using directory = temporaryDirectory("directory");
   mkdirSync(join(directory.path, "a/b"), { recursive: true });
   writeFileSync(join(directory.path, "f"), "x");
@@ -76,7 +76,7 @@ test("recurse goes as deep as it is told, and leaves files or directories out", 
   expect(Object.keys(plan.changes)).toEqual([directory.path, join(directory.path, "a")]);
 });
 
-test("clean removes what nobody describes or excludes", async () => {
+test("clean removes unmanaged files that are not excluded", async () => {
   using directory = temporaryDirectory("directory");
   const root = join(directory.path, "conf.d");
   const outside = join(directory.path, "outside");
@@ -106,19 +106,19 @@ test("clean removes what nobody describes or excludes", async () => {
   expect(existsSync(join(outside, "mine"))).toBe(true);
 });
 
-test("a file in the place of a directory is only replaced by force", async () => {
+test("a file is only replaced by a directory with force", async () => {
   using directory = temporaryDirectory("directory");
   const [path, link] = [join(directory.path, "a"), join(directory.path, "l")];
   writeFileSync(path, "x");
-  await expect(planState(...directories, path)).rejects.toThrow("is a file: force: true replaces it");
+  await expect(planState(...directories, path)).rejects.toThrow("is a file; set force: true to replace it");
   await proveHonest(directory.path, ...directories, path, { force: true });
   symlinkSync("a", link);
-  await expect(planState(...directories, link)).rejects.toThrow("follow_symlinks: true goes to");
+  await expect(planState(...directories, link)).rejects.toThrow("set follow_symlinks: true to follow");
   await proveHonest(directory.path, ...directories, link, { follow_symlinks: true, mode: "0700" });
   expect(mode(path)).toBe("700");
 });
 
-test("a link is made, led elsewhere, and replaces a file only by force", async () => {
+test("a link is created and changed, and replaces a file only with force", async () => {
   using directory = temporaryDirectory("symlink");
   const [link, file] = [join(directory.path, "a/l"), join(directory.path, "f")];
   await proveHonest(directory.path, ...links, link, { target: "../one", makedirs: true, user: "daemon" });
@@ -127,7 +127,9 @@ test("a link is made, led elsewhere, and replaces a file only by force", async (
   expect(lstatSync(link).uid).not.toBe(0);
   await proveHonest(directory.path, ...links, link, { target: "/two", user: "nobody" });
   writeFileSync(file, "x");
-  await expect(planState(...links, file, { target: "/x" })).rejects.toThrow("force: true puts the link");
+  await expect(planState(...links, file, { target: "/x" })).rejects.toThrow(
+    "set force: true to replace it with the link",
+  );
   await proveHonest(directory.path, ...links, file, { target: "/x", force: true });
   expect(readlinkSync(file)).toBe("/x");
   await expect(planState(...links, join(directory.path, "a"), { target: "/x", force: true })).rejects.toThrow(
@@ -135,7 +137,7 @@ test("a link is made, led elsewhere, and replaces a file only by force", async (
   );
 });
 
-test("files, links and whole directories are removed, and never what a link leads to", async () => {
+test("files, links and directories are removed, but never the target of a link", async () => {
   using directory = temporaryDirectory("absent");
   const [kept, tree] = [join(directory.path, "kept"), join(directory.path, "tree")];
   mkdirSync(join(tree, "sub"), { recursive: true });
@@ -147,14 +149,14 @@ test("files, links and whole directories are removed, and never what a link lead
   const plan = await proveHonest(directory.path, ...absent, tree);
   expect(plan.changes).toEqual({ [tree]: { removed: "directory" } });
   expect(readFileSync(join(kept, "file"), "utf8")).toBe("x");
-  expect(await proveIdle(directory.path, ...absent, tree)).toBe(`${tree} is not there`);
+  expect(await proveIdle(directory.path, ...absent, tree)).toBe(`${tree} does not exist`);
 });
 
 test.each(["/", "/etc", "/usr", "/home", "/var/lib", "/boot"])("%p is never removed as a whole", (path) => {
-  expect(removalProblem(path)).toContain("belongs to the system");
+  expect(removalProblem(path)).toContain("is a system directory");
 });
 
-test("what is below the directories of the system may be removed", () => {
+test("entries below system directories may be removed", () => {
   expect(["/etc/motd", "/srv/www", "/home/alice", "/usr/local"].map(removalProblem)).toEqual([
     undefined,
     undefined,
@@ -163,7 +165,7 @@ test("what is below the directories of the system may be removed", () => {
   ]);
 });
 
-test("what is mounted at or below a path is found", () => {
+test("mounts at or below a path are found", () => {
   const info = [
     "21 1 8:1 / / rw - ext4 /dev/sda1 rw",
     "22 21 0:5 / /srv/with\\040space rw - tmpfs none rw",
@@ -179,10 +181,10 @@ test("patterns are globs, or regular expressions after E@", () => {
   const paths = ["x.swp", "a/b/x.swp", "cache/1", "cache/12", "xbc", "abc", "log1/x", "logs/x", "x.swp.txt"];
   expect(paths.filter(matches)).toEqual(["x.swp", "a/b/x.swp", "cache/1", "xbc", "log1/x"]);
   expect(readPatterns([])).toBeUndefined();
-  expect(() => readPatterns(["E@("])).toThrow("no regular expression");
+  expect(() => readPatterns(["E@("])).toThrow("not a valid regular expression");
 });
 
-test("files are copied, touched, and looked for", async () => {
+test("files are copied, touched and checked for existence", async () => {
   using directory = temporaryDirectory("copy");
   const [source, copy, touched] = ["s", "d/c", "t"].map((name) => join(directory.path, name)) as [
     string,
@@ -202,13 +204,13 @@ test("files are copied, touched, and looked for", async () => {
   await proveIdle(directory.path, fileStates, "file.touch", source);
   await proveIdle(directory.path, fileStates, "file.exists", source);
   await proveIdle(directory.path, fileStates, "file.missing", join(directory.path, "no"));
-  await expect(planState(fileStates, "file.missing", source)).rejects.toThrow(`${source} is there`);
+  await expect(planState(fileStates, "file.missing", source)).rejects.toThrow(`${source} exists`);
   await expect(planState(fileStates, "file.exists", join(directory.path, "no"))).rejects.toThrow(
-    "is not there",
+    "does not exist",
   );
 });
 
-test("what is reverted is as it was", async () => {
+test("a reverted change restores the original state", async () => {
   using directory = temporaryDirectory("revert");
   const path = join(directory.path, "a/b");
   const before = snapshot(directory.path);

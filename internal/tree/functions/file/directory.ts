@@ -21,32 +21,32 @@ import { followSymlinksArg } from "./plan-file.ts";
 import { type Entry, walk } from "./walk.ts";
 
 const recursions = ["user", "group", "mode", "ignore_files", "ignore_dirs"];
-/** Paths that are named one by one in what changed. */
+/** Maximum number of paths listed in the changes. */
 const maxListed = 1_000;
 
 export const fileDirectory = defineState({
   name: "file.directory",
-  doc: "A directory is there, with this owner and mode; what is in it too, if recurse says so.",
+  doc: "Ensures that a directory exists with this owner and mode; with recurse, also its contents.",
   args: {
     ...ownerArgs,
     mode: { type: "mode", doc: "Permission bits; 0755 for a new directory by default." },
-    dir_mode: { type: "mode", doc: "The same as mode." },
+    dir_mode: { type: "mode", doc: "Alias of mode." },
     file_mode: { type: "mode", doc: "Permission bits of files below it, with recurse: [mode]." },
     recurse: {
       type: "strings",
-      doc: "What is set right below it too: user, group, mode; ignore_files or ignore_dirs leave these out.",
+      doc: "Attributes to apply to the contents too: user, group, mode; ignore_files and ignore_dirs exclude files or directories.",
     },
-    max_depth: { type: "integer", min: 1, doc: "How many levels recurse goes down; all by default." },
+    max_depth: { type: "integer", min: 1, doc: "Maximum depth of recurse; unlimited by default." },
     makedirs: makedirsArg,
     clean: {
       type: "boolean",
-      doc: "Removes what is in it, except what exclude_pat matches and what other states of the run describe.",
+      doc: "Removes the contents, except paths that match exclude_pat and paths managed by other states of the run.",
     },
     exclude_pat: {
       type: "strings",
-      doc: "What clean leaves alone: globs, or regular expressions after E@, for paths below the directory.",
+      doc: "Paths that clean keeps, relative to the directory: globs, or regular expressions after E@.",
     },
-    force: { type: "boolean", doc: "Replaces a file or a symbolic link that has this name." },
+    force: { type: "boolean", doc: "Replaces an existing file or symbolic link." },
     follow_symlinks: followSymlinksArg,
   },
   refuse({ recurse = [], mode, dir_mode }) {
@@ -73,18 +73,18 @@ export const fileDirectory = defineState({
     if (Object.keys(changes).length === 0) return own;
     return {
       changes,
-      comment: own.apply === undefined ? `What is in ${path} is to be set right` : own.comment,
+      comment: own.apply === undefined ? `The contents of ${path} would be corrected` : own.comment,
       apply: async () => {
         await own.apply?.();
         clean?.apply();
         if (isThere) setBelow(path, below);
-        return { comment: `The directory ${path} was set right` };
+        return { comment: `The directory ${path} was corrected` };
       },
     };
   },
 });
 
-/** Plans a directory alone. */
+/** Plans a directory without its contents. */
 export async function planDirectory(
   wish: { path: string; attributes: Attributes; makedirs?: boolean | undefined; force?: boolean | undefined },
   context: StateContext,
@@ -93,22 +93,22 @@ export async function planDirectory(
   const before = lookAt(path);
   const directory = before?.isDirectory() === true ? before : undefined;
   if (directory !== undefined && !attributesDiffer(directory, attributes)) {
-    return { changes: {}, comment: `The directory ${path} is as described` };
+    return { changes: {}, comment: `The directory ${path} is in the desired state` };
   }
   if (before !== undefined && directory === undefined && wish.force !== true) {
     const hint = before.isSymbolicLink()
-      ? "follow_symlinks: true goes to what it leads to, and force: true replaces it"
-      : "force: true replaces it";
-    throw new StateFailure(`${path} is a ${kindOf(path, before)}: ${hint}`);
+      ? "set follow_symlinks: true to follow it, or force: true to replace it"
+      : "set force: true to replace it";
+    throw new StateFailure(`${path} is a ${kindOf(path, before)}; ${hint}`);
   }
   const changes: { [name: string]: Plain } = {};
   if (before === undefined) changes.created = true;
   else if (directory === undefined) changes.type = { old: kindOf(path, before), new: "directory" };
   Object.assign(changes, await attributeChanges(directory, attributes, context));
-  const verb = directory === undefined ? "made" : "updated";
+  const verb = directory === undefined ? "created" : "updated";
   return {
     changes: { [path]: changes },
-    comment: `The directory ${path} is to be ${verb}${missingNote(attributes)}`,
+    comment: `The directory ${path} would be ${verb}${missingNote(attributes)}`,
     apply: async () => {
       if (directory !== undefined) setAttributes(path, attributes);
       else {
@@ -122,7 +122,7 @@ export async function planDirectory(
   };
 }
 
-/** What is to be set right below a directory. */
+/** The desired attributes below a directory. */
 interface Below {
   files: Attributes;
   directories: Attributes;
@@ -161,13 +161,13 @@ function isNothing({ uid, gid, mode, missing }: Attributes): boolean {
   return uid === undefined && gid === undefined && mode === undefined && missing.length === 0;
 }
 
-/** Entries below that are to have other attributes, with what these are. */
+/** Entries whose attributes differ, with the desired attributes. */
 function* differing(path: string, { files, directories, depth }: Below): Generator<[Entry, Attributes]> {
   if (isNothing(files) && isNothing(directories)) return;
   for (const entry of walk(path, depth)) {
     const { stats } = entry;
     const wanted = stats.isDirectory() ? directories : files;
-    // The mode of a symbolic link means nothing, and to open a device or pipe for it might do something.
+    // The mode of a symbolic link has no meaning, and opening a device or pipe may have side effects.
     const own = stats.isDirectory() || stats.isFile() ? wanted : { ...wanted, mode: undefined };
     if (attributesDiffer(entry.stats, own)) yield [entry, own];
   }

@@ -11,7 +11,7 @@ interface Case {
   state: string;
   args: Record<string, Plain>;
   before: string;
-  /** The same as before means that nothing is to be done. */
+  /** Equal to `before` when nothing has to change. */
   after: string;
 }
 
@@ -181,14 +181,16 @@ test.each(cases)("file.$state with $args makes $after of $before", async ({ stat
   expect(statSync(path).mode & 0o7777).toBe(0o640);
 });
 
-test("a file is made by states that may, and a missing one is a failure for the others", async () => {
+test("some states create a missing file, and the others fail", async () => {
   using directory = temporaryDirectory("edit");
   const path = join(directory.path, "d/file");
   const replace = { pattern: "a", repl: "b" };
-  await expect(planState(fileStates, "file.replace", path, replace)).rejects.toThrow(`${path} is not there`);
+  await expect(planState(fileStates, "file.replace", path, replace)).rejects.toThrow(
+    `${path} does not exist`,
+  );
   await proveIdle(directory.path, fileStates, "file.replace", path, { ...replace, ignore_if_missing: true });
   await expect(planState(fileStates, "file.line", path, { mode: "delete", match: "x" })).rejects.toThrow(
-    "is not there",
+    "does not exist",
   );
   await proveHonest(directory.path, fileStates, "file.append", path, { text: ["a"], makedirs: true });
   const created = join(directory.path, "line");
@@ -209,7 +211,7 @@ test("lines come from the tree through a template", async () => {
   expect(readFileSync(path, "utf8")).toBe("S\n1\nb\nE\n1\nb\n");
 });
 
-test("a link is not edited unless it is to be followed, and what is no text never", async () => {
+test("a link is only edited with follow_symlinks, and binary content never", async () => {
   using directory = temporaryDirectory("edit");
   const [target, link] = [join(directory.path, "t"), join(directory.path, "l")];
   writeFileSync(target, "a\n");
@@ -224,7 +226,7 @@ test("a link is not edited unless it is to be followed, and what is no text neve
   expect([readFileSync(target, "utf8"), readFileSync(`${target}.old`, "utf8")]).toEqual(["a\nb\n", "a\n"]);
   expect(existsSync(`${link}.old`)).toBe(false);
   writeFileSync(target, new Uint8Array([0xff]));
-  await expect(planState(fileStates, "file.append", target, args)).rejects.toThrow("is no UTF-8 text");
+  await expect(planState(fileStates, "file.append", target, args)).rejects.toThrow("is not valid UTF-8");
 });
 
 test.each([
@@ -232,14 +234,14 @@ test.each([
   ["file.replace", { pattern: "a", repl: "\\2" }, "repl: the pattern has no group 2"],
   ["file.replace", { pattern: "a", repl: "\\g<n>" }, "repl: the pattern has no group n"],
   ["file.replace", { pattern: "(?x)a", repl: "" }, "the flag x is not supported"],
-  ["file.replace", { pattern: "a", repl: "", flags: ["NO"] }, "flags: expected of"],
+  ["file.replace", { pattern: "a", repl: "", flags: ["NO"] }, "flags: expected any of"],
   ["file.line", { mode: "ensure", content: "a\nb", location: "end" }, "content: expected one line"],
   ["file.line", { mode: "ensure", content: "a" }, "give location, before or after"],
-  ["file.line", { mode: "insert", content: "a", after: "no" }, "no line that after matches"],
+  ["file.line", { mode: "insert", content: "a", after: "no" }, "no line that matches after"],
   ["file.line", { mode: "delete" }, "give match or content"],
-  ["file.blockreplace", {}, "append_if_not_found: true adds them"],
+  ["file.blockreplace", {}, "set append_if_not_found: true to add them"],
   ["file.blockreplace", { marker_start: "a" }, "the start marker without the end marker"],
-  ["file.blockreplace", { insert_after_match: "no" }, "no line that insert_after_match matches"],
+  ["file.blockreplace", { insert_after_match: "no" }, "no line matches insert_after_match"],
   ["file.append", {}, "give either text or source"],
 ])("%s with %p is refused", async (state, args, message) => {
   using directory = temporaryDirectory("edit");
@@ -249,7 +251,7 @@ test.each([
   await expect(plan).rejects.toThrow(message);
 });
 
-test("a tree of files is put in place with modes and templates, and what is left over is cleaned", async () => {
+test("a tree of files is created with modes and templates, and other files are cleaned", async () => {
   using directory = temporaryDirectory("recurse");
   const path = join(directory.path, "out");
   const files = memoryFiles({
@@ -286,6 +288,6 @@ test("a tree of files is put in place with modes and templates, and what is left
   expect(Object.keys(cleaned.changes)).toEqual([join(path, "sub/left"), join(path, "sub/b")]);
   expect(existsSync(join(path, "sub/x.swp"))).toBe(true);
   await expect(planState(fileStates, "file.recurse", path, { source: "svc://no" }, context)).rejects.toThrow(
-    "there are no files below svc://no",
+    "no files found below svc://no",
   );
 });

@@ -6,7 +6,7 @@ import { kindOf, lookAt, readRegular, realPathOf } from "./look.ts";
 import { pathOf } from "./path.ts";
 import { backupArg, followSymlinksArg, planFile, showChangesArg } from "./plan-file.ts";
 
-/** Arguments of every state that edits a file. */
+/** Arguments of all states that edit a file. */
 export const editArgs = {
   backup: backupArg,
   show_changes: showChangesArg,
@@ -19,18 +19,18 @@ interface EditWish {
   show_changes: boolean | undefined;
   follow_symlinks: boolean | undefined;
   makedirs?: boolean | undefined;
-  /** What is done when there is no such file; it fails by default. */
+  /** What to do when the file does not exist; fails by default. */
   whenMissing?: "create" | "ignore" | undefined;
 }
 
-/** A file that is edited as text is held in memory, more than once. */
+/** Maximum size of an edited file in bytes; several copies are held in memory. */
 const maxEditBytes = 32 * 1024 * 1024;
 
 /**
- * Plans a change of a text file. It is written anew as a whole and keeps its owner and mode.
+ * Plans a change of a text file. The file is rewritten as a whole and keeps its owner and mode.
  *
- * @param change the text as it is to be, of the text as it is
- * @throws StateFailure when the file is missing, no text, or too large
+ * @param change returns the new text for the current text
+ * @throws StateFailure when the file is missing, not text, or too large
  */
 export async function planEdit(
   wish: EditWish,
@@ -41,22 +41,22 @@ export async function planEdit(
   const path = wish.follow_symlinks === true ? realPathOf(named) : named;
   const before = lookAt(path);
   if (before === undefined && wish.whenMissing !== "create") {
-    if (wish.whenMissing === "ignore") return { changes: {}, comment: `${path} is not there` };
-    throw new StateFailure(`${path} is not there`);
+    if (wish.whenMissing === "ignore") return { changes: {}, comment: `${path} does not exist` };
+    throw new StateFailure(`${path} does not exist`);
   }
   if (before?.isFile() === false) {
-    const hint = before.isSymbolicLink() ? ": follow_symlinks: true goes to what it leads to" : "";
+    const hint = before.isSymbolicLink() ? "; set follow_symlinks: true to edit its target" : "";
     throw new StateFailure(`${path} is a ${kindOf(path, before)}${hint}`);
   }
   if (before !== undefined && before.size > maxEditBytes) {
     throw new StateFailure(
-      `${path} is larger than ${maxEditBytes / 1024 / 1024} MiB, too large to be edited`,
+      `${path} is larger than ${maxEditBytes / 1024 / 1024} MiB, the limit for edited files`,
     );
   }
   const text = before === undefined ? "" : textOf(readRegular(path), path);
   const edited = change(text);
   if (before !== undefined && edited === text) {
-    return { changes: {}, comment: `The file ${path} is as described` };
+    return { changes: {}, comment: `The file ${path} is in the desired state` };
   }
   return planFile(
     {
@@ -75,17 +75,17 @@ function textOf(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new StateFailure(`${path} is no UTF-8 text, and is not edited`);
+    throw new StateFailure(`${path} is not valid UTF-8 and is not edited`);
   }
 }
 
-/** The lines of a text, without what ends them, and whether the last one is ended. */
+/** Splits a text into lines, without line breaks. */
 export function linesOf(text: string): string[] {
   if (text === "") return [];
   return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
 }
 
-/** Lines as a text whose last line is ended. */
+/** Joins lines to a text that ends with a line break. */
 export function textOfLines(lines: readonly string[]): string {
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
 }

@@ -5,22 +5,22 @@ import { pathOf } from "./path.ts";
 
 export const fileExists = defineState({
   name: "file.exists",
-  doc: "Succeeds when something has this name, and changes nothing.",
+  doc: "Succeeds if the path exists. Changes nothing.",
   args: {},
   plan(name) {
     const path = pathOf(name);
-    if (lookAt(path) === undefined) throw new StateFailure(`${path} is not there`);
-    return { changes: {}, comment: `${path} is there` };
+    if (lookAt(path) === undefined) throw new StateFailure(`${path} does not exist`);
+    return { changes: {}, comment: `${path} exists` };
   },
 });
 
 export const fileMissing = defineState({
   name: "file.missing",
-  doc: "Succeeds when nothing has this name, and changes nothing.",
+  doc: "Succeeds if the path does not exist. Changes nothing.",
   args: {},
   plan(name) {
     const path = pathOf(name);
-    if (lookAt(path) !== undefined) throw new StateFailure(`${path} is there`);
-    return { changes: {}, comment: `${path} is not there` };
+    if (lookAt(path) !== undefined) throw new StateFailure(`${path} exists`);
+    return { changes: {}, comment: `${path} does not exist` };
   },
 });

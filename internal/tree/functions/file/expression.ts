@@ -11,14 +11,14 @@ const flagLetters: Readonly<Record<string, string>> = {
   U: "",
 };
 
-/** Names of flags that a state may give. */
+/** Flag names that a state may use. */
 export const flagNames: readonly string[] = Object.keys(flagLetters);
 
 /**
- * Compiles a regular expression as operators write them for Salt, in the spelling of Python: named groups
- * `(?P<name>…)`, `\A`, `\Z`, and flags such as `(?i)` at its start.
+ * Compiles a regular expression in Python syntax, as used with Salt: named groups `(?P<name>…)`, `\A`, `\Z`,
+ * and flags such as `(?i)` at the start.
  *
- * @param flags further letters for the runtime: `g`
+ * @param flags additional flags for the runtime: `g`
  * @throws StateFailure naming the argument
  */
 export function compileExpression(
@@ -45,20 +45,25 @@ export function compileExpression(
   try {
     return new RegExp(body, [...all].join(""));
   } catch (cause) {
-    throw new StateFailure(`${argument}: ${JSON.stringify(pattern)} is no regular expression`, {}, { cause });
+    throw new StateFailure(
+      `${argument}: ${JSON.stringify(pattern)} is not a valid regular expression`,
+      {},
+      { cause },
+    );
   }
 }
 
 /**
- * What takes the place of a match, with `\1`, `\g<1>` and `\g<name>` for its groups, and `\n` and `\t`.
+ * Expands the replacement of a match: `\1`, `\g<1>` and `\g<name>` stand for groups; `\n` and `\t` are
+ * supported.
  *
  * @param match the arguments that the runtime gives to a replacer
- * @throws StateFailure when there is no such group
+ * @throws StateFailure when the group does not exist
  */
 export function expandReplacement(template: string, match: readonly unknown[]): string {
   const named = match.at(-1);
   const groups = typeof named === "object" && named !== null ? named : undefined;
-  // After the groups come the place of the match, the whole text, and named groups if there are any.
+  // The groups are followed by the offset of the match, the whole text, and the named groups, if any.
   const byNumber = match.slice(0, groups === undefined ? -2 : -3);
   const groupOf = (key: string): unknown => {
     const isNumber = /^\d+$/.test(key);

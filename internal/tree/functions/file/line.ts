@@ -16,33 +16,37 @@ interface LineArgs {
 
 export const fileLine = defineState({
   name: "file.line",
-  doc: "One line of a file is there, replaced or gone. Where it belongs is told by expressions for the lines around it.",
+  doc: "Ensures that one line of a file is present, replaced or absent. Expressions for the lines around it define its position.",
   args: {
     content: { type: "string", doc: "The line." },
     mode: {
       type: "string",
       required: true,
       values: ["ensure", "replace", "insert", "delete"],
-      doc: "With ensure the line is somewhere after, before or between the others that are named, and is put beside them when it is not. With replace it takes the place of each line that matches. With insert it is right beside the others. With delete no line matches.",
+      doc: "With ensure, the line is somewhere after, before or between the given lines, and is inserted next to them if missing. With replace, the line replaces each matching line. With insert, the line is directly next to the given lines. With delete, no line matches.",
     },
     match: {
       type: "string",
-      doc: "With replace and delete: an expression for the lines that are meant; lines that are content by default.",
+      doc: "With replace and delete: an expression for the lines to change; lines equal to content by default.",
     },
-    location: { type: "string", values: ["start", "end"], doc: "With insert and ensure: where in the file." },
+    location: {
+      type: "string",
+      values: ["start", "end"],
+      doc: "With insert and ensure: the position in the file.",
+    },
     before: {
       type: "string",
-      doc: "With insert and ensure: an expression for the line that comes after it.",
+      doc: "With insert and ensure: an expression for the line that follows.",
     },
     after: {
       type: "string",
-      doc: "With insert and ensure: an expression for the line that comes before it.",
+      doc: "With insert and ensure: an expression for the line that precedes.",
     },
     indent: {
       type: "boolean",
-      doc: "Takes the indentation of the line it is put beside or replaces; true by default.",
+      doc: "Copies the indentation of the adjacent or replaced line; true by default.",
     },
-    create: { type: "boolean", doc: "Makes the file when it is not there." },
+    create: { type: "boolean", doc: "Creates the file if it does not exist." },
     ...editArgs,
   },
   refuse({ mode, content, match, location, before, after, backup }) {
@@ -70,7 +74,7 @@ export const fileLine = defineState({
   },
 });
 
-/** @returns the same lines when nothing is to be done */
+/** @returns the same array when nothing has to change */
 function changeLines(lines: string[], args: LineArgs, name: string): string[] {
   const { mode, content = "", indent = true } = args;
   const meant = matcherOf(args);
@@ -89,7 +93,7 @@ function changeLines(lines: string[], args: LineArgs, name: string): string[] {
   return [...lines.slice(0, at), line, ...lines.slice(at)];
 }
 
-/** Whether the line on this side of the place is where an inserted line would have been put: 0 before, 1 after. */
+/** Whether a line on this side of the position is where `insert` would have put it: 0 before, 1 after. */
 function isRight(side: number, { location, before, after }: LineArgs): boolean {
   return side === (location === "start" || (after !== undefined && before === undefined) ? 1 : 0);
 }
@@ -101,12 +105,12 @@ function matcherOf({ match, content = "" }: LineArgs): (line: string) => boolean
 }
 
 interface Place {
-  /** Where the line is put. */
+  /** The index at which the line is inserted. */
   at: number;
-  /** The lines among which `ensure` looks for it. */
+  /** The range in which `ensure` looks for the line. */
   from: number;
   to: number;
-  /** The line whose indentation it takes. */
+  /** The line whose indentation is copied. */
   beside: string;
 }
 
@@ -129,7 +133,7 @@ function find(
   const expression = compileExpression(argument, pattern, []);
   const at = lines.findIndex((line, index) => index >= from && expression.test(line));
   if (at >= 0) return at;
-  throw new StateFailure(`${name} has no line that ${argument} matches: ${JSON.stringify(pattern)}`);
+  throw new StateFailure(`${name} has no line that matches ${argument}: ${JSON.stringify(pattern)}`);
 }
 
 function indented(content: string, beside: string, indent: boolean): string {

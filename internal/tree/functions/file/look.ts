@@ -3,30 +3,30 @@ import { SvcError } from "../../../base/errors.ts";
 import { isErrno, reasonOf } from "../../../base/file.ts";
 import { StateFailure } from "../../function/function.ts";
 
-/** Neither a symbolic link nor a named pipe that took the place of a file in the meantime is read. */
+/** Does not follow a symbolic link, or block on a named pipe, that replaced the file meanwhile. */
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** What has this name; `undefined` when nothing has. A symbolic link is seen, not followed. */
+/** Stats of a path; `undefined` when it does not exist. Does not follow a symbolic link. */
 export function lookAt(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch (cause) {
     if (isErrno(cause, "ENOTDIR")) return undefined;
-    throw failureOf("look at", path, cause);
+    throw failureOf("access", path, cause);
   }
 }
 
 /** The content of a regular file. */
 export function readRegular(path: string): Buffer {
   try {
-    // Number flags are taken as they are; the types of the runtime know texts only.
+    // Numeric flags work, but the types of the runtime only allow strings.
     return readFileSync(path, { flag: readFlags as unknown as string });
   } catch (cause) {
     throw failureOf("read", path, cause);
   }
 }
 
-/** What a path leads to after all symbolic links; the path itself when there is nothing. */
+/** Resolves all symbolic links of a path; returns the path itself when it does not exist. */
 export function realPathOf(path: string): string {
   try {
     return realpathSync(path);
@@ -36,7 +36,7 @@ export function realPathOf(path: string): string {
   }
 }
 
-/** What something is, in words. */
+/** The file type, for messages. */
 export function kindOf(path: string, stats: Stats): string {
   if (stats.isFile()) return "file";
   if (stats.isDirectory()) return "directory";
@@ -47,7 +47,7 @@ export function kindOf(path: string, stats: Stats): string {
 }
 
 /**
- * Runs what touches a file, and names the file when the system refuses.
+ * Runs a file operation; an error of the system names the file.
  *
  * @param what `write`, as in "cannot write /etc/motd: the file system is read-only"
  * @throws StateFailure
@@ -60,7 +60,7 @@ export function touching<Value>(what: string, path: string, run: () => Value): V
   }
 }
 
-/** The failure of an operation on a file; what the system did not refuse stays what it is. */
+/** Converts a system error of a file operation to a failure; returns other errors unchanged. */
 export function failureOf(what: string, path: string, cause: unknown): unknown {
   if (cause instanceof SvcError || !(cause instanceof Error) || !("code" in cause)) return cause;
   return new StateFailure(`cannot ${what} ${path}: ${reasonOf(cause)}`, {}, { cause });

@@ -27,7 +27,7 @@ import { fileStates } from "./index.ts";
 const managed = [fileStates, "file.managed"] as const;
 const mode = (path: string) => (statSync(path).mode & 0o7777).toString(8);
 
-test("a file that is missing is made, with its content, mode and owner", async () => {
+test("a missing file is created with its content, mode and owner", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "motd");
   const plan = await proveHonest(directory.path, ...managed, path, {
@@ -51,7 +51,7 @@ test("a file that is missing is made, with its content, mode and owner", async (
   expect(statSync(path).uid).not.toBe(0);
 });
 
-test("a file that differs is replaced and keeps the mode and owner that no argument names", async () => {
+test("a file that differs is replaced and keeps its mode and owner unless they are given", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "motd");
   writeFileSync(path, "one\ntwo\nthree\n");
@@ -77,7 +77,7 @@ test("mode and owner alone are set on the file itself", async () => {
   expect(mode(path)).toBe("4755");
 });
 
-test("content comes from the files of the environment, the first that is there, and through a template", async () => {
+test("content comes from the first existing source, rendered as a template", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "web.conf");
   const files = memoryFiles({ "web/site.conf": "os {{ grains.os }} port {{ port }}\n" });
@@ -91,7 +91,7 @@ test("content comes from the files of the environment, the first that is there, 
   await proveHonest(directory.path, ...managed, path, args, context);
   expect(readFileSync(path, "utf8")).toBe("os Debian port 8080\n");
   await expect(planState(...managed, path, { source: ["svc://web/none.conf"] }, context)).rejects.toThrow(
-    "there is no source svc://web/none.conf (environment base)",
+    "source svc://web/none.conf does not exist (environment base)",
   );
 });
 
@@ -105,7 +105,7 @@ test("an unchanged source is compared by its digest and never read", async () =>
   await proveIdle(directory.path, ...managed, path, { source: ["svc://a"] }, stateContext({ files: unread }));
 });
 
-test("what comes from the settings is not in the diff, and missing settings are named", async () => {
+test("content from settings is not in the diff, and missing settings are named", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "key");
   const context = stateContext({ settings: { tls: { key: "hush" } } });
@@ -113,7 +113,7 @@ test("what comes from the settings is not in the diff, and missing settings are 
   expect(JSON.stringify(plan)).not.toContain("hush");
   expect(readFileSync(path, "utf8")).toBe("hush\n");
   await expect(planState(...managed, path, { contents_settings: "tls:no" }, context)).rejects.toThrow(
-    "there is no setting tls:no",
+    "setting tls:no does not exist",
   );
 });
 
@@ -135,7 +135,7 @@ test.each([
   expect([text.includes("old-hush"), text.includes("new-hush")]).toEqual([shown, shown]);
 });
 
-test("a symbolic link is replaced, and followed only when told so", async () => {
+test("a symbolic link is replaced, and followed only on request", async () => {
   using directory = temporaryDirectory("managed");
   const [target, link, other] = ["target", "link", "other"].map((name) => join(directory.path, name)) as [
     string,
@@ -153,7 +153,7 @@ test("a symbolic link is replaced, and followed only when told so", async () => 
   expect(readFileSync(target, "utf8")).toBe("new\n");
 });
 
-test("another name of the file keeps the old content", async () => {
+test("a hard link to the file keeps the old content", async () => {
   using directory = temporaryDirectory("managed");
   const [path, other] = [join(directory.path, "a"), join(directory.path, "b")];
   writeFileSync(path, "old\n");
@@ -162,13 +162,13 @@ test("another name of the file keeps the old content", async () => {
   expect(readFileSync(other, "utf8")).toBe("old\n");
 });
 
-test("parents are made when asked for, and else their absence is the failure of the run, not of the plan", async () => {
+test("parents are created on request; otherwise the run fails, not the plan", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "a/b/c");
   const plan = await planState(...managed, path, { contents: ["x"] });
   expect(plan.changes).not.toEqual({});
   await expect(plan.apply?.() ?? Promise.resolve()).rejects.toThrow(
-    "a/b is missing: makedirs: true makes it",
+    "a/b does not exist; set makedirs: true to create it",
   );
   const args = { contents: ["x"], makedirs: true, dir_mode: "0750", user: "daemon" };
   await proveHonest(directory.path, ...managed, path, args);
@@ -176,7 +176,7 @@ test("parents are made when asked for, and else their absence is the failure of 
   expect(statSync(join(directory.path, "a/b")).uid).toBe(statSync(path).uid);
 });
 
-test("replace: false and create: false leave what is there, and what is not", async () => {
+test("replace: false keeps an existing file, and create: false a missing one", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "a");
   await proveIdle(directory.path, ...managed, path, { contents: ["x"], create: false });
@@ -186,7 +186,7 @@ test("replace: false and create: false leave what is there, and what is not", as
   expect(readFileSync(path, "utf8")).toBe("x\n");
 });
 
-test("a copy of the former file is kept with its mode", async () => {
+test("a backup of the previous file is kept with its mode", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "a");
   writeFileSync(path, "old\n");
@@ -196,7 +196,7 @@ test("a copy of the former file is kept with its mode", async () => {
   expect(mode(`${path}.bak`)).toBe("600");
 });
 
-test("check_cmd keeps a bad file from taking its place and leaves nothing behind", async () => {
+test("check_cmd rejects a bad file and leaves no files behind", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "sudoers");
   const check_cmd = "grep -q good";
@@ -204,12 +204,12 @@ test("check_cmd keeps a bad file from taking its place and leaves nothing behind
   const before = snapshot(directory.path);
   const plan = await planState(...managed, path, { contents: ["bad"], check_cmd });
   await expect(plan.apply?.() ?? Promise.resolve()).rejects.toThrow(
-    "check_cmd refuses the new file: grep -q good ended with 1",
+    "check_cmd rejected the new file: grep -q good exited with 1",
   );
   expect(snapshot(directory.path)).toEqual(before);
 });
 
-test("an owner that is not there yet fails the run, not the plan", async () => {
+test("an owner that does not exist yet fails the run, not the plan", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "a");
   const plan = await planState(...managed, path, { contents: ["x"], user: "svc-test-nobody" });
@@ -218,7 +218,7 @@ test("an owner that is not there yet fails the run, not the plan", async () => {
   expect(existsSync(path)).toBe(false);
 });
 
-test("binary content is told by its size", async () => {
+test("for binary content only the size is reported", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "a");
   writeFileSync(path, new Uint8Array([1, 0, 2]));
@@ -226,7 +226,7 @@ test("binary content is told by its size", async () => {
   expect(plan.changes[path]).toEqual({ diff: "not shown line by line: 3 bytes before, 2 bytes after" });
 });
 
-test("what no file takes the place of is refused", async () => {
+test("entries that a file must not replace are rejected", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "a");
   mkdirSync(path);
@@ -250,7 +250,7 @@ test.each([
   await expect(planState(...managed, "/tmp/svc-test-never", args)).rejects.toThrow(message);
 });
 
-test("a source of this host may be pinned, and is not taken when it is something else", async () => {
+test("a local source can be pinned by its digest, and is rejected when it differs", async () => {
   using directory = temporaryDirectory("managed");
   const [source, path] = [join(directory.path, "s"), join(directory.path, "p")];
   writeFileSync(source, "text\n");
@@ -260,7 +260,7 @@ test("a source of this host may be pinned, and is not taken when it is something
   expect(mode(path)).toBe("755");
   writeFileSync(path, "other");
   const wrong = { ...args, source_hash: `sha256=${"0".repeat(64)}` };
-  await expect(applyState(...managed, path, wrong)).rejects.toThrow("is not what source_hash says");
+  await expect(applyState(...managed, path, wrong)).rejects.toThrow("does not match source_hash");
   expect(readFileSync(path, "utf8")).toBe("other");
   expect(readdirSync(directory.path).sort()).toEqual(["p", "s"]);
 });

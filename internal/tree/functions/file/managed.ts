@@ -16,52 +16,56 @@ import { backupArg, followSymlinksArg, planFile, refuseBackup, showChangesArg } 
 
 const modeArg = {
   type: "string",
-  doc: "Permission bits such as 0644, or keep for 0755 when the source is executable and 0644 when it is not; those of the file that is there by default, or 0644.",
+  doc: "Permission bits such as 0644, or keep for 0755 if the source is executable and 0644 otherwise. By default those of the existing file, or 0644.",
 } as const satisfies ArgSpec;
 
 export const templateArgs = {
   template: {
     type: "string",
     values: ["jinja"],
-    doc: "Renders what is written, with facts, settings and the variables of context and defaults.",
+    doc: "Renders the content with facts, settings and the variables of context and defaults.",
   },
   context: { type: "map", doc: "Variables of the template." },
-  defaults: { type: "map", doc: "Variables of the template that context may replace." },
+  defaults: { type: "map", doc: "Variables of the template that context can override." },
 } as const satisfies Record<string, ArgSpec>;
 
 const contentArgs = ["source", "contents", "contents_pillar", "contents_settings"] as const;
 
 export const fileManaged = defineState({
   name: "file.managed",
-  doc: "A regular file has this content, owner and mode. It is written whole or not at all.",
+  doc: "Ensures that a regular file has this content, owner and mode. The file is written atomically.",
   args: {
     source: {
       type: "strings",
-      doc: "Where the content is: svc://path or salt://path in the files of the environment, an absolute path of this host, or https://…; of several, the first that exists.",
+      doc: "Source of the content: svc://path or salt://path in the files of the environment, an absolute path on this host, or https://…. In a list, the first source that exists is used.",
     },
     source_hash: sourceHashArg,
-    contents: { type: "strings", doc: "The content itself; a list is one line each." },
-    contents_pillar: { type: "string", doc: "The setting that holds the content, such as tls:key." },
-    contents_settings: { type: "string", doc: "The same as contents_pillar." },
-    contents_newline: { type: "boolean", doc: "Ends contents with a line end; true by default." },
+    contents: { type: "strings", doc: "The content; a list has one line per item." },
+    contents_pillar: { type: "string", doc: "Name of the setting with the content, such as tls:key." },
+    contents_settings: { type: "string", doc: "Alias of contents_pillar." },
+    contents_newline: { type: "boolean", doc: "Adds a final line break to contents; true by default." },
     ...templateArgs,
     ...ownerArgs,
     mode: modeArg,
     makedirs: makedirsArg,
-    dir_mode: { type: "mode", doc: "Permission bits of directories that makedirs makes; 0755 by default." },
+    dir_mode: { type: "mode", doc: "Permission bits of directories created by makedirs; 0755 by default." },
     replace: {
       type: "boolean",
-      doc: "Replaces the content of a file that is there already; true by default.",
+      doc: "Replaces the content of an existing file; true by default.",
     },
-    create: { type: "boolean", doc: "Makes the file when it is not there; true by default." },
+    create: { type: "boolean", doc: "Creates the file if it does not exist; true by default." },
     backup: backupArg,
     show_changes: showChangesArg,
     follow_symlinks: followSymlinksArg,
     check_cmd: {
       type: "string",
-      doc: "A command that gets the name of the new file added and must succeed before it takes its place, such as visudo -c -f.",
+      doc: "A command that must succeed before the new file replaces the old one, such as visudo -c -f. The path of the new file is appended to it.",
     },
-    encoding: { type: "string", values: ["utf-8", "utf8"], doc: "Files are written in UTF-8." },
+    encoding: {
+      type: "string",
+      values: ["utf-8", "utf8"],
+      doc: "Encoding; files are always written in UTF-8.",
+    },
   },
   refuse(args) {
     const given = contentArgs.filter((name) => args[name] !== undefined);
@@ -75,7 +79,7 @@ export const fileManaged = defineState({
   async plan(name, args, context) {
     const path = pathOf(name);
     if (args.create === false && lookAt(path) === undefined) {
-      return { changes: {}, comment: `The file ${path} is not there, and not to be made` };
+      return { changes: {}, comment: `The file ${path} does not exist and is not created` };
     }
     const source =
       args.source === undefined
@@ -107,19 +111,19 @@ export const fileManaged = defineState({
   },
 });
 
-/** What is wrong with a mode that may be `keep`. */
+/** The problem with a mode that may be `keep`, if any. */
 export function refuseMode(name: string, mode: string | undefined): string | undefined {
   if (mode === undefined || mode === "keep" || /^[0-7]{3,4}$/.test(mode)) return undefined;
   return `${name}: expected three or four octal digits such as 0644, or keep`;
 }
 
-/** The mode that `keep` stands for. */
+/** The mode for `keep`. */
 export function keptMode(source: Pick<Source, "executable"> | undefined): string | undefined {
   if (source === undefined) return undefined;
   return source.executable ? "0755" : "0644";
 }
 
-/** What a template makes of content. */
+/** Renders content as a template. */
 export async function rendered(
   name: string,
   content: Content,
@@ -135,7 +139,7 @@ function utf8(bytes: Uint8Array, name: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new StateFailure(`${name} is no UTF-8 text, and cannot be a template`);
+    throw new StateFailure(`${name} is not valid UTF-8 and cannot be a template`);
   }
 }
 
@@ -157,14 +161,14 @@ function givenContent(args: ContentArgs, context: StateContext): Content | undef
   if (!lines.every((line) => typeof line === "string" || typeof line === "number")) {
     throw new StateFailure(
       value === undefined
-        ? `there is no setting ${setting}`
-        : `the setting ${setting} is neither a text nor a list of texts`,
+        ? `setting ${setting} does not exist`
+        : `the setting ${setting} is neither a string nor a list of strings`,
     );
   }
   return { ...contentOf(textOf(lines, contents_newline)), secret: true };
 }
 
-/** One text is the content as it is; several are lines. */
+/** One string is the content itself; several are lines. */
 function textOf(lines: readonly (string | number)[], newline: boolean): string {
   const text = lines.join("\n");
   return !newline || text === "" || text.endsWith("\n") ? text : `${text}\n`;
@@ -187,7 +191,7 @@ function checkWith(command: string, { clock, signal }: StateContext): (file: str
     if (code === 0) return;
     const said = stderr.text.trim() || stdout.text.trim();
     throw new StateFailure(
-      `check_cmd refuses the new file: ${command} ended with ${code}${said === "" ? "" : `: ${said}`}`,
+      `check_cmd rejected the new file: ${command} exited with ${code}${said === "" ? "" : `: ${said}`}`,
     );
   };
 }

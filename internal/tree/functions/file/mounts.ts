@@ -1,6 +1,6 @@
 import { readTextIfPresent } from "../../../base/file.ts";
 
-/** Where file systems are mounted at or below a path, by what the kernel says; none where it says nothing. */
+/** Mount points at or below a path, according to the kernel; empty when the kernel provides no list. */
 export function mountsAt(
   path: string,
   mountinfo = readTextIfPresent("/proc/self/mountinfo") ?? "",
@@ -12,7 +12,7 @@ export function mountsAt(
     .filter((point) => point === path || (point !== "" && point.startsWith(prefix)));
 }
 
-/** proc(5): spaces and the like are three octal digits after a backslash. */
+/** proc(5) escapes white space as a backslash and three octal digits. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),

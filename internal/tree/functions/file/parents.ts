@@ -7,13 +7,13 @@ import { lookAt, touching } from "./look.ts";
 
 export const makedirsArg = {
   type: "boolean",
-  doc: "Makes missing parent directories, with the same owner; otherwise they must be there.",
+  doc: "Creates missing parent directories, with the same owner; otherwise they must exist.",
 } as const satisfies ArgSpec;
 
-/** Mode of a directory that a state makes and says nothing of. */
+/** Default mode of a created directory. */
 const newDirectoryMode = 0o755;
 
-/** Parent directories that are not there, outermost first. */
+/** Missing parent directories, outermost first. */
 function missingParents(path: string): string[] {
   const missing: string[] = [];
   for (let at = dirname(path); at !== "/" && lookAt(at) === undefined; at = dirname(at)) missing.unshift(at);
@@ -21,23 +21,23 @@ function missingParents(path: string): string[] {
 }
 
 /**
- * Makes the parent directories that are missing.
+ * Creates missing parent directories.
  *
- * @throws StateFailure when there are some and they are not to be made
+ * @throws StateFailure when some are missing and `wished` is not true
  */
 export function makeParents(path: string, wished: boolean | undefined, attributes: Attributes): void {
   const missing = missingParents(path);
   const [first] = missing;
   if (first === undefined) return;
   if (wished !== true) {
-    throw new StateFailure(`the directory ${dirname(path)} is missing: makedirs: true makes it`);
+    throw new StateFailure(`the directory ${dirname(path)} does not exist; set makedirs: true to create it`);
   }
   for (const directory of missing) makeDirectory(directory, attributes);
 }
 
-/** Makes one directory; it gets its mode last, so that nobody opens it before it has its owner. */
+/** Creates one directory. Sets the mode last, so that nobody can open it before it has its owner. */
 export function makeDirectory(path: string, { uid, gid, mode }: Attributes): void {
-  touching("make", path, () => {
+  touching("create", path, () => {
     mkdirSync(path, { mode: 0o700 });
     if (uid !== undefined || gid !== undefined) lchownSync(path, uid ?? -1, gid ?? -1);
     chmodSync(path, mode ?? newDirectoryMode);

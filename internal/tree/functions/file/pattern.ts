@@ -1,11 +1,12 @@
 import { StateFailure } from "../../function/function.ts";
 
 /**
- * Reads patterns as operators write them: a glob over the whole relative path, where `*` crosses slashes,
- * or a regular expression after `E@`.
+ * Compiles patterns: a glob for the whole relative path, where `*` also matches slashes, or a regular
+ * expression after `E@`.
  *
- * @returns whether any of them matches a path or its last part; `undefined` for no patterns
- * @throws StateFailure naming a pattern that is no regular expression
+ * @returns a function that tells whether a pattern matches a path or its last segment; `undefined` without
+ *   patterns
+ * @throws StateFailure naming a pattern that is not a valid regular expression
  */
 export function readPatterns(
   patterns: readonly string[] | undefined,
@@ -26,7 +27,7 @@ function expressionOf(pattern: string): RegExp {
   try {
     return new RegExp(pattern);
   } catch (cause) {
-    throw new StateFailure(`${JSON.stringify(pattern)} is no regular expression`, {}, { cause });
+    throw new StateFailure(`${JSON.stringify(pattern)} is not a valid regular expression`, {}, { cause });
   }
 }
 

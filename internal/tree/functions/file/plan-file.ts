@@ -17,68 +17,68 @@ import { kindOf, lookAt, readRegular, realPathOf } from "./look.ts";
 import { makeParents } from "./parents.ts";
 import { putFile } from "./put.ts";
 
-/** What a file is to be like. */
+/** The desired state of a file. */
 export interface FileWish {
   path: string;
-  /** `undefined` leaves the content as it is. */
+  /** `undefined` leaves the content unchanged. */
   content: Content | undefined;
   attributes: Attributes;
-  /** Whether missing parents are made, and with which mode. */
+  /** Whether to create missing parents, and with which mode. */
   makedirs?: boolean | undefined;
   dirMode?: string | undefined;
-  /** Writes to the file that a symbolic link leads to, instead of replacing the link. */
+  /** Writes to the target of a symbolic link, instead of replacing the link. */
   followSymlinks?: boolean | undefined;
-  /** What is appended to the name of a copy of the file as it was: `.bak`. */
+  /** Suffix of the backup copy of the previous file: `.bak`. */
   backup?: string | undefined;
-  /** `undefined` shows what no secret can be in. */
+  /** `undefined` shows changes that cannot contain a secret. */
   showChanges?: boolean | undefined;
-  /** Looks at the new file before it takes its place. */
+  /** Checks the new file before it replaces the old one. */
   check?: ((temporary: string) => Promise<void>) | undefined;
-  /** Only the owner and mode of what is there already are set right. */
+  /** Changes only owner and mode of an existing file. */
   keepContent?: boolean | undefined;
 }
 
 export const showChangesArg = {
   type: "boolean",
-  doc: "Shows the lines that change. By default they are shown unless they come from the settings, or not everybody on the host may read the file.",
+  doc: "Shows the changed lines. By default they are hidden if they come from the settings or if the file is not readable by everyone.",
 } as const satisfies ArgSpec;
 
 export const backupArg = {
   type: "string",
-  doc: "Keeps the file as it was beside it, under its name with this added, such as .bak.",
+  doc: "Suffix of a backup copy of the previous file, such as .bak.",
 } as const satisfies ArgSpec;
 
 export const followSymlinksArg = {
   type: "boolean",
-  doc: "Goes to the file that a symbolic link leads to.",
+  doc: "Follows a symbolic link and changes its target.",
 } as const satisfies ArgSpec;
 
-/** What is wrong with the `backup` of a state. */
+/** The problem with the `backup` of a state, if any. */
 export function refuseBackup(backup: string | undefined): string | undefined {
   if (backup === undefined || /^\.[A-Za-z0-9._-]{1,32}$/.test(backup)) return undefined;
-  return "backup: expected what is added to the name of the copy, such as .bak";
+  return "backup: expected a file name suffix, such as .bak";
 }
 
 const newFileMode = 0o644;
 const everybodyReads = 0o004;
 const hidden = {
   asked: "not shown: show_changes is false",
-  secret: "not shown: it comes from the settings; show_changes: true shows it",
-  mode: "not shown: not everybody may read the file; show_changes: true shows it",
+  secret: "not shown: comes from the settings; set show_changes: true to show it",
+  mode: "not shown: the file is not readable by everyone; set show_changes: true to show it",
 };
 
-/** Plans how a file comes to be what it is to be like. */
+/** Plans the change of a file to its desired state. */
 export async function planFile(wish: FileWish, context: StateContext): Promise<Plan> {
   const path = wish.followSymlinks === true ? realPathOf(wish.path) : wish.path;
   const before = lookAt(path);
   if (before !== undefined && !before.isFile() && !before.isSymbolicLink()) {
-    throw new StateFailure(`${path} is a ${kindOf(path, before)}, which no file takes the place of`);
+    throw new StateFailure(`${path} is a ${kindOf(path, before)} and is not replaced by a file`);
   }
   const file = before?.isFile() === true ? before : undefined;
   const content = file !== undefined && wish.keepContent === true ? undefined : wish.content;
   const same = file !== undefined && (content === undefined || (await hasContent(path, file, content)));
   if (same && !attributesDiffer(file, wish.attributes)) {
-    return { changes: {}, comment: `The file ${path} is as described` };
+    return { changes: {}, comment: `The file ${path} is in the desired state` };
   }
   const changes: { [name: string]: Plain } = {};
   if (before === undefined) changes.created = true;
@@ -89,7 +89,7 @@ export async function planFile(wish: FileWish, context: StateContext): Promise<P
   const copy = same || file === undefined || wish.backup === undefined ? undefined : `${path}${wish.backup}`;
   return {
     changes: { [path]: changes, ...(copy === undefined ? {} : { [copy]: { copy_of: path } }) },
-    comment: `The file ${path} is to be ${verb}${missingNote(wish.attributes)}`,
+    comment: `The file ${path} would be ${verb}${missingNote(wish.attributes)}`,
     async apply() {
       if (same) setAttributes(path, wish.attributes);
       else await write(path, file, copy, { ...wish, content });
@@ -98,7 +98,7 @@ export async function planFile(wish: FileWish, context: StateContext): Promise<P
   };
 }
 
-/** @param copy where the file as it was is kept */
+/** @param copy path of the backup copy */
 async function write(
   path: string,
   file: Stats | undefined,
@@ -136,7 +136,7 @@ async function diffOf(path: string, file: Stats | undefined, wish: FileWish): Pr
   return describeChange(path, old, await content.bytes());
 }
 
-/** Secrets must not get into what a run returns, which is sent and kept. */
+/** Secrets must not be part of the result of a run, which is sent and stored. */
 function reasonToHide(
   file: Stats | undefined,
   { content, attributes, showChanges }: FileWish,

@@ -4,12 +4,12 @@ import { type Attributes, setAttributesOfOpen } from "./attributes.ts";
 import { failureOf } from "./look.ts";
 
 /**
- * Puts a new file in the place of whatever has this name, whole or not at all. Nobody else can open it
- * before it has its owner and mode; a symbolic link of that name is replaced and never followed.
+ * Atomically replaces a path with a new file. No other user can open the file before it has its owner and
+ * mode. A symbolic link is replaced, never followed.
  *
- * It is not forced to the disk: a state that a power cut undoes is applied again.
+ * Does not sync to disk: after a power failure the state is applied again.
  *
- * @param check looks at the new file before it takes its place, and throws to keep it from that
+ * @param check inspects the new file before it replaces the old one; throws to reject it
  */
 export async function putFile(
   path: string,

@@ -14,36 +14,39 @@ import { backupArg, planFile, refuseBackup, showChangesArg } from "./plan-file.t
 
 export const fileRecurse = defineState({
   name: "file.recurse",
-  doc: "A directory has the files of a directory of the environment.",
+  doc: "Ensures that a directory contains the files of a directory of the environment.",
   args: {
     source: {
       type: "string",
       required: true,
-      doc: "The directory of the environment: svc://path, salt://path.",
+      doc: "Source directory in the environment: svc://path, salt://path.",
     },
     ...ownerArgs,
     file_mode: {
       type: "string",
-      doc: "Permission bits of the files, or keep for 0755 or 0644 as in the source; new ones get 0644 by default.",
+      doc: "Permission bits of the files, or keep for 0755 or 0644 as in the source; 0644 for new files by default.",
     },
-    dir_mode: { type: "mode", doc: "Permission bits of the directories; 0755 for new ones by default." },
-    keep_mode: { type: "boolean", doc: "The same as file_mode: keep." },
+    dir_mode: {
+      type: "mode",
+      doc: "Permission bits of the directories; 0755 for new directories by default.",
+    },
+    keep_mode: { type: "boolean", doc: "Alias of file_mode: keep." },
     ...templateArgs,
     include_pat: {
       type: "strings",
-      doc: "Only files that one of these matches: globs, or regular expressions after E@, for paths below the source.",
+      doc: "Includes only matching files: globs, or regular expressions after E@, for paths relative to the source.",
     },
     exclude_pat: {
       type: "strings",
-      doc: "No files that one of these matches; clean leaves them alone, too.",
+      doc: "Excludes matching files, also from clean.",
     },
     clean: {
       type: "boolean",
-      doc: "Removes what is in the directory and neither here nor described by others.",
+      doc: "Removes files that are neither in the source nor managed by other states.",
     },
     replace: {
       type: "boolean",
-      doc: "Replaces the content of files that are there already; true by default.",
+      doc: "Replaces the content of existing files; true by default.",
     },
     makedirs: makedirsArg,
     backup: backupArg,
@@ -61,7 +64,7 @@ export const fileRecurse = defineState({
     const included = readPatterns(args.include_pat) ?? (() => true);
     const excluded = readPatterns(args.exclude_pat) ?? (() => false);
     const all = context.files.list(top).map((file) => file.slice(top === "" ? 0 : top.length + 1));
-    if (all.length === 0) throw new StateFailure(`there are no files below ${args.source}`);
+    if (all.length === 0) throw new StateFailure(`no files found below ${args.source}`);
     const files = all.filter((file) => included(file) && !excluded(file));
     const directories = parentsOf(files);
     const attributes = await attributesOf(
@@ -89,11 +92,11 @@ export const fileRecurse = defineState({
     const due = plans.filter(({ apply }) => apply !== undefined);
     const changes: Changes = Object.assign({}, clean?.changes, ...due.map((plan) => plan.changes));
     if (due.length === 0 && Object.keys(changes).length === 0) {
-      return { changes: {}, comment: `The directory ${path} is as described` };
+      return { changes: {}, comment: `The directory ${path} is in the desired state` };
     }
     return {
       changes,
-      comment: `What is in ${path} is to be updated`,
+      comment: `The contents of ${path} would be updated`,
       apply: async () => {
         clean?.apply();
         const done: Changes = { ...clean?.changes };
@@ -106,7 +109,7 @@ export const fileRecurse = defineState({
           }
           Object.assign(done, plan.changes);
         }
-        return { comment: `What is in ${path} was updated` };
+        return { comment: `The contents of ${path} were updated` };
       },
     };
   },
@@ -147,7 +150,7 @@ async function planOne(
   );
 }
 
-/** Every directory that leads to the files, outer ones first. */
+/** All parent directories of the files, outermost first. */
 function parentsOf(files: readonly string[]): string[] {
   const parents = files.flatMap((file) => {
     const parts = file.split("/").slice(0, -1);

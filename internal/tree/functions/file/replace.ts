@@ -5,35 +5,36 @@ import { refuseBackup } from "./plan-file.ts";
 
 export const fileReplace = defineState({
   name: "file.replace",
-  doc: "What matches a regular expression in a file is replaced. What replaces it must not match in a way that changes again.",
+  doc: "Replaces the matches of a regular expression in a file. The replacement must not change again when the expression is applied to the result.",
   args: {
     pattern: {
       type: "string",
       required: true,
-      doc: "The regular expression, in the spelling of Python or JavaScript.",
+      doc: "The regular expression, in Python or JavaScript syntax.",
     },
     repl: {
       type: "string",
       required: true,
-      doc: "What replaces a match, with \\1 or \\g<name> for groups of it.",
+      doc: "The replacement; \\1 and \\g<name> stand for groups.",
     },
-    count: { type: "integer", min: 0, doc: "How many matches are replaced; 0, the default, for all." },
+    count: { type: "integer", min: 0, doc: "Maximum number of replacements; 0 replaces all, the default." },
     flags: {
       type: "strings",
-      doc: "Of IGNORECASE, MULTILINE and DOTALL; MULTILINE by default, so that ^ and $ are at every line.",
+      doc: "Any of IGNORECASE, MULTILINE and DOTALL; MULTILINE by default, so that ^ and $ match at every line.",
     },
     append_if_not_found: {
       type: "boolean",
-      doc: "Adds a line to the end when neither pattern nor content is found.",
+      doc: "Appends a line if neither the pattern nor the content is found.",
     },
-    prepend_if_not_found: { type: "boolean", doc: "The same before the first line." },
-    not_found_content: { type: "string", doc: "The line that is added; repl by default." },
-    ignore_if_missing: { type: "boolean", doc: "Succeeds when there is no such file." },
-    backslash_literal: { type: "boolean", doc: "Takes repl as it is, without groups." },
+    prepend_if_not_found: { type: "boolean", doc: "Inserts it before the first line instead." },
+    not_found_content: { type: "string", doc: "The added line; repl by default." },
+    ignore_if_missing: { type: "boolean", doc: "Succeeds if the file does not exist." },
+    backslash_literal: { type: "boolean", doc: "Uses repl literally, without groups." },
     ...editArgs,
   },
   refuse({ flags = [], backup, append_if_not_found, prepend_if_not_found }) {
-    if (flags.some((flag) => !flagNames.includes(flag))) return `flags: expected of ${flagNames.join(", ")}`;
+    if (flags.some((flag) => !flagNames.includes(flag)))
+      return `flags: expected any of ${flagNames.join(", ")}`;
     if (append_if_not_found && prepend_if_not_found) {
       return "give only one of append_if_not_found, prepend_if_not_found";
     }
@@ -55,7 +56,7 @@ export const fileReplace = defineState({
       if (found > 0) return replaced;
       if (args.append_if_not_found !== true && args.prepend_if_not_found !== true) return text;
       const line = addition.endsWith("\n") ? addition : `${addition}\n`;
-      // Without the line end, so that a last line without one counts.
+      // Compare without the final line break, so that a last line without one matches too.
       if (`\n${text}\n`.includes(`\n${line}`)) return text;
       if (args.prepend_if_not_found === true) return `${line}${text}`;
       return `${text === "" || text.endsWith("\n") ? text : `${text}\n`}${line}`;

@@ -17,10 +17,10 @@ import { pathOf } from "./path.ts";
 
 export const fileSymlink = defineState({
   name: "file.symlink",
-  doc: "A symbolic link leads to this target.",
+  doc: "Ensures that a path is a symbolic link to this target.",
   args: {
-    target: { type: "string", required: true, doc: "What the link leads to; it need not be there." },
-    force: { type: "boolean", doc: "Replaces a file that has this name." },
+    target: { type: "string", required: true, doc: "Target of the link; it need not exist." },
+    force: { type: "boolean", doc: "Replaces an existing file." },
     ...ownerArgs,
     makedirs: makedirsArg,
   },
@@ -33,14 +33,14 @@ export const fileSymlink = defineState({
     const link = before?.isSymbolicLink() === true ? before : undefined;
     const same = link !== undefined && touching("read", path, () => readlinkSync(path)) === target;
     if (same && !attributesDiffer(link, attributes)) {
-      return { changes: {}, comment: `The link ${path} is as described` };
+      return { changes: {}, comment: `The link ${path} is in the desired state` };
     }
     if (before !== undefined && link === undefined) {
       if (before.isDirectory())
-        throw new StateFailure(`${path} is a directory, which no link takes the place of`);
+        throw new StateFailure(`${path} is a directory and is not replaced by a link`);
       if (args.force !== true) {
         throw new StateFailure(
-          `${path} is a ${kindOf(path, before)}: force: true puts the link in its place`,
+          `${path} is a ${kindOf(path, before)}; set force: true to replace it with the link`,
         );
       }
     }
@@ -51,27 +51,27 @@ export const fileSymlink = defineState({
     Object.assign(changes, await attributeChanges(link, attributes, context));
     return {
       changes: { [path]: changes },
-      comment: `The link ${path} is to lead to ${target}${missingNote(attributes)}`,
+      comment: `The link ${path} would point to ${target}${missingNote(attributes)}`,
       apply: async () => {
         if (same) setLinkOwner(path, attributes);
         else {
           makeParents(path, args.makedirs, { ...attributes, mode: undefined });
           const temporary = temporaryName(path);
           try {
-            touching("make", path, () => symlinkSync(target, temporary));
+            touching("create", path, () => symlinkSync(target, temporary));
             const owner = {
               ...attributes,
               uid: attributes.uid ?? link?.uid,
               gid: attributes.gid ?? link?.gid,
             };
             setLinkOwner(temporary, owner);
-            touching("make", path, () => renameSync(temporary, path));
+            touching("create", path, () => renameSync(temporary, path));
           } catch (cause) {
             rmSync(temporary, { force: true });
             throw cause;
           }
         }
-        return { comment: `The link ${path} leads to ${target} now` };
+        return { comment: `The link ${path} now points to ${target}` };
       },
     };
   },

@@ -8,7 +8,7 @@ import { planFile } from "./plan-file.ts";
 
 export const fileTouch = defineState({
   name: "file.touch",
-  doc: "A file is there, empty if it has to be made; the times of one that is there stay as they are.",
+  doc: "Ensures that a file exists, and creates it empty. The timestamps of an existing file are not changed.",
   args: { makedirs: makedirsArg },
   plan(name, { makedirs }, context) {
     const path = pathOf(name);

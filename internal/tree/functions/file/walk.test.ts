@@ -8,7 +8,7 @@ import { fileStates } from "./index.ts";
 import { readRegular } from "./look.ts";
 import { walk } from "./walk.ts";
 
-/** A directory `root/sub/file`, and one beside it that nothing may get into. */
+/** A directory `root/sub/file`, and one beside it that must not be entered. */
 function makeTrees(at: string): { root: string; outside: string } {
   const [root, outside] = [join(at, "root"), join(at, "outside")];
   mkdirSync(join(root, "sub"), { recursive: true });
@@ -18,7 +18,7 @@ function makeTrees(at: string): { root: string; outside: string } {
   return { root, outside };
 }
 
-test("a directory that becomes a link while it is walked through leads nowhere", () => {
+test("a directory that becomes a link during the walk is not followed", () => {
   using directory = temporaryDirectory("walk");
   const { root, outside } = makeTrees(directory.path);
   const seen: string[] = [];
@@ -34,7 +34,7 @@ test("a directory that becomes a link while it is walked through leads nowhere",
   expect(seen).toEqual(["sub"]);
 });
 
-test("what is reached stays the same when the way to it changes", () => {
+test("an opened entry stays the same when its path changes", () => {
   using directory = temporaryDirectory("walk");
   const { root, outside } = makeTrees(directory.path);
   for (const { at, relative } of walk(root, undefined)) {
@@ -46,7 +46,7 @@ test("what is reached stays the same when the way to it changes", () => {
   expect(statSync(join(directory.path, "moved/file")).mode & 0o777).toBe(0o600);
 });
 
-test("a link is neither read nor changed through", () => {
+test("a link is followed neither for reading nor for changes", () => {
   using directory = temporaryDirectory("walk");
   const { root, outside } = makeTrees(directory.path);
   const link = join(root, "link");
@@ -55,7 +55,7 @@ test("a link is neither read nor changed through", () => {
   expect(() => setAttributes(link, { ...noAttributes, mode: 0o666 })).toThrow("it is a symbolic link");
 });
 
-test("the group alone is set, and the owner stays", async () => {
+test("only the group is set, and the owner is unchanged", async () => {
   using directory = temporaryDirectory("walk");
   const path = join(directory.path, "file");
   writeFileSync(path, "x\n");

@@ -3,31 +3,31 @@ import { join } from "node:path";
 import { StateFailure } from "../../function/function.ts";
 import { touching } from "./look.ts";
 
-/** Something below a directory. */
+/** An entry below a directory. */
 export interface Entry {
-  /** Its path for people, and for what is compared. */
+  /** Its path, for messages and comparisons. */
   path: string;
-  /** Its path below the directory of the walk. */
+  /** Its path relative to the directory of the walk. */
   relative: string;
   /**
-   * How it is reached: through the directory that was opened, so that whoever may write there cannot lead
-   * this elsewhere with a symbolic link. Good until the walk goes on.
+   * Path for system calls, through the open directory, so that a user who can write there cannot redirect the
+   * access with a symbolic link. Valid until the walk continues.
    */
   at: string;
   stats: Stats;
 }
 
-/** Bounds the open directories, one for each level. */
+/** Limits the number of open directories: one per level. */
 const maxDepth = 128;
 const descriptors = "/proc/self/fd";
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * Walks through what is below a directory, sorted, each directory before what is in it. Symbolic links are
- * seen and not followed; other file systems are not entered.
+ * Walks the entries below a directory in sorted order, each directory before its contents. Does not follow
+ * symbolic links and does not enter other file systems.
  *
- * @param depth how many levels are walked; every one when `undefined`
- * @param enter whether a directory is entered, asked after it was seen
+ * @param depth maximum number of levels; unlimited when `undefined`
+ * @param enter whether to enter a directory; called after the directory itself is yielded
  * @throws StateFailure when something cannot be read
  */
 export function* walk(
@@ -39,7 +39,7 @@ export function* walk(
   yield* level({ path: root, relative: "", at: root }, 0);
 
   function* level(directory: Omit<Entry, "stats">, above: number): Generator<Entry> {
-    if (above > maxDepth) throw new StateFailure(`${directory.path} is too deep to be walked through`);
+    if (above > maxDepth) throw new StateFailure(`${directory.path} is nested too deep`);
     const open = touching("open", directory.path, () => openSync(directory.at, directoryFlags));
     try {
       const base = byDescriptor ? `${descriptors}/${open}` : directory.at;
