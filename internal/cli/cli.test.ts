@@ -176,7 +176,7 @@ describe("svc ca", () => {
     expect(await svc("ca", "init", "--dir", dir)).toEqual({
       exit: 1,
       stdout: "",
-      stderr: `svc: ${dir}/root.key exists already and is not overwritten: choose another --dir, or move the old CA away\n`,
+      stderr: `svc: ${dir}/root.key already exists and is not overwritten: choose another --dir, or move the old CA away\n`,
     });
     expect(readFileSync(join(dir, "root.key"), "utf8")).toBe(before);
   });
@@ -209,7 +209,7 @@ describe("svc ca", () => {
     expect((await svc("ca", "fingerprint", "--dir", dir)).stdout).toMatch(/^sha256:[0-9a-f]{64}\n$/);
     const missing = fresh();
     expect((await svc("ca", "fingerprint", "--dir", missing)).stderr).toBe(
-      `svc: cannot read the CA file ${missing}/root.crt: no such file: make a CA with svc ca init --dir ${missing}\n`,
+      `svc: cannot read the CA file ${missing}/root.crt: no such file: create a CA with svc ca init --dir ${missing}\n`,
     );
   });
 
@@ -253,7 +253,7 @@ describe("svc ca", () => {
     expect(await svc(...issue)).toEqual({
       exit: 1,
       stdout: "",
-      stderr: `svc: ${out}/nats-server.key exists already and is not overwritten: give --force to replace it, or another --out\n`,
+      stderr: `svc: ${out}/nats-server.key already exists and is not overwritten: give --force to replace it, or another --out\n`,
     });
     expect(readFileSync(join(out, "nats-server.crt"), "utf8")).toBe(before);
     const forced = await svc(...issue, "--force", "--validity", "90000h");
@@ -305,7 +305,7 @@ describe("svc nats-auth", () => {
     expect(await svc("nats-auth", "init", "--dir", dir)).toMatchObject({
       exit: 1,
       stdout: "",
-      stderr: `svc: ${dir}/operator.seed exists already and is not overwritten\n`,
+      stderr: `svc: ${dir}/operator.seed already exists and is not overwritten\n`,
     });
   });
 

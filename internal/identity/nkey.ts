@@ -9,9 +9,9 @@ import { SvcError } from "../base/errors.ts";
 import type { Random } from "../base/id.ts";
 
 // NATS nkeys (nats-io/nkeys, "Nkeys"): base32 of a prefix byte, 32 key bytes and a little-endian
-// CRC-16/XMODEM. Signing and verifying run in node:crypto, about 200 times faster than JavaScript.
+// CRC-16/XMODEM. node:crypto signs and verifies, about 200 times faster than JavaScript.
 
-/** The role of a key, as the first letter of its public form shows it. */
+/** The role of a key. The first letter of the public key shows it. */
 export type KeyRole = "operator" | "account" | "user" | "curve";
 
 const roleBytes: Record<KeyRole, number> = { operator: 14 << 3, account: 0, user: 20 << 3, curve: 23 << 3 };
@@ -25,7 +25,7 @@ export interface KeyPair {
   readonly role: KeyRole;
   /** The public key: 56 characters. */
   readonly publicKey: string;
-  /** The seed: 58 characters, `S` first. It is a secret. */
+  /** The seed: 58 characters, `S` first. Secret. */
   readonly seed: string;
   /** A 64-byte Ed25519 signature (RFC 8032). */
   sign(message: Uint8Array): Uint8Array;
@@ -39,7 +39,7 @@ export function newKeyPair(role: Exclude<KeyRole, "curve">, random: Random): Key
 /**
  * Reads a key pair from its seed.
  *
- * @throws SvcError `bad_request` when the text is no seed of this role; the text is never repeated
+ * @throws SvcError `bad_request` when the text is not a seed of this role; the text is never repeated
  */
 export function keyPairFromSeed(role: Exclude<KeyRole, "curve">, seed: string): KeyPair {
   const raw = rawFromSeed(role, seed.trim());
@@ -47,7 +47,7 @@ export function keyPairFromSeed(role: Exclude<KeyRole, "curve">, seed: string): 
   return keyPair(role, raw);
 }
 
-/** The 32 secret bytes of a seed, or `undefined` when it is none of this role. */
+/** The 32 secret bytes of a seed, or `undefined` when it is not a seed of this role. */
 export function rawFromSeed(role: KeyRole, seed: string): Uint8Array | undefined {
   const bytes = decodeChecked(seed, 36);
   if (bytes === undefined) return undefined;
@@ -57,7 +57,7 @@ export function rawFromSeed(role: KeyRole, seed: string): Uint8Array | undefined
   return bytes.subarray(2, 34);
 }
 
-/** The 32 raw bytes of a public key, or `undefined` when it is none of this role or its checksum is wrong. */
+/** The 32 raw bytes of a public key, or `undefined` for another role or a wrong checksum. */
 export function decodePublicKey(role: KeyRole, text: string): Uint8Array | undefined {
   const bytes = decodeChecked(text, 35);
   if (bytes === undefined || bytes[0] !== roleBytes[role]) return undefined;
@@ -150,7 +150,7 @@ function base32Decode(text: string): Uint8Array | undefined {
       bytes[at++] = (value >> bits) & 0xff;
     }
   }
-  // Stray characters or bits would give one key two spellings.
+  // Stray characters or bits would give one key two encodings.
   return bits < 5 && (value & ((1 << bits) - 1)) === 0 ? bytes : undefined;
 }
 

@@ -48,7 +48,7 @@ export async function daemonPage(daemon: Daemon, commands: CommandDef, edition: 
     heading("Description"),
     paragraph(`Without a command ${name} is the daemon.`),
     paragraph(
-      "A setting is its default, or what the file says, or the flag when one is passed. A list takes values separated by commas, and its flag may be repeated; an empty one clears the list of the file.",
+      "A flag overrides the file, and the file overrides the default. Separate the values of a list with commas; its flag may be repeated, and an empty list clears the list of the file.",
     ),
     ...commandSections(own),
     ...others.flatMap(({ path, meaning }) => [subheading(path), paragraph(`${capital(meaning)}.`)]),

@@ -32,7 +32,7 @@ async function ofDaemon(
   const { name, options, defaultFile } = program;
   const file = { name: `${name}.yaml`, summary: `configuration of ${name}`, reader: { name, section: 8 } };
   const texts = [
-    `The daemon ${name} reads ${defaultFile}, or the file that --config names. It may be absent. A flag that is passed counts more than the file. In every default the environment variable SVC_DATA_DIR takes the place of /data; the packages set it.`,
+    `The daemon ${name} reads ${defaultFile}, or the file that --config names. It may be absent. A flag overrides the file. In every default the environment variable SVC_DATA_DIR takes the place of /data; the packages set it.`,
   ];
   return [await daemonPage(program, commands, edition), filePage(file, texts, options, edition)];
 }

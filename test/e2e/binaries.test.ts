@@ -310,7 +310,7 @@ describe("the doors refuse", () => {
       "a chunk that is too large",
       binaryPutSubject,
       { digest: digestOf(Buffer.alloc(chunkBytes + 1)), data: Buffer.alloc(chunkBytes + 1) },
-      "a chunk has at most 524288 bytes",
+      "a chunk must have at most 524288 bytes",
     ],
     ["no manifest", binaryCommitSubject, { operator: "alice" }, "manifest: not valid"],
     ["nobody's manifest", binaryCommitSubject, { manifest: Buffer.of(1) }, "operator: not valid"],

@@ -111,7 +111,7 @@ test("a port that is taken, and a program that is not there, are told in one lin
   const taken = host.launchMaster();
   expect(await taken.exited).toBe(1);
   expect(taken.output()).toContain(
-    `svc-master: embedded_bus: the bus cannot listen on 127.0.0.1:${host.busPort}: another program has this address already`,
+    `svc-master: embedded_bus: the bus cannot listen on 127.0.0.1:${host.busPort}: the address is already in use by another program`,
   );
   await new Promise((resolve) => server.close(resolve));
 

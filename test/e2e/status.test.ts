@@ -195,17 +195,17 @@ test("on a bus that no master has used, both say what is missing and that a mast
   expect(said(steps, "storage")).toEqual([
     "warn",
     expect.stringContaining("master-heartbeat, enrollments"),
-    "start a master, or restart one: it makes what is missing",
+    "start or restart a master: it creates the missing ones",
   ]);
   expect(said(steps, "clock")[0]).toBe("warn");
   expect(said(steps, "masters")).toEqual([
     "fail",
-    "master-heartbeat is not there: start a master, or restart one: it makes what is missing",
+    "master-heartbeat does not exist: start or restart a master: it creates what is missing",
     "run svc-master check on the host of a master",
   ]);
   const { notes } = JSON.parse((await cli(empty, "status", "--output", "json")).stdout);
   expect((await doctorOf(empty, "web-1")).steps.at(-1)?.level).toBe("skip");
-  expect(notes).toContain("leases is not there: start a master, or restart one: it makes what is missing");
+  expect(notes).toContain("leases does not exist: start or restart a master: it creates what is missing");
 });
 
 test("one bucket that is gone is named, with what to do, and the rest is shown", async () => {
@@ -220,18 +220,18 @@ test("one bucket that is gone is named, with what to do, and the rest is shown",
   expect(exit).toBe(1);
   expect(said(steps, "leases")).toEqual([
     "fail",
-    "leases is not there: start a master, or restart one: it makes what is missing",
+    "leases does not exist: start or restart a master: it creates what is missing",
     "look for lease in the logs of the masters",
   ]);
   expect(said(steps, "storage")).toEqual([
     "warn",
-    "not there yet: leases",
-    "start a master, or restart one: it makes what is missing",
+    "do not exist yet: leases",
+    "start or restart a master: it creates the missing ones",
   ]);
   const shown = JSON.parse((await cli(own, "status", "--output", "json")).stdout);
   expect(shown).toMatchObject({ peels: { states: { issued: 1 } }, leases: [] });
   expect(shown.notes).toEqual([
-    "leases is not there: start a master, or restart one: it makes what is missing",
+    "leases does not exist: start or restart a master: it creates what is missing",
   ]);
 });
 

@@ -35,7 +35,7 @@ const states = {
   "the outcome of this job": { current, outcome },
 } satisfies Record<string, UpgradeState>;
 
-const gone = "the watchdog or the host stopped while it was tried out";
+const gone = "the watchdog or the host stopped during the trial";
 const events = {
   started: { kind: "started" },
   requested: { kind: "requested", staged },
@@ -50,7 +50,11 @@ const events = {
 
 const committed = { ...outcome, success: true, rolledBack: false, reason: "" };
 const fresh = { sha256: digest("2"), version: "2", packaged: digest("0") };
-const tooLate = { ...outcome, rolledBack: false, reason: "the deadline of the job passed before it began" };
+const tooLate = {
+  ...outcome,
+  rolledBack: false,
+  reason: "the deadline of the job passed before the upgrade began",
+};
 
 /** Each cell: what is on disk afterwards; `undefined` for what it was before. */
 const table: Record<keyof typeof states, Record<keyof typeof events, UpgradeState | undefined>> = {

@@ -1,14 +1,14 @@
 import type { Limits } from "./limits.ts";
 
-/** How long a watchdog waits before it starts a peel again. */
+/** The restart backoff of a watchdog. */
 export interface Pauses {
-  /** How long to wait now, milliseconds; the next wait is longer. */
+  /** The next pause in milliseconds. The pause after it is longer. */
   next(): number;
-  /** The peel was well for as long as `wellAfterMs`. */
+  /** Resets the backoff: the peel was healthy for `wellAfterMs`. */
   forget(): void;
 }
 
-/** @param jitter a number in [0, 1); a fleet that fails together does not start together */
+/** @param jitter a number in [0, 1), so that a fleet that fails together does not restart together */
 export function createPauses(
   { firstPauseMs, longestPauseMs }: Pick<Limits, "firstPauseMs" | "longestPauseMs">,
   jitter: () => number,

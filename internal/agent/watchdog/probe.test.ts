@@ -64,10 +64,10 @@ test("who says nothing is waited for as long as is said, or until it does not ma
 });
 
 test.each([
-  [undefined, "it does not answer"],
+  [undefined, "it does not respond"],
   [{ status: 200, body: "" }, undefined],
-  [{ status: 500, body: "oh" }, "it answers with the status 500"],
-  [{ status: 503, body: "{}" }, "it answers with the status 503"],
+  [{ status: 500, body: "oh" }, "it responds with status 500"],
+  [{ status: 503, body: "{}" }, "it responds with status 503"],
   [
     {
       status: 503,

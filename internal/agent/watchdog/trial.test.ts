@@ -81,7 +81,7 @@ test("a binary may end twice and no third time", async () => {
   at.trial.ended("SIGSEGV");
   expect(at.trial.isOver).toBe(false);
   at.trial.ended("code 2");
-  expect(at.trial.failure).toBe("it ended 3 times, at last with code 2");
+  expect(at.trial.failure).toBe("it exited 3 times, the last time with code 2");
 });
 
 test("who is ready on the port of a peel that does not listen decides nothing for it", async () => {
@@ -91,5 +91,5 @@ test("who is ready on the port of a peel that does not listen decides nothing fo
     at.clock.advance(ms);
     await at.trial.look(signal);
   }
-  expect(at.trial.failure).toMatch(/another user's program listens on port \d+$/);
+  expect(at.trial.failure).toMatch(/a program of another user listens on port \d+$/);
 });

@@ -1,22 +1,22 @@
 import { dlopen, FFIType, ptr } from "bun:ffi";
 
-/** A pipe of the kernel: two file descriptors that no child process inherits by itself. */
+/** A kernel pipe: two file descriptors that child processes do not inherit. */
 export interface Pipe {
   read: number;
   write: number;
 }
 
-/** O_CLOEXEC of every Linux platform that Bun runs on. */
+/** O_CLOEXEC on every Linux platform that Bun supports. */
 const closeOnExec = 0o2000000;
 
 /** The C library under the names that glibc and musl give it. */
 const libraries = ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`];
 
 /**
- * Makes a pipe; the caller closes both ends. `undefined` where the C library is not one of Linux.
+ * Creates a pipe. The caller closes both ends. Returns `undefined` on systems other than Linux.
  *
- * What Bun and Node.js call a pipe is a socket pair, and a program that opens `/dev/stdout` or
- * `/dev/stderr` by name, as many shell scripts do, fails on a socket with ENXIO.
+ * The pipes of Bun and Node.js are socket pairs. A program that opens `/dev/stdout` or `/dev/stderr` by
+ * name, as many shell scripts do, fails on a socket with ENXIO.
  */
 export function openPipe(): Pipe | undefined {
   for (const library of libraries) {

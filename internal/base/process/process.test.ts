@@ -108,13 +108,13 @@ test("no file stays open, whatever happened", async () => {
 test.each<[string, string[], Partial<ProcessOptions>, string]>([
   ["a missing program", ["nonexistent"], {}, 'cannot run "nonexistent": not found'],
   ["a file that is none", ["/etc/passwd"], {}, 'cannot run "/etc/passwd": not found, or not executable'],
-  ["a missing directory", ["true"], { cwd: "/nonexistent" }, "cwd: /nonexistent is no directory"],
-  ["a file as directory", ["true"], { cwd: "/etc/passwd" }, "cwd: /etc/passwd is no directory"],
+  ["a missing directory", ["true"], { cwd: "/nonexistent" }, "cwd: /nonexistent is not a directory"],
+  ["a file as directory", ["true"], { cwd: "/etc/passwd" }, "cwd: /etc/passwd is not a directory"],
   [
     "a huge environment",
     ["true"],
     { env: { PATH: "/bin", A: "x".repeat(200_000) } },
-    "larger than the system",
+    "exceed the size limit of the system",
   ],
   ["a null byte", ["echo", "a\0b"], {}, "cannot hold null bytes"],
 ])("%s is refused in words", async (_, argv, options, message) => {

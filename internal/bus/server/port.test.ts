@@ -19,7 +19,7 @@ test("a port that somebody has is refused with the address, a free one is free a
   if (bound === null || typeof bound === "string") throw new Error("it has no port");
   const address = { host: "127.0.0.1", port: bound.port };
   await expect(assertFree(address)).rejects.toThrow(
-    `the bus cannot listen on 127.0.0.1:${bound.port}: another program has this address already`,
+    `the bus cannot listen on 127.0.0.1:${bound.port}: the address is already in use by another program`,
   );
   await new Promise((resolve) => server.close(resolve));
   await assertFree(address);

@@ -53,12 +53,14 @@ test("what cannot be run is named", async () => {
   await expect(find({ explicit: missing })).rejects.toThrow(
     `embedded_bus_path: cannot run ${missing}: no such file`,
   );
-  await expect(find({ explicit: files.path })).rejects.toThrow(`cannot run ${files.path}: it is no file`);
+  await expect(find({ explicit: files.path })).rejects.toThrow(
+    `cannot run ${files.path}: not a regular file`,
+  );
   const plain = join(files.path, "plain");
   writeFileSync(plain, "text");
   await expect(find({ explicit: plain })).rejects.toThrow(`cannot run ${plain}: `);
   await expect(find({ searchPath: "/nowhere" })).rejects.toThrow(
-    "there is no nats-server on the PATH, and this svc-master carries none",
+    "no nats-server on the PATH, and none inside this svc-master",
   );
 });
 
@@ -73,9 +75,11 @@ test.each([
 
 test("a program that is no nats-server is refused", async () => {
   const other = pretend("other", "echo hello");
-  await expect(find({ explicit: other })).rejects.toThrow(`${other} is no nats-server that runs here`);
+  await expect(find({ explicit: other })).rejects.toThrow(
+    `${other} is not a nats-server that runs on this host`,
+  );
   const broken = pretend("broken", "echo nats-server: v2.10.0; exit 3");
-  await expect(find({ explicit: broken })).rejects.toThrow("is no nats-server that runs here");
+  await expect(find({ explicit: broken })).rejects.toThrow("is not a nats-server that runs on this host");
 });
 
 test("a carried one is unpacked once, put right when it was changed, and replaces older ones", async () => {

@@ -108,7 +108,7 @@ test("one that does not start at first is told with its own words", async () => 
 test("a directory without a configuration is told", async () => {
   const { dir, start } = prepare(serves);
   Bun.spawnSync(["mv", join(dir, "nats-server.conf"), join(dir, "other.conf")]);
-  await expect(start()).rejects.toThrow(`${dir}/nats-server.conf: no such file: make it with svc init`);
+  await expect(start()).rejects.toThrow(`${dir}/nats-server.conf: no such file: create it with svc init`);
 });
 
 test("a signal while it starts ends it", async () => {

@@ -16,6 +16,6 @@ export async function bucketOf({ connect }: DoctorContext, name: AssetName): Pro
   if ((await inspectAssets(bus, [name])).get(name) === "there") return openBucket(bus, name);
   throw new SvcError(
     "not_found",
-    `${name} is not there: start a master, or restart one: it makes what is missing`,
+    `${name} does not exist: start or restart a master: it creates what is missing`,
   );
 }

@@ -27,7 +27,7 @@ const steps: readonly Step<DoctorContext>[] = [
     next: "name the admin.creds that svc nats-auth init wrote in master.creds_file",
     look({ identity, clock }) {
       const found = identity();
-      if ("seed" in found) return { level: "ok", message: "a bare seed, which does not end" };
+      if ("seed" in found) return { level: "ok", message: "a bare seed, which does not expire" };
       const judged = judgeCredentials("master.creds_file", found.credentials, clock.now(), newerCredentials);
       const lacking = lackingGrants(readClaims(parseCredentials(found.credentials).jwt));
       if (judged.level === "fail" || lacking.length === 0) return judged;

@@ -84,13 +84,13 @@ test("one file that is there is named, and nothing is written", async () => {
     const given = options();
     await initFleet(given);
     const before = treeOf(given.dir).map((path) => readFileSync(join(given.dir, path), "utf8"));
-    await expect(initFleet(given)).rejects.toThrow("auth/ca/root.key exists already and is not overwritten");
+    await expect(initFleet(given)).rejects.toThrow("auth/ca/root.key already exists and is not overwritten");
     expect(treeOf(given.dir).map((path) => readFileSync(join(given.dir, path), "utf8"))).toEqual(before);
 
     const other = temporaryDirectory("setup-taken");
     writeFileSync(join(other.path, name), "mine");
     await expect(initFleet(options({ dir: other.path }))).rejects.toThrow(
-      `${join(other.path, name)} exists already and is not overwritten`,
+      `${join(other.path, name)} already exists and is not overwritten`,
     );
     expect(treeOf(other.path)).toEqual([name]);
     expect(readFileSync(join(other.path, name), "utf8")).toBe("mine");

@@ -123,7 +123,7 @@ function noteOf(name: AssetName, state: string | undefined): string[] {
   if (state === "there") return [];
   if (state === "refused")
     return [`${name} is not shown: these credentials may not read it; ${newerCredentials}`];
-  return [`${name} is not there: start a master, or restart one: it makes what is missing`];
+  return [`${name} does not exist: start or restart a master: it creates what is missing`];
 }
 
 function countBy<Key extends string>(keys: readonly Key[]): Record<Key, number> {

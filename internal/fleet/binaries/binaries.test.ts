@@ -129,9 +129,13 @@ describe("a commit", () => {
     [
       "another SHA-256 than that of its chunks",
       { sha256: "0".repeat(64) },
-      "another SHA-256 than its chunks",
+      "its SHA-256 does not match its chunks",
     ],
-    ["another size", { size: chunkBytes * 2 + 99 }, `it has ${chunkBytes * 2 + 99} bytes, and its chunks`],
+    [
+      "another size",
+      { size: chunkBytes * 2 + 99 },
+      `its size is ${chunkBytes * 2 + 99} bytes, but its chunks`,
+    ],
   ])("of %s is refused", async (_, over, message) => {
     const { chunks } = binaryOf("a");
     const wrong = manifestOf(Buffer.concat(chunks), over);
@@ -141,7 +145,7 @@ describe("a commit", () => {
 
   test.each([
     ["that is none", Buffer.of(0xc1), "MessagePack"],
-    ["that is too long", Buffer.alloc(100 * 1024), "a manifest has at most"],
+    ["that is too long", Buffer.alloc(100 * 1024), "a manifest must have at most"],
     [
       "of more than a binary may have",
       encodeBinaryManifest({ ...binaryOf("a").manifest, size: 512 * 1024 * 1024 + 1 }).data,
@@ -151,7 +155,7 @@ describe("a commit", () => {
       "without one of its chunks",
       encodeBinaryManifest({ ...binaryOf("a").manifest, chunks: binaryOf("a").manifest.chunks.slice(1) })
         .data,
-      "another number of chunks",
+      "its number of chunks does not match",
     ],
   ])("of a manifest %s is refused", async (_, data, message) => {
     await expect(binaries.commit(data, "alice")).rejects.toThrow(message);
@@ -209,9 +213,9 @@ describe("a commit", () => {
 
 describe("a chunk", () => {
   test.each<[string, string, Buffer, string]>([
-    ["other bytes than its digest says", "0".repeat(64), Buffer.from("x"), "other bytes than those"],
-    ["no bytes", digestOf(Buffer.of()), Buffer.of(), "a chunk has no bytes"],
-    ["too many bytes", "0".repeat(64), Buffer.alloc(chunkBytes + 1), "a chunk has at most"],
+    ["other bytes than its digest says", "0".repeat(64), Buffer.from("x"), "do not match its digest"],
+    ["no bytes", digestOf(Buffer.of()), Buffer.of(), "a chunk must not be empty"],
+    ["too many bytes", "0".repeat(64), Buffer.alloc(chunkBytes + 1), "a chunk must have at most"],
   ])("with %s is refused", async (_, digest, data, message) => {
     await expect(binaries.put(digest, data)).rejects.toThrow(message);
     expect(await store.size()).toBe(0);
@@ -222,7 +226,7 @@ describe("a chunk", () => {
     const { chunks } = binaryOf("a");
     const [first = Buffer.of(), second = Buffer.of()] = chunks;
     await small.put(digestOf(first), first);
-    await expect(small.put(digestOf(second), second)).rejects.toThrow("no more room for binaries");
+    await expect(small.put(digestOf(second), second)).rejects.toThrow("the store of binaries is full");
   });
 });
 
@@ -251,7 +255,7 @@ describe("of binaries", () => {
       await upload(binary);
     }
     const before = await names();
-    await expect(upload(binaryOf("one more", "shared"))).rejects.toThrow("8 binaries are needed");
+    await expect(upload(binaryOf("one more", "shared"))).rejects.toThrow("need 8 binaries");
     expect(await names()).toEqual(before);
   });
 });

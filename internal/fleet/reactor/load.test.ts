@@ -239,7 +239,7 @@ describe("event data chooses nothing but what is said", () => {
     ["webhook: {url: https://u:p@x/}", "a URL holds no password: write token_file"],
     [
       "webhook: {url: https://x/, token_file: secret}",
-      "expected the absolute path of a file, not what it holds",
+      "expected the absolute path of a file, not its content",
     ],
     ['webhook: {url: https://x/, body: "${data.a b}"}', "names nothing of an event"],
     ['webhook: {url: https://x/, body: ["${data.a"]}', "a placeholder that has no end"],

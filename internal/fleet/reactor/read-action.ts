@@ -205,7 +205,7 @@ function urlProblem(text: string): string | undefined {
 function readTokenFile(node: YamlNode, place: Place): string {
   const path = literalOf(node, place, maxText);
   if (/^\/[^\r\n\0]*$/.test(path)) return path;
-  throw failure(place, node.at, "expected the absolute path of a file, not what it holds");
+  throw failure(place, node.at, "expected the absolute path of a file, not its content");
 }
 
 /** Required fields are there by now. */

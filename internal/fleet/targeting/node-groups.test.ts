@@ -56,7 +56,7 @@ describe("a file is refused with its place:", () => {
       "web: web-*\nall: N@wbe",
       "g.yaml:2:6: group all: column 1: no node group is called wbe (did you mean web?)",
     ],
-    ["web: a1\nweb: b1", 'g.yaml:2:1: the key "web" is there twice'],
+    ["web: a1\nweb: b1", 'g.yaml:2:1: the key "web" appears twice'],
   ])("%j", (yaml, reason) => {
     expect(() => read(yaml)).toThrow(expect.objectContaining({ kind: "bad_request", message: reason }));
   });
@@ -115,7 +115,7 @@ test("groups that were never readable are refused as such, until they are", () =
   expect(() => groups.current()).toThrow(
     expect.objectContaining({
       kind: "unavailable",
-      message: "node groups cannot be read: it is a directory",
+      message: "node groups cannot be read: is a directory",
     }),
   );
   rmdirSync(path);

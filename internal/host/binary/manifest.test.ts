@@ -29,8 +29,8 @@ const bytes = Buffer.alloc(32);
 const plain = { v: 1, sha256: bytes, size: 1, platform: "linux-x64", version: "1", chunks: [bytes] };
 
 test.each([
-  ["no map", 7, "no map"],
-  ["another form", { ...plain, v: 2 }, "a form"],
+  ["no map", 7, "not a map"],
+  ["another form", { ...plain, v: 2 }, "its format"],
   ["no bytes", { ...plain, size: 0, chunks: [] }, "size"],
   ["too many bytes", { ...plain, size: 513 * 1024 * 1024 }, "size"],
   ["an unknown platform", { ...plain, platform: "windows" }, "platform"],

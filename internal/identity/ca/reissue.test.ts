@@ -179,7 +179,7 @@ describe("reissueRoot", () => {
     mkdirSync(join(dir, "root.crt"));
     await expect(
       reissueRoot({ dir, validityMs: 10 * year, clock: at(start + hour), random }),
-    ).rejects.toThrow("it is a directory");
+    ).rejects.toThrow("is a directory");
     const { "root.crt": _, ...rest } = before;
     expect(readdirSync(dir).sort()).toEqual([...Object.keys(rest), "root.crt"].sort());
   });
@@ -226,7 +226,7 @@ describe("reissueIntermediate", () => {
     await create(other);
     copyFileSync(join(other, "intermediate.crt"), join(dir, "intermediate.crt"));
     await expect(reissueIntermediate({ dir, clock: at(start + year), random })).rejects.toThrow(
-      "is not of the CA",
+      "does not belong to the CA",
     );
   });
 });

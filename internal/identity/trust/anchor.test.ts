@@ -165,7 +165,11 @@ describe("what to do is said in the message", () => {
 
   test("of a damaged or empty anchor the same: it never counts as none", async () => {
     for (const pem of ["", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]) {
-      await expectRefused(await honest(), { rung: 3, ca: file(pem) }, /holds no CA certificate; .*delete/);
+      await expectRefused(
+        await honest(),
+        { rung: 3, ca: file(pem) },
+        /does not contain a CA certificate; .*delete/,
+      );
     }
   });
 
@@ -304,7 +308,7 @@ describe("a bootstrap document from nobody in particular", () => {
     const pending = ask(server, rungs.pin(), { clock });
     await asked.promise;
     clock.advance(15_000);
-    expect((await pending).result).toMatchObject({ kind: "unavailable", message: "no answer in time" });
+    expect((await pending).result).toMatchObject({ kind: "unavailable", message: "no response in time" });
     expect(clock.pending).toBe(0);
   });
 });

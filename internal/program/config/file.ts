@@ -3,14 +3,14 @@ import { suggestion } from "../../base/nearest.ts";
 import { parseYaml, type YamlEntry, type YamlNode, type YamlPosition } from "../../base/yaml.ts";
 import { Complaint, kindOf, type Option, type OptionTable } from "./option.ts";
 
-/** A value and its place in the file. */
+/** A value and its position in the file. */
 export interface FileValue {
   readonly value: unknown;
   readonly at: YamlPosition;
 }
 
 /**
- * Reads every key of a file, strictly: nested at the dots, no key that no table knows.
+ * Reads every key of a file, strictly: dotted keys are nested maps, and unknown keys are errors.
  *
  * @param tables the tables whose keys the file may hold
  * @returns the values by dotted key
@@ -30,7 +30,7 @@ export function readKeys(
   return keys.values;
 }
 
-/** The error for a place of a file. */
+/** The error for a position in a file. */
 export function fileError(file: string, at: YamlPosition, reason: string): SvcError {
   return new SvcError("bad_request", `${file}:${at.line}:${at.column}: ${reason}`);
 }
@@ -59,7 +59,7 @@ class KeyReader {
 
   private section(name: string, node: YamlNode): void {
     if (node.kind === "map") this.read(node.entries, name);
-    // Nothing at all is a section whose keys are commented out.
+    // An empty section is one whose keys are commented out.
     else if (node.kind !== "scalar" || node.value !== null) {
       throw fileError(this.file, node.at, `${name}: expected a map of keys, found ${kindOf(node)}`);
     }

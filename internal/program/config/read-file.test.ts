@@ -16,8 +16,8 @@ test("reads UTF-8 text up to 1 MiB, and says what it refuses", () => {
     writeFileSync(path, Buffer.alloc(1024 * 1024 + 1, "#"));
     expect(() => readConfigFile(path)).toThrow(`${path}: larger than 1 MiB`);
     expect(() => readConfigFile("/dev/zero")).toThrow("/dev/zero: larger than 1 MiB");
-    expect(() => readConfigFile(dir)).toThrow(`cannot read the configuration ${dir}: it is a directory`);
-    expect(() => readConfigFile(join(path, "x"))).toThrow("a part of the path is not a directory");
+    expect(() => readConfigFile(dir)).toThrow(`cannot read the configuration ${dir}: is a directory`);
+    expect(() => readConfigFile(join(path, "x"))).toThrow("a component of the path is not a directory");
   } finally {
     rmSync(dir, { recursive: true });
   }

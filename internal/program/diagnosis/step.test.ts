@@ -23,7 +23,7 @@ test("what needs a failed step is left out, and what needs that as well; the res
   expect(results[1]).toEqual({ step: "b", level: "fail", message: "broken", next: "mend it" });
   expect(hasFailed(results)).toBe(true);
   expect(formatSteps(results.slice(1, 3))).toBe(
-    "FAIL  b  broken\n         next: mend it\nskip  c  not looked at: it needs b",
+    "FAIL  b  broken\n         next: mend it\nskip  c  not checked: it needs b",
   );
 });
 

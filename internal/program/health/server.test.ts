@@ -35,7 +35,9 @@ test("readyz is 503 only when a check is down; degraded stays 200", async () => 
 
 test("the port of one daemon is not shared by another of the same user", () => {
   const second = { host: "127.0.0.1", port: server.port, component: "peel", checks, clock } as const;
-  expect(() => startHealthServer(second)).toThrow(/health_addr .*another program has this address already/);
+  expect(() => startHealthServer(second)).toThrow(
+    /health_addr .*the address is already in use by another program/,
+  );
 });
 
 test("a check that does not answer is down after 2 s, and holds up no other", async () => {
@@ -69,7 +71,7 @@ test("an address that is taken is told with its key", async () => {
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   const { port } = other.address() as AddressInfo;
   expect(() => startHealthServer({ host: "127.0.0.1", port, component: "peel", checks, clock })).toThrow(
-    `cannot listen on health_addr 127.0.0.1:${port}: another program has this address already`,
+    `cannot listen on health_addr 127.0.0.1:${port}: the address is already in use by another program`,
   );
   other.close();
 });
