@@ -153,7 +153,7 @@ describe("reissueRoot", () => {
     for (const run of [() => reissueRoot(options), () => reissueIntermediate(options)]) {
       await expect(run()).rejects.toMatchObject({
         kind: "bad_request",
-        message: expect.stringMatching(new RegExp(`^${join(dir, "root.key")} is not here`)),
+        message: expect.stringMatching(new RegExp(`^${join(dir, "root.key")} does not exist`)),
       });
     }
     expect(snapshot()).toEqual(before);

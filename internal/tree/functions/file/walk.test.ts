@@ -51,7 +51,7 @@ test("a link is neither read nor changed through", () => {
   const { root, outside } = makeTrees(directory.path);
   const link = join(root, "link");
   symlinkSync(join(outside, "secret"), link);
-  expect(() => readRegular(link)).toThrow(`cannot read ${link}: it is a symbolic link`);
+  expect(() => readRegular(link)).toThrow(`cannot read ${link}: is a symbolic link`);
   expect(() => setAttributes(link, { ...noAttributes, mode: 0o666 })).toThrow("it is a symbolic link");
 });
 
