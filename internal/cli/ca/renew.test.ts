@@ -75,6 +75,6 @@ test("what cannot be renewed exits 1 with one line, a bad duration 2", async () 
   for (const name of ["renew-root", "renew-intermediate"]) {
     const refused = await svc(start + 2 * year, name);
     expect(refused).toMatchObject({ exit: 1, stdout: "" });
-    expect(refused.stderr).toMatch(/^svc: .*root\.key is not here, .*\n$/);
+    expect(refused.stderr).toMatch(/^svc: .*root\.key does not exist, .*\n$/);
   }
 });

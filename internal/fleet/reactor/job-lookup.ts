@@ -2,26 +2,26 @@ import type { Plain } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import { decodeJob, type Job } from "../jobs/record.ts";
 
-/** Jobs and targets that are remembered; one job may have 100,000 of them. */
+/** Maximum number of cached jobs and targets. A job may have 100,000 targets. */
 const mostJobs = 1_024;
 const mostTargets = 200_000;
 
-/** What an event says of the job behind it. */
+/** What an event needs to know about its job. */
 export interface KnownJob {
   function: string;
   metadata: Readonly<Record<string, Plain>>;
   createdBy: string;
   targets: ReadonlySet<string>;
-  /** How far down a chain of reactions its returns are. */
+  /** Chain depth of its returns. */
   depth: number;
 }
 
-/** @returns `undefined` when there is no such job (any more). @throws SvcError `storage` */
+/** @returns `undefined` when the job does not exist. @throws SvcError `storage` */
 export type JobOf = (jid: string) => Promise<KnownJob | undefined>;
 
-/** Looks jobs up, each once as long as it is remembered: a job has as many returns as targets. */
+/** Looks up jobs with a cache: a job has as many returns as targets. */
 export function createJobLookup(jobs: Pick<Bucket, "get">): JobOf {
-  /** The one that was used last is the last. */
+  /** Ordered by last use. */
   const known = new Map<string, { found: Promise<KnownJob | undefined>; targets: number }>();
   let targets = 0;
   const forget = (jid: string) => {
@@ -64,7 +64,7 @@ function knownOf({ function: name, metadata, createdBy, targets }: Job): KnownJo
   return { function: name, metadata, createdBy, targets: new Set(targets), depth: depthOf(metadata) };
 }
 
-/** A return of a job that a reaction began is one step further down than what the reaction was to. */
+/** A return of a job that a reaction started is one step deeper than the event of that reaction. */
 function depthOf({ reactor }: Readonly<Record<string, Plain>>): number {
   if (reactor === null || typeof reactor !== "object" || !("depth" in reactor)) return 0;
   const { depth } = reactor;

@@ -13,14 +13,14 @@ import { encodeServiceEvent } from "./message.ts";
 import type { Rendered } from "./render.ts";
 import { callWebhook, type WebhookDeps } from "./webhook.ts";
 
-/** What actions are done with. */
+/** Dependencies of the actions. */
 export interface PerformDeps {
   bus: Bus;
   dispatch: DispatchDeps;
   enrollments: ApplyDeps;
   /**
-   * A text that follows from this one, the same on every master, and that nobody else can tell: who knew the
-   * id of a message before could have the stream refuse it.
+   * Derives an id from a text. All masters get the same id, and no one else can predict it: with a known
+   * message id, an attacker could make the stream reject the message as a duplicate.
    */
   messageId(key: string): string;
   webhook: Omit<WebhookDeps, "signal">;
@@ -30,20 +30,19 @@ export interface PerformDeps {
 export interface Performance {
   event: Event;
   rule: string;
-  /** Its place among the actions of the rule. */
+  /** Its index among the actions of the rule. */
   index: number;
   action: Exclude<Rendered, { kind: "refused" }>;
-  /** Ends what takes long when another master takes over. */
+  /** Aborts slow actions when another master takes over. */
   signal: AbortSignal;
   log: Log;
 }
 
 /**
- * Does one action. Doing it again, also on another master, does no harm: a job and an emitted event have ids
- * that follow from the event and the rule, an enrollment is approved once, and a webhook is told a key to know
- * a call by.
+ * Performs one action. It is idempotent, also across masters: the ids of jobs and emitted events are derived
+ * from the event and the rule, an enrollment is approved once, and a webhook gets an idempotency key.
  *
- * @throws SvcError that says what went wrong
+ * @throws SvcError with the reason
  */
 export async function perform(deps: PerformDeps, doing: Performance): Promise<void> {
   const { action, event, rule, index } = doing;
@@ -76,22 +75,22 @@ async function startJob(
   request: Parameters<typeof dispatchJob>[1],
 ): Promise<void> {
   const metadata = { ...request.metadata, reactor: { rule, event: event.id, depth: event.depth } };
-  // The job has from now on, however old the event is.
+  // The timeout of the job starts now, however old the event is.
   const identity = { jid: jidOf(event, rule, index), createdAt: dispatch.clock.now() };
   await dispatchJob({ ...dispatch, log }, { ...request, metadata }, operatorOf(rule), identity);
 }
 
-/** Whatever comes again about an event begins this job, and no other. */
+/** Every redelivery of an event leads to the same job id. */
 function jidOf(event: Event, rule: string, index: number): string {
   return derivedId("job", event.at, [event.id, rule, String(index)]);
 }
 
-/** What an action for an event is known by elsewhere. */
+/** The idempotency key of an action for an event. */
 function keyOf(event: Event, rule: string, index: number): string {
   return jidOf(event, rule, index).slice("job-".length);
 }
 
-/** Never one whose peel trusted another CA, whatever the rule and the event say. */
+/** Never approves an enrollment whose peel trusted another CA, whatever the rule and the event contain. */
 async function approveEnrollment(
   { enrollments }: PerformDeps,
   { rule, log }: Performance,
@@ -103,7 +102,7 @@ async function approveEnrollment(
     log.info("enrollment admin operation", { action: "approve", id, operator, peel_id: peelId });
   } catch (thrown) {
     if (!(thrown instanceof SvcError) || thrown.kind !== "invalid_transition") throw thrown;
-    // Done before, by this very rule and a master that is no more.
+    // Already done by this rule on a master that no longer runs.
     const { record } = await loadEnrollment(enrollments.enrollments, id);
     if (record.decidedBy !== operator) throw thrown;
   }

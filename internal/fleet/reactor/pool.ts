@@ -1,8 +1,8 @@
-/** Lets a number of workers do what there is to do, first come, first served. */
+/** A pool of workers that processes work in order of arrival. */
 export interface Pool {
   /** Runs `work` as soon as a worker is free; resolves and rejects with it. */
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** How many work now. */
+  /** Number of busy workers. */
   readonly busy: number;
 }
 
@@ -19,7 +19,7 @@ export function createPool(workers: number): Pool {
       try {
         return await work();
       } finally {
-        // A worker goes on with who waits; otherwise it is free.
+        // The worker continues with the next waiter, if any. Otherwise it is free.
         const next = waiting.shift();
         if (next === undefined) busy--;
         else next();

@@ -101,7 +101,7 @@ test("what could not be done comes again, and only that is done again", async ()
   const { reactor, counts, performed, state } = setup([rule("a", emit("x"), emit("y"))]);
   state.fail = ({ index }) =>
     index === 1 ? Promise.reject(new SvcError("storage", "away")) : Promise.resolve();
-  await expect(reactor.handle(event("1"), 1)).rejects.toThrow("could not be done yet");
+  await expect(reactor.handle(event("1"), 1)).rejects.toThrow("are not finished yet");
   state.fail = () => Promise.resolve();
   await reactor.handle(event("1"), 2);
   expect(performed).toEqual(["a/0 of 1", "a/1 of 1", "a/1 of 1"]);

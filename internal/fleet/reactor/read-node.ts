@@ -7,26 +7,26 @@ import { fileError } from "../../program/config/file.ts";
 import { kindOf } from "../../program/config/option.ts";
 import { opening, placeholderProblem, placeholdersOf } from "./placeholder.ts";
 
-/** Where in which file a value stands, and what messages call it: `rule clean-disk: match`. */
+/** The file of a value, and its name in messages, such as `rule clean-disk: match`. */
 export interface Place {
   readonly file: string;
   readonly what: string;
 }
 
-/** The error for a place: `<file>:<line>:<column>: <what>: <reason>`. */
+/** The error for a position: `<file>:<line>:<column>: <what>: <reason>`. */
 export function failure({ file, what }: Place, at: YamlPosition, reason: string): SvcError {
   return fileError(file, at, what === "" ? reason : `${what}: ${reason}`);
 }
 
-/** The place of a field of what is at a place. */
+/** The place of a field. */
 export function within({ file, what }: Place, field: string): Place {
   return { file, what: what === "" ? field : `${what}: ${field}` };
 }
 
 /**
- * Calls something that knows no files, and gives its complaint a place.
+ * Calls a function that does not know files, and adds the position to its errors.
  *
- * @throws SvcError with the place before the message
+ * @throws SvcError with the position before the message
  */
 export function placed<T>(place: Place, at: YamlPosition, read: () => T): T {
   try {
@@ -37,7 +37,7 @@ export function placed<T>(place: Place, at: YamlPosition, read: () => T): T {
   }
 }
 
-/** The entries of a map that has these keys and no others, by key. */
+/** The entries of a map by key. Only these keys are allowed. */
 export function fieldsOf(
   node: YamlNode,
   place: Place,
@@ -66,7 +66,7 @@ export function itemsOf(node: YamlNode, place: Place, most: number): readonly Ya
   throw failure(place, node.at, `more than ${most} items`);
 }
 
-/** A string of 1 to so many characters. */
+/** A string of 1 to `most` characters. */
 export function textOf(node: YamlNode, place: Place, most: number): string {
   if (node.kind !== "scalar" || typeof node.value !== "string") {
     throw failure(place, node.at, `expected a string, found ${kindOf(node)}`);
@@ -75,11 +75,15 @@ export function textOf(node: YamlNode, place: Place, most: number): string {
   throw failure(place, node.at, `expected 1 to ${most} characters`);
 }
 
-/** A string that no event can change. */
+/** A string without placeholders. */
 export function literalOf(node: YamlNode, place: Place, most: number): string {
   const text = textOf(node, place, most);
   if (!text.includes(opening)) return text;
-  throw failure(place, node.at, "no placeholder can stand here: whoever sends the event would choose it");
+  throw failure(
+    place,
+    node.at,
+    "placeholders are not allowed here: the sender of the event would control the value",
+  );
 }
 
 export function booleanOf(node: YamlNode, place: Place): boolean {
@@ -96,10 +100,10 @@ export function durationOf(node: YamlNode, place: Place, leastMs: number, mostMs
   throw failure(place, node.at, `expected ${formatDuration(leastMs)} to ${formatDuration(mostMs)}`);
 }
 
-/** Placeholders of one value: they bound what an event can make of it. */
+/** Maximum number of placeholders in a value, which bounds the size after rendering. */
 const mostPlaceholders = 64;
 
-/** A value whose strings may hold placeholders; keys may not. */
+/** A value whose strings may contain placeholders. Its keys must not. */
 export function templateOf(node: YamlNode, place: Place): Plain {
   let count = 0;
   const check = (part: YamlNode): void => {
@@ -109,7 +113,7 @@ export function templateOf(node: YamlNode, place: Place): Plain {
     }
     if (part.kind === "map") {
       for (const { key, keyAt, value } of part.entries) {
-        if (key.includes(opening)) throw failure(place, keyAt, "no placeholder can stand in a key");
+        if (key.includes(opening)) throw failure(place, keyAt, "placeholders are not allowed in keys");
         check(value);
       }
       return;

@@ -1,14 +1,14 @@
-/** What was kept lately, by key: between once and twice a number of entries. */
+/** Recent entries by key: between one and two times a minimum number. */
 export interface Recent<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
-  /** Says that a value has become larger by what one entry takes. */
+  /** Records that a value has grown by the size of one entry. */
   grow(): void;
 }
 
 /**
- * Keeps the last entries in two maps, the older of which is dropped as a whole: taking the oldest entry out
- * of one large map costs more the larger it is, as the runtime walks over the places of those that went.
+ * Keeps the last entries in two maps, and drops the older map as a whole. Deleting the oldest entry of one
+ * large map gets slower with its size, because the runtime scans the slots of deleted entries.
  */
 export function createRecent<V>(least: number): Recent<V> {
   let young = new Map<string, V>();

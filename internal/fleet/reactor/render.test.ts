@@ -46,7 +46,9 @@ describe("placeholders", () => {
       "web1_example_com: 5, true at disk/full",
     );
     for (const path of ["list", "map", "none", "bytes"]) {
-      expect(() => fill(`x\${data.${path}}`, event)).toThrow(`data.${path} is no text, number or boolean`);
+      expect(() => fill(`x\${data.${path}}`, event)).toThrow(
+        `data.${path} is not a string, number or boolean`,
+      );
     }
     expect(() => fill("${data.other}", event)).toThrow("data.other is not in the event");
   });
@@ -196,7 +198,7 @@ describe("an action", () => {
     expect(created({ id: "enr-1", trust: "-" })).toEqual({ kind: "approve", enrollment: "enr-1" });
     expect(created({ id: "enr-1", trust: "MISMATCH!" })).toMatchObject({
       kind: "refused",
-      reason: "the trust of the enrollment is a mismatch, which only a person may approve",
+      reason: "the enrollment has a trust mismatch, which only an operator may approve",
     });
     expect(created({ id: "enr-1" }).kind).toBe("refused");
     expect(created({ trust: "ok" }).kind).toBe("refused");
@@ -223,12 +225,12 @@ describe("an action", () => {
     [
       'job: {target: "*", function: cmd.run, args: {argv: [ls, "${data.a}"]}}',
       { a: "-rf" },
-      "argv.1 would be read as an option",
+      "argv.1 would be parsed as an option",
     ],
     [
       'job: {target: "*", function: cmd.run, args: {argv: [ls, "${data.a}x"]}}',
       { a: "--" },
-      "argv.1 would be read as an option",
+      "argv.1 would be parsed as an option",
     ],
     [
       'job: {target: "*", function: cmd.run, args: {argv: [ls, "${data.a}"]}}',

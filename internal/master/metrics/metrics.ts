@@ -77,9 +77,9 @@ export interface MasterMetrics {
   rolloutEnded(status: string): void;
   /** This master took over a rollout. */
   rolloutTaken(from: "silent" | "given_back"): void;
-  /** Events, or rule runs or actions, were dropped. */
+  /** Events, rule firings or actions were dropped. */
   reactorDropped(cause: string, count?: number): void;
-  /** A rule ran for an event. */
+  /** A rule fired for an event. */
   reactorFired(rule: string): void;
   /** An action succeeded, failed, or will be retried. */
   reactorAction(action: string, result: "ok" | "failed" | "again"): void;
@@ -221,10 +221,10 @@ export function createMasterMetrics(view: MasterView): MasterMetrics {
   );
   const dropped = counter(
     "svc_reactor_dropped_total",
-    "Events, rule runs and actions that the reactor dropped, by cause",
+    "Events, rule firings and actions that the reactor dropped, by cause",
     ["cause"],
   );
-  const fires = counter("svc_reactor_fires_total", "Events for which a rule ran, by rule", ["rule"]);
+  const fires = counter("svc_reactor_fires_total", "Events for which a rule fired, by rule", ["rule"]);
   const actions = counter(
     "svc_reactor_actions_total",
     "Actions of rules, by kind and result; each retry is counted",
@@ -243,7 +243,7 @@ export function createMasterMetrics(view: MasterView): MasterMetrics {
   );
   const breakersOpened = counter(
     "svc_reactor_breaker_opened_total",
-    "Times the circuit breaker of a rule opened because it ran too often",
+    "Times the circuit breaker of a rule opened because it fired too often",
     [],
   );
   gauge("svc_reactor_rules", "Reactor rules in force", () => view.reactor?.().rules);

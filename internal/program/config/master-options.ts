@@ -237,7 +237,7 @@ export const masterOptions = {
     group: "Reactor",
     type: duration(0),
     default: 0,
-    doc: "minimum time between two runs of a rule for the same source; 0 means none",
+    doc: "minimum time before a rule fires again for the same source; 0 means none",
   }),
   "reactor.source_rate_limit": option({
     group: "Reactor",
@@ -255,7 +255,7 @@ export const masterOptions = {
     group: "Reactor",
     type: integer(0, 1_000_000),
     default: 60,
-    doc: "number of runs of one rule per minute that opens its circuit breaker; 0 means no breaker",
+    doc: "maximum times per minute that a rule may fire; more open its circuit breaker; 0 means no breaker",
   }),
   "reactor.breaker_cooldown": option({
     group: "Reactor",
