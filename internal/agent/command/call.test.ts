@@ -101,8 +101,8 @@ test("without --local a host that was no peel yet has neither settings nor state
 test.each([
   [["test.pong"], "did you mean test.ping?"],
   [["--locl", "test.ping"], "did you mean --local?"],
-  [["--states", "/tmp", "test.ping"], "--states is only for --local"],
-  [["--settings", "/tmp", "test.ping"], "--settings is only for --local"],
+  [["--states", "/tmp", "test.ping"], "--states requires --local"],
+  [["--settings", "/tmp", "test.ping"], "--settings requires --local"],
   [["--id", "a b", "test.ping"], "--id: "],
   [["--output", "xml", "test.ping"], "--output is table, json, yaml"],
   [["test.ping", "more"], "takes no arguments"],
@@ -114,9 +114,9 @@ test.each([
 });
 
 test.each([
-  [["state.highstate"], "--states: missing"],
+  [["state.highstate"], "--states is required"],
   [["--states", "/nonexistent", "state.highstate"], "cannot read the directory /nonexistent"],
-  [["--states", "/tmp", "state.highstate", "saltenv=dev"], "the environment dev is not here"],
+  [["--states", "/tmp", "state.highstate", "saltenv=dev"], "the environment dev does not exist"],
 ])("%p says what is missing", async (argv, message) => {
   const { exit, stderr } = await call("--local", "--id", "web-1", ...argv);
   expect(stderr).toContain(message);

@@ -5,7 +5,7 @@ import { runDaemon } from "../../program/daemon/daemon.ts";
 import { qualifiedHostname } from "./hostname.ts";
 import { type PeelOptions, runPeel } from "./run.ts";
 
-/** Runs the peel on this machine until a signal ends it. @returns the exit code */
+/** Runs the peel on this machine until a signal stops it. @returns the exit code */
 export function runPeelDaemon(argv: readonly string[], env: PeelOptions["env"]): Promise<number> {
   return runDaemon({
     name: "svc-peel",

@@ -54,12 +54,12 @@ import { startSession } from "./session.ts";
 import { openPeelSettings } from "./settings.ts";
 
 const defaultMasterUrl = "https://svc:8443";
-/** Attempts at the guessed master before a peel without any configuration gives up. */
+/** Attempts to reach the default master before a peel without configuration gives up. */
 const guessedMasterAttempts = 4;
 
 export interface PeelOptions {
   config: PeelConfig;
-  /** Where everything the peel keeps lives: `SVC_DATA_DIR`, or /data. */
+  /** The data directory: `SVC_DATA_DIR`, or /data. */
   dataDir: string;
   env: Readonly<Record<string, string | undefined>>;
   hostname: string;
@@ -69,13 +69,13 @@ export interface PeelOptions {
   random: Random;
   log: Log;
   signal: AbortSignal;
-  /** Called when the peel is connected and takes jobs. */
+  /** Called when the peel is connected and accepts jobs. */
   onReady?(ports: { health: number }): void;
 }
 
 /**
- * Runs a peel until the signal aborts. It starts in its local phase, which waits for nobody; then it enrolls
- * if it must, finds the bus however long that takes, beats, and takes jobs.
+ * Runs a peel until the signal aborts. It starts with its local phase, which does not wait for anything. Then
+ * it enrolls if needed, connects to the bus, with retries, sends heartbeats and accepts jobs.
  */
 export async function runPeel(options: PeelOptions): Promise<void> {
   const { config, env, clock, jitter, log, signal } = options;
@@ -156,7 +156,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     pins: config.enroll_ca_pin,
     log,
   });
-  // The guessed master is for enrolling alone.
+  // The default master is only for enrollment.
   const refresh =
     configured.length === 0
       ? undefined
@@ -197,7 +197,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   stack.defer(() => connection.stop());
   checks.bus = async () => {
     if (!connection.connected) return { status: "down", message: "not connected" };
-    // A server that no longer answers is found out here long before its connection breaks.
+    // This detects an unresponsive server long before its connection breaks.
     await connection.flush();
     return { status: "up" };
   };
@@ -251,7 +251,7 @@ function viewOf({
   };
 }
 
-/** Before the first connection a master that is not who it must be ends the peel; one that is away does not. */
+/** Before the first connection, a failed verification of a master stops the peel. An unreachable master does not. */
 function unlessMismatch(thrown: unknown, log: Log): undefined {
   if (thrown instanceof TrustError || !(thrown instanceof SvcError)) throw thrown;
   log.warn("no bootstrap document", { reason: describeError(thrown) });
@@ -293,14 +293,14 @@ async function enroll(
     metadata: { os: process.platform, arch: process.arch },
   });
   try {
-    // The command keys first: with credentials on disk the enrollment counts as done.
+    // Command keys first: with credentials on disk, the enrollment counts as complete.
     options.commandKeys.replace(enrolled.commandKeys);
     writing(files.credentials, () => writeFileAtomic(files.credentials, enrolled.credentials, secretMode));
   } catch (cause) {
     const reason = cause instanceof SvcError ? cause.message : describeError(cause);
     throw new SvcError(
       "storage",
-      `${reason}: these credentials are handed out once, so run svc enroll revoke ${enrolled.enrollmentId} and start again`,
+      `${reason}: these credentials are issued only once; run svc enroll revoke ${enrolled.enrollmentId} and restart the peel`,
       { cause },
     );
   }

@@ -382,7 +382,9 @@ describe("faults:", () => {
     await dispatch("a");
     expect(returnOf("a")).toMatchObject({
       success: false,
-      error: expect.stringMatching(/^not run: the peel cannot record it: cannot write .*peel-dedup.msgpack/),
+      error: expect.stringMatching(
+        /^not run, because the peel cannot record it: cannot write .*peel-dedup.msgpack/,
+      ),
     });
     await dispatch("a");
     expect([begun, said()]).toEqual([[], ["return a"]]);

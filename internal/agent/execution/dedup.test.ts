@@ -72,7 +72,7 @@ test("once it is stopped nothing is written, and nothing may run", () => {
   const before = readFileSync(path);
   dedup.stop();
   dedup.close("a", inAMinute(), "done");
-  expect(() => dedup.accept("b", inAMinute())).toThrow("the peel stops");
+  expect(() => dedup.accept("b", inAMinute())).toThrow("the peel is stopping");
   expect(readFileSync(path)).toEqual(before);
 });
 

@@ -117,7 +117,7 @@ test("an upgrade of which nothing is known any more has a return all the same", 
   files.writeState({});
   clock.advance(1_000);
   expect(returns()).toMatchObject([
-    { success: false, outcome: "lost", error: "what became of the upgrade is not known" },
+    { success: false, outcome: "lost", error: "the result of the upgrade is not known" },
   ]);
 });
 

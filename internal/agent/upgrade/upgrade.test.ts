@@ -138,7 +138,7 @@ test("it fails when the request goes, and nobody says why", async () => {
   const { outcome } = await staged();
   files.removeRequest();
   clock.advance(1_000);
-  expect(await outcome).toHaveProperty("message", expect.stringContaining("its log says why"));
+  expect(await outcome).toHaveProperty("message", expect.stringContaining("see its log"));
 });
 
 test("what runs already is no upgrade", async () => {
@@ -148,26 +148,28 @@ test("what runs already is no upgrade", async () => {
 });
 
 test("without a watchdog it is refused, with what to do", async () => {
-  await expect(apply(upgrades({ isWatched: () => false }))).rejects.toThrow("start it by svc-peel watchdog");
+  await expect(apply(upgrades({ isWatched: () => false }))).rejects.toThrow(
+    "start it with svc-peel watchdog",
+  );
 });
 
 test("a second upgrade is refused while one waits, and while one is tried out", async () => {
   await staged();
-  await expect(apply()).rejects.toThrow("the upgrade of the job job-1 is not decided yet");
+  await expect(apply()).rejects.toThrow("the upgrade of job job-1 is still in progress");
   const other = files.request();
   files.removeRequest();
   if (other !== undefined) files.writeState({ trial: { ...other, jid: "job-0" } });
-  await expect(apply()).rejects.toThrow("the upgrade of the job job-0 is not decided yet");
+  await expect(apply()).rejects.toThrow("the upgrade of job job-0 is still in progress");
 });
 
 test.each<[string, () => ReturnType<typeof upgrades>, string]>([
-  ["other bytes", () => upgrades({}, executable("other")), "not the one of the manifest"],
+  ["other bytes", () => upgrades({}, executable("other")), "does not match its manifest"],
   [
     "another platform",
     () => upgrades({}, next, "linux-arm64"),
-    "is for linux-arm64, and this peel runs on linux-x64",
+    "is for linux-arm64, but this peel runs on linux-x64",
   ],
-  ["another version", () => upgrades({ ask: async () => "3.0.0" }), "of the version 3.0.0, not 2.0.0"],
+  ["another version", () => upgrades({ ask: async () => "3.0.0" }), "reports version 3.0.0, not 2.0.0"],
   [
     "a program that does not answer",
     () => upgrades({ ask: () => Promise.reject(new SvcError("bad_request", "no svc-peel")) }),
@@ -183,7 +185,7 @@ test.each<[string, () => ReturnType<typeof upgrades>, string]>([
 test("a binary whose manifest lies about its platform is refused", async () => {
   const arm = executable("arm", 183);
   const lying = apply(upgrades({}, arm), { sha256: digestOf(arm), size: arm.length });
-  await expect(lying).rejects.toThrow("no executable for this host");
+  await expect(lying).rejects.toThrow("not an executable for this host");
 });
 
 test("a full disk is told before anything is fetched", async () => {
@@ -197,7 +199,7 @@ test("a full disk is told before anything is fetched", async () => {
   });
   expect(await apply(full).catch((thrown) => thrown)).toMatchObject({
     kind: "storage",
-    message: expect.stringContaining("MiB have to be free"),
+    message: expect.stringContaining("MiB of free space"),
   });
   expect(fetched).toBe(0);
 });
