@@ -239,7 +239,7 @@ describe("mistakes", () => {
     [
       ["run", "web-*", "test.ping", "-l"],
       2,
-      'unknown option "-l"; what is no option of svc goes behind "--"',
+      'unknown option "-l"; put words that are not options of svc after "--"',
     ],
     [["run", "nobody-*", "test.ping"], 1, "no peel matches"],
     [["run", "nobody-*", "test.ping", "--preview"], 1, "no peel matches"],

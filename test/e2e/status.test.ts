@@ -221,7 +221,7 @@ test("one bucket that is gone is named, with what to do, and the rest is shown",
   expect(said(steps, "leases")).toEqual([
     "fail",
     "leases does not exist: start or restart a master: it creates what is missing",
-    "look for lease in the logs of the masters",
+    "search the logs of the masters for lease",
   ]);
   expect(said(steps, "storage")).toEqual([
     "warn",
@@ -264,7 +264,7 @@ describe("credentials that are older than a grant", () => {
     expect(said(steps, "storage")).toEqual(["fail", "these credentials may not read leases", next]);
     expect(said(steps, "masters")[0]).toBe("skip");
     const shown = JSON.parse((await cli(own, "status", "--output", "json")).stdout);
-    expect(shown.notes).toEqual([`leases is not shown: these credentials may not read it; ${next}`]);
+    expect(shown.notes).toEqual([`cannot show leases: these credentials may not read it; ${next}`]);
     const ran = await cli(own, "run", "web-1", "test.ping", "--async");
     expect([ran.exit, ran.stderr]).toEqual([
       1,

@@ -9,7 +9,7 @@ import { askMasters } from "../ask-masters.ts";
 /** The argument that every changing command of the group takes. */
 export const directArg = {
   type: "boolean",
-  description: "Write to storage directly, when no master runs",
+  description: "Write to storage directly, for use when no master runs",
 } as const;
 
 export const idArg = {

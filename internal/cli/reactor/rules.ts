@@ -6,7 +6,7 @@ import { askReactor, sayProblem } from "./ask.ts";
 
 export const rulesCommand = command({
   name: "rules",
-  description: "List the rules in force, in the order they are tried.",
+  description: "List the rules in force, in order of evaluation.",
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {

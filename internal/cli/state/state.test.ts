@@ -35,7 +35,7 @@ test("a tree that is fine is said to be so", async () => {
   const files = { "s/top.sls": "base:\n  '*': [web]\n", "s/web/init.sls": "a:\n  test.nop: []\n" };
   expect(await svc(files, (dir) => ["lint", join(dir, "s")])).toEqual({
     exit: 0,
-    stdout: "1 state file: nothing is wrong\n",
+    stdout: "1 state file: no problems\n",
     stderr: "",
   });
 });
