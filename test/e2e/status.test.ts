@@ -173,7 +173,7 @@ test("without a master svc status and svc doctor say so", async () => {
   for (const { key, revision } of await beats.entries()) await beats.remove(key, revision);
   await masters.nats.close();
   const shown = await cli(alone, "status");
-  expect([shown.exit, shown.stdout]).toEqual([0, expect.stringContaining("no master runs")]);
+  expect([shown.exit, shown.stdout]).toEqual([0, expect.stringContaining("no master is running")]);
   const examined = await cli(alone, "doctor");
   expect([examined.exit, examined.stdout]).toEqual([1, expect.stringMatching(/FAIL {2}masters/)]);
 });

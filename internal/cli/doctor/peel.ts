@@ -88,7 +88,7 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       async look(context) {
         const { credsExpiresAt } = await recordOf(context);
         const renew = "revoke the enrollment, and restart the peel: it enrolls again";
-        return judgeEnd("its credentials:", credsExpiresAt, context.clock.now(), renew);
+        return judgeEnd("its JWT", credsExpiresAt, context.clock.now(), renew);
       },
     },
     {

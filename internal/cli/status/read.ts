@@ -55,7 +55,8 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
     read("rollouts", readLive),
     read("leases", readLeases),
   ]);
-  if (masters.length === 0) notes.push("no master is running: enrollment, jobs and revocation do not work");
+  if (masters.length === 0)
+    notes.push("no master is running: enrollments, jobs and revocations are not processed");
   const alive = new Map(beats.map((beat) => [beat.key, beat.version]));
   const members = records.filter(({ state }) => state === "issued" || state === "active");
   const now = bus.clock.now();
