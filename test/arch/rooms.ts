@@ -1,6 +1,6 @@
 import { isProduction, parse, resolveImport, type Source, type Violation } from "./source.ts";
 
-/** The floor of every room: imports go down or stay on the floor, and a room without a floor is an error. */
+/** The floor of every room. Imports go down or stay on the same floor. A room without a floor is an error. */
 const floors: Record<string, number> = {
   base: 1,
 

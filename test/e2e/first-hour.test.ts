@@ -12,7 +12,7 @@ import { initSingleHost, type SingleHost } from "../harness/single-host.ts";
 // A fleet of one directory: svc init, a master that runs its bus, a peel; from the built binaries, by a
 // user without rights.
 
-/** As root the programs become somebody else; whoever else runs the tests is that already. */
+/** As root the programs run as another user. Otherwise they run as the current user. */
 const nobody =
   process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : [];
 

@@ -178,7 +178,7 @@ test("without a master svc status and svc doctor say so", async () => {
   expect([examined.exit, examined.stdout]).toEqual([1, expect.stringMatching(/FAIL {2}masters/)]);
 });
 
-/** What a step said, and what to do next. */
+/** The message of a step, and its next step. */
 const said = (steps: readonly StepResult[], name: string) => {
   const found = steps.find(({ step }) => step === name);
   return [found?.level, found?.message, found?.next];

@@ -19,7 +19,7 @@ let watchdogs: Program[];
 
 const binary = (name: string) => join(bus.dir, name);
 
-/** Starts a peel under a watchdog that is less patient than the real one. */
+/** Starts a peel under a watchdog with shorter timeouts than the real one. */
 function startWatched(id: string, port: number): Program {
   const dir = join(bus.dir, id);
   makeDirectory(dir, 0o700);

@@ -13,7 +13,7 @@ import { fixedFacts } from "./facts.ts";
 import { fixedSettings } from "./settings.ts";
 import { memoryFiles } from "./states.ts";
 
-/** What a state is planned with: for real, on this machine, with files and settings that are told. */
+/** The context of a state: the real machine, with given files and settings. */
 export function stateContext(
   options: {
     files?: FileSource;
