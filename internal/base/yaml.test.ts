@@ -40,7 +40,7 @@ describe("parseYaml", () => {
     expect(() => parseYaml(text, "f")).toThrow("more than 50000 values");
   });
 
-  test("keeps YAML 1.2 whatever a directive says", () => {
+  test("uses YAML 1.2 despite other directives", () => {
     expect(plainValue(parseYaml("%YAML 1.1\n---\na: yes", "f"))).toEqual({ a: "yes" });
   });
 

@@ -19,7 +19,7 @@ ${jwt}
 ------END NATS USER JWT------
 
 ************************* IMPORTANT *************************
-The NKEY seed below is a secret: whoever holds it is this user.
+The NKEY seed below is a secret: anyone who holds it can act as this user.
 
 -----BEGIN USER NKEY SEED-----
 ${seed}

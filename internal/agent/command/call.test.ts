@@ -49,7 +49,7 @@ const local = (...argv: string[]) =>
   call("--local", "--states", at("states"), "--settings", at("settings"), "--id", "web-1.example", ...argv);
 
 describe("a call with directories", () => {
-  test("shows what it would do, does it, and then has nothing to do", async () => {
+  test("tests, applies, and then finds nothing to do", async () => {
     const tested = await local("state.highstate", "test=true");
     expect(tested.exit).toBe(0);
     expect(tested.stdout).toStartWith("1 would change (");
@@ -60,7 +60,7 @@ describe("a call with directories", () => {
     expect((await local("state.highstate")).stdout).toMatch(/^1 ok \(\d+\.\d s\)\n$/);
   });
 
-  test("is another peel when it is told to, and fails as states do", async () => {
+  test("uses the given peel id, and fails as states do", async () => {
     const db = ["--local", "--states", at("states"), "--id", "db-1"];
     const { exit, stdout, stderr } = await call(...db, "state.highstate", "--output", "json");
     expect([exit, stderr]).toEqual([1, "svc-peel: 1 of 1 states failed\n"]);

@@ -98,7 +98,7 @@ test.each([
   expect(requests).toHaveLength(5);
 });
 
-test("a connect tries at once what is still to be stored", async () => {
+test("a connect retries pending facts at once", async () => {
   const { clock, requests, state, connect } = publishing({
     answer: () => Promise.reject(new Error("TIMEOUT")),
   });

@@ -172,7 +172,7 @@ describe("damage:", () => {
     expect(again.accept(job(), inAMinute())).toBe("new");
   });
 
-  test("a file that cannot be read or replaced refuses every job, and says why", () => {
+  test("with an unreadable file that cannot be replaced, every job is refused with the reason", () => {
     const { open, path, inAMinute, log, job, clock } = place();
     mkdirSync(path);
     const dedup = open();

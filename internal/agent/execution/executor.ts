@@ -149,7 +149,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const why = () => (signal.reason as Stop).why;
       signal.addEventListener("abort", () => {
         grace = clock.after(graceMs, () => {
-          log.error("a function does not end when it is told to; going on without it", {
+          log.error("a function ignores its abort; continuing without it", {
             id: task.id,
             function: task.call.function,
           });

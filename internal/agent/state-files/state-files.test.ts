@@ -131,7 +131,7 @@ const stored = () =>
     : 0;
 const tree = { "top.sls": "base: {}\n", "web/init.sls": "a: {}\n", "bin/run.sh": "#!/bin/sh\n" };
 
-test("fetches what it is told of, keeps it for its owner alone, and fetches only what changed", async () => {
+test("fetches the announced version, stores it for its owner only, and fetches only changes", async () => {
   const masters = mastersOf();
   const { files, log } = openPeel(masters);
   await masters.publish(tree);
@@ -170,7 +170,7 @@ test("works from the cache when the bus is away, also after a restart", async ()
   expect(await readAll(await openPeel(masters).files.open())).toEqual(tree);
 });
 
-test("a run asks the masters first, and gets what was published a moment ago", async () => {
+test("a run asks the masters first, and gets the latest version", async () => {
   const masters = mastersOf();
   const { files } = openPeel(masters);
   await masters.publish(tree);
@@ -216,7 +216,7 @@ test("a manifest or a list that is damaged is fetched again", async () => {
   expect(log.records.some(({ level }) => level === "warn")).toBe(true);
 });
 
-test("killed half-way: the old snapshot stays, and the next start fetches only what is missing", async () => {
+test("killed halfway: the old snapshot stays, and the next start fetches only missing files", async () => {
   const masters = mastersOf();
   await masters.publish(tree);
   await openPeel(masters).files.open();
@@ -281,7 +281,7 @@ describe("a master that lies", () => {
     await expect(files.open()).rejects.toThrow("do not match the digest");
   });
 
-  test("about what a snapshot is: junk, and another environment", async () => {
+  test("about a snapshot: junk, and another environment", async () => {
     const masters = mastersOf();
     const { files } = openPeel(masters);
     const dev = await masters.publish(tree, "dev");
@@ -337,7 +337,7 @@ test("environments and commits: fetched when they are asked for, kept for when t
   await expect(files.open("base", "HEAD")).rejects.toThrow("commit");
 });
 
-test("old snapshots go, with what only they had", async () => {
+test("old snapshots are removed, with their unshared files", async () => {
   const masters = mastersOf();
   const { files } = openPeel(masters);
   for (let i = 0; i < 12; i++) {
@@ -363,7 +363,7 @@ test("the first sync is waited for, for a minute at most", async () => {
   expect(await openPeel().files.waitForFirstSync(AbortSignal.abort())).toBe(true);
 });
 
-describe("who has the bus in hand cannot say which files are in force", () => {
+describe("an attacker with access to the bus cannot choose the files in force", () => {
   /** A peel that has the tree of the masters. */
   async function settled() {
     const masters = mastersOf();
@@ -406,7 +406,7 @@ describe("who has the bus in hand cannot say which files are in force", () => {
     await keeps(peel, "unknown command key");
   });
 
-  test("by changing what a master signed", async () => {
+  test("by modifying a signed statement", async () => {
     const peel = await settled();
     const { masters } = peel;
     const base = await masters.publish(evil);
@@ -422,7 +422,7 @@ describe("who has the bus in hand cannot say which files are in force", () => {
     await keeps(peel, "signature is wrong");
   });
 
-  test("by what was signed before, also after a restart", async () => {
+  test("by replaying an older statement, also after a restart", async () => {
     const masters = mastersOf();
     await masters.publish(evil);
     const old = masters.statement;
@@ -434,7 +434,7 @@ describe("who has the bus in hand cannot say which files are in force", () => {
     expect(statSync(join(temporary.path, "states-cache", "current")).mode & 0o777).toBe(0o600);
   });
 
-  test("by what was signed before, when only another environment changed since", async () => {
+  test("by replaying an older statement after a change of another environment", async () => {
     const { masters, files } = await settled();
     await masters.publish(evil, "dev");
     const old = masters.statement;
@@ -447,7 +447,7 @@ describe("who has the bus in hand cannot say which files are in force", () => {
     expect(refusal(log)).toHaveLength(1);
   });
 
-  test("by what it answers for another environment, or a commit", async () => {
+  test("by answering with another environment or commit", async () => {
     const { masters, files } = await settled();
     const genuine = masters.statement;
     await masters.publish(evil, "dev", "1".repeat(40));
@@ -474,7 +474,7 @@ test("a new command key begins its own versions, and nothing of the old one coun
   expect(log.records.filter(({ event }) => event === "state files refused")).toHaveLength(1);
 });
 
-test("what a peel of before kept was signed by nobody, and is fetched anew", async () => {
+test("the unsigned cache of an earlier version is fetched again", async () => {
   const masters = mastersOf();
   const manifest = await masters.publish(tree);
   await openPeel(masters).files.open();

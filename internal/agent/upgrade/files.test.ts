@@ -28,7 +28,7 @@ const state: UpgradeState = {
   },
 };
 
-test("what peel and watchdog tell each other is read as it was written, by the owner alone", () => {
+test("the files of peel and watchdog read back as written, only for their owner", () => {
   using dir = temporaryDirectory("upgrade-files");
   const files = upgradeFiles(dir.path);
   expect([files.request(), files.state()]).toEqual([undefined, {}]);

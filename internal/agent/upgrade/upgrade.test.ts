@@ -113,7 +113,7 @@ test("it waits until it ends with the peel", async () => {
   expect(files.request()?.jid).toBe("job-1");
 });
 
-test("it fails with what the watchdog says when that does not take it up", async () => {
+test("it fails with the reason of the watchdog when the watchdog refuses it", async () => {
   const { outcome } = await staged();
   files.writeState({
     outcome: {
@@ -134,20 +134,20 @@ test("it fails with what the watchdog says when that does not take it up", async
   });
 });
 
-test("it fails when the request goes, and nobody says why", async () => {
+test("it fails when the request is removed without a reason", async () => {
   const { outcome } = await staged();
   files.removeRequest();
   clock.advance(1_000);
   expect(await outcome).toHaveProperty("message", expect.stringContaining("see its log"));
 });
 
-test("what runs already is no upgrade", async () => {
+test("upgrading to the running version does nothing", async () => {
   const result = await apply(upgrades(), { sha256: digestOf(own) });
   expect(result).toEqual({ version: ownVersion, previous: ownVersion, changed: false, rolled_back: false });
   expect(existsSync(files.dir)).toBe(false);
 });
 
-test("without a watchdog it is refused, with what to do", async () => {
+test("without a watchdog it is refused, with the next step", async () => {
   await expect(apply(upgrades({ isWatched: () => false }))).rejects.toThrow(
     "start it with svc-peel watchdog",
   );
@@ -188,7 +188,7 @@ test("a binary whose manifest lies about its platform is refused", async () => {
   await expect(lying).rejects.toThrow("not an executable for this host");
 });
 
-test("a full disk is told before anything is fetched", async () => {
+test("a full disk is reported before the fetch", async () => {
   let fetched = 0;
   const full = upgrades({
     freeBytes: async () => next.length,
@@ -204,7 +204,7 @@ test("a full disk is told before anything is fetched", async () => {
   expect(fetched).toBe(0);
 });
 
-test("what was fetched stays when the masters go away, and the next attempt begins with it", async () => {
+test("an interrupted fetch is resumed by the next attempt", async () => {
   const part = join(files.dir, `${request.sha256}.part`);
   const away = upgrades({
     async fetch(_, path) {
@@ -225,7 +225,7 @@ test("a binary that is here already is not fetched again", async () => {
   expect(files.request()?.sha256).toBe(request.sha256);
 });
 
-test("binaries of before are removed, but for the current one and the one before it", async () => {
+test("old binaries are removed, except the current and the previous one", async () => {
   const name = (seed: string) => seed.repeat(64);
   for (const entry of ["1", "2", "3"]) {
     mkdirSync(join(files.dir, name(entry)), { recursive: true });

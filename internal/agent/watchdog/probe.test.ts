@@ -37,7 +37,7 @@ test("asks on this host, whatever proxies the environment names", async () => {
   delete process.env.HTTP_PROXY;
 });
 
-test("nobody there, no HTTP, and an answer without an end are no answer", async () => {
+test("a closed port, a non-HTTP response and an endless response count as no response", async () => {
   const closed = await server(() => {});
   closed[Symbol.dispose]();
   expect(await ask(closed.port)).toBeUndefined();
@@ -47,7 +47,7 @@ test("nobody there, no HTTP, and an answer without an end are no answer", async 
   expect(await ask(endless.port)).toBeUndefined();
 });
 
-test("who says nothing is waited for as long as is said, or until it does not matter", async () => {
+test("a silent server is waited for until the timeout, or until the signal", async () => {
   const connected = Promise.withResolvers<void>();
   using silent = await server(() => connected.resolve());
   const clock = manualClock();
@@ -81,6 +81,6 @@ test.each([
     },
     "bus: not connected, kv: down",
   ],
-])("a peel that is not ready says why: %#", (answer, expected) => {
+])("the reason why a peel is not ready: %#", (answer, expected) => {
   expect(unreadiness(answer)).toBe(expected);
 });

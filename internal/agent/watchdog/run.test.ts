@@ -48,7 +48,7 @@ describe("a peel under a watchdog", () => {
     expect(await scene.ask("/healthz")).toBeUndefined();
   });
 
-  test("that does not end when it is told to is killed with its watchdog", async () => {
+  test("that ignores SIGTERM is killed with its watchdog", async () => {
     await using scene = await watchdogScene("hang");
     const watchdog = await scene.start({ stopMs: 50, healthTries: 1_000 });
     const pid = pidOf(watchdog.output(), "packaged");
@@ -138,7 +138,7 @@ describe("an upgrade", () => {
     });
   });
 
-  test("is refused when the staged bytes changed, and the peel goes on undisturbed", async () => {
+  test("is refused when the staged bytes changed, and the peel keeps running", async () => {
     await using scene = await watchdogScene();
     const watchdog = await scene.start();
     const first = pidOf(watchdog.output(), "packaged");

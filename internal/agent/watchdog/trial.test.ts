@@ -48,7 +48,7 @@ test("a binary that stays ready for long enough is settled, and not a moment bef
   expect([at.trial.isOver, at.trial.failure]).toEqual([true, undefined]);
 });
 
-test("a binary that stumbles has to stay ready anew", async () => {
+test("a binary that loses readiness must stay ready from the start again", async () => {
   await using at = scene();
   at.peel.ready = true;
   await at.trial.look(signal);
@@ -84,7 +84,7 @@ test("a binary may end twice and no third time", async () => {
   expect(at.trial.failure).toBe("it exited 3 times, the last time with code 2");
 });
 
-test("who is ready on the port of a peel that does not listen decides nothing for it", async () => {
+test("another program on the port of a peel cannot decide its trial", async () => {
   await using at = scene(() => false);
   at.peel.ready = true;
   for (const ms of [0, 15_000, 45_000]) {

@@ -60,7 +60,7 @@ test("nothing is inherited: no variable, no open file, no terminal's session", a
   expect(stdout.text).toBe(`${pid} ${pid}\n`);
 });
 
-test("stdin is what is given, or empty", async () => {
+test("stdin is the given text, or empty", async () => {
   expect((await run(["cat"], { stdin: "één\n".repeat(50_000) })).stdout.omitted).toBeGreaterThan(0);
   expect((await run(["wc", "-c"], { stdin: "x".repeat(3_000_000) })).stdout.text).toBe("3000000\n");
   expect((await run(["wc", "-c"])).stdout.text).toBe("0\n");
@@ -171,7 +171,7 @@ test("a time limit ends the program", async () => {
   expect(clock.pending).toBe(0);
 });
 
-test("a program that ends well when it is told to is not killed", async () => {
+test("a program that exits after SIGTERM is not killed", async () => {
   using directory = temporaryDirectory("process");
   const ready = await namedPipe(directory.path, "ready");
   const never = await namedPipe(directory.path, "never");
@@ -221,7 +221,7 @@ test("a process that left the group and holds the pipes is not waited for", asyn
   process.kill(background, "SIGKILL");
 });
 
-test("what was aborted before it began does not begin", async () => {
+test("a call that was aborted before the start does not start", async () => {
   using directory = temporaryDirectory("process");
   const mark = join(directory.path, "mark");
   const signal = AbortSignal.abort(new Error("too late"));

@@ -12,7 +12,7 @@ test("the address is read as svc writes it", () => {
   expect(listenAddressOf("port: 4222\n")).toBeUndefined();
 });
 
-test("a port that somebody has is refused with the address, a free one is free again", async () => {
+test("a used port is refused with its address, and a free port stays free", async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const bound = server.address();

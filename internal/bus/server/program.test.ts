@@ -48,7 +48,7 @@ test("the server of the tests is new enough", async () => {
   expect((await find({ explicit: natsServerPath() })).version).toMatch(/^\d+\.\d+\.\d+$/);
 });
 
-test("what cannot be run is named", async () => {
+test("a program that cannot run is named", async () => {
   const missing = join(files.path, "missing");
   await expect(find({ explicit: missing })).rejects.toThrow(
     `embedded_bus_path: cannot run ${missing}: no such file`,
@@ -68,12 +68,12 @@ test.each([
   ["v2.9.9", "older"],
   ["v1.99.99", "older"],
   ["v2.8.20", "older"],
-])("%s is %s than what was tried", async (version) => {
+])("%s is %s than the tested versions", async (version) => {
   const path = pretend(version, `echo nats-server: ${version}`);
   await expect(find({ explicit: path })).rejects.toThrow(`${path} is ${version.slice(1)}, older than 2.9.10`);
 });
 
-test("a program that is no nats-server is refused", async () => {
+test("a program that is not a nats-server is refused", async () => {
   const other = pretend("other", "echo hello");
   await expect(find({ explicit: other })).rejects.toThrow(
     `${other} is not a nats-server that runs on this host`,

@@ -108,7 +108,7 @@ test("one file that cannot be written takes back all before it", async () => {
   expect(treeOf(given.dir)).toEqual(["systemd"]);
 });
 
-test("the written files are what the programs read, and name nothing outside the directory", async () => {
+test("the programs can read the written files, which reference no path outside the directory", async () => {
   const { plan, pin } = await initFleet(options());
   const { dir, paths } = plan;
   const master = loadMasterConfig(["--config", paths.master], {});
@@ -145,7 +145,7 @@ test("the written files are what the programs read, and name nothing outside the
   checkPair(pair, { cert: "cert", key: "key" }, systemClock.now());
 });
 
-test("what everybody may read holds no secret", async () => {
+test("world-readable files contain no secrets", async () => {
   const { files: written } = await initFleet(options());
   for (const { path, mode } of written.filter(({ mode }) => mode !== 0o600)) {
     expect(`${path}: ${readFileSync(path, "utf8")}`).not.toMatch(/\bS[OAU][A-Z2-7]{56}\b|PRIVATE KEY/);

@@ -91,7 +91,7 @@ async function collect(from = binaries) {
 }
 
 describe("a commit", () => {
-  test("asks for what is not there, and makes the binary fetchable when all is", async () => {
+  test("requests missing chunks, and publishes the binary when it is complete", async () => {
     const binary = binaryOf("a");
     const [first = Buffer.of(), second = Buffer.of(), third = Buffer.of()] = binary.chunks;
     expect(await binaries.commit(binary.data, "alice")).toEqual({ missing: binary.manifest.chunks });
@@ -117,7 +117,7 @@ describe("a commit", () => {
     expect(await isWhole(binary)).toBe(true);
   });
 
-  test("of what is there already changes nothing but who is newest", async () => {
+  test("of an existing binary only makes it the newest", async () => {
     const [a, b] = [binaryOf("a"), binaryOf("b")];
     await upload(a);
     await upload(b);
@@ -195,7 +195,7 @@ describe("a commit", () => {
     expect(await names()).toEqual([binary.digest]);
   });
 
-  test("goes on when the catalog or a manifest is damaged, and says so", async () => {
+  test("works with a damaged catalog or manifest, and logs it", async () => {
     const [a, b] = [binaryOf("a"), binaryOf("b")];
     await upload(a);
     await store.put(a.digest, Buffer.from("damaged"));
@@ -221,7 +221,7 @@ describe("a chunk", () => {
     expect(await store.size()).toBe(0);
   });
 
-  test("is refused when there is no more room", async () => {
+  test("is refused when the store is full", async () => {
     const small = open({ capacityBytes: chunkBytes * 2 });
     const { chunks } = binaryOf("a");
     const [first = Buffer.of(), second = Buffer.of()] = chunks;
@@ -231,7 +231,7 @@ describe("a chunk", () => {
 });
 
 describe("of binaries", () => {
-  test("the newest four stay, and of the others those that somebody needs", async () => {
+  test("keeps the newest four, and others that are needed", async () => {
     const all = ["a", "b", "c", "d", "e", "f"].map((name) => binaryOf(name, "shared"));
     const [a, b] = all as [Binary, Binary];
     needed.add(a.digest);
@@ -248,7 +248,7 @@ describe("of binaries", () => {
     expect(await isWhole(a)).toBe(false);
   });
 
-  test("no more than eight are kept for those who need them", async () => {
+  test("keeps at most eight needed ones", async () => {
     for (let i = 0; i < 8; i++) {
       const binary = binaryOf(`b${i}`, "shared");
       needed.add(binary.digest);
@@ -260,7 +260,7 @@ describe("of binaries", () => {
   });
 });
 
-describe("what no binary names", () => {
+describe("unreferenced chunks", () => {
   test("stays for an hour, and goes then", async () => {
     const [committed, abandoned] = [binaryOf("a"), binaryOf("b")];
     for (const chunk of abandoned.chunks) await binaries.put(digestOf(chunk), chunk);
@@ -285,7 +285,7 @@ describe("what no binary names", () => {
     expect(await collect()).toBe(3);
   });
 
-  test("starts its hour anew when it is stored again", async () => {
+  test("restarts its hour when it is stored again", async () => {
     const { chunks } = binaryOf("a");
     for (const chunk of chunks) await binaries.put(digestOf(chunk), chunk);
     await binaries.collect();

@@ -150,7 +150,7 @@ test.each<[string, string]>([
   expect(problem(`rules: [{name: r, match: "${pattern}", do: [approve: {}]}]`)).toEndWith(`match: ${reason}`);
 });
 
-describe("event data chooses nothing but what is said", () => {
+describe("event data is only used as text", () => {
   test.each<[string, string]>([
     ['function: cmd.run, args: {command: "df ${data.a}"}', "placeholders are not allowed in shell commands"],
     ['function: cmd.run, args: {command: "df ${source}"}', "placeholders are not allowed in shell commands"],
@@ -264,7 +264,7 @@ test.each<[string, string]>([
   expect(job(fields)).toContain(reason);
 });
 
-test("a directory is read file by file, and its digest follows what is in it", () => {
+test("a directory is read file by file, and its digest depends on the content", () => {
   using directory = temporaryDirectory("rules");
   const write = (name: string, text: string) => writeFileSync(join(directory.path, name), text);
   expect(loadRules(join(directory.path, "none"))).toMatchObject({ rules: [], files: [] });
@@ -284,7 +284,7 @@ test("a directory is read file by file, and its digest follows what is in it", (
   );
 });
 
-test("what would go unread or never end is refused", () => {
+test("files that would be ignored or block are refused", () => {
   using directory = temporaryDirectory("rules");
   mkdirSync(join(directory.path, "d.yaml"));
   expect(() => loadRules(directory.path)).toThrow("d.yaml: not a regular file");

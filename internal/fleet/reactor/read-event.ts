@@ -22,7 +22,7 @@ export type Reading = { event: Event } | { dropped: DropCause; reason: string } 
 /** Reads a message of the stream `events`. The token of its subject names the sender. */
 export function readEvent({ subject, data, sequence, storedAt }: DeliveredMessage): Reading {
   const parsed = parseEventSubject(subject);
-  if (parsed === undefined) return malformed("the subject is not that of an event");
+  if (parsed === undefined) return malformed("the subject does not belong to an event");
   const { peel, tokens } = parsed;
   const tag = tagOf(...tokens);
   if (tag.length > maxTagLength || tokens.length > maxTagSegments) return malformed("the tag is too long");

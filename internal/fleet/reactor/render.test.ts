@@ -101,7 +101,7 @@ describe("placeholders", () => {
     );
   });
 
-  test("whatever an event holds, the shape stays that of the rule but for values of their own", () => {
+  test("event data never changes the structure of the rule, except for whole values", () => {
     const template = fc.letrec((tie) => ({
       value: fc.oneof(
         { maxDepth: 4 },
@@ -250,7 +250,7 @@ describe("an action", () => {
     expect(JSON.stringify(rendered).length).toBeLessThan(300);
   });
 
-  test("takes a word with a dash that the rule wrote, or that stands behind --", () => {
+  test("accepts a word with a dash from the rule, or after --", () => {
     const words = (text: string, a: string) =>
       render(actionOf(`job: {target: "*", function: cmd.run, args: {argv: [${text}]}}`), withData({ a }))
         .kind;
@@ -259,7 +259,7 @@ describe("an action", () => {
     expect(words('ls, "${data.a}", --', "-rf")).toBe("refused");
   });
 
-  test("for the source alone is for nobody when no peel is the source", () => {
+  test("for the source has no target when the source is not a peel", () => {
     const action = actionOf('job: {target: "${source}", function: test.ping}');
     for (const source of ["_master", "*", "web1 or *", "G@os:x", ""]) {
       expect(render(action, eventOf({ source })).kind).toBe("refused");
@@ -268,7 +268,7 @@ describe("an action", () => {
     expect(render(action, applied).kind).toBe("refused");
   });
 
-  test("is for whom the rule says and calls what the rule says, whatever the event holds", () => {
+  test("has the target and the function of the rule, with any event data", () => {
     const actions = [
       'job: {target: "G@role:web", function: test.echo, args: {text: "${data.a}"}}',
       'job: {target: "${source}", function: cmd.run, args: {argv: [logger, --, "${data.a}", "x${data.b}"]}}',

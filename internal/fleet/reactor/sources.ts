@@ -170,7 +170,7 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
       const { stream } = sources.events;
       options.assertTenure();
       const events = await removeHandled(bus, stream, durableOf("events"), assets.events.maxBytes / 2);
-      if (events > 0) log.warn("very many events: those that were handled are removed", { events });
+      if (events > 0) log.warn("too many events: handled events are removed", { events });
     },
     async stop() {
       stopped = true;

@@ -81,7 +81,7 @@ test("after the third attempt it is given up, and the message has the place with
   expect(requests).toHaveLength(3);
 });
 
-test("a server that says nothing is left after 10 s", async () => {
+test("a server that does not respond times out after 10 s", async () => {
   const { deps, requests, clock } = hook("silence", 200);
   const done = callWebhook(call, deps);
   await settle();

@@ -12,7 +12,7 @@ const manifest: BinaryManifest = {
   chunks: [hex("1"), hex("2"), hex("3")],
 };
 
-test("what was encoded is read back, and another binary has another digest", () => {
+test("an encoded manifest reads back, and another binary has another digest", () => {
   const { digest, data } = encodeBinaryManifest(manifest);
   expect(decodeBinaryManifest(data)).toEqual(manifest);
   expect(encodeBinaryManifest(structuredClone(manifest)).digest).toBe(digest);

@@ -70,7 +70,7 @@ const modes = (dir: string) =>
   Object.fromEntries(readdirSync(dir).map((name) => [name, statSync(join(dir, name)).mode & 0o777]));
 
 describe("createAuthority", () => {
-  test("prints what the root says, and OpenSSL agrees", async () => {
+  test("returns the summary of the root, and OpenSSL agrees", async () => {
     const dir = fresh();
     const now = Date.UTC(2026, 0, 1);
     const root = await create(dir, { clock: at(now) });
@@ -164,7 +164,7 @@ describe("createAuthority", () => {
     expect(existsSync(dir)).toBe(false);
   });
 
-  test("keeps what is special in a name out of the name's structure", async () => {
+  test("special characters in a name do not change its structure", async () => {
     const dir = fresh();
     await create(dir, { organization: '#A, CN=evil + "b" é \\' });
     const read = [
@@ -290,7 +290,7 @@ describe("issueCertificate", () => {
     ]);
   });
 
-  test("ends with the intermediate at the latest, and says so", async () => {
+  test("never outlives the intermediate, and reports when it is clamped", async () => {
     const end = Date.parse(new X509Certificate(authority.intermediatePem).validTo);
     const long = await issue(authority, { validityMs: 100_000 * hour });
     expect(long).toMatchObject({ clamped: true, notAfter: end });

@@ -118,7 +118,7 @@ describe("reissueRoot", () => {
     expect(extensions(renewed ?? "")).toContain("pathlen:1");
   });
 
-  test("what was issued before verifies under the old root and the new, what is issued after as well", async () => {
+  test("old and new certificates verify with the old and the new root", async () => {
     const oldRoot = read("root.crt");
     const oldLeaf = await issueLeaf();
     await reissueRoot({ dir, validityMs: 10 * year, clock: at(start + hour), random });
@@ -211,7 +211,7 @@ describe("reissueIntermediate", () => {
     );
   });
 
-  test("never outlives the root, and says to renew that first", async () => {
+  test("never outlives the root, and the error says to renew the root first", async () => {
     const clock = at(start + 8 * year);
     const { after } = await reissueIntermediate({ dir, clock, random });
     expect(after.notAfter).toBe(describeCertificate(read("root.crt")).notAfter);

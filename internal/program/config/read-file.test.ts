@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfigFile } from "./read-file.ts";
 
-test("reads UTF-8 text up to 1 MiB, and says what it refuses", () => {
+test("reads UTF-8 text up to 1 MiB, and rejects other files with a reason", () => {
   const dir = mkdtempSync(join(tmpdir(), "svc-config-"));
   try {
     const path = join(dir, "c.yaml");
