@@ -78,7 +78,7 @@ const malformed = [
 ];
 
 describe("bus URLs", () => {
-  test.each(good)("%s is fine for everybody", (url) => {
+  test.each(good)("%s is valid for other hosts", (url) => {
     assertBusUrl("k", url);
     assertAdvertiseUrl("k", url);
   });

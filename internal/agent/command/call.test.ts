@@ -82,7 +82,7 @@ describe("a call with directories", () => {
   });
 });
 
-test("a call beside a run of the peel is told what runs", async () => {
+test("a call during a run of the peel reports what is running", async () => {
   const lock = createRunLock({ file: statesLockFile(at("data")), now: systemClock.now });
   await lock.hold("state.highstate", async () => {
     const { exit, stderr } = await local("state.apply", "web");
@@ -92,7 +92,7 @@ test("a call beside a run of the peel is told what runs", async () => {
   expect((await local("state.apply", "web")).exit).toBe(0);
 });
 
-test("without --local a host that was no peel yet has neither settings nor states", async () => {
+test("without --local a host that was never a peel has neither settings nor states", async () => {
   const { exit, stdout, stderr } = await call("--id", "web-1", "state.highstate");
   expect([exit, stdout]).toEqual([1, ""]);
   expect(stderr).toContain("states are not run: no settings were ever resolved");

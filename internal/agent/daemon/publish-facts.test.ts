@@ -74,7 +74,7 @@ test("waits for the connection", async () => {
 
 test.each([
   ["an error in the acknowledgement", () => ack({ error: { code: 503, description: "no space left" } })],
-  ["an answer that is no acknowledgement", () => ack("x")],
+  ["a response that is not an acknowledgement", () => ack("x")],
   ["no answer", () => Promise.reject(new Error("TIMEOUT"))],
 ])("%s is tried again, later each time", async (_, answer) => {
   const { clock, log, requests, state } = publishing({ answer });

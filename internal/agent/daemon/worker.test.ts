@@ -22,7 +22,7 @@ const key = newKeyPair("user", systemRandom);
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 let count = 0;
 
-/** A peel whose functions end when the test says so, and whose bus is a list. */
+/** A peel whose functions end on command of the test, and whose bus is a list. */
 function peel() {
   const dataDir = join(files.path, `${++count}`);
   mkdirSync(dataDir);
@@ -142,7 +142,7 @@ test("a job that changes something is noted, acknowledged, run, and returned", a
   expect(life.local.counts.jobs).toMatchObject({ ok: 1, failed: 0 });
 });
 
-test("a read-only job runs beside the others, and touches no disk", async () => {
+test("a read-only job runs concurrently, without disk access", async () => {
   const { dispatch, end, said, begun, dataDir } = peel();
   await dispatch("read");
   await end("read");
@@ -401,7 +401,7 @@ describe("faults:", () => {
     expect(begun).toEqual(["a"]);
   });
 
-  test("a return that cannot be kept on disk is sent all the same; a crash before that makes the job lost", async () => {
+  test("a return that cannot be stored is sent anyway; a crash before that makes the job lost", async () => {
     for (const crashes of [false, true]) {
       const { dispatch, end, dataDir, bus, connect, crash, returnOf } = peel();
       writeFileSync(join(dataDir, "outbox"), "a file where a directory was to be");

@@ -113,7 +113,7 @@ describe("no more are remembered than its capacity:", () => {
     const deadline = inAMinute();
     fill(first, deadline, "done");
     clock.advance(60_000);
-    // As many as make it forget all of them and write the file anew.
+    // Enough to remove all of them and compact the file.
     for (let i = 0; i < capacity; i++) {
       first.accept(`later-${i}`, inAMinute());
       first.close(`later-${i}`, inAMinute(), "done");

@@ -14,7 +14,7 @@ const ok: JobReturn = {
 const failure: JobReturn = { ...ok, success: false, retcode: 9, return: "half", error: "killed" };
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** An executor whose functions end when the test says so; those whose name begins with `read` are read-only. */
+/** An executor whose functions end on command of the test. Names that begin with `read` are read-only. */
 function executor() {
   const clock = manualClock();
   const log = recordingLog();

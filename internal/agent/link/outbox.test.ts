@@ -134,7 +134,7 @@ test("a damaged file is set aside, and stops nothing", () => {
 test.each([
   ["no answer", (request: { fail: () => void }) => request.fail(), 0],
   ["an error", (request: Answerable) => request.answer(json({ error: { code: 503, description: "no" } })), 1],
-  ["an answer that is none", (request: Answerable) => request.answer(Buffer.from("+OK")), 1],
+  ["a malformed acknowledgement", (request: Answerable) => request.answer(Buffer.from("+OK")), 1],
   ["an answer without a sequence", (request: Answerable) => request.answer(json({ stream: "x" })), 1],
 ] as const)("%s is tried again, ever more slowly, and kept meanwhile", async (_, respond, refusals) => {
   const { wire, under, put, clock, counts, onDisk } = outbox();

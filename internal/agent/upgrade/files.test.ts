@@ -44,7 +44,7 @@ test("the files of peel and watchdog read back as written, only for their owner"
   expect(files.request()).toBeUndefined();
 });
 
-test("a file that is damaged, or names no digest, is none", () => {
+test("a file that is damaged, or without a digest, is ignored", () => {
   using dir = temporaryDirectory("upgrade-files");
   const files = upgradeFiles(dir.path);
   for (const text of [

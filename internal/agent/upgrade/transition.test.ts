@@ -29,7 +29,7 @@ const outcome = {
 /** What can be on disk. */
 const states = {
   nothing: {},
-  "an upgrade of before": { current, outcome: ended },
+  "a previous upgrade": { current, outcome: ended },
   "a trial of the first upgrade": { trial: staged },
   "a trial after one before": { current, outcome: ended, trial: staged },
   "the outcome of this job": { current, outcome },
@@ -69,7 +69,7 @@ const table: Record<keyof typeof states, Record<keyof typeof events, UpgradeStat
     "another package": undefined,
     unusable: undefined,
   },
-  "an upgrade of before": {
+  "a previous upgrade": {
     started: undefined,
     requested: { current, outcome: ended, trial: staged },
     "requested too late": { current, outcome: tooLate },

@@ -111,7 +111,7 @@ test("without a watchdog the job is lost, and its request is removed", async () 
   expect(files.request()).toBeUndefined();
 });
 
-test("an upgrade of which nothing is known any more has a return all the same", async () => {
+test("an upgrade without any record still gets a return", async () => {
   files.writeState({ trial: staged });
   await restart();
   files.writeState({});

@@ -17,7 +17,7 @@ function run(argv: string[], options: Partial<ProcessOptions> = {}) {
 const shell = (command: string, options: Partial<ProcessOptions> = {}) =>
   run(["/bin/sh", "-c", command], options);
 
-/** A named pipe: whoever reads it waits for what a process writes, and so for the process to be there. */
+/** A named pipe: a reader waits until a process writes to it, and so until the process exists. */
 async function namedPipe(directory: string, name: string) {
   const path = join(directory, name);
   expect((await runProgram(["mkfifo", path])).code).toBe(0);
@@ -107,7 +107,12 @@ test("no file stays open, whatever happened", async () => {
 
 test.each<[string, string[], Partial<ProcessOptions>, string]>([
   ["a missing program", ["nonexistent"], {}, 'cannot run "nonexistent": not found'],
-  ["a file that is none", ["/etc/passwd"], {}, 'cannot run "/etc/passwd": not found, or not executable'],
+  [
+    "a file that is not executable",
+    ["/etc/passwd"],
+    {},
+    'cannot run "/etc/passwd": not found, or not executable',
+  ],
   ["a missing directory", ["true"], { cwd: "/nonexistent" }, "cwd: /nonexistent is not a directory"],
   ["a file as directory", ["true"], { cwd: "/etc/passwd" }, "cwd: /etc/passwd is not a directory"],
   [

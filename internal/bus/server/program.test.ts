@@ -82,7 +82,7 @@ test("a program that is not a nats-server is refused", async () => {
   await expect(find({ explicit: broken })).rejects.toThrow("is not a nats-server that runs on this host");
 });
 
-test("a carried one is unpacked once, put right when it was changed, and replaces older ones", async () => {
+test("an embedded server is unpacked once, repaired when modified, and replaces older ones", async () => {
   const directory = join(files.path, "unpacked");
   const first = await unpackServer(new Blob(["first"]), directory);
   expect(statSync(first).mode & 0o777).toBe(0o755);

@@ -39,7 +39,7 @@ beforeAll(async () => {
   pin = JSON.parse(made.stdout).spki_pin;
 });
 
-test("renew-root tells the new end and the same pin, and whom to give the file", async () => {
+test("renew-root shows the new expiry, the same pin, and where to copy the file", async () => {
   const done = await svc(start + year, "renew-root", "--output", "json");
   expect(done.exit).toBe(0);
   expect(JSON.parse(done.stdout)).toEqual({

@@ -71,7 +71,7 @@ test("a file that is there is not overwritten", async () => {
   expect(readFileSync(at("kept.creds"), "utf8")).toBe("kept");
 });
 
-test("a seed that is not there, or of another kind, is named and not repeated", async () => {
+test("a missing seed, or one of another kind, is named and not repeated", async () => {
   const elsewhere = await svc("credentials", "--dir", at("nowhere"), "--out", at("x.creds"));
   expect([elsewhere.exit, elsewhere.stderr]).toEqual([
     1,

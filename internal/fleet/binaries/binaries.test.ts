@@ -144,7 +144,7 @@ describe("a commit", () => {
   });
 
   test.each([
-    ["that is none", Buffer.of(0xc1), "MessagePack"],
+    ["that is malformed", Buffer.of(0xc1), "MessagePack"],
     ["that is too long", Buffer.alloc(100 * 1024), "a manifest must have at most"],
     [
       "of more than a binary may have",
@@ -200,9 +200,7 @@ describe("a commit", () => {
     await upload(a);
     await store.put(a.digest, Buffer.from("damaged"));
     await upload(b);
-    expect(log.records.map(({ event }) => event)).toContain(
-      "a binary cannot be read: it has to be committed again",
-    );
+    expect(log.records.map(({ event }) => event)).toContain("a binary cannot be read: commit it again");
     const head = await store.head();
     await store.put(head?.digest ?? "", Buffer.from("damaged"));
     await upload(a);
@@ -274,7 +272,7 @@ describe("unreferenced chunks", () => {
     expect(await binaries.collect()).toBeGreaterThan(2);
     for (const chunk of abandoned.chunks) expect(await store.get(digestOf(chunk))).toBeUndefined();
     expect(await isWhole(committed)).toBe(true);
-    // What it wrote itself is no work for the next time.
+    // Its own writes do not cause work for the next run.
     expect([await collect(), await collect()]).toEqual([0, 0]);
   });
 
@@ -297,7 +295,7 @@ describe("unreferenced chunks", () => {
     expect(await binaries.collect()).toBe(0);
   });
 
-  test("cannot be committed while it is taken away: it has to be stored again", async () => {
+  test("cannot be committed while it is being removed: it must be stored again", async () => {
     const binary = binaryOf("a");
     for (const chunk of binary.chunks) await binaries.put(digestOf(chunk), chunk);
     await binaries.collect();

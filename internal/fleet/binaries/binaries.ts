@@ -76,7 +76,7 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     const data = await store.get(head.digest);
     const { revision, digest } = head;
     if (data === undefined || digestOf(data) !== digest) {
-      log.error("the catalog of binaries is damaged: they have to be committed again");
+      log.error("the catalog of binaries is damaged: commit the binaries again");
       // Chunks stored before this catalog may be about to be removed.
       return { binaries: [], floor: revision, revision, digest };
     }
@@ -94,7 +94,7 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     for (const { manifest } of binaries) {
       const data = await store.get(manifest);
       if (data === undefined || digestOf(data) !== manifest) {
-        log.error("a binary cannot be read: it has to be committed again", { manifest });
+        log.error("a binary cannot be read: commit it again", { manifest });
         continue;
       }
       parts.add(manifest);

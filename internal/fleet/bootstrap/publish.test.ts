@@ -126,7 +126,7 @@ describe("in memory", () => {
     expect(second.records).toHaveLength(1);
   });
 
-  test("an external CA is none to split from, but a different one than an embedded one", async () => {
+  test("two external CAs are not a split, but an external and an embedded CA are", async () => {
     const records = [...(await start(documentOf(undefined, "tls://a"))).records];
     records.push(...(await start(documentOf(undefined, "tls://a"))).records);
     expect(eventsOf(records)).toEqual([published]);
@@ -191,7 +191,7 @@ describe("in memory", () => {
     expect((await stored())?.fingerprint).toBe(at ?? "");
   });
 
-  test("a master beside another CA leaves a gap to the masters of that one, and fills it when none is left", async () => {
+  test("a master of another CA does not fill a gap while masters of the published CA remain", async () => {
     const first = await start(documentOf(0));
     const second = await start(documentOf(1));
     first.stop();

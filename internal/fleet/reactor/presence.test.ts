@@ -149,7 +149,7 @@ test("peels that are not members, or were never heard, are not reported", async 
   expect(told()).toEqual(["lost web2 at 4"]);
 });
 
-test("two masters tell of a loss once, also when one is minutes late", async () => {
+test("two masters report a loss once, even when one is minutes late", async () => {
   const stream = memoryStream();
   const one = setup(stream);
   const two = setup(stream);

@@ -83,7 +83,7 @@ test("each rule that matches fires once, its actions in their order", async () =
   expect(counts).toEqual({ "fires a": 1, "fires b": 1, "emit ok": 3 });
 });
 
-test("an event that comes again while it is in hand waits for it, and one that is over changes nothing", async () => {
+test("a redelivered event in progress is waited for, and a finished one has no effect", async () => {
   const { reactor, counts, performed, state } = setup([rule("a", emit("x"))]);
   const gate = Promise.withResolvers<void>();
   state.fail = () => gate.promise;

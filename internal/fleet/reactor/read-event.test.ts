@@ -63,10 +63,10 @@ describe("an event of a peel", () => {
   test.each<[string, string, Uint8Array]>([
     ["no MessagePack", "svc.event.web1.x", Buffer.from("text")],
     ["a list", "svc.event.web1.x", encode([1])],
-    ["data that is no map", "svc.event.web1.x", encode({ data: 5 })],
+    ["data that is not a map", "svc.event.web1.x", encode({ data: 5 })],
     ["a long id", "svc.event.web1.x", encode({ id: "x".repeat(65) })],
     ["no tag", "svc.event.web1", encode({})],
-    ["a source that is no peel", "svc.event._other.x", encode({})],
+    ["a source that is not a peel", "svc.event._other.x", encode({})],
     ["a long tag", `svc.event.web1.${"x".repeat(513)}`, encode({})],
     ["many segments", `svc.event.web1${".x".repeat(33)}`, encode({})],
   ])("with %s is malformed", (_, subject, data) => {

@@ -62,7 +62,7 @@ describe("placeholders", () => {
   });
 
   test.each(["${percent}", "${}", "${data}", "${ source }", "${data.a b}", "${data..a}", "${data.a"])(
-    "%s is none",
+    "%s is rejected",
     (text) => {
       expect(placeholderProblem(text)).toBeString();
     },
@@ -187,7 +187,7 @@ describe("an action", () => {
     });
   });
 
-  test("approves the enrollment that an event of the service tells of, and none with a mismatch", () => {
+  test("approves the enrollment of an event of the service, but not with a mismatch", () => {
     const approve = actionOf("approve: {}", "svc/enrollment/created");
     const created = (data: Record<string, Plain>, more: Partial<Event> = {}) =>
       render(

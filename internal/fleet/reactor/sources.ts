@@ -216,7 +216,7 @@ async function followGaps({
   try {
     const position = await consumerPosition(bus, stream, durableOf("events"));
     const gaps = createGaps({
-      // Ignore events from before the first reactor of this fleet.
+      // Ignore events older than the first reactor of this fleet.
       delivered: position?.delivered ?? (await first()) - 1,
       first,
       onLost(count) {

@@ -35,7 +35,7 @@ test.each<[string, Record<string, Plain>, string]>([
   ["the tags of the service", { tag: "svc" }, "the masters' own"],
   ["a tag of the service", { tag: "svc/peel/web/lost" }, "the masters' own"],
   ["much data", { tag: "disk/full", data: { text: "x".repeat(61 * 1024) } }, "are more than"],
-  ["data that is no map", { tag: "disk/full", data: [1] }, "data"],
+  ["data that is not a map", { tag: "disk/full", data: [1] }, "data"],
 ])("%s is refused before it is a job", (_, args, message) => {
   expect(() => checkCall("event.send", args)).toThrow(message);
 });

@@ -106,7 +106,7 @@ describe.each(strict)("the strict rung %s", (name) => {
     await expectRefused(serve(await twin.issue(), twin.rootPem), rungs[name](), /rung [123] /);
   });
 
-  test("refuses an attacker's certificate beside a bundle that holds the honest root", async () => {
+  test("refuses an attacker's certificate with a bundle that contains the honest root", async () => {
     for (const bundle of [fleet.rootPem + other.rootPem, other.rootPem + fleet.rootPem]) {
       await expectRefused(serve(await other.issue(), bundle), rungs[name](), /rung [123] /);
     }
@@ -284,10 +284,10 @@ describe("a bootstrap document without verification", () => {
     "that never ends": () =>
       new Response(new ReadableStream({ pull: (sink) => sink.enqueue(new Uint8Array(65_536)) })),
     "that is junk": () => new Response("<html>sign in to use this network</html>"),
-    "that is no object": () => Response.json([1, 2, 3]),
+    "that is not an object": () => Response.json([1, 2, 3]),
     "that is an error": () => new Response("{}", { status: 503 }),
   };
-  test.each(Object.keys(odd))("%s is no document, and no mismatch", async (name) => {
+  test.each(Object.keys(odd))("%s is not a document, and not a mismatch", async (name) => {
     const server = serve(await other.issue(), odd[name] ?? (() => new Response()));
     for (const rung of [rungs.pin(), rungs.firstUse()]) {
       const { result, kept } = await ask(server, rung);
