@@ -306,7 +306,7 @@ test("a refresh asks the masters, and fails without a bus; what was in force is 
   });
   expect(again).toMatchObject({ resolved: true, version: settings.version });
   expect(again.current()).toEqual(settings.current());
-  await expect(again.refresh()).rejects.toThrow("the bus was not reached yet");
+  await expect(again.refresh()).rejects.toThrow("not connected to the bus yet");
 });
 
 test("a master that stops hands over, and one that somebody took over from writes nothing", async () => {
