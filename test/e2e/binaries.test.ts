@@ -239,7 +239,7 @@ describe("a peel that fetches", () => {
   });
 
   test.each([
-    ["other bytes", encode({ blobs: [Buffer.from("something else")] })],
+    ["do not match its digest", encode({ blobs: [Buffer.from("something else")] })],
     ["nothing that can be read", encode({ blobs: [] })],
     ["that it is busy", encode({ ok: false, error: { code: "unavailable", message: "too many requests" } })],
   ])("asks again after a pause when a master answers %s", async (_, answer) => {
@@ -303,7 +303,7 @@ describe("the doors refuse", () => {
       "a chunk of another digest",
       binaryPutSubject,
       { digest: "0".repeat(64), data: Buffer.from("x") },
-      "other bytes",
+      "do not match its digest",
     ],
     ["a chunk without a digest", binaryPutSubject, { data: Buffer.from("x") }, "digest: not valid"],
     [
