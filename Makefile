@@ -1,12 +1,12 @@
-# Every target installs what it needs first; a machine needs make, git, Node.js 20 or newer and npm.
+# Every target installs its dependencies first. A machine needs make, git, Node.js 20 or newer and npm.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 BUN := node_modules/.bin/bun
-# A stamp: newer than package-lock.json when the packages of it are installed.
+# A stamp: newer than package-lock.json when its packages are installed.
 PACKAGES := node_modules/.installed
-# Directories are listed as well, so that a removed file makes the binaries old, not only a changed one.
+# The list includes directories, so that removing a file also makes the binaries out of date.
 SOURCES := $(shell find cmd internal ! -name '*.test.ts' ! -name '.*') package.json package-lock.json \
   release/compile.ts release/build.ts
 BINARIES := dist/svc-master dist/svc-peel dist/svc
@@ -24,12 +24,12 @@ $(PACKAGES): package.json package-lock.json release/install-packages.sh
 	@release/install-packages.sh
 	@touch $@
 
-# Looked at in every run: the machine's own server may have come or gone.
+# Checked in every run: the machine's own server may have been installed or removed.
 .PHONY: nats-server
 nats-server:
 	@release/install-nats-server.sh
 
-# As with the server, each run looks; it is fetched once.
+# Checked in every run, like the server; it is fetched once.
 .PHONY: chromium
 chromium:
 	@release/install-chromium.sh
@@ -66,25 +66,25 @@ bench: build tools ## Measure each promise beside its floor (docs/bench.md); SMA
 	@set -e; for bench in $(BENCHES); do $(BUN) test/bench/$$bench.ts $(if $(SMALLEST),--smallest); done
 
 .PHONY: release
-release: $(PACKAGES) ## Build every binary for every platform; masters carry NATS_SERVER=/path if given.
+release: $(PACKAGES) ## Build every binary for every platform; NATS_SERVER=/path embeds a server into the masters.
 	@$(BUN) release/release.ts $(NATS_SERVER)
 
 .PHONY: packages
-packages: release ## Write a release, and Debian packages of it.
+packages: release ## Build a release and its Debian packages.
 	@$(BUN) release/packages.ts deb
 
 .PHONY: rpms
-rpms: release ## Write a release, and RPM packages of it; rpmbuild is fetched from Debian if it is not here.
+rpms: release ## Build a release and its RPM packages; fetches rpmbuild from Debian if it is missing.
 	@release/install-rpmbuild.sh
 	@$(BUN) release/packages.ts rpm
 
 .PHONY: packages-test
-packages-test: build ## Install, upgrade and remove the Debian packages in a Debian of their own; needs root.
+packages-test: build ## Install, upgrade and remove the Debian packages in a private Debian system; needs root.
 	@$(BUN) release/packages.ts deb own
 	@test/e2e/packages.sh
 
 .PHONY: man
-man: $(PACKAGES) ## Write the manual into dist/man, which man -M reads.
+man: $(PACKAGES) ## Write the manual pages to dist/man, for man -M.
 	@$(BUN) release/man.ts
 
 .PHONY: reference
@@ -97,5 +97,5 @@ fmt: $(PACKAGES) ## Format the code and apply safe fixes.
 	node_modules/.bin/biome check --write
 
 .PHONY: clean
-clean: ## Remove what was built and installed.
+clean: ## Remove all built and installed files.
 	rm -rf dist .tools node_modules

@@ -8,28 +8,28 @@ export type Binary = (typeof binaries)[number];
 
 const root = join(import.meta.dir, "..");
 
-/** What a binary is made for: a platform in the compiler's words, and the path of its Bun executable. */
+/** The platform of a binary: its compiler target, and the path of its Bun executable. */
 export interface Platform {
   target?: Bun.Build.CompileTarget;
   runtime: string;
-  /** Path of a nats-server of that platform, which the executable then carries. */
+  /** Path of a nats-server of that platform to embed. */
   natsServer?: string;
 }
 
 /**
- * Compiles a binary into one executable file, which is in place whole or not at all.
+ * Compiles a binary into one executable file, which is written atomically.
  *
- * It carries bytecode, which more than halves the start of a command. It is not minified: that gains
- * nothing measurable at the start and costs readable stack traces. It reads neither `.env` nor
- * `bunfig.toml` of the directory it is started in: a compiled program does so by default, which hands
- * its environment and a preload script to whoever can write there.
+ * It contains bytecode, which more than halves the start time of a command. It is not minified: that has no
+ * measurable effect on the start time and makes stack traces unreadable. It does not read `.env` and
+ * `bunfig.toml` of its working directory. A compiled program does so by default, which gives control over
+ * its environment and a preload script to everyone who can write there.
  *
- * @param outfile path of the executable, its directory is made
+ * @param outfile path of the executable; its directory is created
  * @throws Error with the compiler's messages
  */
 export async function compileBinary(binary: Binary, outfile: string, platform: Platform): Promise<void> {
   mkdirSync(dirname(outfile), { recursive: true });
-  // The name of the file stands in it: only that of the directory may be another each time.
+  // The executable contains the file name, so only the name of the directory may vary.
   const unfinished = mkdtempSync(join(dirname(outfile), `.${basename(outfile)}.`));
   const temporary = join(unfinished, basename(outfile));
   try {
@@ -58,8 +58,8 @@ export async function compileBinary(binary: Binary, outfile: string, platform: P
 }
 
 /**
- * A copy under the name by which the executable finds it; a file without an ending is taken as it is. Its
- * path stands in the executable, so that it follows from the file alone.
+ * Copies a file to the name by which the executable finds it. A file without an extension is embedded as is.
+ * The executable contains its path, so the path depends only on the file.
  */
 function asset(path: string): string {
   const data = readFileSync(path);

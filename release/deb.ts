@@ -5,7 +5,7 @@ import { type Member, writeTar } from "./tar.ts";
 
 /**
  * Writes a Debian package (deb(5), deb-control(5)): an ar archive of the format's version, the control
- * files and the files. No tool of the machine takes part, so that the bytes are the same everywhere.
+ * files and the files. It does not use tools of the machine, so that the bytes are the same everywhere.
  *
  * @param time of every member, in seconds since 1970
  */
@@ -51,7 +51,7 @@ function controlFile(
   ].join("\n");
 }
 
-/** Every directory above the files, the outer ones first. */
+/** All parent directories of the files, outer directories first. */
 function directoriesOf(files: readonly Member[]): Member[] {
   const paths = files.flatMap(({ path }) => {
     const names = path.split("/").slice(0, -1);
@@ -83,7 +83,7 @@ function ar(members: readonly [string, Uint8Array][], time: number): Uint8Array 
   return Buffer.concat([Buffer.from("!<arch>\n"), ...parts]);
 }
 
-/** The format has no other sum; it finds damage, not an attack. */
+/** The format has no other checksum. It detects damage, not attacks. */
 function md5(data: Uint8Array): string {
   return createHash("md5").update(data).digest("hex");
 }

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import type { Header } from "./targets.ts";
 
 /**
- * What platform an executable file is for, by its first bytes.
+ * The platform of an executable file, from its first bytes.
  *
  * @throws Error when it is neither a 64-bit ELF nor a 64-bit Mach-O file of a known machine
  */
@@ -25,10 +25,10 @@ export function readHeader(path: string): Header {
     if (machine === 0x0100000c) return { format: "mach-o", machine: "arm64" };
     if (machine === 0x01000007) return { format: "mach-o", machine: "x64" };
   }
-  throw new Error(`${path} is no executable of a known platform`);
+  throw new Error(`${path} is not an executable for a known platform`);
 }
 
-/** Whether an ELF file is started by the loader of glibc, whose path stands near its beginning. */
+/** Whether an ELF file uses the loader of glibc, whose path is near its beginning. */
 export function needsGlibc(path: string): boolean {
   const bytes = Buffer.alloc(4096);
   const file = openSync(path, "r");

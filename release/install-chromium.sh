@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes .tools/bin/chromium, the browser that the test of the documentation page starts: the machine's
-# own, else the one of Debian's packages, unpacked here with the libraries this machine lacks.
+# Installs .tools/bin/chromium, the browser for the test of the documentation page: the machine's own, or
+# else the one from Debian's packages, unpacked here with the libraries that this machine lacks.
 set -eu
 cd "$(dirname "$0")/.."
 . release/private-apt.sh
@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 
-# Whether $1 is a Chromium that runs here and has the headless mode of its own window-less shell.
+# Whether $1 is a Chromium that runs here and supports the mode of the headless shell.
 usable() {
   [ -x "$1" ] && "$1" --version 2>/dev/null | grep -Eq '^(Chromium|Google Chrome)|HeadlessChrome'
 }
@@ -49,7 +49,7 @@ done
 close_private_apt
 program=$unpacked/usr/lib/chromium/chromium-headless-shell
 [ -x "$program" ] || program=$unpacked/usr/lib/chromium/chromium
-# pulseaudio, for one, has a directory of its own.
+# Some packages, such as pulseaudio, have their own library directory.
 libraries=$(find "$unpacked/usr/lib" -name 'lib*.so*' ! -path "$unpacked/usr/lib/chromium/*" -exec dirname {} + |
   sort -u | paste -sd: -)
 rm -f "$link"

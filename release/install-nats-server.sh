@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes .tools/bin/nats-server, the server that the tests and the demo start: the machine's own where
-# it is new enough, else the one of Debian's package, unpacked here. Nothing is installed as a service.
+# Installs .tools/bin/nats-server, the server for the tests and the demo: the machine's own if it is new
+# enough, or else the one from Debian's package, unpacked here. It does not install a service.
 set -eu
 cd "$(dirname "$0")/.."
 . release/private-apt.sh
@@ -22,7 +22,7 @@ usable() {
   [ "$(printf '%s\n%s\n' "$oldest" "$found" | sort -V | head -n 1)" = "$oldest" ]
 }
 
-# Points the link at $1 and ends the script.
+# Points the link at $1 and exits.
 settle() {
   mkdir -p "$tools/bin"
   ln -sfn "$1" "$link"

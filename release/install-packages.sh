@@ -1,9 +1,9 @@
 #!/bin/sh
 # Installs the npm packages of package-lock.json, without running any package's install script.
 #
-# `npm install --no-save` and not `npm ci`: a registry that does not serve some foreign platform's
-# optional package leaves it out of the lock file, and `npm ci` then refuses the whole file.
-# The lock file pins every version and its digest either way, and --no-save never rewrites it.
+# `npm install --no-save` instead of `npm ci`: if a registry does not serve an optional package of another
+# platform, the lock file does not contain it, and `npm ci` then rejects the whole lock file.
+# The lock file pins every version and digest either way, and --no-save never rewrites it.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -37,7 +37,7 @@ node -e '
 npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error ||
   fail "npm could not install the packages; its own message stands above"
 
-# The package `bun` puts its binary in place by an install script; this is that script, run by name.
+# The package `bun` installs its binary with an install script. This runs that script explicitly.
 if ! node_modules/.bin/bun --version >/dev/null 2>&1; then
   (cd node_modules/bun && node install.js) || fail "the bun package has no binary for this machine"
 fi

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes sure of an rpmbuild: the machine's own, else that of Debian's package, unpacked under .tools/rpm.
+# Provides an rpmbuild: the machine's own, or else the one from Debian's package, unpacked in .tools/rpm.
 set -eu
 cd "$(dirname "$0")/.."
 . release/private-apt.sh
 
 fail() {
-  echo "install-rpmbuild: $1; install rpm-build (on Debian rpm) for packages of this format" >&2
+  echo "install-rpmbuild: $1; install rpm-build (on Debian: rpm) to build RPM packages" >&2
   exit 1
 }
 

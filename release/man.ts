@@ -5,7 +5,7 @@ import { binaries } from "./compile.ts";
 import { manualOf } from "./man/pages.ts";
 import { sourceTime } from "./source-time.ts";
 
-// Writes the pages of the manual into dist/man/man<section>/, where man -M dist/man finds them.
+// Writes the manual pages to dist/man/man<section>/, where man -M dist/man finds them.
 const directory = join(import.meta.dir, "..", "dist", "man");
 const date = new Date(sourceTime(process.env) * 1_000).toISOString().slice(0, 10);
 rmSync(directory, { recursive: true, force: true });

@@ -1,13 +1,13 @@
-/** A daemon as a service of the system. */
+/** A daemon as a system service. */
 export interface Service {
   name: "svc-master" | "svc-peel";
-  /** Its configuration, below /etc/svc. */
+  /** Its configuration file in /etc/svc. */
   config: string;
-  /** What it owns: keys, credentials, records. No script ever removes it. */
+  /** Its data directory: keys, credentials, records. No script ever removes it. */
   dataDir: string;
-  /** The user it runs as, made when it is installed; `root` is there. */
+  /** The user it runs as, created at installation unless it is `root`. */
   user: string;
-  /** Whether it starts with the system as soon as there is a configuration. */
+  /** Whether it starts at boot once a configuration exists. */
   enabled: boolean;
 }
 
@@ -27,12 +27,12 @@ export function debScripts(service: Service): Record<string, string> {
       `if [ "$1" != purge ]; then exit 0; fi`,
       `rm -f ${config} /etc/systemd/system/multi-user.target.wants/${name}.service`,
       `if [ -d /etc/svc ]; then rmdir --ignore-fail-on-non-empty /etc/svc; fi`,
-      `if [ -d ${dataDir} ]; then echo "${name}: ${dataDir} with its keys is kept; remove it yourself if nothing needs them."; fi`,
+      `if [ -d ${dataDir} ]; then echo "${name}: ${dataDir} and its keys are kept; remove the directory if they are not needed."; fi`,
     ),
   };
 }
 
-/** The scriptlets of RPM: `$1` is how many versions of the package there will be afterwards. */
+/** The scriptlets of RPM: `$1` is the number of versions that will be installed afterwards. */
 export function rpmScripts(service: Service): Record<string, string> {
   const { name } = service;
   return {
@@ -46,7 +46,7 @@ export function rpmScripts(service: Service): Record<string, string> {
   };
 }
 
-/** The user and the directories, where they are missing; what is there keeps its owner and mode. */
+/** Creates a missing user and missing directories. Existing ones keep their owner and mode. */
 function prepare({ user, dataDir }: Service): string[] {
   const account =
     `useradd --system --user-group --no-create-home --home-dir ${dataDir} --shell /usr/sbin/nologin` +
@@ -85,12 +85,12 @@ function stop({ name }: Service): string[] {
   ];
 }
 
-/** A peel that is stopped takes its jobs along: one that upgrades the peel would end itself halfway. */
+/** Stopping a peel stops its jobs: a job that upgrades the package would stop itself halfway. */
 function unlessItsOwnJob(name: Service["name"], advice: string): string[] {
   if (name !== "svc-peel") return [];
   return [
     `if grep -q '/${name}\\.service' /proc/self/cgroup; then`,
-    `  echo "${name}: a job of the peel did this, so the peel goes on as it was; ${advice}."`,
+    `  echo "${name}: this runs in a job of the peel, so the peel is not changed now; ${advice}."`,
     `  exit 0`,
     `fi`,
   ];

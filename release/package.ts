@@ -9,43 +9,43 @@ import type { Binary } from "./compile.ts";
 import { manualOf } from "./man/pages.ts";
 import { debScripts, rpmScripts, type Service } from "./package-scripts.ts";
 
-/** Names of one machine in the packages of both worlds. */
+/** Names of an architecture in Debian and RPM packages. */
 export interface Arch {
   deb: "amd64" | "arm64";
   rpm: "x86_64" | "aarch64";
 }
 
-/** A file of a package; its path has a slash first. */
+/** A file of a package, with an absolute path. */
 interface PackageFile {
   path: string;
   mode: number;
   data: Uint8Array;
 }
 
-/** What a package is, apart from the format it is written in. */
+/** The content of a package, independent of its format. */
 export interface Package {
   name: Binary;
   version: string;
   arch: Arch;
   summary: string;
-  /** Lines that say more, with no blank line among them. */
+  /** The long description, without blank lines. */
   description: readonly string[];
   depends: { deb: readonly string[]; rpm: readonly string[] };
   suggests: readonly string[];
   files: readonly PackageFile[];
-  /** Where the two worlds keep a thing at different places. */
+  /** Files with different paths in Debian and RPM packages. */
   placed: { deb: readonly PackageFile[]; rpm: readonly PackageFile[] };
-  /** Maintainer scripts by the names that Debian gives them. */
+  /** Maintainer scripts by their Debian names. */
   scripts: Readonly<Record<string, string>>;
-  /** Scriptlets by the names that RPM gives them. */
+  /** Scriptlets by their RPM names. */
   scriptlets: Readonly<Record<string, string>>;
 }
 
-// Of the symbols that the executables import, the newest is of glibc 2.17 (objdump -T).
+// The newest symbol that the executables import is from glibc 2.17 (objdump -T).
 const libc = { deb: "libc6 (>= 2.17)", rpm: "glibc >= 2.17" };
 const dataDirectory = "/var/lib/svc";
 
-/** The master is in the directory that `svc ca` takes by default; the peel, root, trusts nothing in there. */
+/** The master uses the default directory of `svc ca`. The peel runs as root and trusts nothing in it. */
 const services: Record<Exclude<Binary, "svc">, Service> = {
   "svc-master": {
     name: "svc-master",
@@ -70,17 +70,17 @@ const summaries: Record<Binary, string> = {
 };
 
 const descriptions: Record<Binary, readonly string[]> = {
-  "svc-master": ["Enrolls hosts, sends them signed jobs, and runs the bus between them if told to."],
+  "svc-master": ["Enrolls hosts, sends them signed jobs, and optionally runs the bus between them."],
   "svc-peel": ["Enrolls this host with a master and runs the jobs that the master has signed."],
   svc: ["Sets up a fleet, decides who may join it, and sends it jobs."],
 };
 
 /**
- * The package of one binary: the executable and its manual, for a daemon its unit and an example
- * configuration, for the command its completion.
+ * The package of one binary: the executable and its manual; for a daemon, its unit and an example
+ * configuration; for the command, its completion scripts.
  *
- * No file below /etc is in it. A peel that finds a configuration starts, so there must be none before
- * somebody wrote it; and one that was written before the package came must not raise a question.
+ * It does not contain files in /etc. A peel with a configuration starts, so the package must not install one.
+ * And a configuration that exists before the installation must not lead to a conflict prompt.
  *
  * @param executable the binary of that machine
  * @param time of the manual, in seconds since 1970

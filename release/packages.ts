@@ -7,9 +7,8 @@ import { type Arch, describePackage, type Package } from "./package.ts";
 import { findRpmbuild, writeRpm } from "./rpm.ts";
 import { sourceTime } from "./source-time.ts";
 
-// Writes the packages of one format, `deb` or `rpm`, with their checksums into dist/packages/<format>/.
-// They hold the binaries of dist/release/; with a second argument, `own`, those that make build wrote for
-// this machine.
+// Writes the packages of one format, `deb` or `rpm`, and their checksums to dist/packages/<format>/. They
+// contain the binaries of dist/release/, or with the second argument `own` the binaries of make build.
 const [format = "", source = "release"] = process.argv.slice(2);
 const dist = join(import.meta.dir, "..", "dist");
 const directory = join(dist, "packages", format);
@@ -30,7 +29,7 @@ const sums: string[] = [];
 for (const [arch, path] of executables()) {
   for (const name of binaries) {
     const file = path(name);
-    if (!existsSync(file)) throw new Error(`${file} is not there; run make release first`);
+    if (!existsSync(file)) throw new Error(`${file} does not exist; run make release first`);
     const made = await write(await describePackage(name, manifest.version, arch, readFileSync(file), time));
     await Bun.write(join(directory, made.name), made.data);
     sums.push(`${createHash("sha256").update(made.data).digest("hex")}  ${made.name}\n`);
@@ -39,11 +38,11 @@ for (const [arch, path] of executables()) {
 }
 await Bun.write(join(directory, "SHA256SUMS"), sums.join(""));
 
-/** For every machine its names, and where its binaries are. A package cannot ask for a newer processor. */
+/** The architectures, and the paths of their binaries. A package cannot require a newer processor. */
 function executables(): [Arch, (name: Binary) => string][] {
   if (source === "own") {
     const arch = process.arch === "x64" || process.arch === "arm64" ? archs[process.arch] : undefined;
-    if (arch === undefined) throw new Error(`there are no packages for ${process.arch}`);
+    if (arch === undefined) throw new Error(`packages for ${process.arch} are not supported`);
     return [[arch, (name) => join(dist, name)]];
   }
   return [
@@ -59,8 +58,7 @@ function writer(): (contents: Package) => Promise<{ name: string; data: Uint8Arr
       data: writeDeb(contents, time),
     });
   }
-  if (format !== "rpm")
-    throw new Error(`no format is named ${JSON.stringify(format)}; there are deb and rpm`);
+  if (format !== "rpm") throw new Error(`unknown format ${JSON.stringify(format)}; expected deb or rpm`);
   const rpmbuild = findRpmbuild(process.env.PATH);
   return async (contents) => writeRpm(contents, time, rpmbuild);
 }

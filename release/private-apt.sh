@@ -1,5 +1,5 @@
-# Sourced by the scripts that take programs out of Debian's packages without installing them. Its
-# state and cache are apt's own under .tools: it works without root and changes nothing outside.
+# Sourced by the scripts that extract programs from Debian packages without installing them. The state and
+# cache of apt are in .tools: it works without root and changes nothing outside.
 apt=$PWD/.tools/apt
 
 private_apt() {
@@ -7,7 +7,7 @@ private_apt() {
     -o APT::Sandbox::User= -o APT::Update::Post-Invoke::= -o Acquire::Languages=none "$@"
 }
 
-# Reads the package lists. What apt says goes to .tools/apt/log.
+# Updates the package lists. The output of apt goes to .tools/apt/log.
 open_private_apt() {
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
   private_apt update >"$apt/log" 2>&1

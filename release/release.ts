@@ -8,9 +8,9 @@ import { describeParts, type Lock } from "./sbom.ts";
 import { sourceTime } from "./source-time.ts";
 import { type Header, type Target, targets } from "./targets.ts";
 
-// Builds every binary of every target into dist/release/, with a bill of materials and checksums. One
-// that cannot be built ends the run: a release is whole or there is none. The arguments are nats-servers,
-// one for each machine at most: the masters of that machine carry it.
+// Builds every binary of every target into dist/release/, with a bill of materials and checksums. If a
+// binary cannot be built, the run fails: a release is complete or does not exist. The arguments are paths of
+// nats-servers, at most one per architecture, to embed into the masters of that architecture.
 const directory = join(import.meta.dir, "..", "dist", "release");
 rmSync(directory, { recursive: true, force: true });
 

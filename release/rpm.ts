@@ -5,7 +5,7 @@ import type { Package } from "./package.ts";
 
 const unpacked = join(import.meta.dir, "..", ".tools", "rpm", "usr");
 
-/** The rpmbuild to use, and what it needs around it. */
+/** The rpmbuild to use, and its environment. */
 export interface Rpmbuild {
   program: string;
   env: Record<string, string>;
@@ -30,10 +30,10 @@ export function findRpmbuild(path: string | undefined): Rpmbuild {
 }
 
 /**
- * Has rpmbuild write a package. Nothing of it depends on the machine but the version of rpmbuild.
+ * Writes a package with rpmbuild. On the machine, it depends only on the version of rpmbuild.
  *
  * @param time of every file, in seconds since 1970
- * @throws Error with what rpmbuild said
+ * @throws Error with the output of rpmbuild
  */
 export function writeRpm(
   contents: Package,
@@ -60,7 +60,7 @@ export function writeRpm(
     );
     if (!done.success) throw new Error(`rpmbuild of ${contents.name} failed:\n${done.stderr.toString()}`);
     const made = new Bun.Glob("out/**/*.rpm").scanSync({ cwd: top }).next().value;
-    if (made === undefined) throw new Error(`rpmbuild of ${contents.name} wrote no package`);
+    if (made === undefined) throw new Error(`rpmbuild of ${contents.name} did not write a package`);
     return { name: basename(made), data: readFileSync(join(top, made)) };
   } finally {
     rmSync(top, { recursive: true, force: true });
@@ -71,7 +71,7 @@ function filesOf({ files, placed }: Package): Package["files"] {
   return [...files, ...placed.rpm];
 }
 
-/** The macros switch off what would depend on the machine, and what would strip the executable's program. */
+/** The macros turn off machine-dependent steps, and stripping, which would break the executables. */
 function specOf(contents: Package, top: string): string {
   const { name, version, summary, description, depends, scriptlets } = contents;
   return `%global debug_package %{nil}

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Runs every test and ends with one line, "N passed, N failed", summed from Bun's own summaries.
-# The exit code is Bun's; at the end the logs of the run are searched for its secrets, as one more test. A run
-# that executed no test fails, and a failed run never says "0 failed".
+# Runs all tests and prints one final line, "N passed, N failed", summed from Bun's own summaries.
+# The exit code is Bun's. The last test searches the logs of the run for its secrets. A run without tests
+# fails, and a failed run never prints "0 failed".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -10,14 +10,14 @@ run=$(mktemp -d "$PWD/.tools/test-run.XXXXXX")
 trap 'rm -rf "$run"' EXIT
 log=$run/output
 
-# The harness keeps every log and every secret of the run below it (test/harness/run-record.ts).
+# The harness stores all logs and secrets of the run in this directory (test/harness/run-record.ts).
 export TEST_RUN_DIR=$run
 run_tests() {
   node_modules/.bin/bun test --timeout 60000 "$@" </dev/null 2>&1 | tee -a "$log"
   return "${PIPESTATUS[0]}"
 }
 
-# Sums the lines " 12 pass" and " 1 fail" that close a run.
+# Sums the lines " 12 pass" and " 1 fail" at the end of a run.
 count() {
   awk -v word="$1" '$2 == word && NF == 2 && $1 ~ /^[0-9]+$/ { n += $1 } END { print n + 0 }' "$log"
 }
@@ -28,7 +28,7 @@ if [ "$status" -eq 0 ] && [ "$(count pass)" -eq 0 ]; then
   echo "run-tests: no test ran" >&2
   status=1
 fi
-# The last test: none of the logs holds one of the secrets. Logs that do are kept, without the list of secrets.
+# The last test: no log contains a secret. Otherwise the logs are kept, without the list of secrets.
 if ! run_tests ./test/e2e/run-secrets.after.ts; then
   status=1
   rm -f "$run/secrets"

@@ -6,8 +6,8 @@ import type { Target } from "./targets.ts";
 const root = join(import.meta.dir, "..");
 
 /**
- * The Bun executable of a target: fetched once by npm, from whatever registry npm is set up with, and
- * unpacked under .tools/ only when the package has the digest this repository pins.
+ * The Bun executable of a target: fetched once by npm, from its configured registry, and unpacked in .tools/
+ * only if the package has the digest that this repository pins.
  *
  * @returns path of the executable
  * @throws Error when the package cannot be fetched or has another digest
@@ -38,7 +38,7 @@ function packPackage(specifier: string, destination: string): string {
   const packed: unknown = JSON.parse(run(command));
   const first: unknown = Array.isArray(packed) ? packed[0] : undefined;
   if (typeof first === "object" && first !== null && "filename" in first) return String(first.filename);
-  throw new Error(`npm pack ${specifier} named no file`);
+  throw new Error(`npm pack ${specifier} did not report a file`);
 }
 
 function lockedIntegrity(name: string): string {
@@ -47,7 +47,7 @@ function lockedIntegrity(name: string): string {
   );
   const entry = lock.packages[`node_modules/${name}`];
   if (entry?.version === Bun.version && entry.integrity !== undefined) return entry.integrity;
-  throw new Error(`package-lock.json pins no ${name} ${Bun.version}`);
+  throw new Error(`package-lock.json does not pin ${name} ${Bun.version}`);
 }
 
 function run(command: string[]): string {

@@ -1,4 +1,4 @@
-/** What is read of a package-lock.json (lockfileVersion 3). */
+/** The relevant part of a package-lock.json (lockfileVersion 3). */
 export interface Lock {
   name: string;
   version: string;
@@ -16,7 +16,7 @@ export interface Lock {
   >;
 }
 
-/** Name, version and package-url of something. */
+/** Name, version and package-url of a component. */
 interface Named {
   "bom-ref": string;
   name: string;
@@ -42,13 +42,13 @@ export interface Sbom {
 }
 
 const prefix = "node_modules/";
-/** The runtime is a tool of the build to npm, and a part of every executable to us. */
+/** For npm the runtime is a build tool, but it is part of every executable. */
 const runtime = "bun";
 
 /**
- * Lists what the executables are made of: the runtime, the packages that the product depends on, and what
- * those depend on in turn. What the manifest names as a tool of the build is left out, also where a
- * package wishes for it; a package that is there on some platforms only is listed.
+ * Lists the components of the executables: the runtime, the dependencies of the product, and their transitive
+ * dependencies. Build tools of the manifest are excluded, even as peer dependencies. Packages for some
+ * platforms only are included.
  *
  * @param time of the release, in seconds since 1970
  * @throws Error for a package without version or digest
@@ -101,7 +101,7 @@ export function describeParts(lock: Lock, time: number): Sbom {
   };
 }
 
-/** The places of what a package depends on, as far as it is in the lock file. */
+/** The lock file entries of the dependencies of a package. */
 function neededBy({ packages }: Lock, path: string): string[] {
   const { dependencies, optionalDependencies, peerDependencies } = packages[path] ?? {};
   const tools = packages[""]?.devDependencies ?? {};
@@ -110,7 +110,7 @@ function neededBy({ packages }: Lock, path: string): string[] {
     .flatMap((name) => placesOf(path, name).find((place) => Object.hasOwn(packages, place)) ?? []);
 }
 
-/** Where a package's dependency may be: among its own modules, or nearer and nearer to the root. */
+/** Possible locations of a dependency: the package's own modules, then each parent up to the root. */
 function placesOf(path: string, name: string): string[] {
   const above = path.split(`/${prefix}`);
   return above
@@ -130,6 +130,6 @@ function purlOf(name: string, version: string): string {
 /** npm writes `<algorithm>-<base64>`. */
 function hashOf(integrity: string): { alg: "SHA-512"; content: string } {
   const digest = /^sha512-([\w+/=]+)$/.exec(integrity)?.[1];
-  if (digest === undefined) throw new Error(`${integrity} is no SHA-512 digest`);
+  if (digest === undefined) throw new Error(`${integrity} is not a SHA-512 digest`);
   return { alg: "SHA-512", content: Buffer.from(digest, "base64").toString("hex") };
 }

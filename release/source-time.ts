@@ -1,5 +1,5 @@
 /**
- * The time that everything built carries, in seconds since 1970: `SOURCE_DATE_EPOCH`, or that of the last
+ * The timestamp of all build outputs, in seconds since 1970: `SOURCE_DATE_EPOCH`, or the time of the last
  * commit, so that the same source gives the same bytes (reproducible-builds.org).
  *
  * @throws Error when there is neither

@@ -1,17 +1,17 @@
-/** One member of an archive; all belong to root. */
+/** One member of an archive. All members belong to root. */
 export interface Member {
-  /** Path from the root of the archive, as `./usr/bin/svc`; a directory ends with a slash. */
+  /** Path from the root of the archive, such as `./usr/bin/svc`. A directory ends with a slash. */
   path: string;
-  /** Permissions, as `0o755`. */
+  /** Permission bits, such as `0o755`. */
   mode: number;
-  /** Content; nothing for a directory. */
+  /** Content; empty for a directory. */
   data: Uint8Array;
 }
 
 const block = 512;
 
 /**
- * Writes a tar file (ustar, POSIX.1-1988), the same bytes for the same members at any time and place.
+ * Writes a tar file (ustar, POSIX.1-1988). The same members always give the same bytes.
  *
  * @param time of every member, in seconds since 1970
  * @throws Error for a path that does not fit into its field of 100 bytes
@@ -36,7 +36,7 @@ function header({ path, mode, data }: Member, time: number): Uint8Array {
   octal(0, 116, 8);
   octal(data.length, 124, 12);
   octal(time, 136, 12);
-  // The sum counts its own field as blanks.
+  // The checksum counts its own field as spaces.
   bytes.fill(" ", 148, 156);
   bytes.write(path.endsWith("/") ? "5" : "0", 156);
   bytes.write("ustar\u000000", 257);

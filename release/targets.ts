@@ -2,7 +2,7 @@ import type { Binary } from "./compile.ts";
 
 /** One platform of a release. */
 export interface Target {
-  /** Ending of the file names, `svc-linux-x64`, and with `bun-` before it the compiler's word for it. */
+  /** Suffix of the file names, as in `svc-linux-x64`. With the prefix `bun-` it is the compiler target. */
   name:
     | "linux-x64"
     | "linux-x64-baseline"
@@ -10,11 +10,11 @@ export interface Target {
     | "linux-arm64"
     | "linux-arm64-musl"
     | "darwin-arm64";
-  /** Package of the npm registry that holds the Bun executable of the platform. */
+  /** The npm package with the Bun executable of the platform. */
   runtime: string;
-  /** Digest of that package where package-lock.json has none, in the form npm writes it. */
+  /** Digest of that package in npm format, if package-lock.json does not contain it. */
   integrity?: string;
-  /** What an executable of the platform must be by its first bytes. */
+  /** The expected header of an executable for the platform. */
   header: Header;
   binaries: readonly Binary[];
 }
@@ -27,7 +27,7 @@ export interface Header {
 
 const all: readonly Binary[] = ["svc-master", "svc-peel", "svc"];
 
-/** Everything a release contains: the daemons for Linux, the operator's command for macOS as well. */
+/** All targets of a release: the daemons for Linux, and the operator's command for macOS as well. */
 export const targets: readonly Target[] = [
   {
     name: "linux-x64",

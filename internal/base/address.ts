@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 
-/** Where a listener listens. */
+/** A listen address. */
 export interface Address {
   /** An IP address or name without brackets; empty for every address of the host. */
   readonly host: string;

@@ -5,7 +5,7 @@ const url = /^[A-Za-z0-9_-]*={0,2}$/;
 export function decodeBase64(text: string): Uint8Array | undefined {
   if (!standard.test(text)) return undefined;
   const bytes = Buffer.from(text, "base64");
-  // A last character with stray bits decodes, but is not what an encoder writes.
+  // A last character with stray bits decodes, but no encoder writes it.
   return bytes.toString("base64") === text ? bytes : undefined;
 }
 

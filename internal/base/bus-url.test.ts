@@ -78,7 +78,7 @@ const malformed = [
 ];
 
 describe("bus URLs", () => {
-  test.each(good)("%s is fine for everybody", (url) => {
+  test.each(good)("%s is valid for other hosts", (url) => {
     assertBusUrl("k", url);
     assertAdvertiseUrl("k", url);
   });
@@ -91,7 +91,7 @@ describe("bus URLs", () => {
     for (const url of [`tls://${host}`, `tls://${host}:4222`, `TLS://${host}:1/`]) {
       assertBusUrl("k", url);
       expect(() => assertAdvertiseUrl("bus_advertise_urls", url)).toThrow(
-        `bus_advertise_urls: a ${scope} address is no use to other hosts`,
+        `bus_advertise_urls: a ${scope} address cannot be reached by other hosts`,
       );
     }
   });

@@ -4,7 +4,7 @@ import { SvcError } from "./errors.ts";
 /**
  * Checks a bus URL: `tls://host[:port]` and nothing else (specification, "Transport rules").
  *
- * @param key the key, flag or field the URL came from, for the message; the URL itself is not repeated
+ * @param key the key, flag or field of the URL, for the message; the URL itself is never repeated
  * @throws SvcError `bad_request`
  */
 export function assertBusUrl(key: string, url: string): void {
@@ -13,8 +13,8 @@ export function assertBusUrl(key: string, url: string): void {
 }
 
 /**
- * Checks a bus URL that is handed to other hosts: a bus URL whose host is neither loopback, in any
- * spelling, nor unspecified nor link-local. Names are judged as written, without a look-up.
+ * Checks a bus URL that is handed to other hosts. Its host must not be loopback, in any spelling,
+ * unspecified or link-local. Names are checked as written, without a lookup.
  *
  * @throws SvcError `bad_request`
  */
@@ -34,7 +34,9 @@ export function advertiseUrlProblem(url: string): string | undefined {
   const parsed = parseBusUrl(url);
   if ("problem" in parsed) return parsed.problem;
   const scope = scopeOf(parsed.host);
-  return scope === undefined ? undefined : `a ${scope} address is no use to other hosts: name the bus itself`;
+  return scope === undefined
+    ? undefined
+    : `a ${scope} address cannot be reached by other hosts; name the bus host`;
 }
 
 type ParsedBusUrl = { host: string } | { problem: string };

@@ -3,7 +3,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Time as a parameter: what is now, and what happens later. Tests pass a clock they advance by hand. */
+/** Time as a parameter: the current time, and timers. Tests pass a clock that they advance by hand. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;

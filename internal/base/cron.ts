@@ -2,16 +2,16 @@ import { Cron } from "croner";
 import { defined } from "./defined.ts";
 import { SvcError } from "./errors.ts";
 
-/** A cron expression that was understood. */
+/** A parsed cron expression. */
 export interface CronExpression {
   /**
-   * The first instant after this one that the expression names, milliseconds since the Unix epoch;
-   * `Infinity` when there is none any more.
+   * The first instant after this one that the expression matches, in milliseconds since the Unix epoch.
+   * `Infinity` when there are no more.
    */
   next(afterMs: number): number;
 }
 
-/** Any instant does: without a field for years an expression that never comes again never came. */
+/** Any instant works: without a year field, an expression that has no next match never had one. */
 const anInstant = Date.UTC(2026, 0, 1);
 
 /**
@@ -19,12 +19,12 @@ const anInstant = Date.UTC(2026, 0, 1);
  * `@yearly`, `@monthly`, `@weekly`, `@daily`, `@hourly` and their synonyms.
  *
  * Days of month and of week are alternatives when both are given, as in Vixie cron. Where clocks change,
- * times that are written out (`30 2 * * *`) run once: in the hour that is left out at its end, in the hour
- * that comes twice the first time. Expressions with `*` or a step in a time field follow the clock, and
- * skip the one hour and run through both of the other.
+ * fixed times (`30 2 * * *`) run once: at the end of the skipped hour, and in the first pass of the
+ * repeated hour. Expressions with `*` or a step in a time field follow the clock: they skip the skipped
+ * hour, and run in both passes of the repeated hour.
  *
  * @param timezone IANA name; absent means that of the host
- * @throws SvcError `bad_request` saying what is wrong with it, also when it names no instant at all
+ * @throws SvcError `bad_request` with the reason, also when the expression matches no instant
  */
 export function parseCron(text: string, timezone?: string): CronExpression {
   const written = text.trim();
@@ -45,12 +45,12 @@ export function parseCron(text: string, timezone?: string): CronExpression {
   }
   const next = (afterMs: number) => cron.nextRun(new Date(afterMs))?.getTime() ?? Number.POSITIVE_INFINITY;
   if (next(anInstant) === Number.POSITIVE_INFINITY) {
-    throw new SvcError("bad_request", "the cron expression names a day that never comes");
+    throw new SvcError("bad_request", "the cron expression names a date that never occurs");
   }
   return { next };
 }
 
-/** The parser's own words without its name. */
+/** The parser's message without the name of the parser. */
 function reasonOf(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   return text

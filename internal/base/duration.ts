@@ -7,7 +7,7 @@ const part = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
 /**
  * Parses `90s`, `5m`, `2160h`, `1h30m` or `500ms` into milliseconds. A bare number is refused, except `0`.
  *
- * @throws SvcError `bad_request` when the text is no duration
+ * @throws SvcError `bad_request` when the text is not a duration
  */
 export function parseDuration(text: string): number {
   if (text === "0") return 0;

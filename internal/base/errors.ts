@@ -1,5 +1,5 @@
 /**
- * The closed set of things that can go wrong, and what each means at every door.
+ * The closed set of error kinds, and what each one means to the clients of every interface.
  *
  * A new kind does not compile until it has a row here. HTTP statuses follow the specification's
  * section "Errors"; bus codes are those of `AdminResponse`.
@@ -44,7 +44,7 @@ export type AdminErrorCode =
 
 export type ErrorKind = keyof typeof table;
 
-/** An expected failure: its message is written for the person who reads it, and is safe to show. */
+/** An expected failure. Its message is written for a person, and is safe to show. */
 export class SvcError extends Error {
   override readonly name = "SvcError";
   readonly kind: ErrorKind;
@@ -61,8 +61,8 @@ export function meaningOf(kind: ErrorKind): ErrorMeaning {
 }
 
 /**
- * Narrows anything thrown to a `SvcError`. What nobody expected becomes `internal` with a generic
- * message; the cause stays attached for the log and never reaches the other side.
+ * Narrows anything thrown to a `SvcError`. An unexpected error becomes `internal` with a generic
+ * message. The cause stays attached for the log and is never sent to the client.
  */
 export function toSvcError(thrown: unknown): SvcError {
   if (thrown instanceof SvcError) return thrown;

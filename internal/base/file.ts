@@ -16,12 +16,12 @@ import { systemRandom } from "./id.ts";
 
 /** Mode of a file that holds a secret. */
 export const secretMode = 0o600;
-/** Mode of a file that anybody on the host may read. */
+/** Mode of a file that every user of the host may read. */
 export const publicMode = 0o644;
 
 /**
- * Writes a file whole or not at all: a temporary name with the final mode from its first byte,
- * fsync, rename, fsync of the directory.
+ * Writes a file atomically: a temporary file that has the final mode from its first byte, fsync,
+ * rename, fsync of the directory.
  *
  * @param mode permission bits, whatever the umask says
  */
@@ -37,7 +37,7 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, mode: n
 }
 
 /**
- * The same for a file that must not exist yet: it never replaces one, not even in a race.
+ * Same as `writeFileAtomic`, for a file that must not exist yet. It never replaces a file, even in a race.
  *
  * @throws SvcError `conflict` when the file exists
  */
@@ -47,7 +47,7 @@ export function createFileAtomic(path: string, data: string | Uint8Array, mode: 
     linkSync(temporary, path);
   } catch (cause) {
     if (isErrno(cause, "EEXIST")) {
-      throw new SvcError("conflict", `${path} exists already and is not overwritten`);
+      throw new SvcError("conflict", `${path} already exists and is not overwritten`);
     }
     throw cause;
   } finally {
@@ -56,13 +56,13 @@ export function createFileAtomic(path: string, data: string | Uint8Array, mode: 
   syncDirectory(dirname(path));
 }
 
-/** Makes a directory and its parents; the directory itself gets `mode`, also when it was there before. */
+/** Creates a directory and its parents. The directory itself gets `mode`, even when it already existed. */
 export function makeDirectory(path: string, mode: number): void {
   mkdirSync(path, { recursive: true, mode });
   chmodSync(path, mode);
 }
 
-/** Reads a file as UTF-8 text; `undefined` when there is none. */
+/** Reads a file as UTF-8 text; `undefined` when it does not exist. */
 export function readTextIfPresent(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
@@ -73,10 +73,10 @@ export function readTextIfPresent(path: string): string | undefined {
 }
 
 /**
- * Reads a file that must be there.
+ * Reads a file that must exist.
  *
  * @param purpose what the file is, for the message: "the bus CA"
- * @throws SvcError `bad_request` that names the path and the reason
+ * @throws SvcError `bad_request` with the path and the reason
  */
 export function readTextFile(path: string, purpose: string): string {
   try {
@@ -94,19 +94,19 @@ export function isErrno(thrown: unknown, code: string): boolean {
 const reasons: Record<string, string> = {
   ENOENT: "no such file",
   EACCES: "permission denied",
-  EISDIR: "it is a directory",
-  ENOTDIR: "a part of the path is not a directory",
-  EEXIST: "it exists already",
+  EISDIR: "is a directory",
+  ENOTDIR: "a component of the path is not a directory",
+  EEXIST: "already exists",
   ENOTEMPTY: "the directory is not empty",
-  ELOOP: "it is a symbolic link, which is not followed",
-  ENOSPC: "no space is left on the device",
+  ELOOP: "is a symbolic link, which is not followed",
+  ENOSPC: "no space left on the device",
   EROFS: "the file system is read-only",
   EPERM: "operation not permitted",
-  EADDRINUSE: "another program has this address already",
+  EADDRINUSE: "the address is already in use by another program",
   EADDRNOTAVAIL: "this host has no such address",
 };
 
-/** The reason of a failed operation on a file or address in words. */
+/** Describes why an operation on a file or address failed. */
 export function reasonOf(thrown: unknown): string {
   if (thrown instanceof Error && "code" in thrown && typeof thrown.code === "string") {
     return reasons[thrown.code] ?? thrown.code;
@@ -114,7 +114,7 @@ export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** A name beside the file that nobody can guess, for what takes its place by a rename. */
+/** An unguessable name in the same directory, for a file that replaces this one by rename. */
 export function temporaryName(path: string): string {
   return join(dirname(path), `.${basename(path)}.${Buffer.from(systemRandom(6)).toString("hex")}`);
 }
@@ -122,7 +122,7 @@ export function temporaryName(path: string): string {
 function writeTemporary(path: string, data: string | Uint8Array, mode: number): string {
   const temporary = temporaryName(path);
   const bytes = typeof data === "string" ? Buffer.from(data, "utf8") : data;
-  // Created without any bit for group and others, whatever the final mode: nobody opens it early.
+  // Created without permissions for group and others, whatever the final mode: no other user can open it early.
   const file = openSync(temporary, "wx", mode & 0o700);
   try {
     for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
@@ -137,7 +137,7 @@ function writeTemporary(path: string, data: string | Uint8Array, mode: number): 
   return temporary;
 }
 
-/** Makes a rename in this directory survive a power cut. */
+/** Makes a rename in this directory durable. */
 export function syncDirectory(path: string): void {
   const directory = openSync(path, "r");
   try {

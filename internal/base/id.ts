@@ -6,7 +6,7 @@ export type Random = (length: number) => Uint8Array;
 
 export const systemRandom: Random = (length) => randomBytes(length);
 
-/** A number in [0, 1) that spreads retries; it decides nothing that matters to security. */
+/** A number in [0, 1) that spreads retries. Not for security decisions. */
 export const systemJitter = (): number => Math.random();
 
 const ksuidEpochSeconds = 1_400_000_000;
@@ -25,7 +25,7 @@ const patterns: Record<IdPrefix, RegExp> = {
 
 /**
  * Makes `<prefix>-<KSUID>`: 27 base-62 characters over a 4-byte timestamp and 16 random bytes, so
- * that identifiers sort by the second they were made in.
+ * that identifiers sort by the second in which they were made.
  *
  * @param nowMs milliseconds since the Unix epoch
  */
@@ -34,11 +34,11 @@ export function newId(prefix: IdPrefix, nowMs: number, random: Random): string {
 }
 
 /**
- * Makes an identifier that follows from its parts: whoever does the same thing again, on another host or
- * after a crash, gives it the same one. It can be guessed by who knows the parts.
+ * Derives an identifier from its parts: the same action, repeated on another host or after a crash, gets
+ * the same identifier. Anyone who knows the parts can compute it.
  *
- * @param atMs milliseconds since the Unix epoch; one of the parts, so not the time of this call
- * @param parts in their order; how they are cut counts
+ * @param atMs milliseconds since the Unix epoch. It is one of the parts, so do not pass the time of the call
+ * @param parts in order; the boundaries between the parts matter
  */
 export function derivedId(prefix: IdPrefix, atMs: number, parts: readonly string[]): string {
   const digest = sha256(JSON.stringify(parts));
@@ -64,10 +64,10 @@ export function isId(prefix: IdPrefix, text: string): boolean {
 }
 
 /**
- * When an identifier says it was made, milliseconds since the Unix epoch, to the second. Whoever made it
- * may have said anything.
+ * The creation time that an identifier claims: milliseconds since the Unix epoch, to the second. The time
+ * is not verified.
  *
- * @param id has the form of an identifier
+ * @param id a well-formed identifier
  */
 export function timeOfId(id: string): number {
   let value = 0n;

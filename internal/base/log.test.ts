@@ -27,7 +27,7 @@ test("a record is one line of JSON: time, level, event and fields, none of them 
   expect(JSON.parse(lines[3] ?? "")).toMatchObject({ level: "error", error: "outer: inner" });
 });
 
-test("in text, whatever somebody put into a field stays on the line", () => {
+test("in text format, any field value stays on one line", () => {
   const { log, lines } = logTo("debug", "text");
   log.warn("event\nforged", { user_agent: "a b\n2026 ERROR forged", list: [1] });
   expect(lines).toEqual([

@@ -25,7 +25,7 @@ export interface LogOptions {
   level: LogLevel;
   format: LogFormat;
   clock: Clock;
-  /** Takes one record with its line end. */
+  /** Writes one record, including its line end. */
   write: (line: string) => void;
 }
 
@@ -66,8 +66,8 @@ function wrap(consola: ConsolaInstance, base: LogFields): Log {
 
 function jsonLine(time: string, level: string, event: string, fields: LogFields): string {
   const head = { time, level, msg: event };
-  // First, where people look, and last, so that no field takes their place. Control characters only stand
-  // inside strings here, and those that JSON lets pass are escaped as well.
+  // First, where people look, and last, so that no field replaces them. Control characters can occur only
+  // inside strings here. The ones that JSON permits are escaped as well.
   return escapeInvisible(JSON.stringify({ ...head, ...plain(fields), ...head }));
 }
 
@@ -76,7 +76,7 @@ function textLine(time: string, level: string, event: string, fields: LogFields)
     const text = typeof value === "string" ? value : JSON.stringify(value);
     return `${key}=${isPlainWord(text) ? text : escapeInvisible(JSON.stringify(text))}`;
   });
-  // A record stays one line whatever somebody put into it.
+  // A record stays on one line, whatever its values contain.
   return [time, level.toUpperCase().padEnd(5), oneLine(event), ...pairs].join(" ");
 }
 
@@ -96,8 +96,8 @@ function isPlainWord(text: string): boolean {
   return /^[^\s"=]+$/.test(text) && text.search(invisible) < 0;
 }
 
-// What ends a line for some reader (NEL, U+2028, U+2029), moves a terminal's cursor (ESC, CSI) or turns text
-// around: a value that a peel or a client chose could forge a record with it, or hide one.
+// Characters that end a line for some readers (NEL, U+2028, U+2029), move a terminal's cursor (ESC, CSI) or
+// reverse text. A value chosen by a peel or a client could use them to forge or hide a record.
 const invisible = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 function escapeInvisible(text: string): string {
@@ -107,14 +107,14 @@ function escapeInvisible(text: string): string {
   );
 }
 
-// The last line of defence: no field is meant to carry a secret, and one that does is masked.
+// The last line of defense: no field should carry a secret, and a secret in a field is masked.
 const secrets = [
   /\bS[OAUXNC][A-Z2-7]{56}\b/g,
   /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/g,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----/g,
 ];
 
-/** What every one of them has; almost no text does, and then one look is enough. */
+/** Matches part of every secret. Almost no text matches, so one test is usually enough. */
 const suspicious = /S[OAUXNC][A-Z2-7]{56}|eyJ|PRIVATE KEY/;
 
 /** Masks key seeds, JWTs and private keys in a text. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { decode, encode } from "./msgpack.ts";
 
-test("undefined fields are left out at any depth, and what is encoded stays as it is", () => {
+test("undefined fields are omitted at any depth, and the input is not changed", () => {
   const value = { a: 1, b: undefined, c: [{ d: undefined, e: [{ f: undefined, g: null }] }], h: { i: {} } };
   const copy = structuredClone(value);
   expect(decode(encode(value))).toEqual({ a: 1, c: [{ e: [{ g: null }] }], h: { i: {} } });

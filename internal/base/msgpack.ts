@@ -1,5 +1,5 @@
-// The pure JavaScript entry: the package's main entry loads a native addon from the path of the
-// build machine, which on a target host is a path an attacker may own.
+// The pure JavaScript entry point: the main entry point loads a native addon from a path of the build
+// machine, and on a target host an attacker may own that path.
 import { Packr } from "msgpackr/pack";
 import { SvcError } from "./errors.ts";
 
@@ -7,17 +7,17 @@ const packr = new Packr({ useRecords: false, variableMapSize: true, moreTypes: f
 
 const maxDepth = 32;
 
-/** What a message or a stored value may hold: no extension types, maps with string keys only. */
+/** The values a message or a stored value may hold: no extension types, and maps with string keys only. */
 export type Plain = null | boolean | number | string | Uint8Array | Plain[] | { [key: string]: Plain };
 
-/** Encodes plain data as MessagePack; `undefined` fields are left out. */
+/** Encodes plain data as MessagePack; `undefined` fields are omitted. */
 export function encode(value: unknown): Uint8Array {
   return packr.pack(isWhole(value) ? value : dropUndefined(value));
 }
 
 /**
- * Decodes one MessagePack value and refuses everything that is not plain data: extension types,
- * non-string keys, deep nesting. The bytes may come from anybody.
+ * Decodes one MessagePack value and rejects everything that is not plain data: extension types,
+ * non-string keys, deep nesting. Safe for untrusted bytes.
  *
  * @throws SvcError `bad_request`
  */
@@ -33,9 +33,9 @@ export function decode(bytes: Uint8Array): Plain {
 }
 
 /**
- * Decodes values that stand back to back, up to the first that is not whole or not plain data.
+ * Decodes consecutive values, up to the first one that is incomplete or not plain data.
  *
- * @returns the values, each with the offset of its end
+ * @returns the values, each with its end offset
  */
 export function decodeSequence(bytes: Uint8Array): { value: Plain; end: number }[] {
   const found: { value: Plain; end: number }[] = [];
@@ -45,7 +45,7 @@ export function decodeSequence(bytes: Uint8Array): { value: Plain; end: number }
       found.push({ value, end: end ?? bytes.length });
     });
   } catch {
-    // What was read so far is what there is.
+    // Return the values read so far.
   }
   return found;
 }
@@ -72,7 +72,7 @@ function assertPlain(value: unknown, depth: number): asserts value is Plain {
   throw new SvcError("bad_request", "MessagePack value of an unsupported type");
 }
 
-/** Whether there is nothing to drop inside: most of what is encoded is like that, and needs no copy. */
+/** Whether the value contains no `undefined` field. This is the usual case, and needs no copy. */
 function isWhole(value: unknown): boolean {
   if (value === null || typeof value !== "object" || value instanceof Uint8Array) return true;
   if (Array.isArray(value)) return value.every(isWhole);

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { SvcError } from "./errors.ts";
 import { createFileAtomic, isErrno, reasonOf } from "./file.ts";
 
-/** A file to be made. */
+/** A file to create. */
 export interface NewFile {
   path: string;
   data: string;
@@ -12,16 +12,16 @@ export interface NewFile {
 }
 
 /**
- * Creates files that must not exist yet, all of them or none. The first one is the claim: of several
- * processes that create the same set at once, one gets it and the others leave nothing behind.
+ * Creates files that must not exist yet, all of them or none. The first file is the claim: when several
+ * processes create the same set at once, one of them succeeds and the others leave nothing behind.
  *
- * Directories that are missing are made for the owner alone; one that is there keeps its mode.
+ * Missing directories are created with access for the owner only. An existing directory keeps its mode.
  *
  * @throws SvcError `conflict` naming the file that exists, `storage` naming the one that cannot be written
  */
 export function createFiles(files: readonly NewFile[]): void {
   for (const { path } of files) {
-    if (isPresent(path)) throw new SvcError("conflict", `${path} exists already and is not overwritten`);
+    if (isPresent(path)) throw new SvcError("conflict", `${path} already exists and is not overwritten`);
   }
   const created: string[] = [];
   try {
@@ -38,23 +38,23 @@ export function createFiles(files: readonly NewFile[]): void {
   }
 }
 
-/** Makes a directory and its missing parents for the owner alone; what is there stays as it is. */
+/** Creates a directory and its missing parents with access for the owner only. Existing ones are unchanged. */
 export function makePrivateDirectory(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
-/** Whether anything has this name, a dangling symbolic link included. */
+/** Whether the path exists, including as a dangling symbolic link. */
 export function isPresent(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (cause) {
-    // A file stands where a directory is needed; making that fails, and says so.
+    // A parent is a file. Creating the directory fails and reports it.
     if (isErrno(cause, "ENOTDIR")) return false;
     throw cause;
   }
 }
 
-/** Runs a write and names the file when the operating system refuses it. @throws SvcError `storage` */
+/** Runs a write, and names the file when it fails. @throws SvcError `storage` */
 export function writing(path: string, write: () => void): void {
   try {
     write();

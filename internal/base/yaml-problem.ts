@@ -1,9 +1,9 @@
-/** Our words for the parser's errors: its own messages may repeat parts of the file. */
+/** Our messages for the parser's errors. The parser's own messages may repeat parts of the file. */
 const reasons: readonly (readonly [start: string, reason: string])[] = [
   ["unknown escape sequence", "an unknown escape in a double-quoted string"],
   ["expected hexadecimal character", "an unknown escape in a double-quoted string"],
   ["expected ':' after a mapping key", "a key must end with a colon"],
-  ["can not read a block mapping entry", "a key must stand on one line and end with a colon"],
+  ["can not read a block mapping entry", "a key must be on one line and end with a colon"],
   ["unexpected end of the stream", "a quote, bracket, comma or colon is missing"],
   ["unexpected end of the document", "a quote, bracket, comma or colon is missing"],
   ["missed comma", "a comma is missing"],
@@ -18,7 +18,7 @@ const reasons: readonly (readonly [start: string, reason: string])[] = [
   ["undeclared tag", "tags are not allowed"],
 ];
 
-/** What is wrong at an offset of a text that does not parse, and where that is. */
+/** Describes a parse error, and where it is. */
 export function parseProblem(
   text: string,
   offset: number,
@@ -26,7 +26,7 @@ export function parseProblem(
 ): { offset: number; reason: string } {
   const known = reasons.find(([start]) => message.startsWith(start))?.[1] ?? "not valid YAML";
   if (known !== "the indentation does not fit") return { offset, reason: known };
-  // Whatever else stops a value early is called bad indentation too.
+  // The parser reports every other early end of a value as bad indentation too.
   const lineStart = text.lastIndexOf("\n", offset - 1) + 1;
   const tab = /^ *\t/.exec(text.slice(lineStart, offset + 1));
   if (tab !== null) {

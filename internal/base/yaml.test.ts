@@ -4,12 +4,12 @@ import { SvcError } from "./errors.ts";
 import { formatYaml, parseYaml, plainValue } from "./yaml.ts";
 
 const refusals: [string, string][] = [
-  ["a: 1\na: 2", 'f:2:1: the key "a" is there twice'],
+  ["a: 1\na: 2", 'f:2:1: the key "a" appears twice'],
   ["a: 1\n---\nb: 2", "f:2:1: only one document is allowed"],
   ["a: !!binary aGk=", "f:1:4: tags are not allowed"],
   ["!!set {a}", "f:1:1: tags are not allowed"],
-  ["a: *x", "f:1:4: an alias without its anchor before it"],
-  ["a: &x [*x]", "f:1:8: an alias without its anchor before it"],
+  ["a: *x", "f:1:4: an alias must come after its anchor"],
+  ["a: &x [*x]", "f:1:8: an alias must come after its anchor"],
   ["1: a", "f:1:1: a key must be a string: put it in quotes"],
   ["? [a]\n: b", "f:1:3: a key must be a string: put it in quotes"],
   ["a: .nan", "f:1:4: not a string, finite number, boolean, list or map"],
@@ -40,7 +40,7 @@ describe("parseYaml", () => {
     expect(() => parseYaml(text, "f")).toThrow("more than 50000 values");
   });
 
-  test("keeps YAML 1.2 whatever a directive says", () => {
+  test("uses YAML 1.2 despite other directives", () => {
     expect(plainValue(parseYaml("%YAML 1.1\n---\na: yes", "f"))).toEqual({ a: "yes" });
   });
 

@@ -31,16 +31,16 @@ export interface YamlEntry {
 
 const maxBytes = 1024 * 1024;
 const maxDepth = 64;
-/** Keys of a map that are compared one by one. */
+/** Up to this many keys of a map are compared one by one. */
 const smallMap = 8;
-/** Values after aliases are expanded: enough for any file people write, too few for an alias bomb. */
+/** Maximum number of values after alias expansion: enough for any real file, too few for an alias bomb. */
 const maxValues = 50_000;
 
 /**
- * Parses one strict YAML 1.2 document (core schema): string keys only, no key twice, no tags, at most
- * 1 MiB, and bounded nesting and aliases. An empty text is a null scalar.
+ * Parses one strict YAML 1.2 document (core schema): string keys only, no duplicate keys, no tags, at
+ * most 1 MiB, and bounded nesting and aliases. An empty text is a null scalar.
  *
- * @param name how messages call the text: a file path
+ * @param name name of the text in messages, such as a file path
  * @throws SvcError `bad_request`: `<name>:<line>:<column>: <reason>`, never repeating a value
  */
 export function parseYaml(text: string, name: string): YamlNode {
@@ -93,7 +93,7 @@ class Walk {
   private events: readonly Event[] = [];
   private next = 0;
   private total = 0;
-  /** The line that the last position was in: positions are mostly asked for in order. */
+  /** The line of the last position: positions are mostly requested in order. */
   private line = 1;
   private lineStart = 0;
   private lineEnd: number;
@@ -133,7 +133,7 @@ class Walk {
     return { line: this.line, column: offset - this.lineStart + 1 };
   }
 
-  /** @param empty the offset at which a value stands that is not written at all */
+  /** @param empty the offset to report for a missing value */
   private node(empty: number, depth: number): Sized {
     const event = this.events[this.next++];
     if (event === undefined || event.type === EVENT_ID.DOCUMENT || event.type === EVENT_ID.POP) {
@@ -142,7 +142,7 @@ class Walk {
     if (event.type === EVENT_ID.ALIAS) {
       const at = this.positionOf(event.anchorStart - 1);
       const target = this.anchors.get(this.text.slice(event.anchorStart, event.anchorEnd));
-      if (target === undefined) throw this.failure(at, "an alias without its anchor before it");
+      if (target === undefined) throw this.failure(at, "an alias must come after its anchor");
       this.count(target.size, at);
       return target;
     }
@@ -179,7 +179,7 @@ class Walk {
       // Most maps are small, and a set for each costs more than a look at all keys.
       if (entries.length === smallMap) seen = new Set(entries.map((entry) => entry.key));
       if (seen?.has(key) ?? entries.some((entry) => entry.key === key)) {
-        throw this.failure(keyAt, `the key ${shown(key)} is there twice`);
+        throw this.failure(keyAt, `the key ${shown(key)} appears twice`);
       }
       seen?.add(key);
       entries.push({ key, keyAt, value: this.node(end, depth + 1).node });
@@ -231,11 +231,11 @@ const words = new Map<string, boolean | number | null>([
     [".inf", ".Inf", ".INF"].map((word) => [`${sign}${word}`, Number.POSITIVE_INFINITY] as const),
   ),
 ]);
-/** How anything begins that is no string. */
+/** Matches the start of every scalar that is not a string. */
 const special = /^(?:$|[-+.~0-9nNtTfF])/;
 const number = /^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+)$/;
 
-/** What a scalar without quotes means: YAML 1.2.2, section 10.3.2, the core schema. */
+/** The value of a scalar without quotes: YAML 1.2.2, section 10.3.2, the core schema. */
 function coreValue(text: string): string | number | boolean | null {
   if (!special.test(text)) return text;
   const word = words.get(text);
@@ -249,7 +249,7 @@ function endOfLine(text: string, from: number): number {
   return end < 0 ? text.length : end;
 }
 
-/** A key as it is quoted in a message: one line, not endless. */
+/** A key as quoted in a message: one line, truncated. */
 function shown(key: string): string {
   return JSON.stringify(key.slice(0, 60));
 }

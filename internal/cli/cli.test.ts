@@ -158,7 +158,7 @@ describe("svc ca", () => {
     expect(await svc("ca", "init", "--dir", dir)).toEqual({
       exit: 1,
       stdout: "",
-      stderr: `svc: ${dir}/root.key exists already and is not overwritten: choose another --dir, or move the old CA away\n`,
+      stderr: `svc: ${dir}/root.key already exists and is not overwritten: choose another --dir, or move the existing CA\n`,
     });
     expect(readFileSync(join(dir, "root.key"), "utf8")).toBe(before);
   });
@@ -191,7 +191,7 @@ describe("svc ca", () => {
     expect((await svc("ca", "fingerprint", "--dir", dir)).stdout).toMatch(/^sha256:[0-9a-f]{64}\n$/);
     const missing = fresh();
     expect((await svc("ca", "fingerprint", "--dir", missing)).stderr).toBe(
-      `svc: cannot read the CA file ${missing}/root.crt: no such file: make a CA with svc ca init --dir ${missing}\n`,
+      `svc: cannot read the CA file ${missing}/root.crt: no such file: create a CA with svc ca init --dir ${missing}\n`,
     );
   });
 
@@ -235,7 +235,7 @@ describe("svc ca", () => {
     expect(await svc(...issue)).toEqual({
       exit: 1,
       stdout: "",
-      stderr: `svc: ${out}/nats-server.key exists already and is not overwritten: give --force to replace it, or another --out\n`,
+      stderr: `svc: ${out}/nats-server.key already exists and is not overwritten: use --force to replace it, or choose another --out\n`,
     });
     expect(readFileSync(join(out, "nats-server.crt"), "utf8")).toBe(before);
     const forced = await svc(...issue, "--force", "--validity", "90000h");
@@ -287,7 +287,7 @@ describe("svc nats-auth", () => {
     expect(await svc("nats-auth", "init", "--dir", dir)).toMatchObject({
       exit: 1,
       stdout: "",
-      stderr: `svc: ${dir}/operator.seed exists already and is not overwritten\n`,
+      stderr: `svc: ${dir}/operator.seed already exists and is not overwritten\n`,
     });
   });
 
@@ -312,9 +312,9 @@ describe("svc nats-auth", () => {
   test.each([
     [["--listen", "4222"], '--listen: "4222" is not host:port'],
     [["--listen", "h:0"], '--listen: "h:0" is not host:port'],
-    [["--tls-cert", "a"], "--tls-key is missing: give both or neither"],
-    [["--tls-key", "a"], "--tls-cert is missing: give both or neither"],
-    [["--operator", " "], "--operator needs a name"],
+    [["--tls-cert", "a"], "--tls-key is missing: set both or neither"],
+    [["--tls-key", "a"], "--tls-cert is missing: set both or neither"],
+    [["--operator", " "], "--operator: expected a name"],
   ])("init with %p names the option and writes nothing", async (argv, message) => {
     const dir = fresh();
     const { exit, stderr } = await svc("nats-auth", "init", "--dir", dir, ...argv);
@@ -328,7 +328,7 @@ describe("svc nats-auth", () => {
     await svc("nats-auth", "init", "--dir", dir);
     const creds = join(dir, "admin.creds");
     expect((await svc("nats-auth", "lint", creds)).stdout).toMatch(
-      /admin\.creds: fine, the JWT has \d+ bytes\n$/,
+      /admin\.creds: ok, the JWT has \d+ bytes\n$/,
     );
     const large = join(dir, "large.creds");
     writeFileSync(large, readFileSync(creds, "utf8").replace(/^ey/m, `${"x".repeat(4096)}ey`));

@@ -28,7 +28,7 @@ test("it says what it wrote and what comes next, for programs too", async () => 
   expect(again).toEqual({
     exit: 1,
     stdout: "",
-    stderr: `svc: ${dir}/auth/ca/root.key exists already and is not overwritten: choose another directory\n`,
+    stderr: `svc: ${dir}/auth/ca/root.key already exists and is not overwritten: choose another directory\n`,
   });
 });
 

@@ -16,19 +16,19 @@ const packagedPrograms = "/usr/bin";
 export const initCommand = command({
   name: "init",
   description:
-    "Make a fleet for one host: CA, bus, and the configuration of master, operator and peels. Nothing is overwritten.",
+    "Create a fleet for one host: CA, bus, and the configuration of master, operator and peels. Existing files are never overwritten.",
   args: {
     dir: { type: "positional", required: true, description: "Directory of the fleet" },
     host: {
       type: "string",
       valueHint: "name,...",
       description:
-        "Names and addresses of this host for other hosts; without any the fleet is for this host alone",
+        "Names and addresses at which other hosts reach this host; without any, the fleet is for this host only",
     },
     advertise: {
       type: "string",
       valueHint: "host[:port]",
-      description: "Where peels reach the master, if not at the first --host",
+      description: "Address at which peels reach the master (default: the first --host)",
     },
     org: { type: "string", valueHint: "name", default: "svc", description: "Organization in the CA's names" },
     "bus-port": { type: "string", valueHint: "port", default: "4222", description: "Port of the bus" },

@@ -15,7 +15,7 @@ export const tree: CommandDef = group({
     initCommand,
     group({
       name: "enroll",
-      description: "Decide who belongs to the fleet.",
+      description: "Manage the enrollment of peels.",
       commands: async () => (await import("./enroll/commands.ts")).enrollCommands,
     }),
     statusCommand,
@@ -23,17 +23,17 @@ export const tree: CommandDef = group({
     runCommand,
     group({
       name: "job",
-      description: "Look at jobs, follow them, cancel them.",
+      description: "Show, follow and cancel jobs.",
       commands: async () => (await import("./job/commands.ts")).jobCommands,
     }),
     group({
       name: "reactor",
-      description: "Look at the rules that react to events, try them, and close their breakers.",
+      description: "Show and test reactor rules, and reset their circuit breakers.",
       commands: async () => (await import("./reactor/commands.ts")).reactorCommands,
     }),
     group({
       name: "rollout",
-      description: "Run a function in waves, and hold or end it.",
+      description: "Run a function in waves; pause, resume or abort it.",
       commands: async () => (await import("./rollout/commands.ts")).rolloutCommands,
     }),
     upgradeCommand,
@@ -44,17 +44,17 @@ export const tree: CommandDef = group({
     }),
     group({
       name: "ca",
-      description: "Make and use the fleet's certificate authority, offline.",
+      description: "Create and use the fleet's certificate authority, offline.",
       commands: async () => (await import("./ca/commands.ts")).caCommands,
     }),
     group({
       name: "bus",
-      description: "Save what the bus stores, and put it onto another.",
+      description: "Back up and restore the data on the bus.",
       commands: async () => (await import("./bus/commands.ts")).busCommands,
     }),
     group({
       name: "nats-auth",
-      description: "Make and check the keys and accounts of the bus, offline.",
+      description: "Create and check the keys and accounts of the bus, offline.",
       commands: async () => (await import("./nats-auth/commands.ts")).natsAuthCommands,
     }),
     completionCommand(() => tree),

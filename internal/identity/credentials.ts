@@ -1,7 +1,7 @@
 import { SvcError } from "../base/errors.ts";
 import { type KeyPair, keyPairFromSeed } from "./nkey.ts";
 
-/** What a NATS `.creds` file holds. */
+/** The content of a NATS `.creds` file. */
 export interface Credentials {
   jwt: string;
   /** The user key whose public half is the JWT's subject. */
@@ -19,7 +19,7 @@ ${jwt}
 ------END NATS USER JWT------
 
 ************************* IMPORTANT *************************
-The NKEY seed below is a secret: whoever holds it is this user.
+The NKEY seed below is a secret: anyone who holds it can act as this user.
 
 -----BEGIN USER NKEY SEED-----
 ${seed}
@@ -30,7 +30,7 @@ ${seed}
 /**
  * Parses the text of a `.creds` file.
  *
- * @throws SvcError `bad_request`, never repeating a part of the text
+ * @throws SvcError `bad_request`; the message never repeats any part of the text
  */
 export function parseCredentials(text: string): Credentials {
   const jwt = jwtSection.exec(text)?.[1];
@@ -38,7 +38,7 @@ export function parseCredentials(text: string): Credentials {
   if (jwt === undefined || seed === undefined) {
     throw new SvcError(
       "bad_request",
-      "not a credentials file: it needs a NATS USER JWT and a USER NKEY SEED",
+      "not a credentials file: it must contain a NATS USER JWT and a USER NKEY SEED",
     );
   }
   return { jwt, key: keyPairFromSeed("user", seed) };

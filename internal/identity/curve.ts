@@ -1,7 +1,7 @@
 import { ed25519, x25519 } from "@noble/curves/ed25519.js";
 import { encodePublicKey, type KeyPair, rawFromSeed } from "./nkey.ts";
 
-/** A peel's X25519 key, derived from its Ed25519 seed, so that one seed on disk is its whole identity. */
+/** A peel's X25519 key. It is derived from the Ed25519 seed: one seed on disk is the whole identity. */
 export interface CurveKey {
   /** Public key in NATS notation: 56 characters, `X` first. */
   readonly publicKey: string;

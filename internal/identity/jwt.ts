@@ -46,8 +46,8 @@ export function encodeJwt(input: ClaimsInput, signer: KeyPair): string {
 }
 
 /**
- * Reads the claims of a JWT without checking its signature: for files of our own, where the server is
- * the one that verifies.
+ * Reads the claims of a JWT without verifying its signature. Only for our own files: the server verifies
+ * them.
  *
  * @throws SvcError `bad_request`
  */

@@ -7,7 +7,7 @@ import { decodePublicKey, encodePublicKey, keyPairFromSeed, newKeyPair, verifySi
 
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
-test("keys and signatures are those of nkeys.js, both ways", () => {
+test("keys and signatures are interchangeable with nkeys.js", () => {
   fc.assert(
     fc.property(bytes32, fc.uint8Array(), (seed, message) => {
       for (const role of ["operator", "account", "user"] as const) {

@@ -15,7 +15,7 @@ import type { Random } from "../base/id.ts";
 // made, and messages signed and verified, by node:crypto, which does it 80 to 300 times faster than the
 // JavaScript of nkeys.js; so only its codec is loaded.
 
-/** The role of a key, as the first letter of its public form shows it. */
+/** The role of a key. The first letter of the public key shows it. */
 export type KeyRole = "operator" | "account" | "user" | "curve";
 
 const prefixes: Record<KeyRole, Prefix> = {
@@ -32,7 +32,7 @@ export interface KeyPair {
   readonly role: KeyRole;
   /** The public key: 56 characters. */
   readonly publicKey: string;
-  /** The seed: 58 characters, `S` first. It is a secret. */
+  /** The seed: 58 characters, `S` first. Secret. */
   readonly seed: string;
   /** A 64-byte Ed25519 signature (RFC 8032). */
   sign(message: Uint8Array): Uint8Array;

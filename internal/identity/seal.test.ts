@@ -10,7 +10,7 @@ const own = newKey();
 const other = newKey();
 const context = Buffer.from("svc/test\0web-1");
 
-test("what is sealed opens for its recipient, and never twice to the same bytes", () => {
+test("the recipient can open a sealed box, and sealing twice gives different bytes", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 5_000 }), (bytes) => {
       const sealed = seal(bytes, own.publicKey, context, systemRandom);
@@ -23,11 +23,11 @@ test("what is sealed opens for its recipient, and never twice to the same bytes"
   );
 });
 
-test("nobody else opens it, nor does it open for another purpose", () => {
+test("other keys and other contexts cannot open it", () => {
   const sealed = seal(Buffer.from("secret"), own.publicKey, context, systemRandom);
-  expect(() => openSealed(sealed, other, context)).toThrow("not for this key");
+  expect(() => openSealed(sealed, other, context)).toThrow("for another key");
   for (const wrong of ["", "svc/test", "svc/test\0web-2", "svc/test\0web-1\0"]) {
-    expect(() => openSealed(sealed, own, Buffer.from(wrong))).toThrow("not for this key");
+    expect(() => openSealed(sealed, own, Buffer.from(wrong))).toThrow("for another key");
   }
   // The secret of one key with the public key of another does not pass for either.
   expect(() => openSealed(sealed, { ...own, publicKey: other.publicKey }, context)).toThrow();
@@ -44,11 +44,11 @@ test("any changed, missing or added byte is noticed", () => {
   expect(() => openSealed(Buffer.concat([sealed, Buffer.of(0)]), own, context)).toThrow();
 });
 
-test("a recipient that is no key, or one everybody could open for, is refused", () => {
+test("a malformed recipient or a key of small order is refused", () => {
   const small = encodePublicKey("curve", new Uint8Array(32));
   for (const recipient of ["", "X", newKeyPair("user", systemRandom).publicKey, small]) {
     expect(() => seal(new Uint8Array(1), recipient, context, systemRandom)).toThrow("not a curve public key");
   }
   const box = Buffer.concat([Buffer.of(1), Buffer.alloc(32), Buffer.alloc(16)]);
-  expect(() => openSealed(box, own, context)).toThrow("not for this key");
+  expect(() => openSealed(box, own, context)).toThrow("for another key");
 });

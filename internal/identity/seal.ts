@@ -12,10 +12,10 @@ import type { Random } from "../base/id.ts";
 import type { CurveKey } from "./curve.ts";
 import { decodePublicKey } from "./nkey.ts";
 
-// A sealed box: one version byte, the 32 bytes of an X25519 key made for this box alone, the ciphertext
-// and its 16-byte tag. HKDF-SHA256 (RFC 5869) over the shared secret (RFC 7748), salted with both public
-// keys, gives the AES-256-GCM key and nonce, so that no pair of them is ever used twice. Who sealed a box
-// is not known from it: whoever cares signs it.
+// A sealed box: one version byte, a 32-byte ephemeral X25519 public key, the ciphertext and its 16-byte
+// tag. HKDF-SHA256 (RFC 5869) over the shared secret (RFC 7748), salted with both public keys, derives the
+// AES-256-GCM key and nonce, so that no key and nonce pair is used twice. A sealed box does not authenticate
+// its sender: sign it where that matters.
 
 const version = 1;
 const keyBytes = 32;
@@ -30,8 +30,8 @@ const x25519Spki = Buffer.from("302a300506032b656e032100", "hex");
  * Seals bytes so that only the holder of a curve key can read them.
  *
  * @param recipient curve public key, `X…`
- * @param context what the box is for; it opens with the same one only, and is no secret
- * @throws SvcError `bad_request` when the recipient is no curve key, or one that nobody can hold
+ * @param context the purpose of the box. Opening requires the same context. Not secret
+ * @throws SvcError `bad_request` when the recipient is not a curve key, or is of small order
  */
 export function seal(bytes: Uint8Array, recipient: string, context: Uint8Array, random: Random): Uint8Array {
   const to = decodePublicKey("curve", recipient);
@@ -53,13 +53,13 @@ export function seal(bytes: Uint8Array, recipient: string, context: Uint8Array, 
 /**
  * Opens a sealed box.
  *
- * @throws SvcError `bad_request` when it is not for this key and this context, or not as it was sealed
+ * @throws SvcError `bad_request` when the box is for another key or context, or was modified
  */
 export function openSealed(sealed: Uint8Array, own: CurveKey, context: Uint8Array): Uint8Array {
   const to = decodePublicKey("curve", own.publicKey);
   if (to === undefined) throw new SvcError("bad_request", "not a curve key");
   if (sealed.length < headBytes + tagBytes || sealed[0] !== version) {
-    throw new SvcError("bad_request", "not a sealed box of a version that is known");
+    throw new SvcError("bad_request", "not a sealed box of a known version");
   }
   const from = sealed.subarray(1, headBytes);
   const end = sealed.length - tagBytes;
@@ -70,13 +70,13 @@ export function openSealed(sealed: Uint8Array, own: CurveKey, context: Uint8Arra
     decipher.setAuthTag(sealed.subarray(end));
     return Buffer.concat([decipher.update(sealed.subarray(headBytes, end)), decipher.final()]);
   } catch (cause) {
-    throw new SvcError("bad_request", "the sealed box is not for this key and purpose, or was changed", {
+    throw new SvcError("bad_request", "the sealed box is for another key or purpose, or was modified", {
       cause,
     });
   }
 }
 
-/** The shared secret; a public key of small order, which would make it known to everybody, is refused. */
+/** Derives the shared secret. Rejects a public key of small order: it would make the secret predictable. */
 function agree(own: KeyObject, other: Uint8Array): Uint8Array {
   try {
     const publicKey = createPublicKey({
@@ -86,7 +86,7 @@ function agree(own: KeyObject, other: Uint8Array): Uint8Array {
     });
     return diffieHellman({ privateKey: own, publicKey });
   } catch (cause) {
-    throw new SvcError("bad_request", "not a curve public key that anybody can hold", { cause });
+    throw new SvcError("bad_request", "not a curve public key: it is of small order", { cause });
   }
 }
 

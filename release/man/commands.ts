@@ -13,19 +13,19 @@ import {
 } from "./roff.ts";
 
 const exits: readonly (readonly [code: string, meaning: string])[] = [
-  ["0", "It is done."],
-  ["1", "It failed; the last line on standard error says what, and what to do."],
-  ["2", "The command line is wrong."],
-  ["130", "Ctrl-C ended it."],
+  ["0", "Success."],
+  ["1", "Failure. The last line on standard error contains the reason and the next step."],
+  ["2", "Invalid command line."],
+  ["130", "Interrupted by Ctrl-C."],
 ];
 
-/** A command that runs, with its name: `svc job list`. */
+/** A runnable command with its full name, such as `svc job list`. */
 interface Runnable {
   path: string;
   command: CommandDef;
 }
 
-/** The pages of a tree of commands: one of the program, and one of each command below it. */
+/** The pages of a command tree: one for the program, and one for each of its commands. */
 export async function commandPages(
   root: CommandDef,
   edition: Edition,
@@ -46,10 +46,10 @@ export async function commandPages(
     heading("Options of every command"),
     ...globalOptions(),
     heading("Files"),
-    tagged("/etc/svc/master.yaml", "Configuration, when it has a section named master."),
-    tagged("~/.svc/config.yaml", "Configuration, when the first has none."),
+    tagged("/etc/svc/master.yaml", "Configuration, if it has a section named master."),
+    tagged("~/.svc/config.yaml", "Configuration, if the first file does not have that section."),
     heading("Environment"),
-    tagged("NO_COLOR", "When it is set and not empty, nothing is written in color."),
+    tagged("NO_COLOR", "If set and not empty, disables color."),
     ...exitStatus(),
     seeAlso([...children.map(place), ...more]),
   ]);
@@ -80,12 +80,12 @@ export async function runnables(place: CommandDef, path: string): Promise<Runnab
   ).flat();
 }
 
-/** How a command is called: `svc job show <jid> [options]`. */
+/** The usage of a command, such as `svc job show <jid> [options]`. */
 export function usageOf({ path, command }: Runnable): string {
   return [path, ...describeCommand(command).call].join(" ");
 }
 
-/** What each command does and takes, below a heading of its own. */
+/** The description and options of each command, each under its own heading. */
 export function commandSections(commands: readonly Runnable[]): string[] {
   return [
     heading("Commands"),
@@ -97,7 +97,7 @@ export function commandSections(commands: readonly Runnable[]): string[] {
   ];
 }
 
-/** @param except an option that the commands have themselves */
+/** @param except an option that the commands define themselves */
 export function globalOptions(except?: string): string[] {
   return terms(globalRows().filter(([label]) => label.split(" ")[0] !== except));
 }
@@ -115,7 +115,7 @@ function exitStatus(): string[] {
   return [heading("Exit status"), ...exits.map(([code, meaning]) => tagged(code, meaning))];
 }
 
-/** A description as the name of a page has it: without the full stop, and only its first half. */
+/** A description for the NAME section: only its first part, without the full stop. */
 function sentence(description: string): string {
   const text = description.replace(/\.$/, "").split(/[.:] /)[0] ?? "";
   return `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;

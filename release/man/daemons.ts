@@ -20,17 +20,17 @@ import {
   tagged,
 } from "./roff.ts";
 
-/** A daemon as its option table describes it. */
+/** A daemon, described by its option table. */
 interface Daemon {
   name: string;
   summary: string;
   options: OptionTable;
   defaultFile: string;
-  /** What may stand in the place of the flags. Some of it takes the flags of the daemon themselves. */
+  /** The subcommands. Some of them accept the flags of the daemon. */
   commands: readonly (readonly [name: string, meaning: string])[];
 }
 
-/** The page of a daemon: its flags, and the commands that stand in their place. */
+/** The page of a daemon: its flags and subcommands. */
 export async function daemonPage(daemon: Daemon, commands: CommandDef, edition: Edition): Promise<Page> {
   const { name, summary, options, defaultFile } = daemon;
   const own = await runnables(commands, name);
@@ -46,9 +46,9 @@ export async function daemonPage(daemon: Daemon, commands: CommandDef, edition: 
     heading("Synopsis"),
     synopsis([`${name} [flags]`, ...others.map(({ path }) => `${path} [flags]`), ...own.map(usageOf)]),
     heading("Description"),
-    paragraph(`Without a command ${name} is the daemon.`),
+    paragraph(`Without a command, ${name} runs the daemon.`),
     paragraph(
-      "A setting is its default, or what the file says, or the flag when one is passed. A list takes values separated by commas, and its flag may be repeated; an empty one clears the list of the file.",
+      "A flag overrides the file, and the file overrides the default. Separate the values of a list with commas; its flag may be repeated, and an empty list clears the list of the file.",
     ),
     ...commandSections(own),
     ...others.flatMap(({ path, meaning }) => [subheading(path), paragraph(`${capital(meaning)}.`)]),
@@ -58,7 +58,7 @@ export async function daemonPage(daemon: Daemon, commands: CommandDef, edition: 
     tagged("--config <path>", `The file to read (default ${defaultFile}); see ${name}.yaml(5).`),
     tagged("--print-config", "Print every setting with its origin, and exit."),
     tagged("--version", "Print the version, and exit."),
-    tagged("-h, --help", "Print a help, and exit."),
+    tagged("-h, --help", "Print help, and exit."),
     ...[...groups].flatMap(([group, rows]) => [
       subheading(group),
       ...rows.map(({ flag, declared }) => tagged(flagLabel(flag, declared), meaningOf(declared))),
@@ -68,9 +68,9 @@ export async function daemonPage(daemon: Daemon, commands: CommandDef, edition: 
     heading("Files"),
     tagged(defaultFile, `The configuration; see ${name}.yaml(5).`),
     heading("Exit status"),
-    tagged("0", "It was told to stop, or printed what it was asked for."),
-    tagged("1", "It failed; the last line on standard error says what, and what to do."),
-    tagged("2", "The command line is wrong."),
+    tagged("0", "Success: it was stopped by a signal, or printed the requested output."),
+    tagged("1", "Failure. The last line on standard error contains the reason and the next step."),
+    tagged("2", "Invalid command line."),
     seeAlso([
       { name: `${name}.yaml`, section: 5 },
       { name: "svc", section: 1 },
@@ -78,7 +78,7 @@ export async function daemonPage(daemon: Daemon, commands: CommandDef, edition: 
   ]);
 }
 
-/** The page of a file of configuration: its keys. */
+/** The page of a configuration file: its keys. */
 export function filePage(
   file: { name: string; summary: string; reader: { name: string; section: number } },
   texts: readonly string[],
@@ -90,7 +90,7 @@ export function filePage(
     heading("Description"),
     ...texts.map(paragraph),
     paragraph(
-      "The file is YAML. A key with a dot is nested: a.b is the key b of the map a. Keys that are unknown or there twice, and values of the wrong kind, are refused with their line. A duration is written as 500ms, 90s, 5m or 1h30m.",
+      "The file is YAML. A key with a dot is nested: a.b is the key b of the map a. Unknown keys, duplicate keys and values of the wrong type are errors that name the line. A duration is written as 500ms, 90s, 5m or 1h30m.",
     ),
     heading("Keys"),
     ...[...groups].flatMap(([group, rows]) => [

@@ -9,11 +9,11 @@ import { commandPages } from "./commands.ts";
 import { daemonPage, filePage } from "./daemons.ts";
 import type { Edition, Page } from "./roff.ts";
 
-/** Every page of the manual of a program, made from its commands and its option table. */
+/** All manual pages of a program, generated from its commands and its option table. */
 export const manualOf: Record<Binary, (edition: Edition) => Promise<Page[]>> = {
   svc: async (edition) => {
     const texts = [
-      "The tool svc reads the file that --config names, or else the first of /etc/svc/master.yaml and ~/.svc/config.yaml that has a section named master. The first belongs to svc-master(8), and may hold its keys too.",
+      "The tool svc reads the file that --config names, or else the first of /etc/svc/master.yaml and ~/.svc/config.yaml that has a section named master. The first file is shared with svc-master(8), and may contain its keys too.",
     ];
     const reader = { name: "svc", section: 1 };
     const file = { name: "svc.yaml", summary: "configuration of the operator's command", reader };
@@ -32,7 +32,7 @@ async function ofDaemon(
   const { name, options, defaultFile } = program;
   const file = { name: `${name}.yaml`, summary: `configuration of ${name}`, reader: { name, section: 8 } };
   const texts = [
-    `The daemon ${name} reads ${defaultFile}, or the file that --config names. It may be absent. A flag that is passed counts more than the file. In every default the environment variable SVC_DATA_DIR takes the place of /data; the packages set it.`,
+    `The daemon ${name} reads ${defaultFile}, or the file that --config names. It may be absent. A flag overrides the file. In every default the environment variable SVC_DATA_DIR replaces /data; the packages set it.`,
   ];
   return [await daemonPage(program, commands, edition), filePage(file, texts, options, edition)];
 }

@@ -1,6 +1,6 @@
 const width = 78;
 
-/** One page of the manual. */
+/** One manual page. */
 export interface Page {
   /** `svc-run` */
   name: string;
@@ -8,7 +8,7 @@ export interface Page {
   text: string;
 }
 
-/** What stands at the head and the foot of every page. */
+/** The header and footer of every page. */
 export interface Edition {
   version: string;
   /** `2026-01-31` */
@@ -16,9 +16,9 @@ export interface Edition {
 }
 
 /**
- * Puts a page together from parts in the language of man(7), which every reader of manuals knows.
+ * Assembles a page from parts in man(7) format, which every manual reader supports.
  *
- * @param summary what the page is about, without a full stop
+ * @param summary summary of the page, without a full stop
  */
 export function page(
   place: Pick<Page, "name" | "section"> & { summary: string },
@@ -27,16 +27,16 @@ export function page(
 ): Page {
   const { name, section, summary } = place;
   const lines = [
-    // A hyphen stays a hyphen where it is typed again; groff makes a dash of a bare one.
+    // Escape hyphens in text that users type: groff turns a bare hyphen into a dash.
     `.TH ${literal(name.toUpperCase())} ${section} ${date} "svc ${literal(version)}" "svc manual"`,
-    // A flag that is divided at the end of a line is not found, nor typed as it is.
+    // A flag that is hyphenated at a line end cannot be searched or copied.
     ".nh",
     ".ad l",
     heading("Name"),
     `${literal(name)} \\- ${filled(summary)}`,
     ...parts,
   ];
-  // A heading begins a paragraph by itself, and readers of the language warn about a second.
+  // A heading starts a paragraph implicitly, and linters warn about a second one.
   const text = lines.join("\n").replace(/^(\.S[HS] .*)\n\.PP$/gm, "$1");
   return { name, section, text: `${text}\n` };
 }
@@ -53,12 +53,12 @@ export function paragraph(text: string): string {
   return `.PP\n${filled(text)}`;
 }
 
-/** A term in bold, and what it means below. */
+/** A term in bold, followed by its description. */
 export function tagged(term: string, text: string): string {
   return `.TP\n.B "${literal(term)}"\n${filled(text)}`;
 }
 
-/** A command line as it is typed; of several each has a line of its own. */
+/** Command lines to type, each on its own line. */
 export function synopsis(lines: readonly string[]): string {
   return lines
     .map((line) => `.br\n.B "${literal(line)}"`)
@@ -75,12 +75,12 @@ export function seeAlso(pages: readonly { name: string; section: number }[]): st
   return [heading("See also"), ...lines].join("\n");
 }
 
-/** Text that is to be typed or read exactly as it is: every hyphen is one. */
+/** Literal text: every hyphen stays a hyphen. */
 function literal(text: string): string {
   return escaped(text).replaceAll("-", "\\-").replaceAll('"', "\\(dq");
 }
 
-/** Sentences; what begins with a hyphen is typed, so that hyphens in it are kept. */
+/** Prose. Words that begin with a hyphen are literal, so their hyphens are kept. */
 function prose(text: string): string {
   return escaped(text)
     .replace(/(?<=^|[\s(])-[\w-]*/g, (option) => option.replaceAll("-", "\\-"))
@@ -100,7 +100,7 @@ function escaped(text: string): string {
     );
 }
 
-/** Text in lines of which none can be taken for a request. */
+/** Wraps text, so that no line looks like a roff request. */
 function filled(text: string): string {
   const lines: string[] = [];
   let line = "";

@@ -44,7 +44,7 @@ export function readRepository(): Source[] {
   });
 }
 
-// A file that was removed but is still in the index is not there to be judged.
+// Skip files that were removed but are still in the index.
 function readIfPresent(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");

@@ -29,7 +29,7 @@ import { anyDoc } from "../harness/route-doc.ts";
 
 // The API description says what a running master really does.
 
-// Bun's default of 5 s is short for a machine that runs the whole suite.
+// Bun's default of 5 s is too short for a machine that runs the whole suite.
 setDefaultTimeout(30_000);
 
 interface Operation {
@@ -63,7 +63,7 @@ const operationsOf = ({ paths }: Description) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   );
 
-/** Served routes that the description leaves out or says something else of, and the other way round. */
+/** Differences between the served routes and the description, in both directions. */
 function differences(routes: TestMaster["routes"], described: Description): string[] {
   const rule = ({ security }: Operation) => Object.keys(security[0] ?? { none: [] })[0];
   const told = operationsOf(described).map(
@@ -78,7 +78,7 @@ function differences(routes: TestMaster["routes"], described: Description): stri
   ];
 }
 
-/** With the formats left alone, and with every object closed: a field nobody described is found. */
+/** Ignores formats, and closes every object, to find undescribed fields. */
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 
 function closed(value: unknown): unknown {
@@ -90,7 +90,7 @@ function closed(value: unknown): unknown {
 
 const answered = new Set<string>();
 
-/** What is wrong with an answer by the description of its operation. */
+/** The problems of a response, according to the description of its operation. */
 function faults(operationId: string, reply: Pick<Reply, "status" | "json">): string[] {
   const found = operationsOf(description).find(({ operation }) => operation.operationId === operationId);
   const response = found?.operation.responses[reply.status];

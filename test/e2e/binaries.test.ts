@@ -93,7 +93,7 @@ function binaryOf(chunks: number) {
   return { bytes, file, read, manifest };
 }
 
-/** Counts what is asked, and may answer in the masters' place. */
+/** Counts the requests, and can answer instead of the masters. */
 function watched(instead: (nth: number) => Uint8Array | undefined = () => undefined) {
   const through = connectionOver(peelBus.bus);
   const asked: string[] = [];
@@ -134,7 +134,7 @@ const ignore = () => {};
 const ask = async (subject: string, request: unknown) =>
   decode((await operator.nats.request(subject, encode(request), { timeout })).data);
 
-/** Resolves when a master serves again: what a peel asks before that is answered by nobody, and is waited for. */
+/** Resolves when a master serves again. Requests before that get no response, and are retried. */
 async function mastersBack(): Promise<void> {
   for (;;) {
     const answer = await ask(binaryPutSubject, {}).catch(() => undefined);
@@ -213,7 +213,7 @@ describe("a peel that fetches", () => {
     const { bytes, file } = binaryOf(8);
     await uploadBinary(operator, file, ignore);
     const path = join(dir.path, "svc-peel");
-    // Five chunks are there, of which one is damaged, and something behind the end.
+    // Five chunks exist, one of them damaged, with extra bytes after the end.
     const before = Buffer.concat([bytes.subarray(0, 5 * chunkBytes), Buffer.alloc(4 * chunkBytes, "old")]);
     before.fill(0, 2 * chunkBytes, 2 * chunkBytes + 5);
     writeFileSync(path, before);
@@ -239,7 +239,7 @@ describe("a peel that fetches", () => {
   });
 
   test.each([
-    ["other bytes", encode({ blobs: [Buffer.from("something else")] })],
+    ["do not match its digest", encode({ blobs: [Buffer.from("something else")] })],
     ["nothing that can be read", encode({ blobs: [] })],
     ["that it is busy", encode({ ok: false, error: { code: "unavailable", message: "too many requests" } })],
   ])("asks again after a pause when a master answers %s", async (_, answer) => {
@@ -303,14 +303,14 @@ describe("the doors refuse", () => {
       "a chunk of another digest",
       binaryPutSubject,
       { digest: "0".repeat(64), data: Buffer.from("x") },
-      "other bytes",
+      "do not match its digest",
     ],
     ["a chunk without a digest", binaryPutSubject, { data: Buffer.from("x") }, "digest is required"],
     [
       "a chunk that is too large",
       binaryPutSubject,
       { digest: digestOf(Buffer.alloc(chunkBytes + 1)), data: Buffer.alloc(chunkBytes + 1) },
-      "a chunk has at most 524288 bytes",
+      "a chunk must have at most 524288 bytes",
     ],
     ["no manifest", binaryCommitSubject, { operator: "alice" }, "manifest is required"],
     ["nobody's manifest", binaryCommitSubject, { manifest: Buffer.of(1) }, "operator is required"],

@@ -6,7 +6,7 @@ import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import { startMaster } from "../harness/master.ts";
 
-// What the bus stores, saved and put onto a new one.
+// Backs up the data of a bus and restores it to a new one.
 
 let bus: TestBus;
 let saved: string;

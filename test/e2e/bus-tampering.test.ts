@@ -11,9 +11,9 @@ import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 
-// Who writes into the buckets of the bus, or changes what is stored on its disks, without a command key: a
-// master must not make a command of that. A job that a master made goes after each forged one, and what the
-// peel gets first tells.
+// An attacker without a command key writes to the buckets of the bus, or modifies its stored data. A master
+// must not turn that into a command. Each forged job is followed by a real one, and the test checks which
+// one the peel gets first.
 
 setDefaultTimeout(30_000);
 
@@ -82,7 +82,7 @@ test("a job that no master made is not handed to a peel that asks what it missed
   const job = forged();
   await jobs.create(job.jid, encodeJob(job));
   const { jid } = await dispatch();
-  // Sent later than the forged one was stored, so the master has seen that.
+  // Sent after the forged one was stored, so the master has seen it.
   expect((await peel.next("dispatch")).jid).toBe(jid);
   expect(await missed()).toEqual([`dispatch ${jid}`]);
   await peel.acknowledge(jid);
@@ -119,7 +119,7 @@ test("nobody but a master stops a job that runs", async () => {
   const next = await dispatch();
   await peel.next("dispatch");
   expect(await missed()).toEqual([`dispatch ${next.jid}`]);
-  // Nor does that keep an operator from it.
+  // It does not block an operator either.
   await post(`/api/v1/jobs/${jid}/cancel`, {});
   expect((await peel.next("stop")).jid).toBe(jid);
 });

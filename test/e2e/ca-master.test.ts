@@ -12,7 +12,7 @@ import { freshAddress, send } from "../harness/client.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel } from "../harness/peel-connection.ts";
 
-// A master whose enrollment certificate lives for seconds: it renews in the middle of everything.
+// A master whose enrollment certificate is valid for seconds: it renews it all the time.
 
 const day = 86_400_000;
 let bus: TestBus;

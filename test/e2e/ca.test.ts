@@ -6,8 +6,8 @@ import { runProgram, startProgram } from "../harness/process.ts";
 import { svc } from "../harness/svc.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
-// What `svc ca` makes, in the hands of other TLS implementations: Node's and OpenSSL's, as clients and as
-// servers, and the strictest path validation OpenSSL has.
+// The output of `svc ca` with other TLS implementations: Node's and OpenSSL's, as clients and as servers,
+// with the strictest path validation of OpenSSL.
 
 const files = temporaryDirectory("ca-interop");
 const at = (name: string) => join(files.path, name);

@@ -8,7 +8,7 @@ import { logRecords } from "../harness/fleet.ts";
 import { initSingleHost, type SingleHost } from "../harness/single-host.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
-// One file is a whole master: a build that carries a nats-server needs none on its host.
+// A build with an embedded nats-server needs no nats-server on its host.
 
 const files = temporaryDirectory("carried");
 const server = realpathSync(natsServerPath());

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const base = { clock: systemClock, random: systemRandom, log: recordingLog() };
-/** The store of the bus apart, whose server writes when it likes. */
+/** Excludes the store of the bus, whose server writes at any time. */
 const filesBelow = (dir: string) =>
   readdirSync(dir, { recursive: true }).filter((name) => !String(name).startsWith("store"));
 const levels = (results: readonly StepResult[]) =>

@@ -5,7 +5,7 @@ import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 
-// svc run and svc job on a real bus with a master, and peels that are moved by hand.
+// svc run and svc job on a real bus with a master, and peels under manual control.
 
 setDefaultTimeout(10_000);
 
@@ -203,7 +203,7 @@ describe("svc job", () => {
 
   test.each([["show"], ["watch"], ["cancel"]])("%s of a job that does not exist", async (verb) => {
     const jid = "job-3MPFSICSuHM6n9ASVzK0s68GQu3";
-    // Only what a master refused stands in the log of one.
+    // Only refusals of a master are in the log of a master.
     const said =
       verb === "cancel"
         ? /^svc: no job with this id \[request [0-9a-f-]{36}\]\n$/
@@ -239,7 +239,7 @@ describe("mistakes", () => {
     [
       ["run", "web-*", "test.ping", "-l"],
       2,
-      'unknown option "-l"; what is no option of svc goes behind "--"',
+      'unknown option "-l"; put words that are not options of svc after "--"',
     ],
     [["run", "nobody-*", "test.ping"], 1, "no peel matches"],
     [["run", "nobody-*", "test.ping", "--preview"], 1, "no peel matches"],

@@ -5,7 +5,7 @@ import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 
-// svc rollout on a real bus with a master, and peels that are moved by hand.
+// svc rollout on a real bus with a master, and peels under manual control.
 
 setDefaultTimeout(20_000);
 

@@ -84,7 +84,7 @@ test("a server that was away learns of it when it joins, long before the next mi
   await away.stop();
   expect((await operate(master, peel.enrollmentId, "revoke")).status).toBe(200);
   await away.start();
-  // It comes back with the claims it had; whoever is quick gets in, and is thrown out.
+  // It restarts with its old claims. A fast client can connect, and is disconnected again.
   for (;;) {
     const connection = await connectPeel(away, peel).catch((thrown: Error) => thrown);
     if (connection instanceof Error) {

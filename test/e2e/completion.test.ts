@@ -12,7 +12,7 @@ import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel, operate, submitPeel } from "../harness/peel-connection.ts";
 import { runProgram } from "../harness/process.ts";
 
-// What the shells offer of a real fleet: the scripts call svc, which reads the bus.
+// Shell completion with a real fleet: the scripts call svc, which reads the bus.
 
 setDefaultTimeout(20_000);
 
@@ -38,7 +38,7 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-/** What bash offers for the last word of a line; `svc` is the compiled one. */
+/** The candidates of bash for the last word of a line; `svc` is the compiled binary. */
 async function offered(...words: string[]): Promise<string[]> {
   const script = `source <(svc completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _svc; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const path = `${join(binaries.cli, "..")}:/usr/bin:/bin`;
@@ -117,7 +117,7 @@ test("whatever goes wrong, nothing is offered and nothing said", async () => {
 });
 
 test("a bus that says nothing is given up after 2 s", async () => {
-  // It takes connections, and then is silent: what a firewall or a hung server does.
+  // It accepts connections and does not respond, like a firewall or a hung server.
   using silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
   const text = `master: {urls: ["tls://127.0.0.1:${silent.port}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}}\n`;
   const file = join(bus.dir, "silent.yaml");

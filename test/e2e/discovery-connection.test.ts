@@ -5,7 +5,7 @@ import type { Bus } from "../../internal/bus/connect.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { observedLog } from "../harness/peel-connection.ts";
 
-// The connection that outlives connections, on a real bus.
+// A peel's connection across reconnects and moves, on a real bus.
 
 let bus: TestBus;
 let other: Bus;
@@ -43,7 +43,7 @@ async function start() {
   return { connection, opened, log, got, failNext };
 }
 
-/** Publishes, and returns when whoever listens has it. */
+/** Publishes a message, and returns when the subscribers have received it. */
 async function tell(connection: Connection, text: string) {
   const answer = connection.request("test.echo", Buffer.from(text), 5_000);
   await answer;

@@ -18,8 +18,8 @@ import { startPeel as launchPeel, type TestPeel } from "../harness/peel.ts";
 import { operate } from "../harness/peel-connection.ts";
 import { type Relay, startRelay } from "../harness/relay.ts";
 
-// A peel that is told no bus_url. The bus is reached by a name, as loopback addresses are never taken,
-// and through relays, so that it can move while the masters' own connections stand.
+// A peel without bus_url. The bus has a host name, because loopback addresses are rejected, and is behind
+// relays, so that it can move while the connections of the masters stay.
 
 const name = "bus.fleet.test";
 let bus: TestBus;

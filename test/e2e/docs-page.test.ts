@@ -6,7 +6,7 @@ import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 
 // The documentation page in a real browser: it works from what the listener serves, and from nothing else.
 
-// Bun's default of 5 s is short for a machine that runs the whole suite.
+// Bun's default of 5 s is too short for a machine that runs the whole suite.
 setDefaultTimeout(60_000);
 
 const list = "#operations-Enrollments-listEnrollments";
@@ -27,7 +27,7 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-/** Requests that went, or wanted to go, anywhere but to the listener. */
+/** Requests to any other host than the listener, including blocked ones. */
 const strangers = () =>
   page.requests.filter((url) => !url.startsWith(`${master.url}/`) && !url.startsWith("data:"));
 
@@ -91,7 +91,7 @@ test("the other address of the page shows the same", async () => {
 
 test("nothing left the listener, and nothing was against the policy", async () => {
   expect(strangers()).toEqual([]);
-  // The one refused request is the one without a token.
+  // The only refused request is the one without a token.
   expect(page.complaints.filter((text) => !text.includes("status of 401"))).toEqual([]);
 });
 

@@ -17,7 +17,7 @@ import { startMaster, type TestMaster } from "../harness/master.ts";
 
 // Whatever is sent, no endpoint fails by itself, and the master keeps neither memory nor its temper.
 
-// Bun's default of 5 s is short for a machine that runs the whole suite.
+// Bun's default of 5 s is too short for a machine that runs the whole suite.
 setDefaultTimeout(30_000);
 
 let bus: TestBus;
@@ -184,7 +184,7 @@ test("bytes that are no request, and requests that break off", async () => {
     fc.asyncProperty(bytes, async (sent) => {
       using wire = await openWire(master, sent);
       wire.socket.end();
-      // A version that Bun does not speak it answers with 505 by itself.
+      // Bun itself answers unsupported versions with 505.
       expect(await wire.closed).not.toMatch(/^HTTP\/1\.1 50[0-4]/);
     }),
     { numRuns: runs },

@@ -32,7 +32,7 @@ import { runProgram } from "../harness/process.ts";
 
 // Every state and every operation, from outside, with two masters on one bus; storage is looked at directly.
 
-// Bun's default of 5 s is short for a machine that runs the whole suite.
+// Bun's default of 5 s is too short for a machine that runs the whole suite.
 setDefaultTimeout(30_000);
 
 let bus: TestBus;
@@ -59,7 +59,7 @@ const states = ["pending", "approved", "rejected", "issued", "active", "revoked"
 type State = (typeof states)[number];
 const count = (replies: Reply[], status: number) => replies.filter((reply) => reply.status === status).length;
 
-/** Brings a new enrollment into a state, by the doors that lead there. */
+/** Brings a new enrollment into a state, through the public interfaces. */
 async function bring(state: State): Promise<{ peel: Enrollee; id: string }> {
   const [master] = masters;
   const peel = newEnrollee();
@@ -84,7 +84,7 @@ async function bring(state: State): Promise<{ peel: Enrollee; id: string }> {
   return { peel, id };
 }
 
-/** What is stored for a peel: the records of it, and the one its index names. */
+/** The stored records of a peel, and the record that its index names. */
 async function stored(peelId: string): Promise<{ ids: string[]; indexed: string | undefined }> {
   const entries = await enrollments.entries();
   const ids = entries
@@ -468,7 +468,7 @@ test("the command line refuses a mismatch without --force too, asking a master o
   }
 }, 20_000);
 
-// The last test: it takes the bus away for a moment.
+// The last test: it stops the bus for a moment.
 test("a restart of the bus loses challenges and nothing else, and a nonce works again at once", async () => {
   const [master] = masters;
   const { peel, id } = await bring("approved");

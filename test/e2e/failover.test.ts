@@ -25,7 +25,7 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-/** The machine's clock, twenty times as fast: the peel's pauses are long, and not what is tested here. */
+/** The machine's clock at twenty times the speed: the peel's pauses are long and not under test here. */
 const hurriedClock: Clock = {
   now: systemClock.now,
   monotonic: () => systemClock.monotonic() * 20,
@@ -85,7 +85,7 @@ describe("the first master dies", () => {
 
     expect(dying.seen).toContain(step);
     if (step === "creds" && moment === "lost") {
-      // They were handed out once, and nobody has them.
+      // The credentials were issued once, and are lost.
       expect(outcome).toMatchObject({ message: expect.stringContaining(`run svc enroll revoke ${id}`) });
       expect(await stateOf(masters[0], id)).toMatchObject({ state: "issued" });
       return;

@@ -12,7 +12,7 @@ import { initSingleHost, type SingleHost } from "../harness/single-host.ts";
 // A fleet of one directory: svc init, a master that runs its bus, a peel; from the built binaries, by a
 // user without rights.
 
-/** As root the programs become somebody else; whoever else runs the tests is that already. */
+/** As root the programs run as another user. Otherwise they run as the current user. */
 const nobody =
   process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : [];
 
@@ -111,7 +111,7 @@ test("a port that is taken, and a program that is not there, are told in one lin
   const taken = host.launchMaster();
   expect(await taken.exited).toBe(1);
   expect(taken.output()).toContain(
-    `svc-master: embedded_bus: the bus cannot listen on 127.0.0.1:${host.busPort}: another program has this address already`,
+    `svc-master: embedded_bus: the bus cannot listen on 127.0.0.1:${host.busPort}: the address is already in use by another program`,
   );
   await new Promise((resolve) => server.close(resolve));
 

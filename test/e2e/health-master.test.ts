@@ -13,7 +13,7 @@ import { observedLog } from "../harness/peel-connection.ts";
 
 // The checks of /readyz on a master, each brought down by what it watches (specification, "Master checks").
 
-// Bun's default of 5 s is short for a machine that runs the whole suite.
+// Bun's default of 5 s is too short for a machine that runs the whole suite.
 setDefaultTimeout(60_000);
 
 let bus: TestBus;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 
-// The directory a binary is started in belongs to somebody else: nothing there may run or set anything.
+// The working directory belongs to another user: its files must not run code or change settings.
 const dist = join(import.meta.dir, "../../dist");
 const binaries = ["svc-master", "svc-peel", "svc"];
 

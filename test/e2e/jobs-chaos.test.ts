@@ -19,8 +19,8 @@ import {
 } from "../harness/jobs.ts";
 import { seeded } from "../harness/seeded.ts";
 
-// The promise of jobs, while everything is killed: no side effect twice, and every target has one outcome,
-// which is what really happened. CHAOS_SEED repeats the choices of a run, though not its timing.
+// The guarantees of jobs while all processes are killed: no side effect happens twice, and every target has
+// one outcome, which is correct. CHAOS_SEED repeats the choices of a run, but not its timing.
 
 const jobCount = 200;
 const everyMs = 120;
@@ -57,7 +57,7 @@ interface Victim {
 
 interface Site {
   bus: TestBus;
-  /** Whoever runs under each name now. */
+  /** The current process of each name. */
   masters: MasterDaemon[];
   peels: Daemon[];
 }
@@ -73,7 +73,7 @@ test(
       for (const daemon of [...peels, ...masters]) await daemon[Symbol.asyncDispose]();
     });
     for (let at = 0; at < 2; at++) masters.push(await startMasterBinary(bus));
-    // In turns, as a master lets one address ask only so often.
+    // One after the other, because masters limit the request rate per address.
     for (const [at, id] of ids.entries()) peels.push(await startMember(bus, pick(masters, at % 2), id));
 
     const echo = await startEcho(bus);
@@ -92,7 +92,7 @@ test(
       kill: () => bus.stop("SIGKILL"),
       async start() {
         await bus.start();
-        // Everybody needs seconds to find it again; a bus that is never there would prove little.
+        // All processes need seconds to reconnect. A bus that is always down would prove little.
         await sleep(systemClock, 5_000);
       },
     };
@@ -125,7 +125,7 @@ test(
     const { wrong, outcomes } = await judge(site, jids);
     const summary = `${jids.length} jobs, ${JSON.stringify(outcomes)}, killed: ${kills.join(" ")}`;
     expect({ wrong, summary }).toEqual({ wrong: [], summary });
-    // A run in which nothing happened proves nothing.
+    // A run without any events proves nothing.
     expect(jids.length).toBeGreaterThanOrEqual(jobCount);
     expect(outcomes.ok ?? 0).toBeGreaterThan(jobCount / 2);
     expect(kills.length).toBeGreaterThan(10);
@@ -133,7 +133,7 @@ test(
   limitMs,
 );
 
-/** Says every dispatch again, some time later and twice: the bus may do so at any time. */
+/** Repeats every dispatch later, twice: the bus may redeliver at any time. */
 async function startEcho(bus: TestBus): Promise<Bus> {
   const connection = await connectTo(bus, "master");
   const seen = new Set<string>();
@@ -152,7 +152,7 @@ async function startEcho(bus: TestBus): Promise<Bus> {
   return connection;
 }
 
-/** Kills now one, now another, and starts it again, until the signal; in the end all of them are up. */
+/** Kills and restarts random processes until the signal. At the end all of them run. */
 async function destroy(groups: Victim[][], kills: string[], signal: AbortSignal): Promise<void> {
   const returning: Promise<void>[] = [];
   while (!signal.aborted) {
@@ -201,7 +201,7 @@ async function attempt(
   await ask(bus, anyMaster(), "POST", `/api/v1/jobs/${jid}/cancel`, {});
 }
 
-/** Compares what is said of each job with the lines it left. */
+/** Compares the reported outcome of each job with the lines that it wrote. */
 async function judge({ bus, masters, peels }: Site, jids: readonly string[]) {
   const wrong: string[] = [];
   const outcomes: Record<string, number> = {};

@@ -77,7 +77,7 @@ test("a peel that comes back after the deadline never does", async () => {
   await startAgain();
   const job = await ended(jid);
   expect(job.status).toBe("failed");
-  // Its last heartbeat may still count: then nobody can tell that it was away.
+  // Its last heartbeat may still be valid: then its absence is not visible.
   expect(["offline", "timeout"]).toContain(job.outcomes[peelId] ?? "");
   expect(linesOf(at("late"))).toEqual([]);
 });
@@ -160,7 +160,7 @@ test("a dispatch that comes again, even after a restart of the peel, runs nothin
     }
     operator.nats.publish(dispatchSubject(jid, peelId), seen);
     await operator.nats.flush();
-    // Whatever a peel is sent is handled in order: what is answered now came after it.
+    // A peel handles messages in order: a response now proves that the earlier message was handled.
     expect((await ended(await run("true"))).outcomes).toEqual({ [peelId]: "ok" });
   }
   expect(linesOf(at("twice"))).toEqual(["ran"]);

@@ -6,8 +6,8 @@ import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 
-// Jobs as masters see them: two masters in this process on a real bus, and peels that are moved by hand,
-// so that each word comes exactly when a test wants it.
+// Jobs from the masters' view: two masters in this process on a real bus, and peels under manual control, so
+// that each message is sent exactly when a test wants it.
 
 setDefaultTimeout(30_000);
 
@@ -140,7 +140,7 @@ test("the other master cancels: nobody is sent it again, and each that has not e
   await a.answer(jid, { success: false, retcode: 1, outcome: "cancelled", error: "cancelled" });
   expect(await show(masters[0], jid)).toMatchObject({ status: "cancelled", counts: { cancelled: 2 } });
   await listed(masters[0], jid, "cancelled");
-  // Again is no mistake; a job that ended by itself is.
+  // Repeating it is not an error; cancelling a finished job is.
   expect((await rest(masters[0], "POST", `/api/v1/jobs/${jid}/cancel`)).status).toBe(200);
   const done = await dispatch(masters[0], { targets: ["peel-a"] });
   await a.next("dispatch");
@@ -176,7 +176,7 @@ test("a peel speaks for itself alone: for others, for jobs that are not its own,
   await a.next("dispatch");
   // Its own word about a job it is no target of.
   await b.answer(jid, { return: "forged" });
-  // An answer of the bus placed before the masters' ears.
+  // A forged reply of the bus on a subject that the masters receive.
   b.connection.nats.publish(`$KV.peel-heartbeat.${b.peelId}`, encode({}), {
     reply: `svc.job.${jid}.return.peel-a`,
   });

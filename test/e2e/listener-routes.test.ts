@@ -53,7 +53,7 @@ async function violations(
   return found;
 }
 
-// Bun's default of 5 s is short for a machine that runs the whole suite.
+// Bun's default of 5 s is too short for a machine that runs the whole suite.
 setDefaultTimeout(30_000);
 
 let bus: TestBus;

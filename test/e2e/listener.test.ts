@@ -18,7 +18,7 @@ import { startMaster, type TestMaster } from "../harness/master.ts";
 
 // The rules that hold for every answer of the HTTPS listener, whatever is asked.
 
-// Bun's default of 5 s is short for a machine that runs the whole suite.
+// Bun's default of 5 s is too short for a machine that runs the whole suite.
 setDefaultTimeout(30_000);
 
 let bus: TestBus;
@@ -345,7 +345,7 @@ test("a client that is slow is cut off; a stream is not", async () => {
   await stream.waitFor('"state":"approved"');
 }, 40_000);
 
-// The last test: it takes the bus away.
+// The last test: it stops the bus.
 test("500 without a bus, with the same headers, and nothing of its insides", async () => {
   await bus.stop();
   await readinessBecomes(master.healthUrl, 503);

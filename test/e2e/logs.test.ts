@@ -20,7 +20,7 @@ import { logRecords, startMasterBinary } from "../harness/fleet.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel } from "../harness/peel-connection.ts";
 
-// The records of a master (specification, "Events"), under the exact names and fields that people search for.
+// The records of a master (specification, "Events"), with the exact names and fields that operators search for.
 
 setDefaultTimeout(20_000);
 
@@ -276,7 +276,7 @@ async function operatorOn(at: TestBus) {
   return { nats: connected.nats, [Symbol.asyncDispose]: () => connected.nats.close() };
 }
 
-/** What would end a line, move a cursor or turn text around, and forge a record behind it. */
+/** Characters that end a line, move the cursor or reverse text, and so could forge a record. */
 const acting = "\n\r\u0000\u001b[2J\u007f\u0085\u009b\u2028\u2029\u202e";
 const forgery = `${acting}2026-01-01T00:00:00.000Z ERROR forged{"msg":"forged"}`;
 
@@ -301,12 +301,12 @@ test.each(["json", "text"] as const)(
         expect(line).not.toMatch(/^\S+ ERROR forged/);
       }
     }
-    // It was logged, and is not only missing.
+    // Proves that it was logged, not just absent.
     expect(lines.filter((line) => line.includes("forged")).length).toBeGreaterThan(1);
   },
 );
 
-/** Says everything that anybody may choose and a master logs. */
+/** Sends every value that a client may choose and a master logs. */
 async function hostile(own: TestBus, door: { url: string; ca: string }): Promise<void> {
   const peel = newEnrollee();
   const more = { hostname: forgery, metadata: { [forgery]: forgery } };

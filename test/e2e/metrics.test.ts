@@ -8,7 +8,7 @@ import { enrollPeel } from "../harness/peel-connection.ts";
 
 // What a master shows at /metrics, each number after what it counts has really happened.
 
-// Bun's default of 5 s is short for a machine that runs the whole suite.
+// Bun's default of 5 s is too short for a machine that runs the whole suite.
 setDefaultTimeout(60_000);
 
 const day = 24 * 3600;

@@ -15,8 +15,8 @@ import { type Program, runProgram, startProgram } from "../harness/process.ts";
 import { initSingleHost, type SingleHost } from "../harness/single-host.ts";
 
 // docs/clusters.md, walked: a fleet of one host, as svc init made it, becomes three masters on a cluster of
-// three. Its peels run on, in this process, and enroll no second time. Names lead to this host, as peels
-// take no loopback address from anybody.
+// three. Its peels keep running, in this process, and do not enroll again. Host names resolve to this host,
+// because peels reject loopback addresses.
 
 const dist = join(import.meta.dir, "../../dist");
 const tools = join(import.meta.dir, "../../.tools/bin");
@@ -242,7 +242,7 @@ test("three masters serve the same fleet; its peels learn where, and enroll no s
   expect(await pingAll()).toEqual({ ok: 2 });
   expect(existsSync(join(host.dir, "peel-one/auth/one.creds"))).toBe(true);
 
-  // The host it all began on is switched off: bus, master and all.
+  // The first host is turned off, including its bus and master.
   await end(masters[0]);
   await untilStored([2, 3]);
   const config = join(host.dir, "elsewhere.yaml");
@@ -250,7 +250,7 @@ test("three masters serve the same fleet; its peels learn where, and enroll no s
     config,
     `master: {urls: ["tls://localhost:${portsOf(2).bus}"], creds_file: ${host.dir}/auth/admin.creds, tls_ca: ${host.dir}/bus/nats-ca.crt}\n`,
   );
-  // While the two that are left elect anew, a command may fail and is given again: docs/clusters.md.
+  // While the remaining two elect a new leader, a command may fail and is repeated: docs/clusters.md.
   for (let said = ""; !said.includes("2 peels: 2 ok"); ) {
     const ran = await runProgram([join(dist, "svc"), "--config", config, "run", "*", "test.ping"]);
     said = `${ran.stderr}${ran.stdout}`;

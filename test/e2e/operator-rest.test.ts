@@ -16,7 +16,7 @@ import { startMaster, type TestMaster } from "../harness/master.ts";
 
 // The operator's REST API: who may call it, and what the list of enrollments says.
 
-// Bun's default of 5 s is short for a machine that runs the whole suite.
+// Bun's default of 5 s is too short for a machine that runs the whole suite.
 setDefaultTimeout(30_000);
 
 let bus: TestBus;

@@ -21,7 +21,7 @@ import { connectPeel, type EnrolledPeel, enrollPeel, observedLog } from "../harn
 import { fixedSettings } from "../harness/settings.ts";
 import { noStateFiles } from "../harness/state-files.ts";
 
-// What a peel has to say reaches the real stream, whatever stands in the way.
+// The messages of a peel reach the real stream in spite of failures.
 
 const peelId = "web-1";
 let bus: TestBus;

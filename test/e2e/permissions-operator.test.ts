@@ -12,7 +12,7 @@ import { localIn } from "../harness/local.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel, observedLog, refusals, submitPeel } from "../harness/peel-connection.ts";
 
-// What admin.creds is for, each through the command that needs it, and what it is not for.
+// The permissions of admin.creds, each through the command that needs it, and its denials.
 
 let bus: TestBus;
 let master: TestMaster;

@@ -23,8 +23,8 @@ import {
 } from "../harness/peel-connection.ts";
 import { lastStored } from "../harness/stored.ts";
 
-// The wall: what a peel may do, one test per grant, and what it may not, one test per denial. The
-// master only enrolls here; then a bare connection stands for the masters, so that nobody else answers.
+// The permissions of a peel: one test per grant and one per denial. The master only enrolls peels here. After
+// that a plain connection replaces the masters, so that nothing else responds.
 
 let bus: TestBus;
 let masters: Bus;
@@ -439,7 +439,7 @@ test("a forged command, or an acknowledgement bounced there, is refused by the w
   // The one way in from the peels' account: the answer of the bus to a message of another peel.
   a.nats.publish("$KV.facts.peel-a", "x", { reply: "svc.job.job-a.dispatch.peel-b" });
   await refused("job-a");
-  // Somebody with a key of his own, who reached the subject.
+  // An attacker with another key, who can publish on the subject.
   const forged = signCommand(
     {
       kind: "dispatch",

@@ -19,7 +19,7 @@ test.each([false, true])(
       if (existsSync(path)) rmdirSync(path);
       await root[Symbol.asyncDispose]();
     }
-    // Nothing is run on the machine in its place when it is gone.
+    // When it no longer exists, commands do not run on the machine instead.
     expect((await root.run(["true"])).code).not.toBe(0);
   },
 );

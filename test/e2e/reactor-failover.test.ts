@@ -13,9 +13,9 @@ import {
 } from "../harness/reactor.ts";
 import { type MasterProcess, startMasterProcess } from "../harness/reactor-process.ts";
 
-// The master that reacts is taken away with events in hand: by death, and by a pause in which its lease ends
-// and after which it goes on. Both take as long as a lease, so they happen at the same time, each on a bus of
-// its own.
+// The master that runs the reactor fails with events in progress: it is killed, or it is paused until its
+// lease expires and then continues. Both take as long as a lease, so they run concurrently, each on its own
+// bus.
 
 setDefaultTimeout(90_000);
 
@@ -23,14 +23,14 @@ const events = 40;
 const workers = 4;
 const done = 'svc_reactor_actions_total{action="job",result="ok"}';
 
-/** What became of the events. */
+/** The result of the events. */
 interface Outcome {
-  /** Jobs that the first holder had begun when it was taken away. */
+  /** Jobs that the first holder had started when it failed. */
   before: number;
   /** Numbers that the events carried, by job, in any order. */
   numbers: number[];
   jobs: number;
-  /** Jobs that the first holder began after it went on. */
+  /** Jobs that the first holder started after it continued. */
   late: number;
 }
 
@@ -102,7 +102,7 @@ rules:
     late = Math.max(0, ((await figures(first)).get(done) ?? 0) - before);
   }
   released.resolve();
-  // Whatever would come twice has come when the second has nothing left.
+  // All duplicates would have arrived when the second master has no events left.
   const outcome = {
     numbers: [...jobs.jobs.values()].map(({ args }) => Number(args.text)).sort((a, b) => a - b),
     jobs: [...jobs.jobs.values()].filter((job) => reactionOf(job)?.rule === "mend").length,

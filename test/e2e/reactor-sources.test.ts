@@ -8,7 +8,7 @@ import { startMaster, type TestMaster } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 import { followJobs, reactionOf, rulesDirectory } from "../harness/reactor.ts";
 
-// Returns are read while a rule can match one, by whichever master reacts.
+// Returns are read while a rule can match them, by the master that runs the reactor.
 
 const without = `
 rules:
@@ -28,7 +28,7 @@ const withReturns = `${without}
 
 const directory = rulesDirectory(without);
 let bus: TestBus;
-/** Dispatches and never reacts. */
+/** Dispatches jobs and never runs the reactor. */
 let door: TestMaster;
 let fleet: Bus;
 let peel: ManualPeel;
@@ -91,7 +91,7 @@ test("a rule about returns sees those from when it was loaded, and across a chan
     expected.push(await returnedPing());
     await jobs.until(() => noted().length === 1);
   }
-  // Nobody reacts: what comes now is the next one's.
+  // No master runs the reactor: the next one gets the events from now on.
   expected.push(await returnedPing());
   await using _second = await reacting();
   await jobs.until(() => noted().length === 2);

@@ -26,7 +26,7 @@ beforeAll(async () => {
   bus = await startBus();
   master = await startMasterProcess(bus, directory.config());
   fleet = await connectTo(bus, "master");
-  // Only a master that reacts knows of breakers.
+  // Only the master that runs the reactor has breakers.
   await figuresBecome([master], (sample) => sample.get("svc_reactor_breakers_open") === 0);
 });
 afterAll(async () => {

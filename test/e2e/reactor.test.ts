@@ -35,7 +35,7 @@ import {
   total,
 } from "../harness/reactor.ts";
 
-// The reactor of two masters on a real bus: what peels say becomes jobs, once, however many masters there are.
+// The reactor of two masters on a real bus: each event of a peel leads to a job exactly once.
 
 setDefaultTimeout(30_000);
 
@@ -253,7 +253,7 @@ test("events that expired before anybody read them are counted, and the rest is 
   const first = await startMaster(other, { config });
   const connection = await connectTo(other, "master");
   await holderBecomes(connection);
-  // Nobody is called so: the rule fires, and its job finds no peel.
+  // No peel has this name: the rule fires, and its job has no targets.
   const send = () => sendEvent(connection, "web9", "disk/full", { percent: 95, mount: "/" });
   const failed = 'svc_reactor_actions_total{action="job",result="failed"}';
   await send();

@@ -21,8 +21,8 @@ import {
   submitPeel,
 } from "../harness/peel-connection.ts";
 
-// Revocation, from the operator's command to the closed connection, and through all that may go wrong
-// on the way: other masters, older claims, restarts, and a bus that does not answer.
+// Revocation, from the operator's command to the closed connection, with possible failures in between: other
+// masters, older claims, restarts, and a bus that does not respond.
 
 let bus: TestBus;
 let master: TestMaster;
@@ -70,7 +70,7 @@ async function heldClaims() {
   }
 }
 
-/** Gives the bus claims, as somebody with the system's credentials can. */
+/** Pushes claims to the bus, as any holder of the system credentials can. */
 async function pushClaims(jwt: string): Promise<void> {
   const system = await connectTo(bus, "system");
   try {

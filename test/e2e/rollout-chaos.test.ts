@@ -10,9 +10,9 @@ import { type CountingPeels, countExecutions, followRollouts } from "../harness/
 import { type RolloutMaster, startRolloutMaster } from "../harness/rollout-master.ts";
 import type { Trap } from "../harness/rollout-master-main.ts";
 
-// The driver of a rollout dies, or is frozen until another has taken the rollout and then goes on: in each
-// step, right after that was stored and before anything of it was done. Masters are processes of their own;
-// the peels are simulated, and write down each job they run.
+// The driver of a rollout is killed, or is frozen until another master has taken over and then continues: in
+// each step, right after the step was stored and before it is executed. Masters are separate processes. The
+// peels are simulated, and record each job they run.
 
 setDefaultTimeout(60_000);
 
@@ -85,7 +85,7 @@ const moments: Record<string, Omit<Trap, "signal">> = {
   "ready, the next wave decided and not stored": { record: step("ready"), look: 1 },
 };
 
-/** What is held so that the driver falls while it is under way, and nothing ends before another has taken over. */
+/** The calls to hold, so that the driver fails while they run, and nothing ends before the takeover. */
 function heldAt(moment: string): string[] {
   if (moment.startsWith("ready")) return [];
   return ofSecond(/^(before|dispatching|waiting)/.test(moment) ? "test.echo" : "test.ping");
@@ -93,12 +93,12 @@ function heldAt(moment: string): string[] {
 
 let count = 0;
 
-/** The kernel tells nobody that a process was stopped but its parent's runtime, which keeps it to itself. */
+/** The kernel reports a stopped process only to its parent's runtime, which does not expose it. */
 async function untilStopped(pid: number): Promise<void> {
   while (!/^State:\s+T/m.test(await Bun.file(`/proc/${pid}/status`).text()));
 }
 
-/** A rollout whose driver falls at this moment. One peel may fail, and the first one always does. */
+/** A rollout whose driver fails at this moment. One peel may fail, and the first one always does. */
 async function fall(lane: Lane, moment: string, signal: "SIGKILL" | "SIGSTOP", ...failing: string[]) {
   const [driver, second] = lane.masters as [RolloutMaster, RolloutMaster];
   const text = `${++count}`;
@@ -128,7 +128,7 @@ async function fall(lane: Lane, moment: string, signal: "SIGKILL" | "SIGSTOP", .
   return { id, driver, second, replace, letGo: () => lane.work.letGo(...held) };
 }
 
-/** What a rollout did, by what its peels ran and what is stored. */
+/** The effects of a rollout, from the executed jobs of its peels and the stored records. */
 function accountOf(lane: Lane, { id, forbidden, waves }: Rollout) {
   const jobs = [...lane.jobs.jobs.values()].filter(({ metadata }) => metadata.rollout === id);
   const jids = new Set(jobs.map(({ jid }) => jid));
@@ -155,7 +155,7 @@ function accountOf(lane: Lane, { id, forbidden, waves }: Rollout) {
 
 const wholeWave = (...peels: string[]) => peels.flatMap((peel) => [`${peel} test.echo`, `${peel} test.ping`]);
 const firstWave = "peel-a test.echo";
-/** What ran must still be the same when every master has stopped. */
+/** The executed jobs must not change after every master has stopped. */
 const accounts: { lane: Lane; rollout: Rollout; account: ReturnType<typeof accountOf> }[] = [];
 
 function expectRan(lane: Lane, rollout: Rollout, ran: readonly string[]): void {

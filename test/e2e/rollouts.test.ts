@@ -6,8 +6,8 @@ import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 
-// Rollouts on a real bus: two masters in this process, and peels that are moved by hand, so that each word
-// comes exactly when a test wants it.
+// Rollouts on a real bus: two masters in this process, and peels under manual control, so that each message
+// is sent exactly when a test wants it.
 
 setDefaultTimeout(30_000);
 

@@ -4,7 +4,7 @@ import { startBus, type TestBus } from "../harness/bus.ts";
 import { decide, enrollNew, newEnrollee, openStream } from "../harness/enrollee.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 
-// A master whose enrollment certificate lives for seconds: it renews itself again and again under load.
+// A master whose enrollment certificate is valid for seconds: it renews it repeatedly under load.
 
 let bus: TestBus;
 let master: TestMaster;

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { searchRun } from "../harness/run-record.ts";
 
-// The last test of a run (release/run-tests.sh): nothing that the tests started may have said a secret of theirs.
+// The last test of a run (release/run-tests.sh): no log of a started program may contain a secret of the run.
 
 test("no log and no argument of this run holds a secret of it", () => {
   const { TEST_RUN_DIR: directory } = process.env;

@@ -30,7 +30,7 @@ import {
 import { runRecord } from "../harness/run-record.ts";
 import { noStateFiles } from "../harness/state-files.ts";
 
-// Settings from the files of a master to the peel they are for, and to nobody else, over a real bus.
+// Settings from the files of a master to their peel, and to no other, over a real bus.
 
 const secret = "s3cret-of-the-database";
 runRecord.register("settings value", secret);
@@ -142,7 +142,7 @@ const recordOf = async (peelId: string) => {
   return { ...record, revision: entry.revision };
 };
 
-/** Stores something in the place of a peel's settings, and tells the peel, as who owns the bus could. */
+/** Replaces the stored settings of a peel and notifies it, as an attacker with access to the bus could. */
 async function replace(peelId: string, envelope: Uint8Array | undefined): Promise<void> {
   await bucket.put(peelId, encodeSettingsRecord({ peelId, ...(envelope === undefined ? {} : { envelope }) }));
   masters.nats.publish(hintSubject(peelId));
@@ -244,7 +244,7 @@ test("what is replayed, another peel's or forged is refused, and what was in for
   const others = at(0).settings.current();
   const older = await recordOf("web-1");
   write("common.sls", "os: {{ facts.os }}\nlevel: 3\n");
-  // Both: a master that still writes would put right what is replaced below before anybody sees it.
+  // Stop both: a running master would repair the value that is replaced below.
   await Promise.all([0, 1].map((i) => at(i).holds({ ...(i === 0 ? others : inForce), level: 3 })));
   const newest = await recordOf("web-1");
   const refusedFor = (reason: string) =>
@@ -308,7 +308,7 @@ test("a refresh asks the masters, and fails without a bus; what was in force is 
   });
   expect(again).toMatchObject({ resolved: true, version: settings.version });
   expect(again.current()).toEqual(settings.current());
-  await expect(again.refresh()).rejects.toThrow("the bus was not reached yet");
+  await expect(again.refresh()).rejects.toThrow("not connected to the bus yet");
 });
 
 test("a master that stops hands over, and one that somebody took over from writes nothing", async () => {
@@ -321,7 +321,7 @@ test("a master that stops hands over, and one that somebody took over from write
   await at(1).holds({ os: "SUSE", level: 4 });
   expect(secondLog("this master compiles the settings")).toBe(true);
 
-  // Somebody with a newer tenure, of which this master has not heard.
+  // A writer with a newer tenure that this master does not know.
   await takeOver(masters, "settings", Number.MAX_SAFE_INTEGER);
   const before = await recordOf("web-1");
   const refused = Promise.withResolvers<unknown>();

@@ -199,7 +199,7 @@ test("a holder that was paused and goes on publishes nothing", async () => {
   writeFileSync(join(old, "top.sls"), "stale");
   const records = observedLog();
   const end = new AbortController();
-  // It believes in a tenure that ended when somebody with a larger token came.
+  // It still assumes its tenure, which ended when a holder with a larger token appeared.
   const publishing = publishStates({
     store,
     seal: createHeadSeal(

@@ -173,12 +173,12 @@ test("without a master svc status and svc doctor say so", async () => {
   for (const { key, revision } of await beats.entries()) await beats.remove(key, revision);
   await masters.nats.close();
   const shown = await cli(alone, "status");
-  expect([shown.exit, shown.stdout]).toEqual([0, expect.stringContaining("no master runs")]);
+  expect([shown.exit, shown.stdout]).toEqual([0, expect.stringContaining("no master is running")]);
   const examined = await cli(alone, "doctor");
   expect([examined.exit, examined.stdout]).toEqual([1, expect.stringMatching(/FAIL {2}masters/)]);
 });
 
-/** What a step said, and what to do next. */
+/** The message of a step, and its next step. */
 const said = (steps: readonly StepResult[], name: string) => {
   const found = steps.find(({ step }) => step === name);
   return [found?.level, found?.message, found?.next];
@@ -195,17 +195,17 @@ test("on a bus that no master has used, both say what is missing and that a mast
   expect(said(steps, "storage")).toEqual([
     "warn",
     expect.stringContaining("master-heartbeat, enrollments"),
-    "start a master, or restart one: it makes what is missing",
+    "start or restart a master: it creates the missing ones",
   ]);
   expect(said(steps, "clock")[0]).toBe("warn");
   expect(said(steps, "masters")).toEqual([
     "fail",
-    "master-heartbeat is not there: start a master, or restart one: it makes what is missing",
+    "master-heartbeat does not exist: start or restart a master: it creates what is missing",
     "run svc-master check on the host of a master",
   ]);
   const { notes } = JSON.parse((await cli(empty, "status", "--output", "json")).stdout);
   expect((await doctorOf(empty, "web-1")).steps.at(-1)?.level).toBe("skip");
-  expect(notes).toContain("leases is not there: start a master, or restart one: it makes what is missing");
+  expect(notes).toContain("leases does not exist: start or restart a master: it creates what is missing");
 });
 
 test("one bucket that is gone is named, with what to do, and the rest is shown", async () => {
@@ -220,18 +220,18 @@ test("one bucket that is gone is named, with what to do, and the rest is shown",
   expect(exit).toBe(1);
   expect(said(steps, "leases")).toEqual([
     "fail",
-    "leases is not there: start a master, or restart one: it makes what is missing",
-    "look for lease in the logs of the masters",
+    "leases does not exist: start or restart a master: it creates what is missing",
+    "search the logs of the masters for lease",
   ]);
   expect(said(steps, "storage")).toEqual([
     "warn",
-    "not there yet: leases",
-    "start a master, or restart one: it makes what is missing",
+    "do not exist yet: leases",
+    "start or restart a master: it creates the missing ones",
   ]);
   const shown = JSON.parse((await cli(own, "status", "--output", "json")).stdout);
   expect(shown).toMatchObject({ peels: { states: { issued: 1 } }, leases: [] });
   expect(shown.notes).toEqual([
-    "leases is not there: start a master, or restart one: it makes what is missing",
+    "leases does not exist: start or restart a master: it creates what is missing",
   ]);
 });
 
@@ -264,7 +264,7 @@ describe("credentials that are older than a grant", () => {
     expect(said(steps, "storage")).toEqual(["fail", "these credentials may not read leases", next]);
     expect(said(steps, "masters")[0]).toBe("skip");
     const shown = JSON.parse((await cli(own, "status", "--output", "json")).stdout);
-    expect(shown.notes).toEqual([`leases is not shown: these credentials may not read it; ${next}`]);
+    expect(shown.notes).toEqual([`cannot show leases: these credentials may not read it; ${next}`]);
     const ran = await cli(own, "run", "web-1", "test.ping", "--async");
     expect([ran.exit, ran.stderr]).toEqual([
       1,

@@ -9,7 +9,7 @@ import { insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 
-// What an operator gets to know of targets from a running master.
+// What an operator can learn about targets from a running master.
 
 let bus: TestBus;
 let master: TestMaster;

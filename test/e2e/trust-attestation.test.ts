@@ -13,7 +13,7 @@ import { startImpostor, testAuthority } from "../harness/impostor.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { observedLog, operate } from "../harness/peel-connection.ts";
 
-// What an operator sees of whom a peel trusted.
+// What an operator sees about the CA that a peel trusted.
 
 let bus: TestBus;
 let master: TestMaster;

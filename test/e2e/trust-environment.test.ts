@@ -8,7 +8,7 @@ import { type Impostor, startImpostor, type TestAuthority, testAuthority } from 
 import { runProgram } from "../harness/process.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
-// What somebody puts into a peel's environment must not weaken a rung that names whom to trust.
+// Variables in a peel's environment must not weaken a strict trust rung.
 
 const files = temporaryDirectory("trust");
 const attackerFile = join(files.path, "attacker.crt");

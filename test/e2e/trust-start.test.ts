@@ -6,7 +6,7 @@ import { type Impostor, startImpostor, type TestAuthority, testAuthority } from 
 import { type Program, startProgram } from "../harness/process.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
-// How the program of a peel starts, and stops, for whom it trusts.
+// How trust decides whether the peel starts or stops.
 
 const files = temporaryDirectory("trust-start");
 let fleet: TestAuthority;

@@ -19,7 +19,7 @@ let watchdogs: Program[];
 
 const binary = (name: string) => join(bus.dir, name);
 
-/** Starts a peel under a watchdog that is less patient than the real one. */
+/** Starts a peel under a watchdog with shorter timeouts than the real one. */
 function startWatched(id: string, port: number): Program {
   const dir = join(bus.dir, id);
   makeDirectory(dir, 0o700);
@@ -103,8 +103,8 @@ test("a binary that runs already is nothing to do, and is not sent again", async
 
 describe("a binary is rolled back by itself, and the rollout ends after the canary, when it", () => {
   test.each<[string, Fault, string]>([
-    ["crashes", "crash", "it ended 3 times, at last with code 7"],
-    ["hangs", "hang", "it did not become ready in 5s: it does not answer"],
+    ["crashes", "crash", "it exited 3 times, the last time with code 7"],
+    ["hangs", "hang", "it did not become ready in 5s: it does not respond"],
     ["cannot connect", "alone", "it did not become ready in 5s: bus: not connected"],
   ])("%s", async (_, fault, reason) => {
     const { code, stdout, stderr } = await upgrade(fault, "--ready-within", "5s");

@@ -9,7 +9,7 @@ const tools = join(import.meta.dir, "../../.tools/bin");
 // systemd takes a while on a busy machine.
 setDefaultTimeout(120_000);
 
-/** Waits inside until a command succeeds; otherwise what the service said is what failed. */
+/** Waits inside until a command succeeds. Otherwise fails with the output of the service. */
 async function until(root: PrivateRoot, command: string): Promise<void> {
   const wait = `for i in $(seq 200); do if ${command}; then exit 0; fi; sleep 0.1; done`;
   const script = `${wait}; systemctl status svc-peel; journalctl -u svc-peel -n 40 --no-pager -o cat; exit 1`;

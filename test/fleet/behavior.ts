@@ -2,11 +2,11 @@ import type { Connection } from "../../internal/agent/link/connection.ts";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
 import { helloSubject, parseJobSubject } from "../../internal/bus/subjects.ts";
 
-/** How a simulated peel differs from a good one. */
+/** How a simulated peel differs from a normal one. */
 export interface Behavior {
   /** Holds each return back for this long. */
   slowMs: number;
-  /** Is connected and beats, but hears no command: neither when it is sent nor when it asks. */
+  /** Is connected and sends heartbeats, but ignores all commands. */
   deaf: boolean;
 }
 

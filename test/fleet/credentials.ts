@@ -11,7 +11,7 @@ import { encodeJwt } from "../../internal/identity/jwt.ts";
 import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
 import { answerSubject, askSubject } from "./floor.ts";
 
-// Members of a fleet without the way through the listener: a thousand enrollments are another bench.
+// Members of a fleet without enrolling through the listener: that is another bench.
 
 const insertsAtOnce = 64;
 

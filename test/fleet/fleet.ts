@@ -10,7 +10,7 @@ import type { FleetCommand, FleetReport, Site } from "./worker.ts";
 export interface FleetOptions {
   /** How many peels. */
   size: number;
-  /** How many processes they share; each peel has its own connection all the same. */
+  /** Number of processes. Each peel has its own connection in any case. */
   processes: number;
   /** Peels started per second, over all processes. */
   ramp: number;
@@ -24,11 +24,11 @@ export interface Fleet extends AsyncDisposable {
   /** Starts more peels; resolves when they are connected. */
   grow(count: number): Promise<void>;
   behave(peels: readonly string[], behavior: Partial<Behavior>): Promise<void>;
-  /** Cuts connections; the peels stay away until `comeBack`. */
+  /** Closes connections. The peels stay disconnected until `comeBack`. */
   goAway(peels: readonly string[]): Promise<void>;
   /** Lets peels connect again, which they do in their own time: await `greeted` after a `reset`. */
   comeBack(peels: readonly string[]): Promise<void>;
-  /** Lets peels die without a word, and start again from their data directories. */
+  /** Kills peels, and restarts them from their data directories. */
   restart(peels: readonly string[]): Promise<void>;
   stop(peels: readonly string[]): Promise<void>;
   /** Forgets who has connected and been greeted by a master. */
@@ -114,7 +114,7 @@ export async function startFleet(bus: TestBus, options: FleetOptions): Promise<F
   };
 }
 
-/** What a master makes when it starts: the fleet may be there before it. */
+/** Creates what a master creates at start: the fleet may exist before it. */
 async function provisionStorage(bus: TestBus): Promise<void> {
   const connection = await connectTo(bus, "master");
   await provision(connection, { replicas: 1, onlyRaise: true }, connection.log);

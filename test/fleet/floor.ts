@@ -4,7 +4,7 @@ import { encode } from "../../internal/base/msgpack.ts";
 import { returnSubject } from "../../internal/bus/subjects.ts";
 import { verifySignature } from "../../internal/identity/nkey.ts";
 
-// What a bench compares jobs with: bare messages over the connections of the same peels.
+// The floor of the job benchmarks: plain messages over the connections of the same peels.
 
 const requestTimeoutMs = 60_000;
 
@@ -12,7 +12,7 @@ const requestTimeoutMs = 60_000;
 export const askSubject = (peel: string): string => `floor.ask.${peel}`;
 export const answerSubject = (peel: string): string => `floor.answer.${peel}`;
 
-/** The job of nobody under which stored answers are stored. */
+/** The job id for stored answers, which belongs to no real job. */
 export const floorJob = `job-${"0".repeat(27)}`;
 
 /** How much a peel does with an ask: answer; have the answer stored; and check a signature before. */

@@ -19,7 +19,7 @@ export interface SimulatedPeelOptions {
   busUrl: string;
   caPem: string;
   member: Member;
-  /** Keys whose commands it obeys. */
+  /** Keys whose commands it accepts. */
   commandKeys: readonly string[];
   /** The fleet's directory; each peel has its own below it. */
   dataDir: string;
@@ -29,10 +29,10 @@ export interface SimulatedPeelOptions {
 /** One peel with the protocol code of the real one and a TLS connection of its own, without its program. */
 export interface SimulatedPeel {
   behave(behavior: Behavior): void;
-  /** Cuts the connection and stays away until `comeBack`; its memory stays. */
+  /** Closes the connection and stays disconnected until `comeBack`. Its memory stays. */
   goAway(): Promise<void>;
   comeBack(): void;
-  /** Dies without a word, and starts again from its data directory. */
+  /** Is killed, and restarts from its data directory. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -112,9 +112,9 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
     async die() {
       forget();
       counter.gone(peelId);
-      // The connection first: what it still had to say is lost with it.
+      // The connection first: its unsent messages are lost with it.
       const closed = current?.nats.close();
-      // What runs ends, and leaves no word of it on the disk.
+      // Running calls end without a record on disk.
       local.outbox.stop();
       local.dedup.stop();
       session.stop();

@@ -5,7 +5,7 @@ import { connect } from "node:tls";
 import { startProgram } from "./process.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
-// A headless Chromium, spoken to over its own protocol (Chrome DevTools Protocol), without a library.
+// A headless Chromium, controlled over the Chrome DevTools Protocol, without a library.
 
 /** One page in a browser of its own. */
 export interface Page extends AsyncDisposable {
@@ -21,7 +21,7 @@ export interface Page extends AsyncDisposable {
   type(selector: string, text: string): Promise<void>;
   /** Addresses of all requests so far, those that the policy of the page stopped included. */
   readonly requests: readonly string[];
-  /** What the browser complained of so far: violations of the policy, errors and exceptions. */
+  /** The problems that the browser reported so far: policy violations, errors and exceptions. */
   readonly complaints: readonly string[];
 }
 

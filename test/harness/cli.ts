@@ -12,7 +12,7 @@ export interface RunningCli {
   readonly exit: Promise<number>;
   /** Resolves when it has written this; rejects when it ends without. */
   wrote(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Ctrl-C. Without somebody who listens the program would be gone: then it throws. */
+  /** Ctrl-C. Throws when no handler is registered: then the program would have ended. */
   interrupt(): void;
 }
 

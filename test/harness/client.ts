@@ -7,7 +7,7 @@ export interface Reply {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
-  /** The parsed body; `undefined` when it is no JSON. */
+  /** The parsed body; `undefined` when it is not JSON. */
   json: unknown;
 }
 
@@ -64,7 +64,7 @@ function parse(text: string): unknown {
 
 let lastAddress = 0;
 
-/** A loopback address nobody used before: it has a full rate budget. */
+/** An unused loopback address, which has a full rate budget. */
 export function freshAddress(): string {
   lastAddress++;
   return `127.${1 + ((lastAddress >> 16) & 127)}.${(lastAddress >> 8) & 255}.${lastAddress & 255}`;

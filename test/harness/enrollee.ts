@@ -5,8 +5,8 @@ import type { Bucket } from "../../internal/bus/bucket.ts";
 import { freshAddress, type Reply, type Send, send } from "./client.ts";
 import { testToken } from "./master.ts";
 
-// A peel and an operator written from the description of the wire alone: no code of the product makes
-// a key, a message or a request here.
+// A peel and an operator, implemented only from the description of the wire format: they use no product code
+// for keys, messages or requests.
 
 /** Where a master listens. */
 export interface Door {
@@ -62,7 +62,7 @@ function encodeKey(prefix: number, key: KeyObject): string {
   return digits.map((five) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[Number.parseInt(five, 2)]).join("");
 }
 
-/** Sends from an address of its own, so that no rate limit is in the way. */
+/** Sends from its own address, so that no rate limit applies. */
 export function call(door: Door, options: Send): Promise<Reply> {
   return send(door.url, door.ca, { from: freshAddress(), ...options });
 }
@@ -193,7 +193,7 @@ export async function waitForState(enrollments: Bucket, id: string, wanted: stri
   }
 }
 
-/** A bare connection to a listener: bytes in, bytes out. */
+/** A raw connection to a listener. */
 export interface Wire extends Disposable {
   readonly socket: TLSSocket;
   /** Everything received so far. */

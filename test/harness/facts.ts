@@ -3,7 +3,7 @@ import type { Host } from "../../internal/host/facts/host.ts";
 import { lookUpFact } from "../../internal/host/facts/look-up.ts";
 import type { FactStore } from "../../internal/host/facts/store.ts";
 
-/** Facts that are told, not found out; `set` changes them in memory. */
+/** Given facts, without collection; `set` changes them in memory. */
 export function fixedFacts(facts: Facts): FactStore {
   const listeners = new Set<() => void>();
   let current = facts;
@@ -24,7 +24,7 @@ export function fixedFacts(facts: Facts): FactStore {
   };
 }
 
-/** What a made-up host shows; a directory exists when a file below it does. */
+/** The files of a fake host. A directory exists when a file in it does. */
 export interface HostFixture {
   files?: Readonly<Record<string, string | Error>>;
   links?: Readonly<Record<string, string>>;

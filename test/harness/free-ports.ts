@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 
-/** Ports nobody listens on now: they stand in files before anybody does. */
+/** Finds unused ports, to write into files before a program listens on them. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {

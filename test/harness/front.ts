@@ -14,7 +14,7 @@ export type Step = "nonce" | "enroll" | "stream" | "creds";
 /** When the master dies: before it has the request, with its answer on the way, or just after that. */
 export type Moment = "before" | "lost" | "after";
 
-/** A door to a master that falls shut for good, all connections cut, at a given step. */
+/** A proxy to a master that closes permanently, with all connections, at a given step. */
 export interface Front extends AsyncDisposable {
   readonly url: string;
   /** Steps that reached it. */

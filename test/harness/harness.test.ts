@@ -5,7 +5,7 @@ import { manualClock } from "./clock.ts";
 import { startProgram } from "./process.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
-// A harness that cannot fail proves nothing: each way in which a test should notice trouble is tried.
+// A harness that cannot fail proves nothing: this tests each way in which it must detect problems.
 
 test("waiting for output fails with the output when the program ends first", async () => {
   await using program = startProgram(["sh", "-c", "echo reason-of-death >&2; exit 3"]);

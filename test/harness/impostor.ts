@@ -47,7 +47,7 @@ export async function testAuthority(organization: string): Promise<TestAuthority
   };
 }
 
-/** An HTTPS server that says whatever a test wants. */
+/** An HTTPS server with responses that a test defines. */
 export interface Impostor extends AsyncDisposable {
   /** `https://localhost:<port>` */
   readonly url: string;

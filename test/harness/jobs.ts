@@ -22,7 +22,7 @@ export interface ShownJob {
   finished_at?: string;
 }
 
-/** Asks a master, from an address nobody used before. */
+/** Sends a request to a master, from an unused address. */
 export function ask(
   bus: TestBus,
   master: MasterDaemon,

@@ -4,7 +4,7 @@ import type { Log } from "../../internal/base/log.ts";
 import { fixedFacts } from "./facts.ts";
 import { fixedSettings } from "./settings.ts";
 
-/** The local phase of a peel in a directory, with facts that are told. */
+/** The local phase of a peel in a directory, with given facts. */
 export function localIn(dataDir: string, peelId: string, log: Log): Local {
   const facts = fixedFacts({ id: peelId });
   const options = { peelId, dataDir, clock: systemClock, jitter: () => 0, log };

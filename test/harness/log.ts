@@ -8,7 +8,7 @@ export interface LogRecord {
   fields: LogFields;
 }
 
-/** A log that remembers, for tests that look at what was said. */
+/** A log that keeps its records, for tests that inspect them. */
 export function recordingLog(
   records: LogRecord[] = [],
   base: LogFields = {},
@@ -32,7 +32,7 @@ export function recordingLog(
 
 let kept: { by: string; log: KeptLog } | undefined;
 
-/** As it is, without what masks secrets in a real log: no field is meant to carry one. */
+/** The plain records, without the masking of a real log: no field should carry a secret. */
 function keep(record: LogRecord): void {
   if (kept?.by !== Bun.main) {
     kept?.log.close();

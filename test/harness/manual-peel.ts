@@ -10,7 +10,7 @@ import { type Command, type CommandKind, openCommand } from "../../internal/flee
 import type { JobReturn } from "../../internal/fleet/jobs/record.ts";
 import { connectPeel, type EnrolledPeel, type PeelConnection } from "./peel-connection.ts";
 
-/** A peel that a test moves by hand: it takes what is sent to it and says only what it is told to. */
+/** A peel under manual control of a test: it receives messages, and sends only what the test tells it to. */
 export interface ManualPeel extends AsyncDisposable {
   readonly peelId: string;
   readonly connection: PeelConnection;
@@ -27,7 +27,7 @@ export interface ManualPeel extends AsyncDisposable {
   beat(): Promise<void>;
 }
 
-/** Connects an enrolled peel that is moved by hand. */
+/** Connects an enrolled peel under manual control. */
 export async function connectManualPeel(
   bus: { url: string; caPem: string },
   peel: EnrolledPeel,

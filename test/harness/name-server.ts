@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import { getServers, setServers } from "node:dns";
 
-/** Answers every question for an IPv4 address with 127.0.0.1, to be asked again each time. */
+/** Answers every query for an IPv4 address with 127.0.0.1 and a time to live of 0. */
 export interface NameServer extends AsyncDisposable {
   /** Names that were asked for. */
   readonly asked: string[];

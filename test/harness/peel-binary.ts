@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const root = join(import.meta.dir, "../..");
 
-/** How a binary fails that names itself a svc-peel: it ends at once, answers nobody, or never connects. */
+/** How a fake svc-peel binary fails: it exits at once, does not respond, or never connects. */
 export type Fault = "crash" | "hang" | "alone";
 
 const faults: Record<Fault, string> = {

@@ -16,7 +16,7 @@ import { startProgram } from "./process.ts";
 
 const repository = join(import.meta.dir, "../..");
 
-/** This machine as a scratch copy: whatever is changed in it is gone with it. */
+/** A scratch copy of this machine: all changes are discarded with it. */
 export interface PrivateRoot extends AsyncDisposable {
   /** Runs a program in it. */
   run(
@@ -44,7 +44,7 @@ export async function openPrivateRoot({ systemd = false } = {}): Promise<Private
   writeFileSync(script, startScript(scratch, systemd));
   const enterCgroup = cgroup === undefined ? "" : `echo $$ >${cgroup}/cgroup.procs; `;
   const spaces = "-m -p -u -n -i -C --propagation private --fork --kill-child";
-  // When the test itself is ended, so is this.
+  // It ends when the test process ends.
   const start = `${enterCgroup}exec setpriv --pdeathsig KILL unshare ${spaces} /bin/sh -e ${script}`;
   const root = startProgram(["/bin/sh", "-ec", start]);
   const end = async () => {

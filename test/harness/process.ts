@@ -10,7 +10,7 @@ export interface Program extends AsyncDisposable {
   output(): string;
   /** Resolves when its output matches; rejects with the output when it ends before or takes too long. */
   waitFor(pattern: RegExp | string): Promise<void>;
-  /** Sends a signal; `SIGKILL` ends it at the worst moment. */
+  /** Sends a signal. */
   kill(signal?: NodeJS.Signals): void;
   /** Resolves with the exit code. */
   readonly exited: Promise<number>;
@@ -18,7 +18,7 @@ export interface Program extends AsyncDisposable {
 
 const patienceMs = 20_000;
 
-/** Starts a program; `await using` stops it by its own pid, and waits until it is gone. */
+/** Starts a program; `await using` stops it by its pid, and waits until it has exited. */
 export function startProgram(
   command: readonly string[],
   options: { env?: Record<string, string>; cwd?: string } = {},

@@ -30,7 +30,7 @@ export function rulesDirectory(rules: string, name = "rules.yaml"): RulesDirecto
   };
 }
 
-/** Says an event as a peel. @returns its place in the stream */
+/** Sends an event as a peel. @returns its sequence in the stream */
 export async function sendEvent(
   { nats }: Pick<Bus, "nats">,
   peel: string,
@@ -47,7 +47,7 @@ export async function sendEvent(
 
 type Sample = Map<string, number>;
 
-/** The reactor's figures of masters, added up; keys as `svc_reactor_fires_total{rule="a"}`. */
+/** The sum of the reactor metrics of masters, with keys such as `svc_reactor_fires_total{rule="a"}`. */
 export async function figures(...masters: { healthUrl: string }[]): Promise<Sample> {
   const found: Sample = new Map();
   for (const { healthUrl } of masters) {
@@ -68,7 +68,7 @@ export function total(sample: Sample, name: string, label = ""): number {
   return sum;
 }
 
-/** Looks at the figures until they are as wanted. */
+/** Polls the metrics until they have the expected values. */
 export async function figuresBecome(
   masters: readonly { healthUrl: string }[],
   isWanted: (sample: Sample) => boolean,

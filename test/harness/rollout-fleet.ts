@@ -14,7 +14,7 @@ export interface Execution {
   beside: readonly string[];
 }
 
-/** Peels that run what they are sent, each job once, write down what they ran, and can be held. */
+/** Peels that run each received job once, record it, and can be held. */
 export interface CountingPeels {
   /** In the order in which they began. */
   readonly ran: readonly Execution[];
@@ -130,7 +130,7 @@ export async function followRollouts(
   };
 }
 
-/** Those who wait until something they look at is as they want it. */
+/** Waiters for a condition. */
 function waiters(patience: number) {
   const looking = new Set<() => void>();
   return {

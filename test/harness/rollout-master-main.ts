@@ -7,10 +7,9 @@ import type { RolloutTiming } from "../../internal/fleet/rollout/timing.ts";
 import { runMaster } from "../../internal/master/daemon/run.ts";
 import { loadMasterConfig } from "../../internal/program/config/load.ts";
 
-// A master as a process of its own, with limits a test can live with, that falls into a trap: right after it
-// has written the log record the trap names, or when it looks at the clock the given number of times after that,
-// it sends itself the signal of the trap, before it does anything else. That is how a test hits the moment
-// between two steps, however short it is.
+// A master in a separate process, with shorter limits, and with a trap: right after it has written the log
+// record of the trap, or at a given number of clock reads after that, it sends itself the signal of the trap
+// before it does anything else. So a test can hit the moment between two steps, however short it is.
 
 /** Where a master process finds its configuration and its trap; its only argument, as JSON. */
 export interface RolloutMasterArgs {
@@ -23,7 +22,7 @@ export interface RolloutMasterArgs {
 export interface Trap {
   /** The record: all of these fields as they are here. */
   record: Record<string, unknown>;
-  /** At which look at the clock after it; at once when absent. What the clock said is of before the signal. */
+  /** Number of clock reads after the record; absent means at once. The clock is read before the signal. */
   look?: number;
   signal: NodeJS.Signals;
 }

@@ -11,8 +11,8 @@ import {
 import { basename, join } from "node:path";
 import { createSearch, type Leak, type Secret, secretsBelow, secretsIn, shortestSecret } from "./secrets.ts";
 
-// A run of all tests keeps every log it made and every secret, and looks for the one in the other when it is
-// over. The directory is named by release/run-tests.sh; without one nothing is kept.
+// A run of all tests keeps all its logs and secrets, and at the end searches the logs for the secrets.
+// release/run-tests.sh sets the directory; without it nothing is kept.
 
 /** Keeps what is written to one log. */
 export interface KeptLog {
@@ -24,7 +24,7 @@ export interface KeptLog {
 export interface RunRecord {
   /** Opens a log of this name in the name of the test file that runs. */
   openLog(name: string): KeptLog;
-  /** Keeps a secret that has no form of its own. */
+  /** Keeps a secret without a recognizable form. */
   register(kind: string, value: string): void;
   /** Keeps the seeds, JWTs and private keys in a text. */
   keepSecrets(text: string): void;

@@ -7,7 +7,7 @@ import { openRunRecord, searchRun } from "./run-record.ts";
 import { createSearch, type Secret, secretsBelow, secretsIn } from "./secrets.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
-// The search at the end of a run: what it cannot find would count as never said.
+// The search at the end of a run: a secret that it cannot find would go unnoticed.
 
 const files = temporaryDirectory("secrets");
 afterAll(() => files[Symbol.dispose]());

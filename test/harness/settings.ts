@@ -2,7 +2,7 @@ import type { PeelSettings } from "../../internal/agent/daemon/settings.ts";
 import type { Settings } from "../../internal/fleet/settings/envelope.ts";
 import { settingAt } from "../../internal/fleet/settings/store.ts";
 
-/** Settings that are told, whatever any master says. */
+/** Given settings, independent of any master. */
 export function fixedSettings(settings: Settings = {}): PeelSettings {
   return {
     resolved: true,

@@ -14,7 +14,7 @@ export interface SingleHost extends AsyncDisposable {
   readonly apiPort: number;
   /** Starts the master; it serves when this resolves. */
   startMaster(flags?: readonly string[]): Promise<Program>;
-  /** Starts the master, and leaves it to the test to see what becomes of it. */
+  /** Starts the master without waiting. The test checks the result. */
   launchMaster(flags?: readonly string[]): Program;
   startPeel(id: string): Program;
   svc(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }>;

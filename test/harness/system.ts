@@ -7,7 +7,7 @@ export interface SystemFixture {
   facts?: Readonly<Record<string, string>>;
   /** Programs the host has. */
   programs?: readonly string[];
-  /** What programs say; 0 and nothing by default. */
+  /** The exit codes and output of programs; by default 0 and empty. */
   answer?(argv: readonly string[], options: ProgramOptions): Partial<ProgramResult> | undefined;
   /** Milliseconds. */
   now?: number;

@@ -6,8 +6,8 @@ import type { Rung } from "../../internal/identity/trust/ladder.ts";
 import { TrustError } from "../../internal/identity/trust/mismatch.ts";
 import { recordingLog } from "./log.ts";
 
-// A program of its own, as the environment of a process decides what its TLS trusts: asks a master for
-// /secret on one rung and prints what came of it. Arguments: the URL, and the rung as JSON.
+// A separate program, because the environment of a process affects its TLS trust: requests /secret from a
+// master on one rung and prints the result. Arguments: the URL, and the rung as JSON.
 
 const [url = "", rung = ""] = process.argv.slice(2);
 const signal = new AbortController().signal;

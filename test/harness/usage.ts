@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 export interface Memory {
   /** Resident memory, MiB: with the pages it shares, such as the text of its executable. */
   residentMib: number;
-  /** Memory nobody else has, MiB. */
+  /** Private memory, MiB. */
   privateMib: number;
 }
 
@@ -28,7 +28,7 @@ export function memoryOf(pid: number): Memory {
   };
 }
 
-/** Whether a process runs: one that has ended is there until its parent takes note. */
+/** Whether a process runs: a zombie stays until its parent reaps it. */
 export function isRunning(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));

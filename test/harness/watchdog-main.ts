@@ -2,7 +2,7 @@ import { runWatchdog, type WatchdogOptions } from "../../internal/agent/watchdog
 import { systemClock } from "../../internal/base/clock.ts";
 import { createLog } from "../../internal/base/log.ts";
 
-// A watchdog as a process of its own, with limits a test can live with: the first argument is JSON.
+// A watchdog in a separate process, with shorter limits: the first argument is JSON.
 const given = JSON.parse(process.argv[2] ?? "{}") as Pick<
   WatchdogOptions,
   "program" | "args" | "dataDir" | "health" | "limits"

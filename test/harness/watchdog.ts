@@ -7,18 +7,18 @@ import { freePorts } from "./free-ports.ts";
 import { type Program, startProgram } from "./process.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
-/** How a program behaves that stands in for a peel. */
+/** The behavior of a fake peel. */
 export type Behavior =
   | "good"
   /** Ends at once. */
   | "crash"
-  /** Answers nobody, and does not end when it is told to. */
+  /** Does not respond, and ignores SIGTERM. */
   | "hang"
-  /** Is well, and never ready. */
+  /** Is healthy, but never ready. */
   | "unready"
-  /** Is ready, and ends when it is asked again. */
+  /** Is ready, and exits at the next request. */
   | "ready-then-crash"
-  /** No system can run it. */
+  /** Is not executable. */
   | "no-program";
 
 const serve = (ready: string, then = "") => `
@@ -34,7 +34,7 @@ const serve = (ready: string, then = "") => `
   });`;
 const isReady = `Response.json({ status: "ok", checks: {} })`;
 const isDown = `Response.json({ status: "down", checks: { bus: { status: "down", message: "not connected" } } }, { status: 503 })`;
-/** Who asks again has read the answer of before. */
+/** A client that sends another request has read the previous response. */
 const ends = `if (pathname === "/readyz" && globalThis.asked++ > 0) process.exit(3);`;
 const programs: Record<Behavior, string> = {
   good: serve(isReady),
@@ -66,7 +66,7 @@ const limits: Limits = {
   trialStarts: 3,
 };
 
-/** A directory with a packaged peel that is none, and the watchdogs that run it. */
+/** A directory with a fake packaged peel, and the watchdogs that run it. */
 export interface WatchdogScene extends AsyncDisposable {
   readonly dataDir: string;
   readonly packaged: string;
@@ -74,7 +74,7 @@ export interface WatchdogScene extends AsyncDisposable {
   readonly files: UpgradeFiles;
   /** Starts a watchdog; it has started the peel when this resolves. */
   start(more?: Partial<Limits>): Promise<Program>;
-  /** Starts one, and leaves it to the test to see what becomes of it. */
+  /** Starts a watchdog without waiting. The test checks the result. */
   launch(more?: Partial<Limits>): Program;
   /** Puts a binary where a peel stages it. @returns its digest */
   place(behavior: Behavior, label?: string): string;
@@ -82,7 +82,7 @@ export interface WatchdogScene extends AsyncDisposable {
   stage(behavior: Behavior, more?: { jid?: string; readyWithinMs?: number; deadline?: number }): string;
   /** Writes the packaged executable. */
   install(behavior: Behavior, label?: string): void;
-  /** Asks the peel's health server. @returns the status, or nothing when nobody answers */
+  /** Queries the peel's health server. @returns the status, or `undefined` without a response */
   ask(path: string): Promise<number | undefined>;
 }
 

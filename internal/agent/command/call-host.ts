@@ -22,11 +22,11 @@ import { createCommandKeys } from "../joining/command-keys.ts";
 import { identityFiles } from "../joining/identity.ts";
 
 export interface CallHostOptions {
-  /** The peel's configuration file; absent is the default one, when it is there. */
+  /** The peel's configuration file. Absent means the default file, if it exists. */
   config?: string;
-  /** Encoded; absent is the peel this host is configured to be. */
+  /** Encoded peel id. Absent means the configured id. */
   id?: string;
-  /** Directories on this host take the place of what masters keep for the peel. */
+  /** Directories on this host to use instead of the files that masters publish. */
   local?: { states?: string; settings?: string };
   env: Readonly<Record<string, string | undefined>>;
   hostname: string;
@@ -37,7 +37,7 @@ export interface CallHostOptions {
   signal: AbortSignal;
 }
 
-/** What functions find around them when they are called on this host without a master. */
+/** The environment of functions that are called on this host without a master. */
 export async function createCallHost(
   options: CallHostOptions,
 ): Promise<(signal: AbortSignal) => CallContext> {
@@ -89,7 +89,7 @@ function configOf({ config, env }: CallHostOptions): PeelConfig {
   return loaded.values;
 }
 
-/** As the peel has it, but nothing is pinned: a call leaves no trace on a host that is no peel yet. */
+/** The peel's id. It is not pinned: a call does not change a host that is not a peel yet. */
 function peelIdOf(config: PeelConfig, data: string, hostname: string): string {
   if (config.id !== "") return encodePeelId(config.id);
   return readTextIfPresent(join(data, "auth", "node-id"))?.trim() ?? encodePeelId(hostname);
@@ -115,15 +115,18 @@ async function directorySettings(
 
 function openDirectory(directory: string | undefined, environment = "base") {
   if (directory === undefined) {
-    throw new SvcError("usage", "--states: missing; name the directory of the state files");
+    throw new SvcError("usage", "--states is required: set the directory of the state files");
   }
   if (environment !== "base") {
-    throw new SvcError("not_found", `the environment ${environment} is not here: a directory is base`);
+    throw new SvcError(
+      "not_found",
+      `the environment ${environment} does not exist: a local directory is always base`,
+    );
   }
   return createDirectorySource(directory);
 }
 
-/** What the peel was told last, from its files. */
+/** The settings that the peel received last, from its files. */
 async function keptSettings(
   options: CallHostOptions & { data: string; peelId: string },
 ): Promise<SettingsStore> {
@@ -146,7 +149,7 @@ async function keptStates(
   },
 ): Promise<StatesService> {
   const { openStateFiles } = await import("../state-files/state-files.ts");
-  // What is kept was verified when it came, and nobody is asked here.
+  // The stored settings were verified when they arrived, and no master is asked here.
   const files = openStateFiles({ ...options, dir: options.cacheDir, commandKeys: { current: [] } });
   return createStatesService({
     ...options,

@@ -35,7 +35,7 @@ const local = (...argv: string[]) =>
   call("--local", "--states", at("states"), "--settings", at("settings"), "--id", "web-1.example", ...argv);
 
 describe("a call with directories", () => {
-  test("shows what it would do, does it, and then has nothing to do", async () => {
+  test("tests, applies, and then finds nothing to do", async () => {
     const tested = await local("state.highstate", "test=true");
     expect(tested.exit).toBe(0);
     expect(tested.stdout).toStartWith("1 would change (");
@@ -46,7 +46,7 @@ describe("a call with directories", () => {
     expect((await local("state.highstate")).stdout).toMatch(/^1 ok \(\d+\.\d s\)\n$/);
   });
 
-  test("is another peel when it is told to, and fails as states do", async () => {
+  test("uses the given peel id, and fails as states do", async () => {
     const db = ["--local", "--states", at("states"), "--id", "db-1"];
     const { exit, stdout, stderr } = await call(...db, "state.highstate", "--output", "json");
     expect([exit, stderr]).toEqual([1, "svc-peel: 1 of 1 states failed\n"]);
@@ -68,7 +68,7 @@ describe("a call with directories", () => {
   });
 });
 
-test("a call beside a run of the peel is told what runs", async () => {
+test("a call during a run of the peel reports what is running", async () => {
   const lock = createRunLock({ file: statesLockFile(at("data")), now: systemClock.now });
   await lock.hold("state.highstate", async () => {
     const { exit, stderr } = await local("state.apply", "web");
@@ -78,7 +78,7 @@ test("a call beside a run of the peel is told what runs", async () => {
   expect((await local("state.apply", "web")).exit).toBe(0);
 });
 
-test("without --local a host that was no peel yet has neither settings nor states", async () => {
+test("without --local a host that was never a peel has neither settings nor states", async () => {
   const { exit, stdout, stderr } = await call("--id", "web-1", "state.highstate");
   expect([exit, stdout]).toEqual([1, ""]);
   expect(stderr).toContain("states are not run: settings have never been resolved");
@@ -87,8 +87,8 @@ test("without --local a host that was no peel yet has neither settings nor state
 test.each([
   [["test.pong"], "did you mean test.ping?"],
   [["--locl", "test.ping"], "did you mean --local?"],
-  [["--states", "/tmp", "test.ping"], "--states is only for --local"],
-  [["--settings", "/tmp", "test.ping"], "--settings is only for --local"],
+  [["--states", "/tmp", "test.ping"], "--states requires --local"],
+  [["--settings", "/tmp", "test.ping"], "--settings requires --local"],
   [["--id", "a b", "test.ping"], "--id: "],
   [["--output", "xml", "test.ping"], "--output is table, json, yaml"],
   [["test.ping", "more"], "expected no arguments"],
@@ -100,9 +100,9 @@ test.each([
 });
 
 test.each([
-  [["state.highstate"], "--states: missing"],
+  [["state.highstate"], "--states is required"],
   [["--states", "/nonexistent", "state.highstate"], "cannot read the directory /nonexistent"],
-  [["--states", "/tmp", "state.highstate", "saltenv=dev"], "the environment dev is not here"],
+  [["--states", "/tmp", "state.highstate", "saltenv=dev"], "the environment dev does not exist"],
 ])("%p says what is missing", async (argv, message) => {
   const { exit, stderr } = await call("--local", "--id", "web-1", ...argv);
   expect(stderr).toContain(message);

@@ -14,7 +14,7 @@ import { visible } from "../../program/command-line/print.ts";
 import { showValue } from "../../program/command-line/show-value.ts";
 import { qualifiedHostname } from "../daemon/hostname.ts";
 
-/** What stands behind `svc-peel` as a word; without one it is the daemon. */
+/** The subcommands of `svc-peel`. Without one it runs the daemon. */
 export const peelCommands = group({
   name: "svc-peel",
   description: "Run a peel, or a function on this host.",
@@ -35,20 +35,20 @@ const callCommand = command({
     args: {
       type: "positional",
       rest: true,
-      description: "Its arguments, in their order or as name=value; words behind -- are taken as they are",
+      description: "Arguments, positional or as name=value; words after -- are passed literally",
     },
     config: { type: "string", valueHint: "file", description: "Configuration file of the peel" },
     id: {
       type: "string",
       valueHint: "peel id",
-      description: "Be this peel in top files; by default the configured one, or the host name",
+      description: "Peel id for matching top files; default: the configured id, or the host name",
     },
     local: {
       type: "boolean",
-      description: "Use directories of this host, not what masters keep for the peel",
+      description: "Use directories of this host instead of the files that masters publish",
     },
-    states: { type: "string", valueHint: "dir", description: "With --local: directory of the state files" },
-    settings: { type: "string", valueHint: "dir", description: "With --local: directory of the settings" },
+    states: { type: "string", valueHint: "dir", description: "Directory of the state files; with --local" },
+    settings: { type: "string", valueHint: "dir", description: "Directory of the settings; with --local" },
   },
   async run(args, cli) {
     const local = localOf(args);
@@ -84,11 +84,11 @@ function localOf(args: {
     return defined({ states, settings });
   }
   const alone = states === undefined ? (settings === undefined ? undefined : "--settings") : "--states";
-  if (alone !== undefined) throw new SvcError("usage", `${alone} is only for --local`);
+  if (alone !== undefined) throw new SvcError("usage", `${alone} requires --local`);
   return undefined;
 }
 
-/** Ctrl-C ends the function as the end of a job's time does. */
+/** Ctrl-C stops the function, as the timeout of a job does. */
 async function untilStopped(cli: Cli, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const stopping = new AbortController();
   const onSignal = () => stopping.abort(new SvcError("unavailable", "stopped"));
@@ -113,7 +113,7 @@ function textOf(value: Plain): string {
   return cell === "" ? details.join("\n") : [visible(cell), ...indent(details)].join("\n");
 }
 
-/** Bytes have no form in JSON and YAML but text. */
+/** JSON and YAML can represent bytes only as text. */
 function plain(value: Plain): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
   if (Array.isArray(value)) return value.map(plain);

@@ -26,10 +26,11 @@ import { checkSchedule } from "../schedule/check.ts";
 
 const timeoutMs = 5_000;
 const maxDocumentBytes = 256 * 1024;
-const reenroll = "svc enroll revoke it, delete the file, and start the peel: it enrolls anew";
+const reenroll =
+  "revoke the peel with svc enroll revoke, delete the file, and start the peel: it enrolls again";
 
 export interface CheckOptions {
-  /** What follows the name of the program, without the word `check`. */
+  /** The arguments after `check`. */
   argv: readonly string[];
   env: Readonly<Record<string, string | undefined>>;
   hostname: string;
@@ -42,19 +43,19 @@ interface Context extends CheckOptions, BusContext {
   peelId(): string;
   files(): IdentityFiles;
   authDir(): string;
-  /** Bus URLs that a master named while it was looked at. */
+  /** Bus URLs from the bootstrap document of a master. */
   discovered: readonly string[] | undefined;
 }
 
-/** What a peel needs, in the order in which it would miss it. */
+/** What a peel needs, in the order in which it needs it. */
 const steps: readonly Step<Context>[] = [
   {
     name: "configuration",
-    next: "svc-peel --help lists every key",
+    next: "see svc-peel --help for all keys",
     look({ config }) {
       checkSchedule(config().schedule);
       const urls = masterUrls(config());
-      const named = urls.length === 0 ? "no master is named" : `masters ${urls.join(", ")}`;
+      const named = urls.length === 0 ? "no master is configured" : `masters ${urls.join(", ")}`;
       return { level: urls.length === 0 ? "warn" : "ok", message: named, ...nextIf(urls.length === 0) };
     },
   },
@@ -68,7 +69,7 @@ const steps: readonly Step<Context>[] = [
   {
     name: "masters",
     needs: ["identity"],
-    next: "start the master, open its port in firewalls, or correct master_url",
+    next: "start the master, open its port in the firewalls, or correct master_url",
     look: lookAtMasters,
   },
   {
@@ -90,23 +91,23 @@ const steps: readonly Step<Context>[] = [
   {
     name: "bus CA",
     needs: ["configuration"],
-    next: "name the CA of the bus in bus_ca, or put it into the auth directory as bus-ca.crt",
+    next: "set bus_ca to the CA of the bus, or copy the CA to the auth directory as bus-ca.crt",
     look({ ca, client }) {
       client();
-      return { level: "ok", message: ca() === undefined ? "the host's trust store" : "a CA of its own" };
+      return { level: "ok", message: ca() === undefined ? "the host's trust store" : "the configured CA" };
     },
   },
   ...busSteps(["identity", "bus CA"], ["enrollment"]),
 ];
 
 const nextIf = (unnamed: boolean) =>
-  unnamed ? { next: "set master_url; without it the peel asks https://svc:8443" } : {};
+  unnamed ? { next: "set master_url; without it the peel tries https://svc:8443" } : {};
 
-/** Asks each master for the bootstrap document, as an enrollment does; nothing is kept of what is learned. */
+/** Fetches the bootstrap document of each master, as an enrollment does. Stores nothing. */
 async function lookAtMasters(context: Context): Promise<Finding> {
   const { config, files, clock, log } = context;
   const urls = masterUrls(config());
-  if (urls.length === 0) return { level: "warn", message: "none is named" };
+  if (urls.length === 0) return { level: "warn", message: "none is configured" };
   const rung = rungOf(config(), files());
   const { signal } = new AbortController();
   let firstUse = "";
@@ -136,7 +137,7 @@ async function lookAtMasters(context: Context): Promise<Finding> {
       );
       const document = answer.status === 200 ? parseDocument(parseObject(answer.text)) : undefined;
       if (document === undefined) {
-        throw new SvcError("unavailable", `${url} is no master (status ${answer.status})`);
+        throw new SvcError("unavailable", `${url} is not a master (status ${answer.status})`);
       }
       context.discovered ??= checkDiscovered("nats_urls of the bootstrap document", document.nats_urls);
       date = Date.parse(answer.headers.get("date") ?? "");
@@ -146,9 +147,9 @@ async function lookAtMasters(context: Context): Promise<Finding> {
   }
   if (failures.length === urls.length) throw new SvcError("unavailable", failures.join("; "));
   if (failures.length > 0) {
-    return { level: "warn", message: failures.join("; "), next: "the others are well; repair this one" };
+    return { level: "warn", message: failures.join("; "), next: "the other masters work; repair this one" };
   }
-  // A date is told in whole seconds.
+  // The Date header has a resolution of one second.
   const clocks = Number.isNaN(date)
     ? undefined
     : judgeClock("the master", date - clock.now(), 1_000 + timeoutMs / 10);
@@ -157,14 +158,14 @@ async function lookAtMasters(context: Context): Promise<Finding> {
   return { level: firstUse === "" ? "ok" : "warn", message };
 }
 
-/** Tests the configuration of a peel without starting one; nothing is written. */
+/** Tests the configuration of a peel without starting one. Writes nothing. */
 export async function checkPeel(options: CheckOptions): Promise<StepResult[]> {
   const { env, clock, log } = options;
   const open: Bus[] = [];
   const load = once(() => {
     const loaded = loadPeelConfig(options.argv, env);
     if (loaded.kind === "run") return loaded.values;
-    throw new SvcError("usage", "a flag that only prints something is not for check");
+    throw new SvcError("usage", "check does not accept flags that only print something");
   });
   const authDir = () => join(dataDir(env), "auth");
   const peelId = once(() =>

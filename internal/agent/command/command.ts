@@ -8,7 +8,7 @@ import { peelCommands } from "./call.ts";
 /**
  * Runs a command of `svc-peel` on this machine.
  *
- * @param exitWith takes every exit code but 0
+ * @param exitWith called with every exit code except 0
  */
 export async function runPeelCommand(
   machine: Pick<NodeJS.Process, "env" | "stdout" | "stderr" | "on" | "off">,

@@ -6,7 +6,7 @@ import { qualifiedHostname } from "./hostname.ts";
 import type { PeelOptions } from "./options.ts";
 import { runPeel } from "./run.ts";
 
-/** Runs the peel on this machine until a signal ends it. @returns the exit code */
+/** Runs the peel on this machine until a signal stops it. @returns the exit code */
 export function runPeelDaemon(argv: readonly string[], env: PeelOptions["env"]): Promise<number> {
   return runDaemon({
     name: "svc-peel",

@@ -97,7 +97,7 @@ test("asks on its own subject after each connect, a little later", async () => {
   expect(requests).toHaveLength(2);
 });
 
-test("what a master signed of the state files is handed on, and that it signed nothing", async () => {
+test("the statement about the state files is passed on, including its absence", async () => {
   for (const [states, told] of [
     [{ base: "ab", statement: Buffer.of(7) }, [Buffer.of(7)]],
     [{ base: "ab" }, [undefined]],
@@ -112,7 +112,7 @@ test("what a master signed of the state files is handed on, and that it signed n
   }
 });
 
-test("new command keys come before what may be signed by one of them", async () => {
+test("new command keys are stored before statements that they may have signed", async () => {
   const states = { base: "ab", statement: Buffer.of(7) };
   const { clock, order } = hello(async () => encode({ ...(decode(await good()) as object), states }));
   clock.advance(1_000);
@@ -200,7 +200,7 @@ test("an answer hands on at most 256 commands", async () => {
   expect(commands).toHaveLength(256);
 });
 
-describe("a clock that is off by more than 5 s is told, less what the answer took:", () => {
+describe("a clock skew of more than 5 s is logged, without the round trip time:", () => {
   // The request leaves at :01, and the answer comes at :04.
   test.each([
     ["2026-01-01T00:00:09.000Z", undefined],

@@ -12,29 +12,29 @@ import type { Connection } from "../link/connection.ts";
 import type { StateFiles } from "../state-files/state-files.ts";
 
 const requestTimeoutMs = 5_000;
-/** A fleet that learns of a change in one moment asks spread over this time. */
+/** Spreads the requests of a fleet that learns of a change at the same moment. */
 const hintSpreadMs = 10_000;
 const connectSpreadMs = 2_000;
-/** A change of this peel alone; one of the whole fleet comes spread over the time it took to find out. */
+/** For a change of one peel. Masters already spread the notifications of a fleet-wide change. */
 const ownSpreadMs = 1_000;
 /** After a restart of the bus a peel is often back before any master is. */
 const pauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
 /** The masters tell the rest of what was missed when they are asked again. */
 const morePauseMs = 500;
 const mostCommands = 256;
-/** Deadlines are compared with this host's clock; one that is further off makes commands void. */
+/** Clock skew that is logged: deadlines are compared with this host's clock, and skew makes commands expire. */
 const skewWarningMs = 5_000;
 
 export interface HelloOptions {
   connection: Connection;
   peelId: string;
-  /** Takes what the masters say. When it fails they are asked again later. */
+  /** Handles the bootstrap document. After a failure, the masters are asked again later. */
   onCluster(document: BootstrapDocument): Promise<void>;
-  /** Takes a signed command that the peel missed. */
+  /** Handles a signed command that the peel missed. */
   onCommand(command: Uint8Array): void;
-  /** Takes what the masters say of the settings. */
+  /** Receives the settings from the masters. */
   settings: Pick<FedSettingsStore, "version" | "take">;
-  /** Takes what the masters say of the state files. */
+  /** Receives the statement about the state files from the masters. */
   stateFiles: Pick<StateFiles, "told">;
   clock: Clock;
   jitter: () => number;
@@ -43,25 +43,25 @@ export interface HelloOptions {
 
 export interface Hello {
   /**
-   * Says hello now, and takes the answer.
+   * Sends a hello now, and handles the response.
    *
-   * @throws SvcError `unavailable` when the bus is away; whatever makes the answer useless
+   * @throws SvcError `unavailable` when the bus is unreachable; errors in the response
    */
   now(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Says hello to the masters after each connect, when the published cluster information changes, and when
- * they tell this peel of a change. What comes on the subjects of those changes is a hint and is not even
- * read: the value is the masters' answer.
+ * Sends a hello to the masters after each connect, when the published cluster information changes, and when
+ * they notify this peel of a change. Notifications are only hints, and their content is ignored: the values
+ * come from the response.
  */
 export function startHello(options: HelloOptions): Hello {
   const { connection, peelId, clock, log } = options;
   let timer: Timer | undefined;
   let dueAt = 0;
   let asking: Promise<unknown> | undefined;
-  /** Over what time to ask again when what is under way is answered. */
+  /** Spread of the next request after the current one has completed. */
   let againSpreadMs: number | undefined;
   let stopped = false;
   const backoff = createBackoff({ ...pauses, jitter: options.jitter });
@@ -110,11 +110,12 @@ export function startHello(options: HelloOptions): Hello {
     options.settings.take(answer.settings);
     for (const command of answer.jobs) options.onCommand(command);
     const document = parseDocument(answer.clusterInfo);
-    if (document === undefined) throw new SvcError("unavailable", "the answer names no cluster");
+    if (document === undefined)
+      throw new SvcError("unavailable", "the response does not contain cluster information");
     try {
       await options.onCluster(document);
     } finally {
-      // Afterwards: new command keys come with it, and what is in force may be signed by one of them.
+      // After onCluster: it brings new command keys, and the current statement may be signed with one of them.
       if (answer.states !== undefined) options.stateFiles.told(answer.states.statement);
     }
     if (answer.incomplete) throw new SvcError("unavailable", "the masters could not read everything");
@@ -128,9 +129,9 @@ export function startHello(options: HelloOptions): Hello {
   return {
     async now() {
       if (!connection.connected) {
-        throw new SvcError("unavailable", "the masters cannot be asked: the bus is away");
+        throw new SvcError("unavailable", "cannot reach the masters: the bus is unreachable");
       }
-      // One that is under way may have been answered before what is waited for happened.
+      // A request in progress may have been answered before the change that the caller waits for.
       await asking?.catch(() => {});
       await exchange();
     },
@@ -144,18 +145,18 @@ export function startHello(options: HelloOptions): Hello {
 
 interface Answer {
   clusterInfo: unknown;
-  /** Milliseconds since the Unix epoch; NaN when the masters did not say. */
+  /** Milliseconds since the Unix epoch; NaN when absent. */
   serverTime: number;
   settings: Told;
-  /** What a master signed of the state files, if they say anything of them. */
+  /** The signed statement about the state files, if present. */
   states: { statement: Uint8Array | undefined } | undefined;
   jobs: Uint8Array[];
   more: boolean;
-  /** Whether something is missing that the masters could not read. */
+  /** Whether data is missing because the masters could not read it. */
   incomplete: boolean;
 }
 
-/** What it says of the cluster is checked by who takes it; later masters may say more. */
+/** `onCluster` validates the cluster information. Newer masters may add fields. */
 function readAnswer(bytes: Uint8Array): Answer {
   const value = decode(bytes);
   const map = typeof value === "object" && value !== null ? { ...value } : {};
@@ -182,7 +183,7 @@ function readAnswer(bytes: Uint8Array): Answer {
   };
 }
 
-/** The masters' time was some moment between asking and hearing; only what is beyond that is a difference. */
+/** The masters' time is from some moment of the round trip. Only what exceeds that is clock skew. */
 function warnOfSkew(
   serverTime: number,
   { sentAt, receivedAt }: { sentAt: number; receivedAt: number },

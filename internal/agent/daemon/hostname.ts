@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 
 const timeoutMs = 2_000;
 
-/** The host's fully qualified name as its resolver knows it, or the plain host name. */
+/** The fully qualified host name from the resolver, or the plain host name. */
 export function qualifiedHostname(): string {
   try {
     const { stdout, success } = Bun.spawnSync(["hostname", "--fqdn"], {
@@ -12,7 +12,7 @@ export function qualifiedHostname(): string {
     const name = stdout.toString().trim();
     if (success && name.includes(".")) return name;
   } catch {
-    // Not every host has the command.
+    // The command does not exist on every host.
   }
   return hostname();
 }

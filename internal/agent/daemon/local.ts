@@ -18,17 +18,17 @@ import { createUpgradeReturns } from "../upgrade/upgrade-return.ts";
 /** Specification, "Limits". */
 const rememberedJobs = 4096;
 
-/** What a peel has before it knows of any bus, and keeps whatever becomes of the bus. */
+/** The parts of a peel that work without a bus. */
 export interface Local {
   readonly executor: Executor;
   readonly dedup: Dedup;
   readonly outbox: Outbox;
   readonly counts: PeelCounts;
-  /** Changes this peel over to another executable; absent where nobody could. */
+  /** Upgrades this peel to another executable. Absent where that is not possible. */
   readonly upgrades?: Upgrades;
-  /** Takes over the return of an accepted job that outlives this peel. @returns whether it is one */
+  /** Takes over the return of an accepted job that outlives this process. @returns whether it does */
   defer(jid: string): boolean;
-  /** Ends what runs; each job that did not end by itself has a return that says so. */
+  /** Stops all running calls. Each job that did not end by itself gets a return that reports it. */
   stop(): Promise<void>;
 }
 
@@ -36,14 +36,14 @@ export interface LocalOptions {
   /** Encoded peel id. */
   peelId: string;
   dataDir: string;
-  /** What a function finds around it. */
+  /** The environment of a function. */
   context(signal: AbortSignal): CallContext;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
   upgrades?: Upgrades;
-  /** Whether a watchdog stands above this peel. */
+  /** Whether this peel runs under a watchdog. */
   isWatched?: boolean;
   /** As `openOutbox` gives them. */
   outbox: Outbox;
@@ -109,7 +109,7 @@ export function startLocal(options: LocalOptions): Local {
     },
   };
 
-  /** A job that was accepted, and of which nothing more is known, is never run again. */
+  /** Reports accepted jobs without a known end as lost. They never run again. */
   function reportLost() {
     for (const { jid, entry } of dedup.unfinished()) {
       const subject = returnSubject(jid, peelId);

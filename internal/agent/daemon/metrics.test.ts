@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { createPeelMetrics } from "./metrics.ts";
 
-test("what a peel shows of itself is as it stands at each scrape", async () => {
+test("the metrics of a peel are current at each scrape", async () => {
   const refused = { expired: 2, malformed: 0 };
   let factsStoredAt: number | undefined;
   let lastUpgrade: { success: boolean; at: number } | undefined;

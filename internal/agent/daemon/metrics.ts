@@ -1,79 +1,79 @@
 import { createRegistry, type MetricsRegistry } from "../../program/health/registry.ts";
 
-/** What a peel shows of itself; asked at each scrape. */
+/** The state of a peel, read at each scrape. */
 export interface PeelView {
   /** Commands refused since the start, by reason. */
   refused(): Record<string, number>;
   /** Jobs ended since the start, by outcome. */
   jobs(): Record<string, number>;
-  /** Mutating calls that wait or run. */
+  /** Mutating calls that are queued or running. */
   queued(): number;
   outbox(): { messages: number; bytes: number; dropped: number; refused: number };
   scheduleSkipped(): number;
   connected(): boolean;
-  /** How often the bus was reached, the first time included. */
+  /** Number of connections to the bus, including the first. */
   connects(): number;
-  /** When the credentials end, milliseconds since the Unix epoch; `undefined` when that is not known. */
+  /** Expiry of the credentials, milliseconds since the Unix epoch; `undefined` when unknown. */
   credentialsExpiry(): number | undefined;
   /** When the bus last stored the facts, milliseconds since the Unix epoch. */
   factsStoredAt(): number | undefined;
-  /** How often the watchdog had to start the peel again. */
+  /** Number of restarts by the watchdog. */
   watchdogRestarts(): number;
-  /** How the last upgrade ended, and when, milliseconds since the Unix epoch. */
+  /** Result of the last upgrade, and when it ended, milliseconds since the Unix epoch. */
   lastUpgrade(): { success: boolean; at: number } | undefined;
 }
 
 /**
- * Creates the metrics of a peel. Names and labels are part of the product: alerts are written against them.
+ * Creates the metrics of a peel. Names and labels are a stable interface: alerts depend on them.
  */
 export function createPeelMetrics(view: PeelView): Pick<MetricsRegistry, "render" | "catalog"> {
   const registry = createRegistry();
   const { counted, countedBy, gauge } = registry;
   countedBy(
     "svc_peel_commands_refused_total",
-    "Commands that were not obeyed, by reason",
+    "Commands that were refused, by reason",
     "reason",
     view.refused,
   );
   countedBy("svc_peel_jobs_total", "Jobs that ended here, by outcome", "outcome", view.jobs);
-  counted("svc_peel_outbox_dropped_total", "Messages given up", () => view.outbox().dropped);
+  counted("svc_peel_outbox_dropped_total", "Messages dropped from the outbox", () => view.outbox().dropped);
   counted(
     "svc_peel_outbox_refused_total",
-    "Answers of the bus that it did not store a message",
+    "Messages that the bus refused to store",
     () => view.outbox().refused,
   );
   counted(
     "svc_peel_schedule_skipped_total",
-    "Runs of the schedule left out because the entry still ran",
+    "Scheduled runs that were skipped because the entry was still running",
     view.scheduleSkipped,
   );
   gauge("svc_peel_bus_connected", "1 while the connection to the bus is up", () => Number(view.connected()));
   counted("svc_peel_bus_connects_total", "Connections made to the bus", view.connects);
-  gauge("svc_peel_queue_depth", "Mutating calls that wait or run", view.queued);
-  gauge("svc_peel_outbox_messages", "Messages the bus has not stored yet", () => view.outbox().messages);
+  gauge("svc_peel_queue_depth", "Mutating calls that are queued or running", view.queued);
+  gauge("svc_peel_outbox_messages", "Messages that the bus has not stored yet", () => view.outbox().messages);
   gauge(
     "svc_peel_outbox_bytes",
-    "Size of the messages the bus has not stored yet",
+    "Size of the messages that the bus has not stored yet",
     () => view.outbox().bytes,
   );
   gauge(
     "svc_peel_credentials_expiry_timestamp_seconds",
-    "When the bus credentials end, seconds since the Unix epoch; NaN without any",
+    "Expiry of the bus credentials, seconds since the Unix epoch; NaN without credentials",
     () => seconds(view.credentialsExpiry()),
   );
   gauge(
     "svc_peel_facts_stored_timestamp_seconds",
-    "When the bus last stored the facts, seconds since the Unix epoch; NaN before the first time",
+    "Time when the bus last stored the facts, seconds since the Unix epoch; NaN before the first time",
     () => seconds(view.factsStoredAt()),
   );
   counted(
     "svc_peel_watchdog_restarts_total",
-    "Times that the watchdog had to start the peel again since it began; 0 without one",
+    "Restarts of the peel by its watchdog since the watchdog started; 0 without a watchdog",
     view.watchdogRestarts,
   );
   gauge(
     "svc_peel_upgrade_success",
-    "1 when the last upgrade was committed, 0 when not; NaN before any",
+    "1 when the last upgrade was committed, 0 when it failed; NaN before the first upgrade",
     () => {
       const last = view.lastUpgrade();
       return last === undefined ? undefined : Number(last.success);
@@ -81,7 +81,7 @@ export function createPeelMetrics(view: PeelView): Pick<MetricsRegistry, "render
   );
   gauge(
     "svc_peel_upgrade_timestamp_seconds",
-    "When the last upgrade was decided, seconds since the Unix epoch; NaN before any",
+    "Time when the last upgrade ended, seconds since the Unix epoch; NaN before the first upgrade",
     () => seconds(view.lastUpgrade()?.at),
   );
   return { render: registry.render, catalog: registry.catalog };

@@ -73,7 +73,7 @@ test("waits for the connection", async () => {
 
 test.each([
   ["an error in the acknowledgement", () => ack({ error: { code: 503, description: "no space left" } })],
-  ["an answer that is no acknowledgement", () => ack("x")],
+  ["a response that is not an acknowledgement", () => ack("x")],
   ["no answer", () => Promise.reject(new Error("TIMEOUT"))],
 ])("%s is tried again, later each time", async (_, answer) => {
   const { clock, log, requests, state } = publishing({ answer });
@@ -97,7 +97,7 @@ test.each([
   expect(requests).toHaveLength(5);
 });
 
-test("a connect tries at once what is still to be stored", async () => {
+test("a connect retries pending facts at once", async () => {
   const { clock, requests, state, connect } = publishing({
     answer: () => Promise.reject(new Error("TIMEOUT")),
   });

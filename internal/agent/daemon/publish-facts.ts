@@ -13,8 +13,8 @@ const timeoutMs = 5_000;
 const pauses = { firstMs: 10_000, longestMs: 5 * 60_000 };
 
 /**
- * Keeps what the masters know of this peel's facts up to date: stores them once after the start, and again
- * when they changed. An enrollment becomes active by the first time.
+ * Keeps the masters' copy of this peel's facts up to date: stores them once after the start, and again after
+ * each change. The first time activates the enrollment.
  */
 export function publishFacts(options: {
   connection: Connection;
@@ -59,7 +59,7 @@ export function publishFacts(options: {
     } finally {
       storing = false;
     }
-    // They may have changed while the bus stored them.
+    // The facts may have changed while the bus stored them.
     await store();
   };
 

@@ -9,12 +9,12 @@ import { startScheduler } from "../schedule/scheduler.ts";
 import { createUptime } from "../schedule/uptime.ts";
 import type { Local } from "./local.ts";
 
-/** As long as the longest job: a run that hangs does not hold its place in the queue for ever. */
+/** The maximum timeout of a job, so that a run that hangs does not block the queue forever. */
 const longestRunMs = 24 * 60 * 60 * 1000;
 
 /**
- * Runs the schedule of a peel in its local phase: what it runs waits its turn with the jobs, and results that
- * masters are to have wait in the outbox for a bus.
+ * Runs the schedule of a peel in its local phase. Its calls are queued with the jobs, and results for the
+ * masters wait in the outbox for a bus.
  */
 export function startSchedule(options: {
   entries: PeelConfig["schedule"];

@@ -6,8 +6,8 @@ import type { CallContext } from "../../host/modules/function.ts";
 import type { Outbox } from "../link/outbox.ts";
 
 /**
- * Lets functions tell the masters of events: each waits on disk until the bus has it. When the outbox is full
- * the oldest events make room, as results of the schedule do.
+ * Lets functions send events to the masters. Each event waits on disk until the bus has stored it. When the
+ * outbox is full, the oldest events are dropped, as are results of the schedule.
  */
 export function createSendEvent(options: {
   outbox: Pick<Outbox, "put">;

@@ -15,14 +15,14 @@ export interface SessionOptions {
   connection: Connection;
   /** Encoded peel id. */
   peelId: string;
-  /** Asked for each command, as keys are replaced. */
+  /** Read for each command, because keys can be replaced. */
   commandKeys: { readonly current: readonly string[] };
   facts: FactStore;
   settings: PeelSettings;
   stateFiles: StateFiles;
-  /** Takes what the masters say of the cluster. When it fails they are asked again later. */
+  /** Handles the bootstrap document. After a failure, the masters are asked again later. */
   onCluster(document: BootstrapDocument): Promise<void>;
-  /** Runs what comes, and keeps what it comes to. */
+  /** Runs the jobs, and stores their returns. */
   local: Local;
   clock: Clock;
   /** A number in [0, 1). */
@@ -35,7 +35,7 @@ export interface Session {
   stop(): void;
 }
 
-/** What a peel does on the bus, on whatever connection: takes jobs, beats, publishes facts, says hello. */
+/** The work of a peel on the bus: accepts jobs, sends heartbeats, publishes facts, sends hellos. */
 export function startSession(options: SessionOptions): Session {
   const { connection, local } = options;
   const worker = startWorker(options);

@@ -7,9 +7,9 @@ import type { SettingsStore } from "../../host/modules/settings-store.ts";
 import { deriveCurveKey } from "../../identity/curve.ts";
 import { type IdentityFiles, loadOrCreateKey } from "../joining/identity.ts";
 
-/** The settings of a running peel: those it has on disk, and from its first connection on the masters'. */
+/** The settings of a running peel: from disk, and from the masters after the first connection. */
 export interface PeelSettings extends SettingsStore, FedSettingsStore {
-  /** From now on the masters can be asked. */
+  /** Provides the way to ask the masters, after the first connection. */
   attach(ask: () => Promise<void>): void;
 }
 
@@ -29,7 +29,7 @@ export function openPeelSettings(options: {
     key: () => deriveCurveKey(loadOrCreateKey(files.seed, random)),
   });
   let ask = async (): Promise<void> => {
-    throw new SvcError("unavailable", "the masters cannot be asked: the bus was not reached yet");
+    throw new SvcError("unavailable", "cannot reach the masters: not connected to the bus yet");
   };
   return Object.assign(fed, {
     attach(next: () => Promise<void>) {

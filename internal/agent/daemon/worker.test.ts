@@ -21,7 +21,7 @@ afterAll(() => files[Symbol.dispose]());
 const key = newKeyPair("user", systemRandom);
 let count = 0;
 
-/** A peel whose functions end when the test says so, and whose bus is a list. */
+/** A peel whose functions end on command of the test, and whose bus is a list. */
 function peel() {
   const dataDir = join(files.path, `${++count}`);
   mkdirSync(dataDir);
@@ -142,14 +142,14 @@ test("a job that changes something is noted, acknowledged, run, and returned", a
   expect(life.local.counts.jobs).toMatchObject({ ok: 1, failed: 0 });
 });
 
-test("a read-only job runs beside the others, and touches no disk", async () => {
+test("a read-only job runs concurrently, without disk access", async () => {
   const { dispatch, end, said, begun, dataDir } = peel();
   await dispatch("read");
   await end("read");
   expect([begun, said(), readdirSync(dataDir)]).toEqual([["read"], ["return read"], []]);
 });
 
-test.each(["a", "read"])("what comes again is dropped: while it runs, and after (%s)", async (name) => {
+test.each(["a", "read"])("a repeated command is dropped, while it runs and afterwards (%s)", async (name) => {
   const { dispatch, end, said, begun, life, crash } = peel();
   await dispatch(name);
   await dispatch(name);
@@ -189,7 +189,7 @@ test("a job is stopped at its deadline", async () => {
   expect(returnOf("a")).toMatchObject({ success: false, retcode: 15, outcome: "timeout" });
 });
 
-test("a job that was stopped has no return while it is an upgrade under way, and the return of that in the end", async () => {
+test("a stopped job of an upgrade in progress has no return until the upgrade ends", async () => {
   const { dispatch, stop, returnOf, dataDir, inAMinute, crash, clock, life } = peel();
   const upgrade = upgradeFiles(dataDir);
   await dispatch("a");
@@ -354,7 +354,7 @@ test("each record about a job names the request it comes from, as far as a maste
   ]);
 });
 
-test("a signed command whose body is no call fails, once", async () => {
+test("a signed command with a malformed call fails once", async () => {
   const { deliver, inAMinute, returnOf, said } = peel();
   const command = { kind: "dispatch", jid: "a", peel: "web-1", deadline: inAMinute() } as const;
   const signed = signCommand({ ...command, body: encode("junk") }, key);
@@ -364,7 +364,7 @@ test("a signed command whose body is no call fails, once", async () => {
   expect(said()).toEqual(["return a"]);
 });
 
-test("what a hello tells is taken as if it had come on its subject", async () => {
+test("a command from a hello is handled like one from its subject", async () => {
   const { life, sign, inAMinute, begun, returnOf, log } = peel();
   for (const jid of ["a", "b", "a"]) life.worker.take(sign("dispatch", jid, jid, inAMinute()));
   life.worker.take(sign("stop", "", "b", inAMinute()));
@@ -382,13 +382,15 @@ describe("faults:", () => {
     await dispatch("a");
     expect(returnOf("a")).toMatchObject({
       success: false,
-      error: expect.stringMatching(/^not run: the peel cannot record it: cannot write .*peel-dedup.msgpack/),
+      error: expect.stringMatching(
+        /^not run, because the peel cannot record it: cannot write .*peel-dedup.msgpack/,
+      ),
     });
     await dispatch("a");
     expect([begun, said()]).toEqual([[], ["return a"]]);
   });
 
-  test("after damage of the record nobody knows whether an older job ran, and it does not run", async () => {
+  test("after damage of the record, older jobs do not run", async () => {
     const { dispatch, dataDir, crash, returnOf, begun, clock } = peel();
     const jid = newId("job", clock.now(), systemRandom);
     await dispatch("a");
@@ -399,7 +401,7 @@ describe("faults:", () => {
     expect(begun).toEqual(["a"]);
   });
 
-  test("a return that cannot be kept on disk is sent all the same; a crash before that makes the job lost", async () => {
+  test("a return that cannot be stored is sent anyway; a crash before that makes the job lost", async () => {
     for (const crashes of [false, true]) {
       const { dispatch, end, dataDir, bus, connect, crash, returnOf } = peel();
       writeFileSync(join(dataDir, "outbox"), "a file where a directory was to be");

@@ -20,16 +20,16 @@ import { busyReturn, failedReturn, fittingReturn } from "../execution/return.ts"
 import type { Connection } from "../link/connection.ts";
 import type { Local } from "./local.ts";
 
-/** How long after the deadline the return of a job that changed nothing is still worth sending. */
+/** How long after the deadline to keep trying to send the return of a read-only job. */
 const graceMs = 60_000;
-/** Read-only jobs that are remembered, so that one that comes again is answered once. */
+/** Number of read-only jobs to remember, so that a repeated job is answered only once. */
 const rememberedJobs = 4096;
 
 export interface WorkerOptions {
   connection: Connection;
   /** Encoded peel id. */
   peelId: string;
-  /** Asked for each command, as keys are replaced. */
+  /** Read for each command, because keys can be replaced. */
   commandKeys: { readonly current: readonly string[] };
   local: Local;
   clock: Clock;
@@ -37,16 +37,16 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  /** Takes a signed command that came in the answer to a hello. */
+  /** Handles a signed command from the response to a hello. */
   take(command: Uint8Array): void;
 }
 
 /**
- * Takes signed commands and sees to it that each job runs at most once and has a return in the end.
+ * Handles signed commands. Each job runs at most once, and always gets a return.
  *
- * A job that changes something is noted on disk, then acknowledged, and runs when the bus has stored the
- * acknowledgement: so what ran is never taken for a job that nobody had. Its return is on disk before the
- * job counts as done. A read-only job just runs; its return is its acknowledgement.
+ * A mutating job is recorded on disk and then acknowledged. It runs when the bus has stored the
+ * acknowledgement, so a job that ran never counts as undelivered. Its return is on disk before the job counts
+ * as done. A read-only job runs directly, and its return is its acknowledgement.
  */
 export function startWorker(options: WorkerOptions): Worker {
   const { connection, peelId, clock, log } = options;
@@ -60,7 +60,7 @@ export function startWorker(options: WorkerOptions): Worker {
     } catch (thrown) {
       if (!(thrown instanceof CommandRefused)) throw thrown;
       counts.refused[thrown.reason]++;
-      // What nobody known signed says nothing that counts, its request id included.
+      // Nothing in a command with an invalid signature is trusted, including its request id.
       const refused = thrown.command === undefined ? log : logOf(thrown.command);
       refused.warn("command refused", { jid: on?.jid, reason: thrown.message });
       return undefined;
@@ -91,7 +91,7 @@ export function startWorker(options: WorkerOptions): Worker {
     } else await change(command, call);
   };
 
-  /** Runs a job that changes something. */
+  /** Runs a mutating job. */
   const change = async (command: Command, call: Call) => {
     const { jid, deadline } = command;
     if (executor.full) {
@@ -125,15 +125,15 @@ export function startWorker(options: WorkerOptions): Worker {
       ...defined({ upgrade }),
     });
     progress.stop();
-    // What was stopped may be an upgrade that goes on without this peel.
+    // The stopped job may be an upgrade that continues without this process.
     if (result.outcome !== undefined && options.local.defer(jid)) return;
     const kept = report(command, result, true);
-    // A return that is in memory alone may be lost: then the next start has to say that it was.
+    // A return that is only in memory may be lost. Then the next start must report it.
     if (!kept.onDisk) await kept.stored;
     dedup.close(jid, deadline, "done");
   };
 
-  /** @returns the return of a job that may not run */
+  /** @returns the return of a job that must not run */
   const accept = (command: Command): JobReturn | "silently" | undefined => {
     const { jid, deadline } = command;
     const now = clock.now();
@@ -146,14 +146,14 @@ export function startWorker(options: WorkerOptions): Worker {
         case "over":
           counts.refused.expired++;
           logOf(command).warn("command refused", {
-            reason: "its deadline is before one that passed already",
+            reason: "its deadline is before the deadline of a job that is already removed",
           });
           return "silently";
         case "full":
           return busyReturn(now);
         case "damaged":
           return failedReturn(
-            "the peel's record of jobs was damaged: this one may have run before",
+            "the peel's record of jobs was damaged: this job may have run before",
             now,
             0,
             "lost",
@@ -161,7 +161,7 @@ export function startWorker(options: WorkerOptions): Worker {
       }
     } catch (thrown) {
       logOf(command).error("job refused: it cannot be recorded", { error: describeError(thrown) });
-      return failedReturn(`not run: the peel cannot record it: ${describeError(thrown)}`, now, 0);
+      return failedReturn(`not run, because the peel cannot record it: ${describeError(thrown)}`, now, 0);
     }
   };
 

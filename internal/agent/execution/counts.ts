@@ -4,19 +4,19 @@ import { endings } from "../../fleet/jobs/outcome.ts";
 /** How a job ended on this peel. */
 export type JobEnd = "ok" | "failed" | (typeof endings)[number];
 
-/** What a peel counts of its work since it started. */
+/** Counters of a peel since its start. */
 export interface PeelCounts {
   refused: Record<RefusalReason, number>;
-  /** Commands that came again. */
+  /** Commands that were received again. */
   repeated: number;
   jobs: Record<JobEnd, number>;
-  /** Messages that were given up because the outbox was full, or the stream never takes them. */
+  /** Messages that were dropped because the outbox was full or the stream does not accept them. */
   outboxDropped: number;
-  /** Answers of the bus that it did not store a message. */
+  /** Messages that the bus refused to store. */
   outboxRefused: number;
-  /** Runs of the schedule that were left out because as many as may overlap were under way. */
+  /** Scheduled runs that were skipped because the maximum number of runs was in progress. */
   scheduleSkipped: number;
-  /** How often the bus was reached, the first time included. */
+  /** Number of connections to the bus, including the first. */
   connects: number;
   /** When the bus last stored the facts, milliseconds since the Unix epoch. */
   factsStoredAt: number | undefined;

@@ -4,29 +4,29 @@ import { rfc3339 } from "../../base/clock.ts";
 import { instant } from "../../base/instant.ts";
 import { decodeSequence, encode } from "../../base/msgpack.ts";
 
-/** `accepted` until its return is kept; `cancelled` when it was stopped before it came. */
+/** `accepted` until its return is stored; `cancelled` when the cancellation arrived before the job. */
 export type JobState = "accepted" | "done" | "cancelled";
 
-/** What is remembered of a job. */
+/** The record of a job. */
 export interface JobEntry {
   state: JobState;
   /** Milliseconds since the Unix epoch. */
   deadline: number;
-  /** When it was noted. */
+  /** When it was recorded. */
   at: number;
 }
 
-/** Everything that a journal says. */
+/** The content of a journal. */
 export interface Journal {
-  /** By jid, in the order they were first noted. */
+  /** By jid, in the order they were first recorded. */
   entries: Map<string, JobEntry>;
-  /** The latest deadline of all entries that were forgotten. */
+  /** The latest deadline of all removed entries. */
   forgottenUntil: number;
-  /** Jobs made before this may have been noted in a file that was damaged. */
+  /** Jobs created before this time may have been recorded in a damaged file. */
   damagedUntil: number;
 }
 
-/** Longer than any record is: what a crash may leave unfinished at the end of the file. */
+/** Maximum size of a record, and so of what a crash may leave unfinished at the end of the file. */
 const longestRecordBytes = 512;
 
 const record = v.object({
@@ -41,7 +41,7 @@ export function encodeEntry(jid: string, entry: JobEntry): Uint8Array {
   return encodeRecord(jid, entry.state, entry.deadline, entry.at);
 }
 
-/** Encodes a journal as one file without history. */
+/** Encodes a journal without its history. */
 export function encodeJournal({ entries, forgottenUntil, damagedUntil }: Journal): Uint8Array {
   return Buffer.concat([
     ...(forgottenUntil === 0 && damagedUntil === 0
@@ -52,9 +52,9 @@ export function encodeJournal({ entries, forgottenUntil, damagedUntil }: Journal
 }
 
 /**
- * Reads a journal up to its first record that is not whole.
+ * Reads a journal up to its first incomplete record.
  *
- * @returns `rest`: whether it ends there, in a record that a crash cut off, or in damage
+ * @returns `rest`: whether the file ends there, with a truncated record after a crash, or with damage
  */
 export function decodeJournal(bytes: Uint8Array): Journal & { rest: "none" | "torn" | "damage" } {
   const journal: Journal = { entries: new Map(), forgottenUntil: 0, damagedUntil: 0 };
@@ -80,7 +80,7 @@ function encodeRecord(jid: string, state: JobState | "limits", deadline: number,
   return encode({ jid, state, deadline: rfc3339(deadline), at: rfc3339(at), sum });
 }
 
-/** Over what a record says, not how it is encoded. */
+/** Checksum of the values of a record, not of their encoding. */
 function checksum(jid: string, state: string, deadline: number, at: number): number {
   return crc32([jid, state, rfc3339(deadline), rfc3339(at)].join("\0"));
 }

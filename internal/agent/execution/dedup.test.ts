@@ -72,7 +72,7 @@ test("once it is stopped nothing is written, and nothing may run", () => {
   const before = readFileSync(path);
   dedup.stop();
   dedup.close("a", inAMinute(), "done");
-  expect(() => dedup.accept("b", inAMinute())).toThrow("the peel stops");
+  expect(() => dedup.accept("b", inAMinute())).toThrow("the peel is stopping");
   expect(readFileSync(path)).toEqual(before);
 });
 
@@ -113,7 +113,7 @@ describe("no more are remembered than its capacity:", () => {
     const deadline = inAMinute();
     fill(first, deadline, "done");
     clock.advance(60_000);
-    // As many as make it forget all of them and write the file anew.
+    // Enough to remove all of them and compact the file.
     for (let i = 0; i < capacity; i++) {
       first.accept(`later-${i}`, inAMinute());
       first.close(`later-${i}`, inAMinute(), "done");
@@ -172,7 +172,7 @@ describe("damage:", () => {
     expect(again.accept(job(), inAMinute())).toBe("new");
   });
 
-  test("a file that cannot be read or replaced refuses every job, and says why", () => {
+  test("with an unreadable file that cannot be replaced, every job is refused with the reason", () => {
     const { open, path, inAMinute, log, job, clock } = place();
     mkdirSync(path);
     const dedup = open();

@@ -24,51 +24,51 @@ import {
   type Journal,
 } from "./dedup-record.ts";
 
-/** Records after which the file is written anew without its history, as a multiple of the jobs remembered. */
+/** Number of records after which the file is compacted, as a multiple of the capacity. */
 const history = 3;
-/** How far the clock of the master that made a job may be ahead of this host's. */
+/** Maximum lead of the clock of the master that created a job over this host's clock. */
 const skewMs = 60_000;
 
-/** What becomes of a job that is to be accepted; only a `new` one may run. */
+/** The result of accepting a job. Only a `new` job may run. */
 export type Acceptance = "new" | "seen" | "over" | "full" | "damaged";
 
 /**
- * The jobs this peel has met, so that none runs twice, whatever the bus repeats and however often the
- * peel restarts. What it says is on disk before it says it.
+ * The record of the jobs this peel has received, so that none runs twice, despite redeliveries and restarts.
+ * Every method writes to disk before it returns.
  */
 export interface Dedup {
-  /** Whether this job came before, as far as that is remembered. */
+  /** Whether this job is recorded. */
   has(jid: string): boolean;
   /**
-   * Notes a job that is to run. `over` when it may have been forgotten already; `full` when as many jobs as can be remembered are still before their
-   * deadline; `damaged` when the job is older than a damage of the file, so that it may have run.
+   * Records a job before it runs. `over`: its record may have been removed already. `full`: the record is full
+   * of jobs before their deadline. `damaged`: the job is older than a damage of the file, and may have run.
    *
-   * @throws SvcError `storage` when it cannot be noted: it must not run, and it does not come back
+   * @throws SvcError `storage` when it cannot be recorded. Then it must not run; it is not redelivered
    */
   accept(jid: string, deadline: number): Acceptance;
-  /** Notes a job that must not run any more. */
+  /** Records that a job must not run any more. */
   close(jid: string, deadline: number, state: Exclude<JobState, "accepted">): void;
-  /** Jobs that were accepted, and of which no end is known. */
+  /** Accepted jobs without a known end. */
   unfinished(): { jid: string; entry: JobEntry }[];
-  /** Nothing is written any more. */
+  /** Stops all writes. */
   stop(): void;
 }
 
 export interface DedupOptions {
   /** `<data dir>/peel-dedup.msgpack`. */
   path: string;
-  /** How many jobs are remembered. */
+  /** Maximum number of recorded jobs. */
   capacity: number;
   clock: Clock;
   log: Log;
 }
 
 /**
- * Opens the journal. A file that is damaged is set aside; what could be read of it still counts, and jobs
- * from before that moment are not run.
+ * Opens the journal. A damaged file is renamed and kept. Its readable part still counts, and jobs created
+ * before that moment do not run.
  *
- * An entry is forgotten only after its deadline, and nothing with a deadline that is not after the latest
- * forgotten one runs any more, even if the clock was set back since. So a job that was forgotten stays closed.
+ * An entry is removed only after its deadline. A job runs only if its deadline is after the latest removed
+ * deadline, even if the clock was set back. So a removed job never runs again.
  */
 export function openDedup({ path, capacity, clock, log }: DedupOptions): Dedup {
   const { journal, isDamaged } = read(path, clock, log);
@@ -92,7 +92,7 @@ export function openDedup({ path, capacity, clock, log }: DedupOptions): Dedup {
     file = undefined;
   };
   const append = (bytes: Uint8Array) => {
-    // A file that is not known to be whole up to its end is not written to, but replaced.
+    // A file that may be incomplete is replaced instead of appended to.
     if (file === undefined) return rewrite();
     const before = fstatSync(file).size;
     try {
@@ -115,11 +115,11 @@ export function openDedup({ path, capacity, clock, log }: DedupOptions): Dedup {
     }
   };
   const note = (jid: string, entry: JobEntry) => {
-    if (stopped) throw new SvcError("unavailable", "the peel stops");
+    if (stopped) throw new SvcError("unavailable", "the peel is stopping");
     entries.set(jid, entry);
     writing(path, () => append(encodeEntry(jid, entry)));
   };
-  /** Forgets the oldest entries that are over until there is room for one more. */
+  /** Removes the oldest expired entries until there is space for one more. */
   const makeRoom = (): boolean => {
     const now = clock.now();
     for (const [jid, { state, deadline }] of entries) {
@@ -201,7 +201,7 @@ function read(path: string, clock: Clock, log: Log): { journal: Journal; isDamag
   return { journal, isDamaged: problem !== undefined };
 }
 
-/** A second name for the file, which is then replaced; one that cannot be made is no reason to stop. */
+/** Links the file to a second name before it is replaced. Ignores failures. */
 function setAside(path: string, clock: Clock): string | undefined {
   const aside = `${path}.damaged-${rfc3339(clock.now())}`;
   try {

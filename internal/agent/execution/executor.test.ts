@@ -13,7 +13,7 @@ const ok: JobReturn = {
 };
 const failure: JobReturn = { ...ok, success: false, retcode: 9, return: "half", error: "killed" };
 
-/** An executor whose functions end when the test says so; those whose name begins with `read` are read-only. */
+/** An executor whose functions end on command of the test. Names that begin with `read` are read-only. */
 function executor() {
   const clock = manualClock();
   const log = recordingLog();
@@ -54,7 +54,7 @@ function executor() {
   };
 }
 
-test("what changes something runs one after another, in the order it came", async () => {
+test("mutating calls run one after another, in order of arrival", async () => {
   const { run, end, begun, results } = executor();
   for (const name of ["a", "b", "c"]) run(name);
   expect(begun).toEqual(["a"]);
@@ -64,7 +64,7 @@ test("what changes something runs one after another, in the order it came", asyn
   expect(begun).toEqual(["a", "b", "c"]);
 });
 
-test("what is not ready lets others pass, and keeps its place among those that are", async () => {
+test("a call that is not ready lets others pass, and keeps its place", async () => {
   const { run, end, begun } = executor();
   const ready = Promise.withResolvers<void>();
   run("first", { ready: ready.promise });
@@ -91,7 +91,7 @@ test("the 65th finds the queue full, in the words of the specification", async (
   expect(under.full).toBe(false);
 });
 
-test("what is read-only passes the queue, 64 at a time, and is bounded as well", async () => {
+test("read-only calls bypass the queue, 64 at a time, and are bounded as well", async () => {
   const { run, end, begun, under } = executor();
   for (let i = 0; i < 64; i++) run(`job-${i}`);
   for (let i = 0; i < 64 + 1024; i++) run(`read-${i}`);
@@ -102,7 +102,7 @@ test("what is read-only passes the queue, 64 at a time, and is bounded as well",
   expect(under.queued).toBe(64);
 });
 
-test("what waits past its deadline never begins", async () => {
+test("a queued call does not start after its deadline", async () => {
   const { run, end, begun, clock } = executor();
   run("a");
   const late = run("b", { deadline: clock.now() + 1_000 });
@@ -118,7 +118,7 @@ test("what waits past its deadline never begins", async () => {
   expect(begun).toEqual(["a"]);
 });
 
-test("what runs is stopped at its deadline, and what it has to show is kept", async () => {
+test("a running call is stopped at its deadline, and its output is kept", async () => {
   const { run, end, clock, signalOf } = executor();
   const result = run("a", { deadline: clock.now() + 1_000 });
   clock.advance(999);
@@ -130,7 +130,7 @@ test("what runs is stopped at its deadline, and what it has to show is kept", as
   expect(clock.pending).toBe(0);
 });
 
-test("what came to its end although it was told to stop did what it was to do", async () => {
+test("a call that completed in spite of the abort counts as completed", async () => {
   const { run, end, clock } = executor();
   const result = run("a", { deadline: clock.now() + 1_000 });
   clock.advance(1_000);
@@ -138,7 +138,7 @@ test("what came to its end although it was told to stop did what it was to do", 
   expect(await result).toEqual(ok);
 });
 
-test("what does not end when it is told to is left behind, and the next one runs", async () => {
+test("a call that ignores the abort is abandoned, and the next one runs", async () => {
   const { run, end, clock, log, begun, results } = executor();
   run("deaf", { deadline: clock.now() + 1_000 });
   run("next");
@@ -159,7 +159,7 @@ test("what does not end when it is told to is left behind, and the next one runs
   expect(results.next).toEqual(ok);
 });
 
-test("cancelling reaches what waits, what runs, and nothing else", async () => {
+test("cancelling affects only queued and running calls", async () => {
   const { run, end, under, begun, results } = executor();
   run("a");
   run("b");
@@ -175,7 +175,7 @@ test("cancelling reaches what waits, what runs, and nothing else", async () => {
   expect(under.cancel("a")).toBe(false);
 });
 
-test("stopping ends everything and says what became of it; nothing starts any more", async () => {
+test("stopping ends and reports all calls, and starts no more", async () => {
   const { run, end, under, begun, clock, results } = executor();
   run("a");
   run("b");

@@ -6,47 +6,47 @@ import type { CallProgress } from "../../host/modules/states-service.ts";
 import type { UpgradeService } from "../../host/modules/upgrade-service.ts";
 import { busyReturn, failedReturn } from "./return.ts";
 
-/** Mutating calls that wait or run (specification, "Limits"). */
+/** Maximum number of mutating calls that are queued or running (specification, "Limits"). */
 const queueDepth = 64;
 const readOnlyAtOnce = 64;
 const readOnlyWaiting = 1024;
-/** How long after its abort a function may take to end before its return is given without it. */
+/** Timeout for an aborted function to end. After that its return is sent without it. */
 const graceMs = 5_000;
 
-/** A call to be run, for a job or for the schedule. */
+/** A call to run, for a job or for the schedule. */
 export interface Task {
-  /** Names it for `cancel`, and in the log: the jid. */
+  /** Id for `cancel` and the log: the jid. */
   id: string;
   call: Call;
-  /** Milliseconds since the Unix epoch: it neither starts nor runs after it. Absent means it may take any time. */
+  /** Milliseconds since the Unix epoch. The call does not start or run after it. Absent means no deadline. */
   deadline?: number;
-  /** A mutating call that was placed in the queue begins when this resolves; others may pass it meanwhile. */
+  /** A queued mutating call starts when this resolves. Until then other calls may overtake it. */
   ready?: Promise<unknown>;
-  /** Told how far a call is that takes long. */
+  /** Receives the progress of a long call. */
   progress?(progress: CallProgress): void;
-  /** What the call may do to the peel itself. */
+  /** Lets the call upgrade the peel itself. */
   upgrade?: UpgradeService;
 }
 
-/** Runs calls: mutating ones one after another, read-only ones beside them. */
+/** Runs calls: mutating ones one after another, read-only ones concurrently. */
 export interface Executor {
-  /** Waits for its turn and runs. It never rejects; a full queue is a return with the outcome `busy`. */
+  /** Queues and runs a call. Never rejects. If the queue is full, the return has the outcome `busy`. */
   run(task: Task): Promise<JobReturn>;
-  /** Ends a task that waits or runs; its return says so. @returns whether there was one */
+  /** Cancels a queued or running task, which is reported in its return. @returns whether the task existed */
   cancel(id: string): boolean;
   isReadOnly(call: Call): boolean;
   /** Whether a mutating call would find the queue full. */
   readonly full: boolean;
-  /** Mutating calls that wait or run. */
+  /** Number of mutating calls that are queued or running. */
   readonly queued: number;
-  /** Aborts everything; resolves when what ran has ended, or did not end soon. */
+  /** Aborts all calls. Resolves when they have ended, or after a timeout. */
   stop(): Promise<void>;
 }
 
 export interface ExecutorOptions {
-  /** Whether a call changes nothing. */
+  /** Whether a call is read-only. */
   isReadOnly(call: Call): boolean;
-  /** Runs a function; it never rejects, and ends soon after its signal aborts. */
+  /** Runs a function. Never rejects, and ends soon after its signal aborts. */
   execute(call: Call, signal: AbortSignal, task: Task): Promise<JobReturn>;
   clock: Clock;
   log: Log;
@@ -63,12 +63,12 @@ interface Place {
   ready: boolean;
   running: boolean;
   readonly left: Promise<JobReturn>;
-  /** Aborts what runs, and gives up what waits. */
+  /** Aborts running calls and drops queued ones. */
   end(why: Stopped): void;
   begin(): Promise<void>;
 }
 
-/** A lane runs its tasks in the order they came, so many at once. */
+/** A lane runs its tasks in order of arrival, with a maximum number at once. */
 interface Lane {
   places: Set<Place>;
   running: number;
@@ -139,7 +139,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     return left;
   };
 
-  /** Runs a function, and stops waiting for one that does not end when it is told to. */
+  /** Runs a function. Stops waiting for a function that ignores its abort signal. */
   const runOne = (task: Task, controller: AbortController): Promise<JobReturn> => {
     const { signal } = controller;
     const startedAt = clock.now();
@@ -149,7 +149,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const why = () => (signal.reason as Stop).why;
       signal.addEventListener("abort", () => {
         grace = clock.after(graceMs, () => {
-          log.error("a function does not end when it is told to; going on without it", {
+          log.error("a function ignores its abort; continuing without it", {
             id: task.id,
             function: task.call.function,
           });
@@ -159,7 +159,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       });
       void options.execute(task.call, signal, task).then((result) => {
         grace?.cancel();
-        // What came to its end all the same did what it was to do.
+        // A call that ended in spite of the abort completed its work.
         if (!signal.aborted || result.success) resolve(result);
         else resolve({ ...result, error: stopped[why()].running, outcome: why() });
       });

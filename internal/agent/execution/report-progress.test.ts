@@ -25,7 +25,7 @@ test("the newest is published once a second, and nothing after the end", () => {
   expect(clock.pending).toBe(0);
 });
 
-test("what is no progress is not taken for it", () => {
+test("other values are not reported as progress", () => {
   const subject = "svc.job.job-1.progress.web";
   expect(readProgress(subject, new Uint8Array([0xc1]))).toBeUndefined();
   expect(readProgress(subject, new Uint8Array([0x80]))).toBeUndefined();

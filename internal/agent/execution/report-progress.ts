@@ -4,16 +4,16 @@ import { progressSubject } from "../../bus/subjects.ts";
 import type { CallProgress } from "../../host/modules/states-service.ts";
 import type { Connection } from "../link/connection.ts";
 
-/** Once a second and peel: a fleet of thousands runs states at once, and people only want to see it move. */
+/** Once a second per peel: a fleet of thousands may run states at once, and people only need rough progress. */
 const everyMs = 1_000;
 
-/** Tells who follows a job how far it is on this peel; nothing is lost when nobody does. */
+/** Reports the progress of a job on this peel to its followers. The reports are best effort. */
 export interface ProgressReport {
   update(progress: CallProgress): void;
   stop(): void;
 }
 
-/** Publishes what is newest once a second, beginning a second after the first: short calls say nothing. */
+/** Publishes the latest progress once a second, starting a second after the first: short calls send nothing. */
 export function reportProgress(options: {
   connection: Pick<Connection, "publish">;
   jid: string;

@@ -21,7 +21,7 @@ test.each([
   ["a list of numbers, shorter as JSON than as MessagePack", Array.from({ length: 62_000 }, () => 0.1)],
   ["a list of maps", Array.from({ length: 20_000 }, (_, i) => ({ name: `file-${i}`, mode: "0644" }))],
   ["bytes", Buffer.alloc(600 * kibibyte)],
-])("%s that is too large is cut, and says so; how it ended stays", (_, value) => {
+])("%s that is too large is truncated with a note, and keeps its outcome", (_, value) => {
   const cut = fittingReturn({ ...result, return: value });
   expect(encode(cut).length).toBeLessThan(512 * kibibyte);
   const { return: text, ...rest } = cut;

@@ -3,12 +3,12 @@ import { defined } from "../../base/defined.ts";
 import { encode } from "../../base/msgpack.ts";
 import type { JobReturn } from "../../fleet/jobs/record.ts";
 
-/** The stream of returns takes messages of 1 MiB; half of it leaves room for whatever a return is put into. */
+/** The stream of returns accepts messages of 1 MiB. Half of it leaves room for the envelope. */
 const maxReturnBytes = 512 * 1024;
 const keptValueBytes = 256 * 1024;
 const keptErrorBytes = 64 * 1024;
 
-/** The return of a call that was not run, or not to its end. */
+/** The return of a call that did not run, or did not complete. */
 export function failedReturn(
   error: string,
   startedAt: number,
@@ -25,14 +25,14 @@ export function failedReturn(
   };
 }
 
-/** What a call gets that finds the queue full; the words are the specification's. */
+/** The return of a call when the queue is full. The specification defines the message. */
 export function busyReturn(now: number): JobReturn {
   return failedReturn("peel busy: execution queue full", now, 0, "busy");
 }
 
 /**
- * A return that fits into the stream: one of more than 512 KiB keeps how it ended, and the first part of
- * its value as text that says that it was cut.
+ * Makes a return fit into the stream. A return of more than 512 KiB keeps its result, and the first part of
+ * its value as text with a note that it was truncated.
  */
 export function fittingReturn(result: JobReturn): JobReturn {
   const bytes = encode(result).length;
@@ -49,7 +49,7 @@ export function fittingReturn(result: JobReturn): JobReturn {
 
 function cut(text: string, keptBytes: number): string {
   const bytes = Buffer.from(text);
-  // A character that the cut went through decodes as U+FFFD.
+  // A truncated character decodes as U+FFFD.
   const kept = bytes
     .subarray(0, keptBytes)
     .toString("utf8")

@@ -76,7 +76,7 @@ test("named states are applied in their order", async () => {
   expect(ran).toEqual([{ function: "state.sls", args: { mods: ["b", "a.x"] } }]);
 });
 
-test("without the bus what the host keeps is applied after a minute", async () => {
+test("without the bus, cached files are applied after a minute", async () => {
   const { ran, clock } = stage({ startup_states: "highstate" }, { files: true, resolved: true });
   await settle();
   clock.advance(59_999);

@@ -7,7 +7,7 @@ import type { PeelConfig } from "../../program/config/load.ts";
 import type { StateFiles } from "../state-files/state-files.ts";
 import type { Executor } from "./executor.ts";
 
-/** How long the bus, state files and settings are waited for (specification, "Limits"). */
+/** Timeout for the bus, state files and settings (specification, "Limits"). */
 const patienceMs = 60_000;
 const lookMs = 500;
 
@@ -22,15 +22,15 @@ export interface StartupOptions {
 }
 
 export interface Startup {
-  /** The bus was reached: what is newest can be had. */
+  /** The bus is connected, so the newest files are available. */
   connected(): void;
   stop(): void;
 }
 
 /**
- * Applies the start-up states once, in the queue with everything else. The bus is waited for a minute, so
- * that what is newest is applied; without it, what this host keeps is. A host that keeps nothing yet, as one
- * that is still to be approved, waits for the bus however long that takes.
+ * Applies the startup states once, in the same queue as all other calls. Waits up to a minute for the bus, to
+ * apply the newest files. After that it uses the cached files. A host without cached files, such as one that
+ * is not approved yet, waits for the bus without a timeout.
  */
 export function startStartupStates(options: StartupOptions): Startup {
   const { log } = options;
@@ -44,11 +44,11 @@ export function startStartupStates(options: StartupOptions): Startup {
   }
   return {
     connected: connected.resolve,
-    stop: () => stopping.abort(new Error("the peel stops")),
+    stop: () => stopping.abort(new Error("the peel is stopping")),
   };
 }
 
-/** `undefined` when nothing is to be applied at start. */
+/** The call to run at start, or `undefined`. */
 function callOf({ startup_states, startup_sls_list }: StartupOptions["config"]): Call | undefined {
   if (startup_states === "highstate") return { function: "state.highstate", args: {} };
   if (startup_states !== "sls" || startup_sls_list.length === 0) return undefined;
@@ -87,7 +87,7 @@ async function run(
   else log.error("start-up states failed", { ...fields, error });
 }
 
-/** Whether there are files now: a wait that is over at once finds none. */
+/** Whether files exist now: waits with a timeout of zero. */
 function hasFiles(stateFiles: StartupOptions["stateFiles"]): Promise<boolean> {
   return stateFiles.waitForFirstSync(AbortSignal.abort());
 }
@@ -97,7 +97,7 @@ async function untilResolved(settings: Pick<SettingsStore, "resolved">, clock: C
   while (!settings.resolved && clock.monotonic() < until) await sleep(clock, lookMs, signal);
 }
 
-/** @returns what the promise gives, or `undefined` after the patience */
+/** @returns the value of the promise, or `undefined` after the timeout */
 async function within<Value>(
   promise: Promise<Value>,
   clock: Clock,

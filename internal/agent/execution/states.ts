@@ -7,7 +7,7 @@ import { createRunLock } from "../../tree/run/run-lock.ts";
 import { createStatesService } from "../../tree/run/service.ts";
 import type { StateFiles } from "../state-files/state-files.ts";
 
-/** The states of a peel: the files that masters published, run one at a time on this host. */
+/** The states of a peel: runs the published state files, one run at a time. */
 export function createPeelStates(options: {
   dataDir: string;
   /** Encoded peel id. */
@@ -28,7 +28,7 @@ export function createPeelStates(options: {
           signal.throwIfAborted();
           throw new SvcError(
             "unavailable",
-            "states are not run: no state files came yet from the masters, and none are kept here",
+            "cannot run states: no state files were received from the masters yet, and none are cached",
           );
         }
         return stateFiles.open(environment, commit);
@@ -37,7 +37,7 @@ export function createPeelStates(options: {
   });
 }
 
-/** The lock that a peel and a call beside it share. */
+/** The lock file that a peel and a concurrent `svc-peel call` share. */
 export function statesLockFile(dataDir: string): string {
   return join(dataDir, "states.lock");
 }

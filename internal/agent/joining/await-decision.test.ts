@@ -51,7 +51,7 @@ function wait(jitter = 0.999_999) {
   return { state, pauses, clock, signal: abort.signal };
 }
 
-test("polls from 10 s to 5 min while there is no stream", async () => {
+test("polls at 10 s to 5 min without a stream", async () => {
   let polls = 8;
   stream = refused;
   status = () => (polls-- > 1 ? pending() : Response.json({ state: "approved" }));
@@ -68,7 +68,7 @@ test("jitter shortens a pause to no less than its half", async () => {
   expect(pauses).toEqual([5_000]);
 });
 
-test("a 404 is told as gone", async () => {
+test("a 404 is reported as gone", async () => {
   stream = refused;
   status = refused;
   expect(await wait().state).toBe("gone");

@@ -18,10 +18,10 @@ export interface AwaitOptions {
 }
 
 /**
- * Waits until an enrollment is no longer pending, however long it takes: by the status stream, and by
- * polling with growing pauses while there is none. Nothing is kept from one round to the next.
+ * Waits until an enrollment is no longer pending, without a timeout. It uses the status stream, and polls
+ * with backoff while there is none. It keeps no state between rounds.
  *
- * @returns the state, or `gone` when the masters know no such enrollment
+ * @returns the state, or `gone` when the masters do not have this enrollment
  * @throws TrustError, SvcError `forbidden`, or the signal's reason
  */
 export async function awaitDecision(options: AwaitOptions, id: string): Promise<string> {
@@ -47,7 +47,7 @@ export async function awaitDecision(options: AwaitOptions, id: string): Promise<
     await sleep(clock, waitMs, signal);
     const status = await masters.request("GET", `/api/v1/enroll/${id}/status`);
     if (status.status === 404) return "gone";
-    if (status.status !== 200) throw refusal("the master refused to tell the enrollment's state", status);
+    if (status.status !== 200) throw refusal("the master refused the status request", status);
     state = String(status.body.state);
     if (state !== "pending") return state;
   }

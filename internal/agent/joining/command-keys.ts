@@ -3,17 +3,17 @@ import type { Log } from "../../base/log.ts";
 import { writing } from "../../base/new-files.ts";
 import { decodePublicKey } from "../../identity/nkey.ts";
 
-/** The public keys whose commands this peel obeys, kept in a file. */
+/** The public keys whose commands this peel accepts, stored in a file. */
 export interface CommandKeys {
   readonly current: readonly string[];
   /**
-   * Takes another list. It must come from a master over verified TLS: what the bus says is no reason to
-   * obey anybody. A list without a valid key changes nothing.
+   * Replaces the list. It must come from a master over verified TLS: the bus is not trusted to name keys.
+   * A list without a valid key is ignored.
    *
-   * @throws SvcError `storage` when it cannot be kept
+   * @throws SvcError `storage` when it cannot be stored
    */
   replace(keys: readonly string[]): void;
-  /** Whether a list names other keys than the current one. */
+  /** Whether a list contains other keys than the current one. */
   differs(keys: readonly string[]): boolean;
 }
 

@@ -8,7 +8,7 @@ import { encodeJwt } from "../../identity/jwt.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { credentialsExpiry } from "./credentials-expiry.ts";
 
-test("the end of credentials is that of their JWT, where there is one", () => {
+test("the expiry of credentials is the expiry of their JWT, if any", () => {
   using files = temporaryDirectory("expiry");
   const path = join(files.path, "p1.creds");
   const key = newKeyPair("user", systemRandom);

@@ -3,8 +3,8 @@ import { parseCredentials } from "../../identity/credentials.ts";
 import { readClaims } from "../../identity/jwt.ts";
 
 /**
- * When the bus stops accepting these credentials, milliseconds since the Unix epoch; `undefined` when there
- * are none yet, they cannot be read, or never end.
+ * Expiry of the bus credentials, milliseconds since the Unix epoch; `undefined` when they do not exist,
+ * cannot be read, or do not expire.
  *
  * @param path of the `.creds` file
  */

@@ -8,12 +8,12 @@ import { credentialsGone, refusal } from "./refusal.ts";
 const contentionAttempts = 5;
 const contentionPauseMs = 1_000;
 
-/** What a peel has after enrollment. */
+/** The result of an enrollment. */
 export interface Enrolled {
   enrollmentId: string;
-  /** Text of the `.creds` file; a secret. */
+  /** Text of the `.creds` file. Secret. */
   credentials: string;
-  /** Public keys whose commands this peel obeys. */
+  /** Public keys whose commands this peel accepts. */
   commandKeys: string[];
 }
 
@@ -25,11 +25,11 @@ export interface DownloadOptions {
 }
 
 /**
- * Downloads the credentials of an approved enrollment. They are handed out once: a request whose answer
- * was lost on the way leaves the peel without, which is told with the operator's command.
+ * Downloads the credentials of an approved enrollment. They are issued only once. If the response is lost,
+ * the peel has no credentials, and the error names the command for the operator.
  *
  * @returns the credentials, or the state of the enrollment when it is no longer approved; `gone` when the
- *   masters know none
+ *   masters do not have it
  * @throws SvcError `forbidden`
  */
 export async function downloadCredentials(
@@ -49,7 +49,7 @@ export async function downloadCredentials(
     const status = await masters.request("GET", `/api/v1/enroll/${id}/status`);
     if (status.status === 404) return "gone";
     const state = String(status.body.state);
-    // Another writer of the record was faster, and changed nothing that matters here.
+    // A concurrent writer changed the record, but nothing that matters here.
     if (state !== "approved") return state;
     if (attempt === contentionAttempts) throw refusal("the master refused the credentials", answer);
     await sleep(clock, contentionPauseMs * attempt, signal);

@@ -26,11 +26,11 @@ export interface EnrollOptions {
 }
 
 /**
- * Enrolls this peel: proves the key, waits for an operator's decision however long it takes, and
+ * Enrolls this peel: proves possession of the key, waits for an operator's decision without a timeout, and
  * downloads the credentials (specification, "Peel client behaviour").
  *
- * @throws SvcError `forbidden` when the decision was no, or the way is closed and an operator must act;
- *   TrustError when a master is not who it must be
+ * @throws SvcError `forbidden` when the enrollment was rejected, or an operator must act; TrustError when the
+ *   verification of a master fails
  */
 export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
   const { log, peelId } = options;
@@ -49,9 +49,12 @@ export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
     }
     switch (state) {
       case "rejected":
-        throw new SvcError("forbidden", `the enrollment ${id} was rejected; start again to ask anew`);
+        throw new SvcError(
+          "forbidden",
+          `the enrollment ${id} was rejected; restart the peel to enroll again`,
+        );
       case "revoked":
-        throw new SvcError("forbidden", `the enrollment ${id} was revoked; start again to ask anew`);
+        throw new SvcError("forbidden", `the enrollment ${id} was revoked; restart the peel to enroll again`);
       case "issued":
       case "active":
         throw credentialsGone(id);
@@ -61,7 +64,7 @@ export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
   }
 }
 
-/** Proves the key and submits; a lost challenge is fetched again, up to three attempts in all. */
+/** Proves possession of the key and submits. Fetches a lost challenge again, up to three attempts in total. */
 async function submit(options: EnrollOptions): Promise<string> {
   const { masters, peelId, key, log } = options;
   const curvePublicKey = deriveCurveKey(key).publicKey;
@@ -70,7 +73,7 @@ async function submit(options: EnrollOptions): Promise<string> {
       "GET",
       `/api/v1/enroll/nonce?${new URLSearchParams({ peel_id: peelId, public_key: key.publicKey })}`,
     );
-    if (nonce.status !== 200) throw refusal("the master refused a challenge", nonce);
+    if (nonce.status !== 200) throw refusal("the master refused the challenge request", nonce);
     const challenge = decodeBase64(String(nonce.body.challenge ?? ""));
     if (challenge?.length !== 32) throw new SvcError("unavailable", "the master sent a malformed challenge");
     const answer = await masters.request("POST", "/api/v1/enroll", {
@@ -89,7 +92,7 @@ async function submit(options: EnrollOptions): Promise<string> {
       if (answer.body.key_mismatch === true) {
         throw new SvcError(
           "forbidden",
-          `another key waits for approval as ${displayPeelId(peelId)}: if this host is the right one, run svc enroll reject ${answer.body.id} and start again`,
+          `an enrollment of ${displayPeelId(peelId)} with another key is pending: if this host is the right one, run svc enroll reject ${answer.body.id} and restart the peel`,
         );
       }
       return String(answer.body.id);
@@ -102,14 +105,14 @@ async function submit(options: EnrollOptions): Promise<string> {
     if (answer.status === 409) {
       throw new SvcError(
         "forbidden",
-        `${displayPeelId(peelId)} is enrolled already (${String(answer.body.error ?? "")}): find it with svc enroll list --state all, revoke it with svc enroll revoke, and start again`,
+        `${displayPeelId(peelId)} is already enrolled (${String(answer.body.error ?? "")}): find it with svc enroll list --state all, revoke it with svc enroll revoke, and restart the peel`,
       );
     }
     throw refusal("the master refused the enrollment", answer);
   }
 }
 
-/** The attestation of the root that verified the master; none when the peel does not know which it was. */
+/** The attestation of the root that verified the master. Empty when that root is unknown. */
 function attest(key: KeyPair, challenge: Uint8Array, spki: string | undefined): Record<string, string> {
   if (spki === undefined) return {};
   return {

@@ -5,9 +5,9 @@ const maxEventBytes = 64 * 1024;
 /**
  * Reads server-sent events (WHATWG HTML, section 9.2) with their JSON data until the stream ends.
  *
- * @param onBytes called whenever anything arrives, comments included
- * @param onEvent returns whether it has seen enough
- * @throws SvcError `unavailable` for an event that is too long; what the network throws
+ * @param onBytes called whenever data arrives, including comments
+ * @param onEvent returns whether to stop
+ * @throws SvcError `unavailable` for an event that is too long; network errors
  */
 export async function readEvents(
   body: ReadableStream<Uint8Array>,
@@ -30,7 +30,7 @@ export async function readEvents(
   }
 }
 
-/** The JSON object in a text; an empty one when there is none. */
+/** Parses a JSON object. Returns an empty object when the text is not one. */
 export function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);

@@ -8,7 +8,7 @@ import type { MasterClient } from "./master-client.ts";
 
 export interface FetchDocumentOptions {
   masters: MasterClient;
-  /** How many failed requests end it. */
+  /** Maximum number of failed requests. */
   attempts: number;
   cache: BootstrapCache;
   commandKeys: CommandKeys;
@@ -16,17 +16,17 @@ export interface FetchDocumentOptions {
 }
 
 /**
- * Fetches the bootstrap document over verified TLS, takes its command keys, and caches its bus URLs.
+ * Fetches the bootstrap document over verified TLS, stores its command keys, and caches its bus URLs.
  *
- * @returns the URLs; `undefined` when the masters name none, or a list that is refused
- * @throws SvcError `unavailable` when no master serves it; TrustError
+ * @returns the URLs; `undefined` when the list is empty or invalid
+ * @throws SvcError `unavailable` when no master serves the document; TrustError
  */
 export async function fetchDocument(options: FetchDocumentOptions): Promise<readonly string[] | undefined> {
   const { masters, attempts, cache, commandKeys, log } = options;
   const { status, body } = await masters.request("GET", "/api/v1/enroll/ca", { attempts });
   const document = status === 200 ? parseDocument(body) : undefined;
   if (document === undefined) {
-    throw new SvcError("unavailable", `the master serves no bootstrap document (status ${status})`);
+    throw new SvcError("unavailable", `the master does not serve a bootstrap document (status ${status})`);
   }
   commandKeys.replace(document.command_keys);
   try {

@@ -6,7 +6,7 @@ import type { Random } from "../../base/id.ts";
 import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../identity/nkey.ts";
 import { isPeelId, peelIdFromConfig } from "../../identity/peel-id.ts";
 
-/** The files of a peel's identity; the auth directory is fixed below the data directory. */
+/** The files of a peel's identity. The auth directory is fixed, inside the data directory. */
 export interface IdentityFiles {
   nodeId: string;
   seed: string;
@@ -26,8 +26,8 @@ export function identityFiles(authDir: string, peelId: string): IdentityFiles {
 }
 
 /**
- * The peel's id in its wire form: the configured one, else the one pinned in `node-id`, else the
- * host name, which is pinned then so that a renamed host stays the same peel.
+ * The peel's id in wire form: the configured id, else the id pinned in `node-id`, else the host name. The
+ * host name is then pinned, so that a renamed host stays the same peel.
  *
  * @throws SvcError `bad_request` when the derived id is `localhost` or malformed
  */
@@ -40,26 +40,26 @@ export function resolvePeelId(options: { configured: string; hostname: string; a
   return found;
 }
 
-/** The id that `resolvePeelId` finds, without pinning it. @throws like it */
+/** Same as `resolvePeelId`, without pinning the id. @throws as `resolvePeelId` does */
 export function knownPeelId(options: { configured: string; hostname: string; authDir: string }): string {
   if (options.configured !== "") return peelIdFromConfig(options.configured);
   const file = join(options.authDir, "node-id");
   const pinned = readTextIfPresent(file)?.trim();
   if (pinned !== undefined) {
     if (!isPeelId(pinned))
-      throw new SvcError("bad_request", `${file} holds no peel id: delete it, or set id`);
+      throw new SvcError("bad_request", `${file} does not contain a peel id: delete it, or set id`);
     return pinned;
   }
   if (/^localhost(\.|$)/i.test(options.hostname)) {
     throw new SvcError(
       "bad_request",
-      "this host calls itself localhost, which names no peel: set id or --id",
+      "the host name is localhost, which cannot be a peel id: set id or --id",
     );
   }
   return peelIdFromConfig(options.hostname);
 }
 
-/** Loads the peel's Ed25519 seed, or makes one; it is reused across restarts. */
+/** Loads the peel's Ed25519 seed, or creates it. It is reused across restarts. */
 export function loadOrCreateKey(file: string, random: Random): KeyPair {
   if (!existsSync(file)) createFileAtomic(file, `${newKeyPair("user", random).seed}\n`, secretMode);
   const text = readTextIfPresent(file);
@@ -68,7 +68,7 @@ export function loadOrCreateKey(file: string, random: Random): KeyPair {
   } catch (cause) {
     throw new SvcError(
       "bad_request",
-      `${file} holds no user seed: restore it, or delete it to enroll this peel anew`,
+      `${file} does not contain a user seed: restore it, or delete it to enroll this peel again`,
       { cause },
     );
   }

@@ -121,7 +121,7 @@ test("a refusal names the request as the master's log does, if that is fit to be
   expect(await said("0".repeat(129))).toBe("refused: no (status 409)");
 });
 
-test("a 429 waits longer each time, at least what it was told, and does not rotate", async () => {
+test("a 429 increases the pause, at least to Retry-After, and does not rotate", async () => {
   let limited = 6;
   const refuse = () => Response.json({}, { status: 429, headers: { "Retry-After": "10" } });
   answers = [() => (limited-- > 0 ? refuse() : ok())];
@@ -165,7 +165,7 @@ test("an answer without end is cut, and counts as none", async () => {
   expect(counts()).toEqual([1, 1, 0]);
 });
 
-test("a master that is not who it must be ends it, whoever else could be asked", async () => {
+test("a master that fails verification ends it, even when other masters exist", async () => {
   const { client } = clientOf([stranger.url, ...urls()]);
   await expect(client.request("GET", "/x")).rejects.toBeInstanceOf(TrustError);
   await expect(client.stream("/x", () => true)).rejects.toBeInstanceOf(TrustError);

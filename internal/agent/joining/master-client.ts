@@ -10,42 +10,42 @@ import { TrustError } from "../../identity/trust/mismatch.ts";
 import { parseObject, readEvents } from "./events.ts";
 
 const requestTimeoutMs = 15_000;
-/** Three heartbeats of the stream (specification, "Limits"): a connection that died without a word. */
+/** Three heartbeats of the stream (specification, "Limits"): longer silence means a dead connection. */
 const streamSilenceMs = 90_000;
 const pauses = { firstMs: 1_000, longestMs: 60_000 };
 const longestPatienceMs = 5 * 60_000;
 const maxAnswerBytes = 1024 * 1024;
 
-/** A master's final answer: 2xx or 4xx. */
+/** A final response of a master: 2xx or 4xx. */
 export interface Answer {
   status: number;
   body: Record<string, unknown>;
-  /** Names the request in the master's log. */
+  /** Identifies the request in the master's log. */
   requestId?: string;
 }
 
 export interface AskOptions {
   headers?: Record<string, string>;
-  /** The JSON body, given the SPKI pin of the root that verified the master it goes to. */
+  /** Builds the JSON body from the SPKI pin of the root that verified the master. */
   body?: (trustedSpki: string | undefined) => Record<string, unknown>;
-  /** Gives up after so many failed attempts; absent means as the client was made. */
+  /** Maximum number of failed attempts. Absent means the default of the client. */
   attempts?: number;
 }
 
-/** A client of the masters that knows several and stays with the one that works. */
+/** A client for several masters. It stays with a master that works. */
 export interface MasterClient {
   /**
-   * Sends one request, to the next master when one does not answer, until one does.
+   * Sends one request. If a master does not respond, tries the next one.
    *
-   * @throws TrustError when a master is not who it must be, SvcError `unavailable` when the attempts are
-   *   used up, or the signal's reason
+   * @throws TrustError when the verification of a master fails, SvcError `unavailable` after the last attempt,
+   *   or the signal's reason
    */
   request(method: "GET" | "POST", path: string, options?: AskOptions): Promise<Answer>;
   /**
-   * Reads server-sent events of the current master until the stream ends or `onEvent` has seen enough.
-   * When it cannot be reached the next one is current.
+   * Reads server-sent events from the current master until the stream ends or `onEvent` returns true. If the
+   * master is unreachable, the next one becomes current.
    *
-   * @throws like `request`, but never `unavailable`
+   * @throws as `request` does, but never `unavailable`
    */
   stream(path: string, onEvent: (event: string, data: Record<string, unknown>) => boolean): Promise<void>;
 }
@@ -59,7 +59,7 @@ export interface MasterClientOptions {
   jitter: () => number;
   log: Log;
   signal: AbortSignal;
-  /** Gives up each request after so many failed attempts; absent means never. */
+  /** Maximum number of failed attempts of each request. Absent means unlimited. */
   attempts?: number;
 }
 
@@ -111,7 +111,7 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
           }
           isBusy = status === 429;
           reason = isBusy ? "status 429: too many requests from this address" : `status ${status}`;
-          // A master that asks for patience is alive: only a broken one is left for the next.
+          // A master that sends 429 is alive: switch to the next one only after other failures.
           if (isBusy) waitMs = Math.max(waitMs * 2, retryAfterMs(answer.headers, options.jitter()));
           else at++;
         } catch (thrown) {
@@ -121,7 +121,7 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
           at++;
         }
         if (failures === attempts) {
-          throw new SvcError("unavailable", `no master answered at ${urls.join(", ")}: ${reason}`);
+          throw new SvcError("unavailable", `no master responded at ${urls.join(", ")}: ${reason}`);
         }
         log.warn(isBusy ? "master asks to come later" : "master did not answer", {
           url,
@@ -160,7 +160,7 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
   };
 }
 
-/** What `Retry-After` asks for, in milliseconds, a little longer for each peel in its own way. */
+/** The `Retry-After` time in milliseconds, plus jitter. */
 function retryAfterMs(headers: Headers, jitter: number): number {
   const seconds = Number(headers.get("retry-after") ?? "");
   const asked = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;

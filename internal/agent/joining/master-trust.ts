@@ -4,7 +4,7 @@ import { chooseRung, type Rung } from "../../identity/trust/ladder.ts";
 import type { PeelConfig } from "../../program/config/load.ts";
 import type { IdentityFiles } from "./identity.ts";
 
-/** The configured masters in the order to try; none when the peel is to guess. */
+/** The configured masters, in the order to try. Empty means the default master. */
 export function masterUrls(config: PeelConfig): readonly string[] {
   return config.master_urls.length > 0 ? config.master_urls : [config.master_url].filter(Boolean);
 }

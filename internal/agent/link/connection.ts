@@ -6,24 +6,24 @@ import type { Bus } from "../../bus/connect.ts";
 
 const pauses = { firstMs: 1_000, longestMs: 30_000 };
 
-/** A peel's way to the bus. It may lead to other servers from one moment to the next; who uses it never notices. */
+/** A peel's connection to the bus. It can move to other servers at any time, transparently for its users. */
 export interface Connection {
   readonly connected: boolean;
-  /** The servers it was told to use. */
+  /** The configured servers. */
   readonly urls: readonly string[];
-  /** @throws when nobody answers in time, or the bus is away */
+  /** @throws on timeout, or when the bus is unreachable */
   request(subject: string, data: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
-  /** Resolves when the server has answered what was sent so far. */
+  /** Resolves when the server has confirmed all messages sent so far. */
   flush(): Promise<void>;
-  /** Publishes when connected; otherwise it is lost. */
+  /** Publishes a message. It is lost when not connected. */
   publish(subject: string, data: Uint8Array): void;
-  /** Subscribes here, and on every connection that takes this one's place. */
+  /** Subscribes on this connection and on every later one. */
   subscribe(subject: string, onMessage: (subject: string, data: Uint8Array) => void): void;
-  /** Calls `run` now if connected, and whenever the connection is made again; returns the way to stop it. */
+  /** Calls `run` now if connected, and after each reconnect. Returns a function that stops this. */
   onConnect(run: () => void): () => void;
   /**
-   * Connects to other servers, moves every subscription there and closes the old connection. The old one
-   * stays when none of them takes this peel.
+   * Connects to other servers, moves all subscriptions and closes the old connection. If none of the servers
+   * accepts this peel, the old connection stays.
    *
    * @returns whether it moved
    */
@@ -33,7 +33,7 @@ export interface Connection {
 
 export interface ConnectionOptions {
   first: { bus: Bus; urls: readonly string[] };
-  /** One attempt to connect. @throws when none of the servers takes this peel */
+  /** Tries to connect once. @throws when none of the servers accepts this peel */
   open(urls: readonly string[]): Promise<Bus>;
   clock: Clock;
   jitter: () => number;
@@ -69,7 +69,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     bus.onReconnect(() => {
       if (current.bus === bus) announce();
     });
-    // The client library gives up for good on some errors; a peel does not.
+    // The client library gives up permanently after some errors. A peel does not.
     void bus.closed.then(async (reason) => {
       if (current.bus !== bus || stopping.signal.aborted) return;
       log.warn("bus connection lost for good; opening another", { reason: describeError(reason) });
@@ -99,7 +99,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       return false;
     }
     try {
-      // Listening there before leaving here: a command may come twice, and is run once; none is missed.
+      // Subscribe there before leaving here. A command may arrive twice, and runs once. None is missed.
       for (const subscription of subscriptions) listen(bus, subscription);
       await bus.nats.flush();
     } catch (thrown) {
@@ -148,13 +148,13 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     repoint,
     async stop() {
-      stopping.abort(new Error("the connection is stopped"));
+      stopping.abort(new Error("the connection is closed"));
       await Promise.all([leave(current.bus), closing]);
     },
   };
 }
 
-/** Finishes what is under way; where nothing can be, it just ends. */
+/** Drains the connection, or closes it when it cannot be drained. */
 function leave(bus: Bus): Promise<void> {
   return bus.connected ? bus.drain() : bus.nats.close();
 }

@@ -53,7 +53,7 @@ test("three attempts at each source in order, then the next; one without URLs is
   expect(tried).toEqual(["a", "a", "a", "c"]);
 });
 
-test("it never ends for want of an answer, and asks the sources anew in each round", async () => {
+test("it retries forever, and reads the sources again in each round", async () => {
   let asked = 0;
   const sources = [source("document", () => [`document-${++asked}`]), source("builtin", () => ["builtin"])];
   const { found, tried, clock } = find(sources, (_, count) => count === 999);
@@ -63,7 +63,7 @@ test("it never ends for want of an answer, and asks the sources anew in each rou
   expect(Math.max(...clock.pauses)).toBe(30_000);
 });
 
-test("a master that is not who it must be ends it", async () => {
+test("a master that fails verification ends it", async () => {
   const sources = [source("document", () => Promise.reject(new TrustError("no")))];
   await expect(find(sources, () => true).found).rejects.toBeInstanceOf(TrustError);
 });

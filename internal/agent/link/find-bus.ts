@@ -8,17 +8,17 @@ export const builtinBusUrl = "tls://bus:4222";
 const attemptsPerSource = 3;
 const pauses = { firstMs: 1_000, longestMs: 30_000 };
 
-/** Where bus URLs may come from. */
+/** A source of bus URLs. */
 export interface BusSource {
   name: string;
-  /** @returns `undefined` when this source has none at the moment */
+  /** @returns `undefined` when this source currently has none */
   urls(): Promise<readonly string[] | undefined> | readonly string[] | undefined;
 }
 
 export interface FindBusOptions {
-  /** In the order of precedence. */
+  /** In order of precedence. */
   sources: readonly BusSource[];
-  /** One attempt to connect. */
+  /** Tries to connect once. */
   open(urls: readonly string[]): Promise<Bus>;
   clock: Clock;
   jitter: () => number;
@@ -27,10 +27,9 @@ export interface FindBusOptions {
 }
 
 /**
- * Connects to the bus: some attempts at each source, then the next one, then all of them again, for as
- * long as it takes.
+ * Connects to the bus: tries each source a few times, in order, and repeats until it succeeds.
  *
- * @throws what a source throws: a master that is not who it must be; the signal's reason
+ * @throws errors of a source: a failed verification of a master; the signal's reason
  */
 export async function findBus(options: FindBusOptions): Promise<{ bus: Bus; urls: readonly string[] }> {
   const { sources, open, clock, jitter, log, signal } = options;

@@ -8,20 +8,20 @@ import type { Connection } from "./connection.ts";
 
 export interface FollowOptions {
   connection: Connection;
-  /** Whether `bus_url` names the bus: then nobody else does. */
+  /** Whether `bus_url` is set. It overrides all other sources. */
   explicit: boolean;
   cache: BootstrapCache;
   commandKeys: CommandKeys;
-  /** Fetches the document over verified TLS and takes its command keys; absent without a master. */
+  /** Fetches the document over verified TLS and stores its command keys. Absent without a master. */
   refresh: (() => Promise<unknown>) | undefined;
   log: Log;
 }
 
 /**
- * Follows what the masters say on the bus. Its URLs are used, as the bus may only name other servers whose
- * certificates verify. Its command keys are not: keys that differ are a reason to ask over verified TLS.
+ * Follows the bootstrap document on the bus. Its URLs are used, because the certificates of those servers are
+ * verified. Its command keys are not: if they differ, the keys are fetched over verified TLS.
  *
- * @returns what takes a document; it rejects when the keys could not be asked for
+ * @returns a function that takes a document. It rejects when the keys could not be fetched
  */
 export function followCluster(options: FollowOptions): (document: BootstrapDocument) => Promise<void> {
   const { connection, explicit, cache, commandKeys, refresh, log } = options;
@@ -39,7 +39,7 @@ export function followCluster(options: FollowOptions): (document: BootstrapDocum
 
 function accepted(list: readonly string[], log: Log): readonly string[] | undefined {
   try {
-    return checkDiscovered("nats_urls told by the bus", list);
+    return checkDiscovered("nats_urls received from the bus", list);
   } catch (thrown) {
     log.warn("bus URLs refused", { reason: describeError(thrown) });
     return undefined;

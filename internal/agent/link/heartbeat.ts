@@ -15,7 +15,7 @@ export interface Heartbeat {
   stop(): void;
 }
 
-/** Tells the masters every 10 s that this peel is alive; also right after each connect. */
+/** Sends a heartbeat to the masters every 10 s, and right after each connect. */
 export function startHeartbeat(options: {
   connection: Connection;
   peelId: string;

@@ -7,17 +7,17 @@ import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { writing } from "../../base/new-files.ts";
 
-/** A message as it is kept on disk. */
+/** A message as stored on disk. */
 export interface KeptMessage {
   subject: string;
   payload: Uint8Array;
-  /** Whether it may be dropped to make room for others. */
+  /** Whether it may be dropped to make room for other messages. */
   droppable?: true;
 }
 
-/** Messages in a directory, one a file; the files' names are numbers in the order they were kept. */
+/** Messages in a directory, one per file. The file names are ascending numbers. */
 export interface OutboxFiles {
-  /** What is there, in order. A file that is not readable is set aside. */
+  /** All stored messages, in order. Unreadable files are renamed and kept. */
   load(): { number: number; message: KeptMessage }[];
   /** @throws SvcError `storage` */
   keep(number: number, message: KeptMessage): void;
@@ -48,7 +48,7 @@ export function createOutboxFiles(dir: string, log: Log): OutboxFiles {
       return undefined;
     }
   };
-  /** For what the next start repeats. */
+  /** For operations that the next start repeats. */
   const attempt = (act: () => void) => {
     try {
       act();
@@ -67,7 +67,7 @@ export function createOutboxFiles(dir: string, log: Log): OutboxFiles {
         return [];
       }
       return names.flatMap((name) => {
-        // The temporary name of a write that a crash ended.
+        // The temporary file of a write that a crash interrupted.
         if (name.startsWith(".")) attempt(() => unlinkSync(join(dir, name)));
         const number = named.exec(name)?.[1];
         const message = number === undefined ? undefined : read(join(dir, name));

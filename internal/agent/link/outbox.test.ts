@@ -97,13 +97,13 @@ test("a message is on disk, for the owner alone, until the stream has it", async
   expect([onDisk(), under.has("return.a"), under.messages, under.bytes]).toEqual([[], false, 0, 0]);
 });
 
-test("what is not durable leaves no trace on the disk", () => {
+test("a message that is not durable is not written to disk", () => {
   const { put, dir } = outbox();
   put("return.a");
   expect(() => readdirSync(dir)).toThrow("ENOENT");
 });
 
-test("what a stop left behind is sent at the next start, in its order", async () => {
+test("messages on disk are sent in order at the next start", async () => {
   const first = outbox();
   for (const name of ["a", "b", "c"]) first.put(`return.${name}`, name, { durable: true });
   first.under.stop();
@@ -133,7 +133,7 @@ test("a damaged file is set aside, and stops nothing", () => {
 test.each([
   ["no answer", (request: { fail: () => void }) => request.fail(), 0],
   ["an error", (request: Answerable) => request.answer(json({ error: { code: 503, description: "no" } })), 1],
-  ["an answer that is none", (request: Answerable) => request.answer(Buffer.from("+OK")), 1],
+  ["a malformed acknowledgement", (request: Answerable) => request.answer(Buffer.from("+OK")), 1],
   ["an answer without a sequence", (request: Answerable) => request.answer(json({ stream: "x" })), 1],
 ] as const)("%s is tried again, ever more slowly, and kept meanwhile", async (_, respond, refusals) => {
   const { wire, under, put, clock, counts, onDisk } = outbox();
@@ -158,7 +158,7 @@ interface Answerable {
   answer: (bytes: Uint8Array) => void;
 }
 
-test("at most 32 are under way, and those of one subject one after another", async () => {
+test("at most 32 are in flight, and those of one subject one after another", async () => {
   const { wire, under, put } = outbox();
   under.attach(wire.connection);
   put("same", "1");
@@ -190,7 +190,7 @@ test("nothing is sent while the bus is away, and everything at once when it is b
   expect(wire.requests.map(({ subject }) => subject)).toEqual(["a", "a", "b"]);
 });
 
-test("what was to be stored by a time is given up after it", async () => {
+test("a message is dropped after its expiry", async () => {
   const { wire, under, put, clock } = outbox();
   wire.state.connected = false;
   under.attach(wire.connection);
@@ -201,7 +201,7 @@ test("what was to be stored by a time is given up after it", async () => {
   expect([wire.requests, under.messages]).toEqual([[], 0]);
 });
 
-test("what the stream never takes gives way to a shorter one, on disk as well; what has none is dropped", async () => {
+test("a message that is too large is replaced by a shorter one, on disk as well, or dropped", async () => {
   const { wire, under, put, counts, open, log } = outbox();
   under.attach(wire.connection);
   const tooLarge = json({

@@ -14,36 +14,36 @@ const mostMessages = 1000;
 const mostBytes = 64 * 1024 * 1024;
 
 export interface Message extends KeptMessage {
-  /** Kept on disk until the stream has it; otherwise in memory. */
+  /** Whether to keep the message on disk until the stream has it. Otherwise it is kept in memory. */
   durable: boolean;
-  /** Given up after this, milliseconds since the Unix epoch. */
+  /** Expiry of the message, milliseconds since the Unix epoch. */
   until?: number;
 }
 
 export interface Kept {
-  /** Whether it is on disk: it outlives a restart of the peel. */
+  /** Whether it is on disk, and so survives a restart of the peel. */
   onDisk: boolean;
-  /** Resolves in the end: whether the stream has it. False when it was given up or dropped. */
+  /** Resolves to whether the stream has stored it. False when it expired or was dropped. */
   stored: Promise<boolean>;
 }
 
-/** What is to be stored by the bus, until it is. Messages of one subject are stored in their order. */
+/** Messages that wait to be stored by the bus. Messages of one subject are stored in order. */
 export interface Outbox {
   put(message: Message): Kept;
-  /** Whether a message on this subject waits to be stored. */
+  /** Whether a message on this subject is waiting. */
   has(subject: string): boolean;
-  /** Sends what waits, now and after every connect. */
+  /** Sends the waiting messages, now and after each connect. */
   attach(connection: Connection): void;
   readonly messages: number;
   readonly bytes: number;
-  /** Nothing is sent or written any more; what is on disk waits for the next start. */
+  /** Stops sending and writing. Messages on disk wait for the next start. */
   stop(): void;
 }
 
 export interface OutboxOptions {
   /** `<data dir>/outbox`. */
   dir: string;
-  /** What takes the place of a message that is too large for the stream; `undefined` drops it. */
+  /** Shortens a message that is too large for the stream; `undefined` drops it. */
   shorten(message: KeptMessage, reason: string): Uint8Array | undefined;
   counts: { outboxDropped: number; outboxRefused: number };
   clock: Clock;
@@ -131,7 +131,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     } catch (thrown) {
       if (stopped) return;
       const reason = describeError(thrown);
-      // A refusal is the bus's word; anything else is an answer that did not come.
+      // A refusal comes from the bus. Anything else is a missing response.
       if (thrown instanceof SvcError) counts.outboxRefused++;
       if (isTooLarge(thrown)) shorten(entry, reason);
       else log.warn("not stored by the bus yet", { subject, reason, retry_in_ms: later(entry) });
@@ -165,7 +165,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       return false;
     }
   };
-  /** Drops the oldest messages that may be, while there are too many. */
+  /** Drops the oldest droppable messages while there are too many. */
   const bound = () => {
     for (const entry of entries.values()) {
       if (entries.size <= mostMessages && bytes <= mostBytes) return;

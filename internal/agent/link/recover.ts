@@ -4,12 +4,12 @@ import type { Log } from "../../base/log.ts";
 import type { Connection } from "./connection.ts";
 
 const lookMs = 10_000;
-/** How long the bus may be away before its address is doubted (specification, "Limits"). */
+/** How long the bus may be unreachable before its URLs are fetched again (specification, "Limits"). */
 const unhealthyMs = 5 * 60_000;
 
 export interface RecoverOptions {
   connection: Connection;
-  /** Asks the masters for the bus URLs. @returns `undefined` when they name none */
+  /** Fetches the bus URLs from the masters. @returns `undefined` when they have none */
   discover(): Promise<readonly string[] | undefined>;
   clock: Clock;
   /** A number in [0, 1) that spreads a fleet over half a minute. */
@@ -17,7 +17,7 @@ export interface RecoverOptions {
   log: Log;
 }
 
-/** Asks the masters anew where the bus is once it has been away for more than five minutes, and goes there. */
+/** Fetches the bus URLs again when the bus was unreachable for more than five minutes, and connects there. */
 export function startRecovery(options: RecoverOptions): { stop(): void } {
   const { connection, clock, log } = options;
   let downSince: number | undefined;

@@ -7,31 +7,31 @@ import { failureOf } from "../../bus/envelope.ts";
 import { fetchSubject } from "../../bus/subjects.ts";
 import type { Connection } from "../link/connection.ts";
 
-/** Masters hand files out one after the other when a whole fleet asks. */
+/** Long, because masters serve files one after the other when a whole fleet asks. */
 const fetchTimeoutMs = 30_000;
 const findTimeoutMs = 5_000;
-/** What a master takes in one request. */
+/** Maximum number of digests in one request. */
 const maxDigests = 256;
 const maxBatchBytes = 600 * 1024;
 const batchesAtOnce = 3;
 
-/** A blob to be fetched; its size is 0 when nobody told it. */
+/** A blob to fetch. Its size is 0 when unknown. */
 export interface Wanted {
   digest: string;
   size: number;
 }
 
-/** What the masters have of state files. */
+/** Client for the state files of the masters. */
 export interface StatesClient {
   /**
-   * What a master signed of the catalog that has an environment, or a commit of it: not checked yet, and
-   * `undefined` when the answer has none. @throws SvcError as the masters say
+   * The signed statement about the catalog that has an environment, or a commit of it. Not verified yet;
+   * `undefined` when the response has none. @throws SvcError from the masters
    */
   find(environment: string, commit?: string): Promise<Uint8Array | undefined>;
   /**
-   * Fetches blobs, verifies each, and gives it to `take` in no order.
+   * Fetches blobs, verifies each, and passes it to `take`, in any order.
    *
-   * @throws SvcError `unavailable` when the bus is away or a master answers other bytes; as the masters say
+   * @throws SvcError `unavailable` when the bus is unreachable or a master sends wrong bytes; errors of masters
    */
   fetch(wanted: readonly Wanted[], take: (digest: string, data: Uint8Array) => Promise<void>): Promise<void>;
 }
@@ -45,13 +45,13 @@ export function createStatesClient(
 ): StatesClient {
   const ask = async (request: unknown, timeoutMs: number): Promise<unknown> => {
     if (!connection.connected) {
-      throw new SvcError("unavailable", "the masters cannot be asked for state files: the bus is away");
+      throw new SvcError("unavailable", "cannot fetch state files from the masters: the bus is unreachable");
     }
     let answer: Uint8Array;
     try {
       answer = await connection.request(fetchSubject(peelId), encode(request), timeoutMs);
     } catch (cause) {
-      throw new SvcError("unavailable", "no master answered the request for state files", { cause });
+      throw new SvcError("unavailable", "no master responded to the request for state files", { cause });
     }
     const value = decode(answer);
     const failed = failureOf(value);
@@ -65,9 +65,9 @@ export function createStatesClient(
   ) => {
     for (let rest = batch; rest.length > 0; ) {
       const parsed = v.safeParse(blobsAnswer, await ask({ digests: [...rest] }, fetchTimeoutMs));
-      if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed answer");
+      if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed response");
       const { blobs } = parsed.output;
-      if (blobs.length > rest.length) throw new SvcError("unavailable", "a master sent too much");
+      if (blobs.length > rest.length) throw new SvcError("unavailable", "a master sent too many blobs");
       const pairs = blobs.map((data, at) => [rest[at] ?? "", data] as const);
       for (const [digest, data] of pairs) {
         if (sha256Hex(data) === digest) continue;
@@ -81,7 +81,7 @@ export function createStatesClient(
     async find(environment, commit) {
       const parsed = v.safeParse(snapshotAnswer, await ask({ environment, commit }, findTimeoutMs));
       if (parsed.success) return parsed.output.statement;
-      throw new SvcError("unavailable", "a master sent a malformed answer");
+      throw new SvcError("unavailable", "a master sent a malformed response");
     },
     async fetch(wanted, take) {
       await mapBounded(batchesOf(wanted), { atOnce: batchesAtOnce }, (batch) => fetchBatch(batch, take));
@@ -89,7 +89,7 @@ export function createStatesClient(
   };
 }
 
-/** Requests whose answers fit into a message as far as the sizes are known. */
+/** Splits the requests so that each response fits into one message, as far as the sizes are known. */
 function batchesOf(wanted: readonly Wanted[]): string[][] {
   const batches: string[][] = [];
   let batch: string[] = [];

@@ -132,7 +132,7 @@ const stored = () =>
     : 0;
 const tree = { "top.sls": "base: {}\n", "web/init.sls": "a: {}\n", "bin/run.sh": "#!/bin/sh\n" };
 
-test("fetches what it is told of, keeps it for its owner alone, and fetches only what changed", async () => {
+test("fetches the announced version, stores it for its owner only, and fetches only changes", async () => {
   const masters = mastersOf();
   const { files, log } = openPeel(masters);
   await masters.publish(tree);
@@ -171,7 +171,7 @@ test("works from the cache when the bus is away, also after a restart", async ()
   expect(await readAll(await openPeel(masters).files.open())).toEqual(tree);
 });
 
-test("a run asks the masters first, and gets what was published a moment ago", async () => {
+test("a run asks the masters first, and gets the latest version", async () => {
   const masters = mastersOf();
   const { files } = openPeel(masters);
   await masters.publish(tree);
@@ -201,7 +201,7 @@ test("a damaged file is fetched again, and never used", async () => {
 
   masters.connected = false;
   writeFileSync(pathOf(victim), "base: {evil: true}\n");
-  await expect(source.read("top.sls")).rejects.toThrow("the bus is away");
+  await expect(source.read("top.sls")).rejects.toThrow("the bus is unreachable");
   expect(Buffer.from(await source.read("web/init.sls")).toString()).toBe(tree["web/init.sls"]);
 });
 
@@ -217,7 +217,7 @@ test("a manifest or a list that is damaged is fetched again", async () => {
   expect(log.records.some(({ level }) => level === "warn")).toBe(true);
 });
 
-test("killed half-way: the old snapshot stays, and the next start fetches only what is missing", async () => {
+test("killed halfway: the old snapshot stays, and the next start fetches only missing files", async () => {
   const masters = mastersOf();
   await masters.publish(tree);
   await openPeel(masters).files.open();
@@ -230,7 +230,7 @@ test("killed half-way: the old snapshot stays, and the next start fetches only w
   };
   const dying = openPeel(masters);
   dying.files.told(masters.statement);
-  await dying.log.logged("state files not fetched; those of before stay in force");
+  await dying.log.logged("state files not fetched; the previous version stays in force");
   mkdirSync(join(dir, "blobs", "aa"), { recursive: true });
   writeFileSync(join(dir, "blobs", "aa", ".half-written"), "x");
 
@@ -261,7 +261,7 @@ test("a disk that takes nothing leaves the old snapshot in force, and it is trie
   const blocked = shelves.filter((shelf) => !existsSync(shelf));
   for (const shelf of new Set(blocked)) writeFileSync(shelf, "");
   files.told(masters.statement);
-  await log.logged("state files not fetched; those of before stay in force");
+  await log.logged("state files not fetched; the previous version stays in force");
   expect(await readAll(await files.open())).toEqual(tree);
   for (const shelf of new Set(blocked)) rmSync(shelf);
   clock.advance(10 * 60_000);
@@ -276,13 +276,13 @@ describe("a master that lies", () => {
     masters.spoil = (data) => Buffer.concat([data, Buffer.from("!")]);
     await masters.publish(tree);
     files.told(masters.statement);
-    const { fields } = await log.logged("state files not fetched; those of before stay in force");
-    expect(fields.reason).toContain("other bytes");
+    const { fields } = await log.logged("state files not fetched; the previous version stays in force");
+    expect(fields.reason).toContain("do not match the digest");
     expect(stored()).toBe(0);
-    await expect(files.open()).rejects.toThrow("other bytes");
+    await expect(files.open()).rejects.toThrow("do not match the digest");
   });
 
-  test("about what a snapshot is: junk, and another environment", async () => {
+  test("about a snapshot: junk, and another environment", async () => {
     const masters = mastersOf();
     const { files } = openPeel(masters);
     const dev = await masters.publish(tree, "dev");
@@ -291,7 +291,7 @@ describe("a master that lies", () => {
     for (const manifest of [sha256Hex(junk), dev]) {
       const peel = openPeel(masters);
       peel.files.told(masters.sign(manifest));
-      await peel.log.logged("state files not fetched; those of before stay in force");
+      await peel.log.logged("state files not fetched; the previous version stays in force");
     }
     files.told(Buffer.from("../../etc/passwd"));
     await expect(files.open()).rejects.toHaveProperty("kind", "not_found");
@@ -338,7 +338,7 @@ test("environments and commits: fetched when they are asked for, kept for when t
   await expect(files.open("base", "HEAD")).rejects.toThrow("commit");
 });
 
-test("old snapshots go, with what only they had", async () => {
+test("old snapshots are removed, with their unshared files", async () => {
   const masters = mastersOf();
   const { files } = openPeel(masters);
   for (let i = 0; i < 12; i++) {
@@ -364,7 +364,7 @@ test("the first sync is waited for, for a minute at most", async () => {
   expect(await openPeel().files.waitForFirstSync(AbortSignal.abort())).toBe(true);
 });
 
-describe("who has the bus in hand cannot say which files are in force", () => {
+describe("an attacker with access to the bus cannot choose the files in force", () => {
   /** A peel that has the tree of the masters. */
   async function settled() {
     const masters = mastersOf();
@@ -407,7 +407,7 @@ describe("who has the bus in hand cannot say which files are in force", () => {
     await keeps(peel, "unknown command key");
   });
 
-  test("by changing what a master signed", async () => {
+  test("by modifying a signed statement", async () => {
     const peel = await settled();
     const { masters } = peel;
     const base = await masters.publish(evil);
@@ -423,7 +423,7 @@ describe("who has the bus in hand cannot say which files are in force", () => {
     await keeps(peel, "signature is wrong");
   });
 
-  test("by what was signed before, also after a restart", async () => {
+  test("by replaying an older statement, also after a restart", async () => {
     const masters = mastersOf();
     await masters.publish(evil);
     const old = masters.statement;
@@ -435,7 +435,7 @@ describe("who has the bus in hand cannot say which files are in force", () => {
     expect(statSync(join(temporary.path, "states-cache", "current")).mode & 0o777).toBe(0o600);
   });
 
-  test("by what was signed before, when only another environment changed since", async () => {
+  test("by replaying an older statement after a change of another environment", async () => {
     const { masters, files } = await settled();
     await masters.publish(evil, "dev");
     const old = masters.statement;
@@ -448,7 +448,7 @@ describe("who has the bus in hand cannot say which files are in force", () => {
     expect(refusal(log)).toHaveLength(1);
   });
 
-  test("by what it answers for another environment, or a commit", async () => {
+  test("by answering with another environment or commit", async () => {
     const { masters, files } = await settled();
     const genuine = masters.statement;
     await masters.publish(evil, "dev", "1".repeat(40));
@@ -475,12 +475,12 @@ test("a new command key begins its own versions, and nothing of the old one coun
   expect(log.records.filter(({ event }) => event === "state files refused")).toHaveLength(1);
 });
 
-test("what a peel of before kept was signed by nobody, and is fetched anew", async () => {
+test("the unsigned cache of an earlier version is fetched again", async () => {
   const masters = mastersOf();
   const manifest = await masters.publish(tree);
   await openPeel(masters).files.open();
   const environments = { base: { current: manifest, snapshots: [{ manifest, commits: [] }] } };
   writeFileSync(join(dir, "current"), encode({ v: 1, environments }));
-  await expect(openPeel().files.open()).rejects.toThrow("the bus is away");
+  await expect(openPeel().files.open()).rejects.toThrow("the bus is unreachable");
   expect(await readAll(await openPeel(masters).files.open())).toEqual(tree);
 });

@@ -25,21 +25,21 @@ const firstSyncMs = 60_000;
 const pauses = { firstMs: 10_000, longestMs: 5 * 60_000 };
 const base = "base";
 
-/** The state files of a peel: what the masters published, kept on this host. */
+/** The state files of a peel: published by the masters, cached on this host. */
 export interface StateFiles {
   /**
-   * The files of an environment, `base` when none is named: what is in force as the masters say, or the
-   * last that was fetched when they cannot be asked. With a commit, the snapshot that has it.
+   * The files of an environment, by default `base`: the version in force at the masters, or the last fetched
+   * version when they are unreachable. With a commit, the snapshot of that commit.
    *
-   * @throws SvcError `not_found` when there is no such environment or commit; `unavailable` when nothing
-   *   was ever fetched and the masters cannot be asked
+   * @throws SvcError `not_found` when the environment or commit does not exist; `unavailable` when nothing
+   *   was ever fetched and the masters are unreachable
    */
   open(environment?: string, commit?: string): Promise<SnapshotSource>;
-  /** Resolves when there are files of `base`, at the latest after 60 s. @returns whether there are */
+  /** Resolves when files of `base` exist, or after 60 s. @returns whether they exist */
   waitForFirstSync(signal: AbortSignal): Promise<boolean>;
-  /** Takes what a master signed of what is in force; what cannot be taken is logged. */
+  /** Handles a signed statement about the version in force. Logs a statement that is not acceptable. */
   told(statement: Uint8Array | undefined): void;
-  /** Uses this connection from now on; returns the way to stop. */
+  /** Uses this connection from now on. Returns a function that stops this. */
   attach(connection: Pick<Connection, "connected" | "request">): () => void;
 }
 
@@ -48,7 +48,7 @@ export interface StateFilesOptions {
   dir: string;
   /** Encoded peel id. */
   peelId: string;
-  /** Whoever publishes must have signed with one of these. */
+  /** Statements must be signed with one of these keys. */
   commandKeys: { readonly current: readonly string[] };
   clock: Clock;
   /** A number in [0, 1). */
@@ -56,7 +56,7 @@ export interface StateFilesOptions {
   log: Log;
 }
 
-/** Opens the cache; nothing is read or made on disk but the list of what it holds. */
+/** Opens the cache. Reads only the list of its content, and writes nothing. */
 export function openStateFiles(options: StateFilesOptions): StateFiles {
   const { dir, peelId, clock, jitter, log } = options;
   const blobs = openBlobFiles(join(dir, "blobs"));
@@ -73,7 +73,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
 
   const masters = (): StatesClient => {
     if (client !== undefined) return client;
-    throw new SvcError("unavailable", "the masters cannot be asked for state files: the bus is away");
+    throw new SvcError("unavailable", "cannot fetch state files from the masters: the bus is unreachable");
   };
   const obtain = async (digest: string): Promise<Uint8Array> => {
     const cached = blobs.read(digest);
@@ -87,7 +87,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
     });
     return fetched ?? new Uint8Array();
   };
-  /** One at a time: what a later one finds in the cache an earlier one has put there. */
+  /** Runs one fetch at a time: a later one finds the files of an earlier one in the cache. */
   const inTurn = <T>(run: () => Promise<T>): Promise<T> => {
     const done = queue.then(run);
     queue = done.catch(() => {});
@@ -111,7 +111,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
     await fill([{ digest: snapshot.manifest, size: 0 }]);
     const root = decodeRoot(await obtain(snapshot.manifest));
     if (root.environment !== environment) {
-      throw new SvcError("unavailable", `the masters named a snapshot of another environment`);
+      throw new SvcError("unavailable", `the masters returned a snapshot of another environment`);
     }
     await fill(root.pages.map((digest) => ({ digest, size: 0 })));
     const { files } = await readManifest(snapshot.manifest, obtain);
@@ -155,17 +155,17 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
     });
 
   /**
-   * What a master signed, if it can be taken. For an older one than this peel has, as a master that lags
-   * behind for a moment gives, the newer one stands in.
+   * Verifies a signed statement. If it is older than the newest one of this peel, for example from a master
+   * that lags behind, the newer one is used.
    */
   const accept = (bytes: Uint8Array | undefined): SignedStatement => {
     const keys = options.commandKeys.current;
     try {
       const statement = openStatement(bytes, keys);
       const { newest } = list;
-      // A key that was replaced, perhaps as it was stolen, leaves no version behind.
+      // A replaced key, which may have been stolen, must not leave a version behind.
       if (newest !== undefined && keys.includes(newest.key) && statement.version < newest.version) {
-        throw new SvcError("forbidden", "state files refused: older than those that this peel knows");
+        throw new SvcError("forbidden", "state files refused: they are older than the version of this peel");
       }
       latest = statement;
     } catch (thrown) {
@@ -195,16 +195,16 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
     return findSnapshot(await catalogOf(statement), environment, commit);
   };
 
-  /** What the masters say now, or the cache when they cannot be asked. */
+  /** The version in force at the masters, or the cached one when they are unreachable. */
   const find = async (environment: string, commit?: string): Promise<CachedSnapshot> => {
     const cached = commit === undefined ? list.current(environment) : list.withCommit(environment, commit);
     try {
       return await ask(environment, commit);
     } catch (thrown) {
       const { kind, message } = toSvcError(thrown);
-      // An environment that is gone is gone; a commit was published once, and stays what it is.
+      // A removed environment is not served from the cache. A commit is: it never changes.
       if (cached === undefined || (kind === "not_found" && commit === undefined)) throw thrown;
-      log.info("state files of before are used", {
+      log.info("cached state files are used", {
         environment,
         manifest: cached.manifest,
         reason: message,
@@ -217,7 +217,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
     async open(environment = base, named) {
       const commit = named?.toLowerCase();
       if (!isEnvironmentName(environment)) {
-        throw new SvcError("bad_request", "environment: not the name of an environment");
+        throw new SvcError("bad_request", "environment: not a valid environment name");
       }
       if (commit !== undefined && !/^[0-9a-f]{7,64}$/.test(commit)) {
         throw new SvcError("bad_request", "commit: expected at least 7 hexadecimal digits");
@@ -232,7 +232,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
             await sync(environment, snapshot, inForce);
           } catch (thrown) {
             if (before === undefined || !inForce) throw thrown;
-            log.warn("state files not fetched; those of before are used", {
+            log.warn("state files not fetched; cached ones are used", {
               environment,
               reason: describeError(thrown),
             });
@@ -281,7 +281,7 @@ async function readManifest(
   return assembleManifest(root, pages);
 }
 
-/** Removes the blobs of snapshots that went. When one that stayed cannot be read nothing is removed. */
+/** Removes the blobs of removed snapshots. If a remaining snapshot is unreadable, removes nothing. */
 function collect(snapshots: readonly CachedSnapshot[], blobs: BlobFiles, log: Log): void {
   const keep = new Set<string>();
   try {

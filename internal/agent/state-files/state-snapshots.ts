@@ -8,7 +8,7 @@ import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { writing } from "../../base/new-files.ts";
 
-/** Snapshots of an environment that stay when another came: for runs pinned to one, and runs under way. */
+/** Number of snapshots to keep per environment, for pinned runs and runs in progress. */
 const keptOfEach = 4;
 
 /** A snapshot whose files are all in the cache. */
@@ -17,32 +17,32 @@ export interface CachedSnapshot {
   commits: readonly string[];
 }
 
-/** What is kept of a statement, so that no older one is taken. */
+/** The stored part of a statement, so that no older one is accepted. */
 export interface SeenStatement {
   /** The command key that signed it. */
   key: string;
   version: number;
 }
 
-/** Which snapshots the cache holds: one file, replaced whole. */
+/** The list of cached snapshots: one file, replaced atomically. */
 export interface SnapshotList {
   /** The snapshot of an environment in force. */
   current(environment: string): CachedSnapshot | undefined;
-  /** The newest with a commit that begins like this. */
+  /** The newest snapshot with this commit prefix. */
   withCommit(environment: string, commit: string): CachedSnapshot | undefined;
-  /** Every one, of every environment. */
+  /** All snapshots of all environments. */
   all(): readonly CachedSnapshot[];
-  /** Adds a snapshot, and puts it in force unless it is there for a pinned run alone. @throws SvcError `storage` */
+  /** Adds a snapshot, and puts it in force unless it is only for a pinned run. @throws SvcError `storage` */
   add(environment: string, snapshot: CachedSnapshot, inForce: boolean): void;
-  /** The newest statement of the masters that this peel took. */
+  /** The newest statement that this peel accepted. */
   readonly newest: SeenStatement | undefined;
-  /** Remembers it; it counts also when it cannot be kept. @throws SvcError `storage` */
+  /** Records the statement. It takes effect even when it cannot be stored. @throws SvcError `storage` */
   saw(statement: SeenStatement): void;
 }
 
 const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const stored = v.object({
-  // 1 was what nobody had signed.
+  // Version 1 was not signed.
   v: v.literal(2),
   newest: v.optional(v.object({ key: v.string(), version: v.number() })),
   environments: v.record(
@@ -55,7 +55,7 @@ const stored = v.object({
 });
 type Stored = Omit<v.InferOutput<typeof stored>, "v">;
 
-/** Reads the list; one that cannot be read counts as empty, and everything is fetched again. */
+/** Reads the list. An unreadable list counts as empty, and everything is fetched again. */
 export function openSnapshotList(dir: string, log: Log): SnapshotList {
   const path = join(dir, "current");
   let { environments, newest } = read(path, log);

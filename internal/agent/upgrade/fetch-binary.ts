@@ -16,7 +16,7 @@ import { type BinaryManifest, chunkBytes, decodeBinaryManifest } from "../../hos
 import type { Connection } from "../link/connection.ts";
 
 const requestTimeoutMs = 30_000;
-/** Chunks under way at a time; each is in memory until it is written. */
+/** Number of concurrent chunk requests. Each chunk is in memory until it is written. */
 const chunksAtOnce = 2;
 /** Masters send away whom they cannot serve soon, and a whole fleet may ask. */
 const pauses = { firstMs: 1_000, longestMs: 30_000 };
@@ -29,23 +29,23 @@ export interface FetchBinaryOptions {
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
-  /** A file that may have the same chunks at the same places, such as the executable of now. */
+  /** A file that may contain the same chunks at the same offsets, such as the current executable. */
   seed?: string;
-  /** Ends it; what was fetched so far stays for the next time. */
+  /** Aborts the fetch. Chunks fetched so far are kept for the next attempt. */
   signal: AbortSignal;
 }
 
 const answer = v.object({ blobs: v.tuple([v.instance(Uint8Array)]) });
 
 /**
- * Fetches a binary from the masters into a file of this owner alone. Chunks that the file has already, from
- * an attempt that was interrupted, are kept, and those of the seed are copied: of two versions most are the
- * same. While no master can be asked, or all are busy, it waits and asks again.
+ * Fetches a binary from the masters into a file that only its owner can access. Keeps chunks of an earlier,
+ * interrupted attempt, and copies chunks from the seed: two versions share most of them. While all masters
+ * are unreachable or busy, it retries.
  *
  * @param digest of the manifest, hexadecimal
- * @param path a name in a directory that nobody else can write to; a link is not followed
- * @returns the manifest, when the file holds exactly its bytes and is on the disk
- * @throws SvcError `not_found` when the masters have no such binary, `storage` when the file cannot be
+ * @param path a path in a directory that only this user can write to; links are not followed
+ * @returns the manifest, when the file has exactly its content and is synced to disk
+ * @throws SvcError `not_found` when the masters do not have the binary, `storage` when the file cannot be
  *   written, `bad_request` for a malformed manifest; `unavailable` or the reason of the signal when that aborts
  */
 export async function fetchBinary(
@@ -72,9 +72,9 @@ export async function fetchBinary(
     });
     await onDisk(path, () => file.sync());
     const sha256 = await onDisk(path, () => hashOf(file, manifest.size));
-    if (sha256 !== manifest.sha256) throw malformed("its chunks do not make up its bytes");
+    if (sha256 !== manifest.sha256) throw malformed("its SHA-256 does not match its chunks");
   } catch (thrown) {
-    // A file that cannot be finished only takes room.
+    // A file that cannot be completed only wastes space.
     if (toSvcError(thrown).kind === "storage") await unlink(path).catch(() => {});
     throw thrown;
   } finally {
@@ -84,7 +84,7 @@ export async function fetchBinary(
   return manifest;
 }
 
-/** One verified blob, however often it has to be asked for. @throws as `fetchBinary` */
+/** Fetches and verifies one blob, with retries. @throws as `fetchBinary` */
 async function obtain(
   { connection, peelId, clock, jitter, log, signal }: FetchBinaryOptions,
   digest: string,
@@ -111,7 +111,7 @@ async function ask(
   peelId: string,
   digest: string,
 ): Promise<Uint8Array> {
-  if (!connection.connected) throw new SvcError("unavailable", "the bus is away");
+  if (!connection.connected) throw new SvcError("unavailable", "the bus is unreachable");
   let reply: Uint8Array;
   try {
     reply = await connection.request(fetchSubject(peelId), encode({ binary: [digest] }), requestTimeoutMs);
@@ -125,7 +125,7 @@ async function ask(
     throw new SvcError(code === "not_found" ? "not_found" : "unavailable", message.slice(0, 500));
   }
   const parsed = v.safeParse(answer, value);
-  if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed answer");
+  if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed response");
   const [data] = parsed.output.blobs;
   if (sha256Hex(data) === digest) return data;
   throw new SvcError("unavailable", `a master sent other bytes than those of ${digest}`);

@@ -28,7 +28,7 @@ const state: UpgradeState = {
   },
 };
 
-test("what peel and watchdog tell each other is read as it was written, by the owner alone", () => {
+test("the files of peel and watchdog read back as written, only for their owner", () => {
   using dir = temporaryDirectory("upgrade-files");
   const files = upgradeFiles(dir.path);
   expect([files.request(), files.state()]).toEqual([undefined, {}]);
@@ -44,7 +44,7 @@ test("what peel and watchdog tell each other is read as it was written, by the o
   expect(files.request()).toBeUndefined();
 });
 
-test("a file that is damaged, or names no digest, is none", () => {
+test("a file that is damaged, or without a digest, is ignored", () => {
   using dir = temporaryDirectory("upgrade-files");
   const files = upgradeFiles(dir.path);
   for (const text of [

@@ -6,18 +6,18 @@ import { isErrno, makeDirectory, readTextIfPresent, secretMode, writeFileAtomic 
 import { instant } from "../../base/instant.ts";
 import { writing } from "../../base/new-files.ts";
 
-/** A binary that is on this host and verified, waiting for the watchdog. Written by the peel. */
+/** A verified binary on this host that waits for the watchdog. Written by the peel. */
 export interface StagedUpgrade {
-  /** The job that asked for it. */
+  /** The job that requested it. */
   jid: string;
   /** Hexadecimal, of the binary. */
   sha256: string;
   version: string;
   /** The version of the peel that staged it. */
   from: string;
-  /** How long it may take until it is ready, milliseconds. */
+  /** Timeout until it is ready, milliseconds. */
   readyWithinMs: number;
-  /** It is not begun after this, milliseconds since the Unix epoch. */
+  /** The upgrade does not begin after this time, milliseconds since the Unix epoch. */
   deadline: number;
 }
 
@@ -25,33 +25,33 @@ export interface StagedUpgrade {
 export interface UpgradeOutcome {
   jid: string;
   success: boolean;
-  /** The version that was asked for, and the one from before. */
+  /** The requested version, and the previous one. */
   version: string;
   from: string;
-  /** Whether the binary was started, and the one from before again afterwards. */
+  /** Whether the binary was started and then rolled back to the previous one. */
   rolledBack: boolean;
-  /** Why it failed; empty when it did not. */
+  /** Why it failed; empty on success. */
   reason: string;
   /** Milliseconds since the Unix epoch. */
   at: number;
 }
 
-/** What the watchdog knows of upgrades. Written by the watchdog alone, each time as a whole. */
+/** The state of upgrades. Only the watchdog writes it, always as a whole. */
 export interface UpgradeState {
-  /** The binary that took the place of the packaged one. */
+  /** The binary that replaced the packaged one. */
   current?: ActiveBinary;
-  /** Digest of the binary that was current before. */
+  /** Digest of the previous binary. */
   previous?: string;
-  /** The upgrade that is tried out and not yet decided. */
+  /** The upgrade on trial. */
   trial?: StagedUpgrade;
-  /** Of the last upgrade. */
+  /** The outcome of the last upgrade. */
   outcome?: UpgradeOutcome;
 }
 
 export interface ActiveBinary {
   sha256: string;
   version: string;
-  /** Digest of the packaged executable at that time: it counts only as long as that one is there. */
+  /** Digest of the packaged executable at that time. The binary is used only while that one is installed. */
   packaged: string;
 }
 
@@ -86,13 +86,13 @@ const stateSchema = v.object({
   outcome: v.exactOptional(outcomeSchema),
 });
 
-/** What peel and watchdog tell each other, in files that are whole or not there. */
+/** The files through which peel and watchdog communicate. They are complete or absent. */
 export interface UpgradeFiles {
-  /** Holds everything of upgrades, for the owner alone. */
+  /** Directory of all upgrade files, accessible only by the owner. */
   readonly dir: string;
-  /** Where the binary of this digest is. */
+  /** Path of the binary with this digest. */
   binary(sha256: string): string;
-  /** What waits for the watchdog; a file that cannot be read is none. */
+  /** The staged upgrade; `undefined` also for an unreadable file. */
   request(): StagedUpgrade | undefined;
   /** @throws SvcError `storage` */
   writeRequest(staged: StagedUpgrade): void;

@@ -7,7 +7,7 @@ test("a peel knows the watchdog that is its parent, and how often it was started
   expect(watchdogAbove(env, 123)).toEqual({ restarts: 4 });
 });
 
-test("a variable that somebody handed on makes nobody a watchdog", () => {
+test("an inherited variable does not indicate a watchdog", () => {
   expect(watchdogAbove(env, 124)).toBeUndefined();
   for (const text of [
     "",
@@ -22,7 +22,7 @@ test("a variable that somebody handed on makes nobody a watchdog", () => {
   }
 });
 
-test("the environment of a process says who started it, and for which directory", () => {
+test("the environment of a process identifies its watchdog and directory", () => {
   const [entry] = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   expect(markIn(`PATH=/bin\0${entry}\0HOME=/`)).toMatchObject({
     pid: 123,

@@ -1,19 +1,20 @@
-/** Tells a peel of the watchdog above it, and marks the process as that watchdog's. */
+/** Tells a peel about its watchdog, and marks the process as started by that watchdog. */
 const variable = "SVC_WATCHDOG";
 
-/** What a peel knows of the watchdog above it. */
+/** What a peel knows about its watchdog. */
 export interface WatchdogAbove {
-  /** How often it had to start the peel again. */
+  /** Number of restarts of the peel. */
   restarts: number;
 }
 
-/** What a watchdog adds to the environment of the peel it starts. */
+/** The variable that a watchdog adds to the environment of its peel. */
 export function watchdogVariable(pid: number, restarts: number, dataDir: string): Record<string, string> {
   return { [variable]: `${pid}:${restarts}:${dataDir}` };
 }
 
 /**
- * The watchdog above this process. A variable that somebody handed on is not enough: the parent is the proof.
+ * The watchdog of this process. The variable alone is not enough, because it may be inherited: the parent
+ * process must match.
  *
  * @param parent process id of the parent
  */
@@ -26,9 +27,9 @@ export function watchdogAbove(
 }
 
 /**
- * The watchdog that a process was started by, from the text of /proc/<pid>/environ.
+ * The watchdog that started a process, from the text of /proc/<pid>/environ.
  *
- * @returns its process id and the data directory; `undefined` when it was not started by one
+ * @returns its process id and the data directory; `undefined` when no watchdog started it
  */
 export function markIn(environ: string): { pid: number; dataDir: string } | undefined {
   const entry = environ.split("\0").find((item) => item.startsWith(`${variable}=`));

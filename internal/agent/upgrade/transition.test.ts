@@ -29,13 +29,13 @@ const outcome = {
 /** What can be on disk. */
 const states = {
   nothing: {},
-  "an upgrade of before": { current, outcome: ended },
+  "a previous upgrade": { current, outcome: ended },
   "a trial of the first upgrade": { trial: staged },
   "a trial after one before": { current, outcome: ended, trial: staged },
   "the outcome of this job": { current, outcome },
 } satisfies Record<string, UpgradeState>;
 
-const gone = "the watchdog or the host stopped while it was tried out";
+const gone = "the watchdog or the host stopped during the trial";
 const events = {
   started: { kind: "started" },
   requested: { kind: "requested", staged },
@@ -50,7 +50,11 @@ const events = {
 
 const committed = { ...outcome, success: true, rolledBack: false, reason: "" };
 const fresh = { sha256: digest("2"), version: "2", packaged: digest("0") };
-const tooLate = { ...outcome, rolledBack: false, reason: "the deadline of the job passed before it began" };
+const tooLate = {
+  ...outcome,
+  rolledBack: false,
+  reason: "the deadline of the job passed before the upgrade began",
+};
 
 /** Each cell: what is on disk afterwards; `undefined` for what it was before. */
 const table: Record<keyof typeof states, Record<keyof typeof events, UpgradeState | undefined>> = {
@@ -65,7 +69,7 @@ const table: Record<keyof typeof states, Record<keyof typeof events, UpgradeStat
     "another package": undefined,
     unusable: undefined,
   },
-  "an upgrade of before": {
+  "a previous upgrade": {
     started: undefined,
     requested: { current, outcome: ended, trial: staged },
     "requested too late": { current, outcome: tooLate },

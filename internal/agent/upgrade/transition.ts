@@ -1,26 +1,26 @@
 import { defined } from "../../base/defined.ts";
 import type { StagedUpgrade, UpgradeState } from "./files.ts";
 
-/** What happens to upgrades, seen by the watchdog. */
+/** An event of an upgrade, as seen by the watchdog. */
 export type UpgradeEvent =
-  /** A watchdog begins; what the one before it left is all there is. */
+  /** A watchdog started, with the state that the previous one left. */
   | { kind: "started" }
   /** The peel has staged a binary. */
   | { kind: "requested"; staged: StagedUpgrade }
-  /** The staged binary cannot be begun with. */
+  /** The staged binary is not usable. */
   | { kind: "refused"; staged: StagedUpgrade; reason: string }
-  /** The binary on trial was ready for long enough. `packaged` is the digest of the packaged executable. */
+  /** The binary on trial stayed ready long enough. `packaged` is the digest of the packaged executable. */
   | { kind: "settled"; packaged: string }
-  /** The binary on trial did not do. */
+  /** The binary on trial failed. */
   | { kind: "failed"; reason: string }
   /** The packaged executable has this digest now. */
   | { kind: "packaged"; sha256: string }
-  /** The current binary is not there any more, or not as it was. */
+  /** The current binary is missing, or was modified. */
   | { kind: "unusable" };
 
 /**
- * What is known after an event. A trial ends in exactly one outcome; what is not decided when a watchdog
- * begins is rolled back, since nobody knows how far it came.
+ * The state after an event. A trial has exactly one outcome. A trial that is undecided when a watchdog starts
+ * is rolled back, because its progress is unknown.
  *
  * @param at milliseconds since the Unix epoch
  * @returns the state itself when nothing changes
@@ -28,14 +28,14 @@ export type UpgradeEvent =
 export function afterEvent(state: UpgradeState, event: UpgradeEvent, at: number): UpgradeState {
   switch (event.kind) {
     case "started":
-      return ended(state, "the watchdog or the host stopped while it was tried out", at);
+      return ended(state, "the watchdog or the host stopped during the trial", at);
     case "failed":
       return ended(state, event.reason, at);
     case "requested": {
       const { staged } = event;
       if (isKnown(state, staged)) return state;
       if (at >= staged.deadline) {
-        return refused(state, staged, "the deadline of the job passed before it began", at);
+        return refused(state, staged, "the deadline of the job passed before the upgrade began", at);
       }
       return { ...state, trial: staged };
     }
@@ -73,7 +73,7 @@ function refused(state: UpgradeState, staged: StagedUpgrade, reason: string, at:
   return { ...state, outcome: { jid, success: false, version, from, rolledBack: false, reason, at } };
 }
 
-/** Whether a request is one that was taken up before; it is there twice when a watchdog died in between. */
+/** Whether a request was claimed before. It can appear twice when a watchdog died in between. */
 function isKnown({ trial, outcome }: UpgradeState, { jid }: StagedUpgrade): boolean {
   return trial !== undefined || outcome?.jid === jid;
 }

@@ -8,7 +8,7 @@ import { type WatchdogAbove, watchdogAbove } from "./parent.ts";
 import { createUpgrades, type Upgrades } from "./upgrade.ts";
 
 const versionTimeoutMs = 10_000;
-/** What runs here: its name may be another file's by now. */
+/** The running executable. Its path may name another file by now. */
 const executable = "/proc/self/exe";
 
 export interface UpgradeHostOptions extends Omit<FetchBinaryOptions, "connection" | "signal" | "seed"> {
@@ -16,7 +16,7 @@ export interface UpgradeHostOptions extends Omit<FetchBinaryOptions, "connection
   env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Upgrades of the running executable, from the masters of this peel, by the watchdog above it. */
+/** Upgrades of the running executable, fetched from the masters and applied by the watchdog. */
 export function upgradesOfHost(options: UpgradeHostOptions): {
   upgrades: Upgrades;
   watchdog: WatchdogAbove | undefined;
@@ -42,7 +42,7 @@ export function upgradesOfHost(options: UpgradeHostOptions): {
       const { stdout } = await run;
       const said = /^svc-peel ([\w.+~-]{1,64})\n$/.exec(stdout.text)?.[1];
       if (said !== undefined) return said;
-      throw new SvcError("bad_request", "the binary is no svc-peel that runs on this host");
+      throw new SvcError("bad_request", "the binary is not an svc-peel that runs on this host");
     },
   });
   return {

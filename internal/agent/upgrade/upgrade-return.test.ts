@@ -97,30 +97,30 @@ test("a peel that starts after a rollback sends the return, with the reason, onc
   expect(returns()).toHaveLength(1);
 });
 
-test("a job that no upgrade knows is lost, as is one whose upgrade nobody watches", async () => {
+test("a job without an upgrade, or without a watchdog, is lost", async () => {
   files.writeRequest({ ...staged, jid: "job-other" });
   await restart();
   expect(returns()).toMatchObject([{ success: false, outcome: "lost" }]);
 });
 
-test("without a watchdog a request is nobody's: the job is lost, and nothing of it is taken up later", async () => {
+test("without a watchdog the job is lost, and its request is removed", async () => {
   files.writeRequest(staged);
   await restart(false);
   expect(returns()).toMatchObject([{ success: false, outcome: "lost" }]);
   expect(files.request()).toBeUndefined();
 });
 
-test("an upgrade of which nothing is known any more has a return all the same", async () => {
+test("an upgrade without any record still gets a return", async () => {
   files.writeState({ trial: staged });
   await restart();
   files.writeState({});
   clock.advance(1_000);
   expect(returns()).toMatchObject([
-    { success: false, outcome: "lost", error: "what became of the upgrade is not known" },
+    { success: false, outcome: "lost", error: "the result of the upgrade is not known" },
   ]);
 });
 
-test("a job that ended before its upgrade was decided twice is told once", async () => {
+test("a finished job is reported once, even when its upgrade is decided twice", async () => {
   files.writeState({ outcome });
   expect([life.defer(jid), life.defer(jid)]).toEqual([true, true]);
   expect(returns()).toHaveLength(1);

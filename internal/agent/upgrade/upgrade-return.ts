@@ -13,7 +13,7 @@ const pollMs = 1_000;
 
 export interface UpgradeReturnOptions {
   files: UpgradeFiles;
-  /** Whether a watchdog stands above this peel: without one, nothing is under way. */
+  /** Whether this peel runs under a watchdog. Without one, no upgrade is in progress. */
   isWatched: boolean;
   dedup: Dedup;
   outbox: Outbox;
@@ -24,13 +24,13 @@ export interface UpgradeReturnOptions {
   log: Log;
 }
 
-/** Returns of jobs that outlive the peel that took them: those of upgrades. */
+/** Returns of upgrade jobs, which outlive the peel process that accepted them. */
 export interface UpgradeReturns {
   /**
-   * Takes over an accepted job when it is an upgrade that is under way or decided: its return is sent when
-   * that is known.
+   * Takes over an accepted job if it is an upgrade that is in progress or finished. Its return is sent when
+   * the result is known.
    *
-   * @returns whether it is one
+   * @returns whether the job is such an upgrade
    */
   take(jid: string): boolean;
   stop(): void;
@@ -41,7 +41,7 @@ export function createUpgradeReturns(options: UpgradeReturnOptions): UpgradeRetu
   const waiting = new Set<string>();
   let timer: Timer | undefined;
 
-  /** What is known of the upgrade of a job; the watchdog notes what becomes of a request before it removes it. */
+  /** The state of the upgrade of a job. The watchdog records the result of a request before it removes it. */
   const fateOf = (jid: string): UpgradeOutcome | "under way" | undefined => {
     const isRequested = files.request()?.jid === jid;
     const { trial, outcome } = files.state();
@@ -53,7 +53,7 @@ export function createUpgradeReturns(options: UpgradeReturnOptions): UpgradeRetu
     if (entry === undefined) return;
     const result =
       fate === undefined
-        ? failedReturn("what became of the upgrade is not known", entry.at, 0, "lost")
+        ? failedReturn("the result of the upgrade is not known", entry.at, 0, "lost")
         : returnOf(fate, entry.at);
     counts.jobs[result.outcome ?? (result.success ? "ok" : "failed")]++;
     log.info("job done", { jid, success: result.success });
@@ -74,7 +74,7 @@ export function createUpgradeReturns(options: UpgradeReturnOptions): UpgradeRetu
     timer = undefined;
   };
 
-  // Nobody would take it up any more, or too late.
+  // No watchdog would claim it, or it would be too late.
   if (!options.isWatched) files.removeRequest();
   return {
     take(jid) {
@@ -91,7 +91,7 @@ export function createUpgradeReturns(options: UpgradeReturnOptions): UpgradeRetu
   };
 }
 
-/** What a job tells of its upgrade. */
+/** The return value of an upgrade job. */
 export function outcomeValue({ version, from, rolledBack, reason }: UpgradeOutcome): Plain {
   const told = { version, previous: from, changed: reason === "", rolled_back: rolledBack };
   return reason === "" ? told : { ...told, reason };

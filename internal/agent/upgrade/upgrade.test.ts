@@ -113,7 +113,7 @@ test("it waits until it ends with the peel", async () => {
   expect(files.request()?.jid).toBe("job-1");
 });
 
-test("it fails with what the watchdog says when that does not take it up", async () => {
+test("it fails with the reason of the watchdog when the watchdog refuses it", async () => {
   const { outcome } = await staged();
   files.writeState({
     outcome: {
@@ -134,40 +134,42 @@ test("it fails with what the watchdog says when that does not take it up", async
   });
 });
 
-test("it fails when the request goes, and nobody says why", async () => {
+test("it fails when the request is removed without a reason", async () => {
   const { outcome } = await staged();
   files.removeRequest();
   clock.advance(1_000);
-  expect(await outcome).toHaveProperty("message", expect.stringContaining("its log says why"));
+  expect(await outcome).toHaveProperty("message", expect.stringContaining("see its log"));
 });
 
-test("what runs already is no upgrade", async () => {
+test("upgrading to the running version does nothing", async () => {
   const result = await apply(upgrades(), { sha256: digestOf(own) });
   expect(result).toEqual({ version: ownVersion, previous: ownVersion, changed: false, rolled_back: false });
   expect(existsSync(files.dir)).toBe(false);
 });
 
-test("without a watchdog it is refused, with what to do", async () => {
-  await expect(apply(upgrades({ isWatched: () => false }))).rejects.toThrow("start it by svc-peel watchdog");
+test("without a watchdog it is refused, with the next step", async () => {
+  await expect(apply(upgrades({ isWatched: () => false }))).rejects.toThrow(
+    "start it with svc-peel watchdog",
+  );
 });
 
 test("a second upgrade is refused while one waits, and while one is tried out", async () => {
   await staged();
-  await expect(apply()).rejects.toThrow("the upgrade of the job job-1 is not decided yet");
+  await expect(apply()).rejects.toThrow("the upgrade of job job-1 is still in progress");
   const other = files.request();
   files.removeRequest();
   if (other !== undefined) files.writeState({ trial: { ...other, jid: "job-0" } });
-  await expect(apply()).rejects.toThrow("the upgrade of the job job-0 is not decided yet");
+  await expect(apply()).rejects.toThrow("the upgrade of job job-0 is still in progress");
 });
 
 test.each<[string, () => ReturnType<typeof upgrades>, string]>([
-  ["other bytes", () => upgrades({}, executable("other")), "not the one of the manifest"],
+  ["other bytes", () => upgrades({}, executable("other")), "does not match its manifest"],
   [
     "another platform",
     () => upgrades({}, next, "linux-arm64"),
-    "is for linux-arm64, and this peel runs on linux-x64",
+    "is for linux-arm64, but this peel runs on linux-x64",
   ],
-  ["another version", () => upgrades({ ask: async () => "3.0.0" }), "of the version 3.0.0, not 2.0.0"],
+  ["another version", () => upgrades({ ask: async () => "3.0.0" }), "reports version 3.0.0, not 2.0.0"],
   [
     "a program that does not answer",
     () => upgrades({ ask: () => Promise.reject(new SvcError("bad_request", "no svc-peel")) }),
@@ -183,10 +185,10 @@ test.each<[string, () => ReturnType<typeof upgrades>, string]>([
 test("a binary whose manifest lies about its platform is refused", async () => {
   const arm = executable("arm", 183);
   const lying = apply(upgrades({}, arm), { sha256: digestOf(arm), size: arm.length });
-  await expect(lying).rejects.toThrow("no executable for this host");
+  await expect(lying).rejects.toThrow("not an executable for this host");
 });
 
-test("a full disk is told before anything is fetched", async () => {
+test("a full disk is reported before the fetch", async () => {
   let fetched = 0;
   const full = upgrades({
     freeBytes: async () => next.length,
@@ -197,12 +199,12 @@ test("a full disk is told before anything is fetched", async () => {
   });
   expect(await apply(full).catch((thrown) => thrown)).toMatchObject({
     kind: "storage",
-    message: expect.stringContaining("MiB have to be free"),
+    message: expect.stringContaining("MiB of free space"),
   });
   expect(fetched).toBe(0);
 });
 
-test("what was fetched stays when the masters go away, and the next attempt begins with it", async () => {
+test("an interrupted fetch is resumed by the next attempt", async () => {
   const part = join(files.dir, `${request.sha256}.part`);
   const away = upgrades({
     async fetch(_, path) {
@@ -223,7 +225,7 @@ test("a binary that is here already is not fetched again", async () => {
   expect(files.request()?.sha256).toBe(request.sha256);
 });
 
-test("binaries of before are removed, but for the current one and the one before it", async () => {
+test("old binaries are removed, except the current and the previous one", async () => {
   const name = (seed: string) => seed.repeat(64);
   for (const entry of ["1", "2", "3"]) {
     mkdirSync(join(files.dir, name(entry)), { recursive: true });

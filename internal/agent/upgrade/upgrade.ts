@@ -15,31 +15,31 @@ import type { UpgradeRequest, UpgradeService } from "../../host/modules/upgrade-
 import type { UpgradeFiles } from "./files.ts";
 import { outcomeValue } from "./upgrade-return.ts";
 
-/** Bytes that have to stay free beside the binary. */
+/** Number of bytes that must stay free besides the binary. */
 const spareBytes = 32 * 1024 * 1024;
 const pollMs = 500;
 const partName = /^[0-9a-f]{64}(?:\.part)?$/;
 
 export interface UpgradeOptions {
   files: UpgradeFiles;
-  /** Whether a watchdog stands above this peel now: it may have been killed since. */
+  /** Whether this peel runs under a watchdog now: the watchdog may have been killed. */
   isWatched(): boolean;
-  /** The executable that runs. */
+  /** Path of the running executable. */
   executable: string;
-  /** Fetches a binary into a file; what is there of it already is kept. */
+  /** Fetches a binary into a file. Keeps the part that exists. */
   fetch(manifest: string, path: string, signal: AbortSignal): Promise<BinaryManifest>;
-  /** What an executable says of its version: `1.2.3`. @throws SvcError when it says nothing like that */
+  /** The version that an executable reports: `1.2.3`. @throws SvcError when it does not report one */
   ask(path: string, signal: AbortSignal): Promise<string>;
-  /** Free bytes of a directory; that of the system by default. */
+  /** Free bytes of a directory. Default: ask the system. */
   freeBytes?(directory: string): Promise<number>;
   clock: Clock;
   log: Log;
 }
 
-/** Upgrades for the signed jobs of a peel. */
+/** Creates the upgrade service for a signed job. */
 export type Upgrades = (job: { jid: string; deadline: number }) => UpgradeService;
 
-/** Stages what a job asks for, and hands it to the watchdog. */
+/** Stages the binary that a job requests, and hands it over to the watchdog. */
 export function createUpgrades(options: UpgradeOptions): Upgrades {
   const { files, executable, clock, log } = options;
 
@@ -55,7 +55,7 @@ export function createUpgrades(options: UpgradeOptions): Upgrades {
     const free = await (options.freeBytes ?? freeBytes)(files.dir);
     if (free < size + spareBytes) {
       const need = Math.ceil((size + spareBytes) / 1024 / 1024);
-      throw new SvcError("storage", `${files.dir}: ${need} MiB have to be free for another binary`);
+      throw new SvcError("storage", `${files.dir}: the upgrade needs ${need} MiB of free space`);
     }
     const manifest = await options.fetch(request.manifest, part, signal);
     try {
@@ -67,7 +67,7 @@ export function createUpgrades(options: UpgradeOptions): Upgrades {
       });
       const said = await options.ask(part, signal);
       if (request.version !== "" && said !== request.version) {
-        const what = `says that it is of the version ${said}, not ${request.version}`;
+        const what = `reports version ${said}, not ${request.version}`;
         throw new SvcError("bad_request", `the binary ${what}`);
       }
       await onDisk(target, async () => {
@@ -77,7 +77,7 @@ export function createUpgrades(options: UpgradeOptions): Upgrades {
       });
       return target;
     } catch (thrown) {
-      // What is complete and wrong stays so.
+      // A complete but wrong file cannot be repaired.
       if (!signal.aborted) await rm(part, { force: true });
       throw thrown;
     }
@@ -88,12 +88,12 @@ export function createUpgrades(options: UpgradeOptions): Upgrades {
       if (!options.isWatched()) {
         throw new SvcError(
           "unavailable",
-          "no watchdog stands above this peel: start it by svc-peel watchdog, as the unit of the package does",
+          "this peel does not run under a watchdog: start it with svc-peel watchdog, as the unit of the package does",
         );
       }
       const other = files.request() ?? files.state().trial;
       if (other !== undefined) {
-        throw new SvcError("conflict", `the upgrade of the job ${other.jid} is not decided yet`);
+        throw new SvcError("conflict", `the upgrade of job ${other.jid} is still in progress`);
       }
       if ((await digestOfFile(executable)) === request.sha256) {
         return { version: ownVersion, previous: ownVersion, changed: false, rolled_back: false };
@@ -109,7 +109,7 @@ export function createUpgrades(options: UpgradeOptions): Upgrades {
   });
 }
 
-/** Waits for the end of this process. @throws FunctionFailure when the watchdog does not take the upgrade up */
+/** Waits for the end of this process. @throws FunctionFailure when the watchdog does not start the upgrade */
 async function untilRefused(
   files: UpgradeFiles,
   jid: string,
@@ -118,12 +118,12 @@ async function untilRefused(
 ): Promise<Plain> {
   for (;;) {
     await sleep(clock, pollMs, signal);
-    // In this order: the watchdog notes what becomes of a request before it removes it.
+    // The order matters: the watchdog records the result of a request before it removes it.
     const isWaiting = files.request() !== undefined;
     const { trial, outcome } = files.state();
     if (outcome?.jid === jid) throw new FunctionFailure(outcome.reason, outcomeValue(outcome), 1);
     if (isWaiting || trial?.jid === jid) continue;
-    throw new SvcError("unavailable", "the watchdog could not take the upgrade up: its log says why");
+    throw new SvcError("unavailable", "the watchdog could not start the upgrade: see its log");
   }
 }
 
@@ -133,19 +133,19 @@ function problemOf(
   executable: string,
 ): string | undefined {
   const { sha256, size, platform } = manifest;
-  if (sha256 !== request.sha256 || size !== request.size) return "is not the one of the manifest";
+  if (sha256 !== request.sha256 || size !== request.size) return "does not match its manifest";
   const own = platformOfFile(executable);
   return platform === own
     ? undefined
-    : `is for ${platform}, and this peel runs on ${own ?? "something else"}`;
+    : `is for ${platform}, but this peel runs on ${own ?? "another platform"}`;
 }
 
-/** A manifest says what its uploader made of the binary; the binary itself counts. */
+/** Checks the platform of the binary itself: the manifest is only the claim of its uploader. */
 function platformProblem(path: string, executable: string): string | undefined {
   const found = platformOfFile(path);
   return found !== undefined && found === platformOfFile(executable)
     ? undefined
-    : "is no executable for this host";
+    : "is not an executable for this host";
 }
 
 function platformOfFile(path: string) {
@@ -158,7 +158,7 @@ function platformOfFile(path: string) {
   }
 }
 
-/** Removes binaries that nobody needs any more, and what is left of other attempts. */
+/** Removes unused binaries, and the remains of other attempts. */
 async function removeOthers(files: UpgradeFiles, wanted: string): Promise<void> {
   const { current, previous } = files.state();
   const kept = new Set([wanted, `${wanted}.part`, current?.sha256, previous]);

@@ -2,16 +2,16 @@ import { constants } from "node:os";
 import type { Clock } from "../../base/clock.ts";
 import { isErrno } from "../../base/file.ts";
 
-/** A peel that was started, the leader of a process group of its own. */
+/** A peel process, the leader of its own process group. */
 export interface Child {
   readonly pid: number;
-  /** Aborts when it has ended. */
+  /** Aborts when the process has exited. */
   readonly gone: AbortSignal;
-  /** How it ended: `code 1`, `SIGKILL`; undefined while it runs. */
+  /** How it exited: `code 1`, `SIGKILL`; undefined while it runs. */
   readonly end: string | undefined;
-  /** Tells it to end, and ends what is left of its group after the time is over. */
+  /** Sends SIGTERM, and kills the rest of its group after the timeout. */
   stop(withinMs: number): Promise<void>;
-  /** Ends its group at once, also one that is frozen. */
+  /** Kills its group at once, even when it is frozen. */
   kill(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export interface ChildOptions {
   clock: Clock;
 }
 
-/** Starts a peel that writes where the watchdog writes. @throws when the system cannot start it */
+/** Starts a peel that shares the watchdog's output. @throws when the system cannot start it */
 export function startChild({ program, args, env, clock }: ChildOptions): Child {
   const gone = new AbortController();
   const running = Bun.spawn([program, ...args], {
@@ -35,7 +35,7 @@ export function startChild({ program, args, env, clock }: ChildOptions): Child {
   let end: string | undefined;
   const ended = running.exited.then(() => {
     end = endOf(running);
-    // Whatever is left of its group would stand in the way of the next one.
+    // Remaining processes of its group could block the next peel.
     signalGroup(running.pid, "SIGKILL");
     gone.abort();
   });

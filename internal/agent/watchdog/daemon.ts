@@ -7,8 +7,8 @@ import { usualLimits } from "./limits.ts";
 import { runWatchdog, type WatchdogOptions } from "./run.ts";
 
 /**
- * Runs a peel under a watchdog until a signal ends both. The configuration is the peel's, and is checked
- * before anything starts.
+ * Runs a peel under a watchdog until a signal stops both. The configuration is that of the peel, and is
+ * validated before anything starts.
  *
  * @param argv flags of the peel
  * @returns the exit code
@@ -21,7 +21,7 @@ export function runWatchdogDaemon(argv: readonly string[], env: WatchdogOptions[
       if (health.port === 0) {
         throw new SvcError(
           "usage",
-          "health_addr: name a port: the watchdog asks there whether the peel is well",
+          "health_addr: set a port: the watchdog checks the health of the peel there",
         );
       }
       return runWatchdog({

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { controlGroupOf, endLeftovers, leftovers } from "./leftovers.ts";
 
-test("only the group of a service is known to hold nothing but what the service started", () => {
+test("only the control group of a service is used", () => {
   expect(controlGroupOf("0::/system.slice/svc-peel.service\n")).toBe("/system.slice/svc-peel.service");
   for (const text of [
     "0::/user.slice/user-0.slice/session-3.scope\n",
@@ -14,7 +14,7 @@ test("only the group of a service is known to hold nothing but what the service 
   }
 });
 
-test("the watchdog itself, and what stands for other namespaces, is not left over", () => {
+test("the watchdog itself and processes of other namespaces are not leftovers", () => {
   expect(leftovers("1\n0\n17\n18\n\n", 17)).toEqual([18]);
 });
 

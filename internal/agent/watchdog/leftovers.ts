@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { isErrno } from "../../base/file.ts";
 
 /**
- * Ends what a peel left running, when the watchdog is the main process of a service of systemd: then all that
- * is in the control group of the service and not the watchdog came from the peel. Elsewhere it is not
- * known whose a process is, and nothing is done.
+ * Kills the processes that a peel left running, when the watchdog is the main process of a systemd service:
+ * then every other process in the control group of the service came from the peel. Elsewhere the origin of a
+ * process is unknown, and nothing is done.
  *
- * @returns how many processes there were
+ * @returns the number of processes
  */
 export function endLeftovers(env: Readonly<Record<string, string | undefined>>): number {
-  // The variable alone may have been handed on; with the own process id in it, it was not.
+  // The variable alone may be inherited. If it contains the own process id, it is not.
   if (env.SYSTEMD_EXEC_PID !== String(process.pid)) return 0;
   let left: number[];
   try {
@@ -29,13 +29,13 @@ export function endLeftovers(env: Readonly<Record<string, string | undefined>>):
   return left.length;
 }
 
-/** The path of the group of a service, from /proc/self/cgroup; `undefined` for any other group. */
+/** The control group path of a service, from /proc/self/cgroup; `undefined` for any other group. */
 export function controlGroupOf(text: string): string | undefined {
   const path = /^0::(\/\S+)$/m.exec(text)?.[1];
   return path?.endsWith(".service") === true && !path.includes("..") ? path : undefined;
 }
 
-/** Processes of cgroup.procs but the own one; 0 stands for those of another namespace. */
+/** The processes of cgroup.procs except the own one. 0 means a process of another namespace. */
 export function leftovers(procs: string, own: number): number[] {
   return procs
     .split("\n")

@@ -1,27 +1,27 @@
-/** How patient a watchdog is. */
+/** Intervals and timeouts of a watchdog. */
 export interface Limits {
-  /** How often it looks for a request, and at the readiness of a binary on trial. */
+  /** Interval of the checks for a request, and for the readiness of a binary on trial. */
   pollMs: number;
-  /** How often the peel's health is asked for. */
+  /** Interval of the peel's health checks. */
   healthEveryMs: number;
-  /** How long one answer may take. */
+  /** Timeout of one health check. */
   answerMs: number;
-  /** Questions in a row without any answer after which the peel counts as frozen. */
+  /** Consecutive unanswered health checks after which the peel counts as frozen. */
   healthTries: number;
-  /** Pause before the first restart; it doubles with each one that follows. */
+  /** Backoff before the first restart. It doubles with each further restart. */
   firstPauseMs: number;
   longestPauseMs: number;
-  /** Health for this long makes the next pause the first one again. */
+  /** After being healthy for this long, the backoff is reset. */
   wellAfterMs: number;
-  /** How long a peel may take to end when it is told to. */
+  /** Timeout for a peel to exit after SIGTERM. */
   stopMs: number;
   /** How long a binary on trial has to stay ready. */
   settleMs: number;
-  /** How often a binary on trial may end by itself. */
+  /** How often a binary on trial may exit by itself. */
   trialStarts: number;
 }
 
-/** A peel that does a lot at once may be silent for some seconds; a minute is not that. */
+/** A busy peel may not answer for some seconds, but not for a minute. */
 export const usualLimits: Limits = {
   pollMs: 1_000,
   healthEveryMs: 10_000,

@@ -8,7 +8,7 @@ const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->whe
    3: 0100007F:1F90 0100007F:D431 01 00000000:00000000 00:00000000 00000000  1002        0 38 1
 `;
 
-test("tells which users listen on a port, and not who is connected to it", () => {
+test("returns the users that listen on a port, not connected users", () => {
   expect(listenersOf(table, 8080)).toEqual([0, 1000]);
   expect(listenersOf(table, 8081)).toEqual([1001]);
   expect(listenersOf(table, 8082)).toEqual([]);

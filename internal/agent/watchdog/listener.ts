@@ -6,9 +6,9 @@ const columns = { local: 1, state: 3, user: 7 };
 const listening = "0A";
 
 /**
- * Whether a program of this user listens on a port of this host. Any user may listen on the port of a peel that
- * does not run, and answer in its place. Where the tables of sockets are hidden from this process, which is up
- * to whoever set it up and nobody else, it is taken for granted.
+ * Whether a program of this user listens on a port of this host. While a peel does not run, any user may
+ * listen on its port and answer in its place. When the socket tables are hidden from this process, which only
+ * the administrator can configure, the result is `true`.
  */
 export function isOwnPort(port: number, paths = tables): boolean {
   const known = paths.map(textOf).filter((text) => text !== undefined);
@@ -16,7 +16,7 @@ export function isOwnPort(port: number, paths = tables): boolean {
   return known.length === 0 || known.some((table) => listenersOf(table, port).includes(user));
 }
 
-/** The users that listen on a port, from a table of sockets. */
+/** The users that listen on a port, from a socket table. */
 export function listenersOf(table: string, port: number): number[] {
   return table.split("\n").flatMap((line) => {
     const fields = line.trim().split(/\s+/);
@@ -26,7 +26,7 @@ export function listenersOf(table: string, port: number): number[] {
   });
 }
 
-/** A host without IPv6 has one table. */
+/** A host without IPv6 has only one table. */
 function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");

@@ -7,21 +7,21 @@ import { markIn } from "../upgrade/parent.ts";
 export interface Marked {
   pid: number;
   parent: number;
-  /** The real user id: a program with more rights than who started it keeps that one. */
+  /** The real user id, which a setuid program keeps. */
   user: number;
   /** Process id of the watchdog that started it. */
   watchdog: number;
   dataDir: string;
 }
 
-/** Place of the parent among the fields after the program's name (proc(5), field 4). */
+/** Index of the parent among the fields after the program's name (proc(5), field 4). */
 const parentField = 1;
 
 /**
- * Peels that an earlier watchdog of the same directory left behind when it was killed.
+ * Finds peels that an earlier watchdog of the same directory left behind when it was killed.
  *
  * @param dataDir `SVC_DATA_DIR`
- * @param user who a watchdog runs as: anybody may mark processes of their own
+ * @param user the user of the watchdog: any user can mark their own processes
  * @throws SvcError `conflict` when such a watchdog still runs
  */
 export function orphansOf(dataDir: string, user: number, found: readonly Marked[]): number[] {
@@ -36,7 +36,7 @@ export function orphansOf(dataDir: string, user: number, found: readonly Marked[
   return own.map(({ pid }) => pid);
 }
 
-/** The processes of this host that a watchdog started and that still run; those of others cannot be read. */
+/** The running processes of this host that a watchdog started. Other users' processes may be unreadable. */
 export function findMarked(): Marked[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];

@@ -37,7 +37,7 @@ test("asks on this host, whatever proxies the environment names", async () => {
   delete process.env.HTTP_PROXY;
 });
 
-test("nobody there, no HTTP, and an answer without an end are no answer", async () => {
+test("a closed port, a non-HTTP response and an endless response count as no response", async () => {
   const closed = await server(() => {});
   closed[Symbol.dispose]();
   expect(await ask(closed.port)).toBeUndefined();
@@ -47,7 +47,7 @@ test("nobody there, no HTTP, and an answer without an end are no answer", async 
   expect(await ask(endless.port)).toBeUndefined();
 });
 
-test("who says nothing is waited for as long as is said, or until it does not matter", async () => {
+test("a silent server is waited for until the timeout, or until the signal", async () => {
   const connected = Promise.withResolvers<void>();
   using silent = await server(() => connected.resolve());
   const clock = manualClock();
@@ -64,10 +64,10 @@ test("who says nothing is waited for as long as is said, or until it does not ma
 });
 
 test.each([
-  [undefined, "it does not answer"],
+  [undefined, "it does not respond"],
   [{ status: 200, body: "" }, undefined],
-  [{ status: 500, body: "oh" }, "it answers with the status 500"],
-  [{ status: 503, body: "{}" }, "it answers with the status 503"],
+  [{ status: 500, body: "oh" }, "it responds with status 500"],
+  [{ status: 503, body: "{}" }, "it responds with status 503"],
   [
     {
       status: 503,
@@ -81,6 +81,6 @@ test.each([
     },
     "bus: not connected, kv: down",
   ],
-])("a peel that is not ready says why: %#", (answer, expected) => {
+])("the reason why a peel is not ready: %#", (answer, expected) => {
   expect(unreadiness(answer)).toBe(expected);
 });

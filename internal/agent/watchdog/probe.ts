@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 
 const maxAnswerBytes = 64 * 1024;
 
-/** What the health server of a peel answered. */
+/** A response of the health server of a peel. */
 export interface Answer {
   status: number;
   body: string;
@@ -20,9 +20,9 @@ export interface ProbeOptions {
 }
 
 /**
- * Asks the health server of this host; no proxy of the environment is in between.
+ * Queries the health server of this host. Ignores proxies in the environment.
  *
- * @returns `undefined` when nobody answered in time, or not in HTTP
+ * @returns `undefined` on timeout, or when the response is not HTTP
  */
 export function probe(options: ProbeOptions): Promise<Answer | undefined> {
   const { path, timeoutMs, clock, signal, port } = options;
@@ -37,7 +37,7 @@ export function probe(options: ProbeOptions): Promise<Answer | undefined> {
     };
     const give = () => finish(undefined);
     const socket = connect({ host, port }, () => {
-      // Version 1.0: the answer ends with the connection, and is in one piece.
+      // HTTP/1.0: the response ends with the connection, and is not chunked.
       socket.write(`GET ${path} HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
     });
     const timer = clock.after(timeoutMs, give);
@@ -54,7 +54,7 @@ export function probe(options: ProbeOptions): Promise<Answer | undefined> {
   });
 }
 
-/** Where a server that listens on all addresses is reached from this host. */
+/** The address at which this host reaches a server that listens on all addresses. */
 function reachable(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
@@ -73,15 +73,15 @@ function parseAnswer(text: string): Answer | undefined {
 }
 
 /**
- * Why a peel is not ready, in the words of its own `/readyz`: `bus: not connected`.
+ * Why a peel is not ready, from its `/readyz`, such as `bus: not connected`.
  *
  * @returns `undefined` when it is ready
  */
 export function unreadiness(answer: Answer | undefined): string | undefined {
-  if (answer === undefined) return "it does not answer";
+  if (answer === undefined) return "it does not respond";
   if (answer.status === 200) return undefined;
   const down = downChecks(answer.body);
-  return down.length === 0 ? `it answers with the status ${answer.status}` : down.join(", ").slice(0, 300);
+  return down.length === 0 ? `it responds with status ${answer.status}` : down.join(", ").slice(0, 300);
 }
 
 function downChecks(body: string): string[] {

@@ -48,7 +48,7 @@ describe("a peel under a watchdog", () => {
     expect(await scene.ask("/healthz")).toBeUndefined();
   });
 
-  test("that does not end when it is told to is killed with its watchdog", async () => {
+  test("that ignores SIGTERM is killed with its watchdog", async () => {
     await using scene = await watchdogScene("hang");
     const watchdog = await scene.start({ stopMs: 50, healthTries: 1_000 });
     const pid = pidOf(watchdog.output(), "packaged");
@@ -105,11 +105,11 @@ describe("an upgrade", () => {
   });
 
   test.each<[Behavior, RegExp]>([
-    ["crash", /^it ended 3 times, at last with code 7$/],
-    ["ready-then-crash", /^it ended 3 times after it was ready, at last with code 3$/],
+    ["crash", /^it exited 3 times, the last time with code 7$/],
+    ["ready-then-crash", /^it exited 3 times after it was ready, the last time with code 3$/],
     ["unready", /^it did not become ready in 300ms: bus: not connected$/],
-    ["hang", /^it did not become ready in 300ms: it does not answer$/],
-    ["no-program", /^it cannot be started: /],
+    ["hang", /^it did not become ready in 300ms: it does not respond$/],
+    ["no-program", /^it cannot start: /],
   ])("to a binary that is %s is rolled back by itself, with the reason", async (behavior, reason) => {
     await using scene = await watchdogScene();
     const watchdog = await scene.start({ answerMs: 100, stopMs: 100 });
@@ -138,7 +138,7 @@ describe("an upgrade", () => {
     });
   });
 
-  test("is refused when the staged bytes changed, and the peel goes on undisturbed", async () => {
+  test("is refused when the staged bytes changed, and the peel keeps running", async () => {
     await using scene = await watchdogScene();
     const watchdog = await scene.start();
     const first = pidOf(watchdog.output(), "packaged");
@@ -156,7 +156,7 @@ describe("an upgrade", () => {
     expect(scene.files.state().outcome).toMatchObject({
       success: false,
       rolledBack: false,
-      reason: "the staged binary is not what it was any more",
+      reason: "the staged binary has changed since it was staged",
     });
     expect(pidOf(watchdog.output(), "packaged")).toBe(first);
     expect(await scene.ask("/healthz")).toBe(200);
@@ -221,7 +221,7 @@ describe("a watchdog that is killed during an upgrade", () => {
         jid: "job-1",
         success: false,
         rolledBack: true,
-        reason: "the watchdog or the host stopped while it was tried out",
+        reason: "the watchdog or the host stopped during the trial",
       },
     });
     expect(scene.files.request()).toBeUndefined();

@@ -34,20 +34,20 @@ export interface WatchdogOptions {
   service?: ServiceManager;
 }
 
-/** Why a peel is not watched any more. */
+/** Why the watchdog stopped watching a peel. */
 type End = "stopping" | "ended" | "frozen" | "requested" | "failed";
 
 const orphanPollMs = 50;
-/** How long the end of killed orphans is waited for. */
+/** Timeout for killed orphans to exit. */
 const orphanPatienceMs = 5_000;
 
 /**
- * Keeps a peel running until the signal aborts: starts it again when it ends or freezes, and changes it over
- * to another executable and back. Every step of a change is on disk before it is taken, so that whatever
- * stops in between is rolled back by the next watchdog.
+ * Keeps a peel running until the signal aborts. Restarts it when it exits or freezes, and switches it to
+ * another executable and back. Every step of a switch is written to disk first, so that the next watchdog
+ * can roll back an interrupted one.
  *
- * @throws SvcError `conflict` when another watchdog runs a peel in this directory; `storage` when what is
- *   known of upgrades cannot be written at the start
+ * @throws SvcError `conflict` when another watchdog runs a peel in this directory; `storage` when the state
+ *   of upgrades cannot be written at the start
  */
 export async function runWatchdog(options: WatchdogOptions): Promise<void> {
   const { program, dataDir, limits, clock, log, signal } = options;
@@ -60,7 +60,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
   /** Digest of the packaged executable, once it was needed. */
   let packaged = "";
 
-  /** @returns whether it is on disk. What is not counts all the same, until the next watchdog. */
+  /** @returns whether the state was written. In memory it changes in any case. */
   const note = (event: UpgradeEvent): boolean => {
     const next = afterEvent(state, event, clock.now());
     if (next === state) return true;
@@ -93,7 +93,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
     else if (end !== "requested") await pause();
   }
 
-  /** Starts the peel of now and stays with it; a trial stays here through the restarts that it allows. */
+  /** Starts the current peel and watches it. A trial includes the restarts that it allows. */
   async function runOne(trial: Trial | undefined): Promise<End> {
     for (;;) {
       const child = start(trial);
@@ -129,7 +129,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
     } catch (thrown) {
       const reason = describeError(thrown);
       log.error("the peel cannot be started", { program: path, reason });
-      if (trial !== undefined) trial.fail(`it cannot be started: ${reason}`);
+      if (trial !== undefined) trial.fail(`it cannot start: ${reason}`);
       else if (binary !== undefined && isNoProgram(thrown)) note({ kind: "unusable" });
       return undefined;
     }
@@ -204,7 +204,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
     };
   }
 
-  /** Takes up what the peel has staged, unless it cannot be begun with. @returns whether there is a trial now */
+  /** Claims the binary that the peel has staged, if it is usable. @returns whether a trial begins */
   async function claim(): Promise<boolean> {
     const staged = files.request();
     if (staged === undefined) return false;
@@ -213,7 +213,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
     const isKept = note(
       problem === undefined ? { kind: "requested", staged } : { kind: "refused", staged, reason: problem },
     );
-    // A trial that the next watchdog would not know of is none.
+    // Do not begin a trial that is not recorded for the next watchdog.
     if (!isKept) state = before;
     files.removeRequest();
     const { jid, version, from } = staged;
@@ -227,9 +227,9 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
       packaged = await digestOfFile(program);
       return (await digestOfFile(files.binary(sha256))) === sha256
         ? undefined
-        : "the staged binary is not what it was any more";
+        : "the staged binary has changed since it was staged";
     } catch (thrown) {
-      return `the staged binary cannot be compared: ${describeError(thrown)}`;
+      return `the staged binary cannot be verified: ${describeError(thrown)}`;
     }
   }
 
@@ -238,7 +238,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
     log.info("upgrade committed", { jid, version, from });
   }
 
-  /** A package that was installed since wins over a binary that took the place of an older one. */
+  /** A package that was installed since then takes precedence over an upgraded binary. */
   async function checkCurrent() {
     const { current } = state;
     if (current === undefined) return;
@@ -256,7 +256,7 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
     note({ kind: "unusable" });
   }
 
-  /** A request that was taken up by a watchdog which died before it could remove it. */
+  /** Removes a request that a watchdog claimed before it died. */
   function dropKnownRequest() {
     const staged = files.request();
     if (staged !== undefined && staged.jid === state.outcome?.jid) files.removeRequest();
@@ -274,12 +274,12 @@ export async function runWatchdog(options: WatchdogOptions): Promise<void> {
   }
 }
 
-/** Whether the file of a program is not there, or none that can be run. */
+/** Whether the program file is missing, or not executable. */
 function isNoProgram(thrown: unknown): boolean {
   return ["ENOENT", "EACCES", "ENOEXEC"].some((code) => isErrno(thrown, code));
 }
 
-/** They hold the address that the next peel listens on. @throws SvcError `conflict` */
+/** Stops orphans: they hold the listen address of the next peel. @throws SvcError `conflict` */
 async function endOrphans(dataDir: string, clock: Clock, log: Log): Promise<void> {
   const giveUpAt = clock.monotonic() + orphanPatienceMs;
   for (let first = true; ; first = false) {

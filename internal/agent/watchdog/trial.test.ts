@@ -48,7 +48,7 @@ test("a binary that stays ready for long enough is settled, and not a moment bef
   expect([at.trial.isOver, at.trial.failure]).toEqual([true, undefined]);
 });
 
-test("a binary that stumbles has to stay ready anew", async () => {
+test("a binary that loses readiness must stay ready from the start again", async () => {
   await using at = scene();
   at.peel.ready = true;
   await at.trial.look(signal);
@@ -81,15 +81,15 @@ test("a binary may end twice and no third time", async () => {
   at.trial.ended("SIGSEGV");
   expect(at.trial.isOver).toBe(false);
   at.trial.ended("code 2");
-  expect(at.trial.failure).toBe("it ended 3 times, at last with code 2");
+  expect(at.trial.failure).toBe("it exited 3 times, the last time with code 2");
 });
 
-test("who is ready on the port of a peel that does not listen decides nothing for it", async () => {
+test("another program on the port of a peel cannot decide its trial", async () => {
   await using at = scene(() => false);
   at.peel.ready = true;
   for (const ms of [0, 15_000, 45_000]) {
     at.clock.advance(ms);
     await at.trial.look(signal);
   }
-  expect(at.trial.failure).toMatch(/another user's program listens on port \d+$/);
+  expect(at.trial.failure).toMatch(/a program of another user listens on port \d+$/);
 });

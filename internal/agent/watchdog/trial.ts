@@ -5,16 +5,16 @@ import type { Limits } from "./limits.ts";
 import { isOwnPort } from "./listener.ts";
 import { probe, unreadiness } from "./probe.ts";
 
-/** A binary that is tried out: it has to become ready in time, and to stay so. */
+/** The trial of a binary: it must become ready before the deadline, and stay ready. */
 export interface Trial {
   readonly staged: StagedUpgrade;
-  /** Why it did not do; `undefined` while that is open, or when it did. */
+  /** Why it failed; `undefined` while undecided, and when it succeeded. */
   readonly failure: string | undefined;
   /** Whether it is decided. */
   readonly isOver: boolean;
-  /** Asks it once whether it is ready, which may decide. */
+  /** Checks once whether the peel is ready. This may decide the trial. */
   look(signal: AbortSignal): Promise<void>;
-  /** It ended by itself. @param end how */
+  /** The peel exited by itself. @param end how it exited */
   ended(end: string | undefined): void;
   fail(reason: string): void;
 }
@@ -23,11 +23,11 @@ export interface TrialOptions {
   health: { host: string; port: number };
   limits: Pick<Limits, "answerMs" | "settleMs" | "trialStarts">;
   clock: Clock;
-  /** Whether a program of this user listens on a port; as the system says, unless it is given. */
+  /** Whether a program of this user listens on a port. Default: ask the system. */
   isOwnPort?(port: number): boolean;
 }
 
-/** Begins a trial; its time runs from now on. */
+/** Begins a trial. Its deadline counts from now. */
 export function createTrial(staged: StagedUpgrade, options: TrialOptions): Trial {
   const { health, limits, clock } = options;
   const isOwn = options.isOwnPort ?? isOwnPort;
@@ -36,7 +36,7 @@ export function createTrial(staged: StagedUpgrade, options: TrialOptions): Trial
   let failure: string | undefined;
   let isSettled = false;
   let readySince: number | undefined;
-  /** This process was, whatever it is now: one that ends answers nobody for a moment. */
+  /** Whether this process was ever ready. A process that is exiting may not respond for a moment. */
   let wasReady = false;
   let ends = 0;
   return {
@@ -52,9 +52,9 @@ export function createTrial(staged: StagedUpgrade, options: TrialOptions): Trial
       const answer = await probe({ host, port, path: "/readyz", timeoutMs: limits.answerMs, clock, signal });
       if (signal.aborted) return;
       const now = clock.monotonic();
-      // Whoever is asked may not be the peel: its port is free to anybody while it does not listen.
+      // Another program may answer: any user can listen on the port while the peel does not.
       const foreign = answer !== undefined && !isOwn(port);
-      const missing = foreign ? `another user's program listens on port ${port}` : unreadiness(answer);
+      const missing = foreign ? `a program of another user listens on port ${port}` : unreadiness(answer);
       if (missing === undefined) {
         readySince ??= now;
         wasReady = true;
@@ -66,13 +66,13 @@ export function createTrial(staged: StagedUpgrade, options: TrialOptions): Trial
         failure = `it did not become ready in ${formatDuration(readyWithinMs)}: ${missing}`;
       }
     },
-    ended(end = "an error at its start") {
+    ended(end = "an error at start") {
       const when = wasReady ? " after it was ready" : "";
       readySince = undefined;
       wasReady = false;
       if (failure !== undefined || ++ends < limits.trialStarts) return;
       const times = ends === 1 ? "once" : `${ends} times`;
-      failure = `it ended ${times}${when}, at last with ${end}`;
+      failure = `it exited ${times}${when}, the last time with ${end}`;
     },
     fail(reason) {
       failure ??= reason;

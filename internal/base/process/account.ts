@@ -6,11 +6,11 @@ import { readTextIfPresent } from "../file.ts";
 import { cleanEnvironment, programPath } from "./environment.ts";
 import { type Account, runProcess } from "./process.ts";
 
-/** Names as programs make them, none of which looks like a flag; a number is one too. */
+/** Account names as programs create them. None looks like a flag. A number counts as a name. */
 const keyForm = /^[A-Za-z0-9_.][A-Za-z0-9_.@\\-]{0,255}\$?$/;
 const directoryTimeoutMs = 10_000;
 
-/** What a lookup in a directory service needs: it may take long. */
+/** What a lookup in a directory service needs. It may take long. */
 export interface LookupDeps {
   clock: Clock;
   signal?: AbortSignal;
@@ -19,7 +19,7 @@ export interface LookupDeps {
 }
 
 /**
- * The account of this name or number, from `/etc/passwd` or what else the system's `getent` knows.
+ * Finds the account with this name or number in `/etc/passwd`, or in the databases that `getent` reads.
  *
  * @throws SvcError `not_found`
  */
@@ -29,7 +29,7 @@ export async function findAccount(key: string, deps: LookupDeps): Promise<Accoun
   return account;
 }
 
-/** The same, without a failure when there is none. */
+/** Same as `findAccount`, but returns `undefined` when the account does not exist. */
 export async function findAccountIfPresent(key: string, deps: LookupDeps): Promise<Account | undefined> {
   const fields = await lookUp("passwd", key, deps);
   if (fields === undefined) return undefined;
@@ -37,14 +37,14 @@ export async function findAccountIfPresent(key: string, deps: LookupDeps): Promi
   return { name, uid: Number(uid), gid: Number(gid), home: home || "/", shell: shell || "/bin/sh" };
 }
 
-/** The group of this name or number. @throws SvcError `not_found` */
+/** Finds the group with this name or number. @throws SvcError `not_found` */
 export async function findGroup(key: string, deps: LookupDeps): Promise<{ name: string; gid: number }> {
   const group = await findGroupIfPresent(key, deps);
   if (group === undefined) throw new SvcError("not_found", `this host has no group ${shown(key)}`);
   return group;
 }
 
-/** The same, without a failure when there is none. */
+/** Same as `findGroup`, but returns `undefined` when the group does not exist. */
 export async function findGroupIfPresent(
   key: string,
   deps: LookupDeps,
@@ -55,7 +55,7 @@ export async function findGroupIfPresent(
 
 type Database = "passwd" | "group";
 
-/** The fields of one entry. The local file answers first: it is quick, and right for most accounts. */
+/** Returns the fields of one entry. Reads the local file first: it is fast, and holds most accounts. */
 async function lookUp(
   database: Database,
   key: string,
@@ -87,7 +87,7 @@ interface Kept {
 function localEntries(database: Database, cache: LookupDeps["cache"]): Entries {
   const path = `/etc/${database}`;
   const stats = statSync(path, { throwIfNoEntry: false });
-  // Programs that change the file put a new one in its place.
+  // Programs that change the file replace it.
   const stamp = stats === undefined ? "" : [stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(":");
   const before = cache?.get(path) as Kept | undefined;
   if (before?.stamp === stamp) return before.entries;
@@ -96,7 +96,7 @@ function localEntries(database: Database, cache: LookupDeps["cache"]): Entries {
   return entries;
 }
 
-/** The entries by their names, and by their numbers where no name is the same; the first one counts. */
+/** Indexes the entries by name, and by number where no name is the same. The first entry wins. */
 function entriesOf(text: string): Entries {
   const entries = text
     .split("\n")

@@ -4,7 +4,7 @@ import { captureEnds, wholeCharacters } from "./capture.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-test("what fits is given whole, however it came", () => {
+test("short output is complete, for any chunk sizes", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: "grapheme", maxLength: 20 }), { maxLength: 5 }), (parts) => {
       const capture = captureEnds(1_000);
@@ -14,7 +14,7 @@ test("what fits is given whole, however it came", () => {
   );
 });
 
-test("head, tail and what was left out add up, and no character is cut in two", () => {
+test("head, tail and omitted bytes add up, and no character is split", () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: "grapheme", maxLength: 40 }), { maxLength: 40 }),
@@ -48,7 +48,7 @@ test("one chunk larger than the limit is cut as well", () => {
   expect(capture.text()).toEqual({ text: "abcd\n[8 bytes left out]\nmnop", omitted: 8 });
 });
 
-test("what is no UTF-8 becomes replacement characters", () => {
+test("invalid UTF-8 becomes replacement characters", () => {
   const capture = captureEnds(100);
   capture.add(Uint8Array.of(0x61, 0xff, 0x80, 0x62));
   expect(capture.text().text).toBe("a\ufffd\ufffdb");

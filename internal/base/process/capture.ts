@@ -1,8 +1,8 @@
-/** What a stream said, as text. */
+/** The output of a stream, as text. */
 export interface CapturedText {
-  /** UTF-8 with replacement characters; where bytes were left out, a line says how many. */
+  /** UTF-8 with replacement characters. A line states how many bytes were omitted, and where. */
   text: string;
-  /** Bytes that are not in the text. */
+  /** Number of bytes that are not in the text. */
   omitted: number;
 }
 
@@ -33,7 +33,7 @@ export function captureEnds(limit: number): Capture {
       const first = Math.min(chunk.length, half - inHead);
       head.set(chunk.subarray(0, first), inHead);
       inHead += first;
-      // The last bytes of a large chunk are enough, and the copy lets go of the rest.
+      // The last bytes of a large chunk are enough, and the copy frees the rest.
       const rest = chunk.subarray(first).subarray(-half);
       if (rest.length === 0) return;
       tail.push(Buffer.from(rest));
@@ -57,7 +57,7 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
-/** The length of bytes without a UTF-8 character that is cut at their end. */
+/** The length of `bytes` without an incomplete UTF-8 character at the end. */
 export function wholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -68,7 +68,7 @@ export function wholeCharacters(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-/** How many bytes at the start belong to a UTF-8 character that began before. */
+/** How many bytes at the start belong to a UTF-8 character that began earlier. */
 function brokenCharacter(bytes: Uint8Array): number {
   let count = 0;
   while (count < 3 && ((bytes[count] ?? 0) & 0xc0) === 0x80) count++;

@@ -1,11 +1,11 @@
 import type { Account } from "./process.ts";
 
-/** Where programs are looked for, whatever the daemon itself was started with. */
+/** Where programs are looked up, independent of the daemon's own PATH. */
 export const programPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * The environment that every program starts from. The daemon's own is not passed on: it may hold settings
- * of the runtime, proxies and secrets that are nobody else's business.
+ * The base environment of every program. The daemon's own environment is not passed on: it may hold
+ * settings of the runtime, proxies and secrets.
  */
 export function cleanEnvironment(account: Account | undefined): Record<string, string> {
   const whose =

@@ -4,23 +4,23 @@ import { openPipe } from "./pipe.ts";
 
 /** One output stream of a process that is about to start. */
 export interface Output {
-  /** What the process is given as its stream. */
+  /** What the process gets as its stream. */
   readonly target: number | "pipe";
   /**
-   * Reads to the end, or until `abandon`. Called once, after the start.
+   * Reads to the end, or until `abandon`. Call it once, after the process has started.
    *
-   * @param stream what the process object has for this stream, when it made one
+   * @param stream the stream of the process object, when it has one
    */
   read(stream: unknown): Promise<void>;
-  /** Stops reading, although something still holds the stream. */
+  /** Stops reading while another process still holds the stream. */
   abandon(): void;
-  /** Lets go of it when the process could not be started. */
+  /** Releases the stream when the process could not be started. */
   discard(): void;
   /** What was read so far. */
   text(): CapturedText;
 }
 
-/** @param limit bytes that are kept, half of them from each end */
+/** @param limit number of bytes to keep, half of them from each end */
 export function openOutput(limit: number): Output {
   const pipe = openPipe();
   const capture = captureEnds(limit);
@@ -28,7 +28,7 @@ export function openOutput(limit: number): Output {
   return {
     target: pipe?.write ?? "pipe",
     async read(stream) {
-      // Ours would keep the pipe open after the process closed its own.
+      // Our copy would keep the pipe open after the process closed its own.
       if (pipe !== undefined) closeSync(pipe.write);
       const source = pipe === undefined ? stream : Bun.file(pipe.read).stream();
       if (!(source instanceof ReadableStream)) return;

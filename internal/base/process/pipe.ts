@@ -1,20 +1,20 @@
 import { FFIType, ptr } from "bun:ffi";
 import { openLibc } from "../libc.ts";
 
-/** A pipe of the kernel: two file descriptors that no child process inherits by itself. */
+/** A kernel pipe: two file descriptors that child processes do not inherit. */
 export interface Pipe {
   read: number;
   write: number;
 }
 
-/** O_CLOEXEC of every Linux platform that Bun runs on. */
+/** O_CLOEXEC on every Linux platform that Bun supports. */
 const closeOnExec = 0o2000000;
 
 /**
- * Makes a pipe; the caller closes both ends. `undefined` where the C library is not one of Linux.
+ * Creates a pipe. The caller closes both ends. Returns `undefined` on systems other than Linux.
  *
- * What Bun and Node.js call a pipe is a socket pair, and a program that opens `/dev/stdout` or
- * `/dev/stderr` by name, as many shell scripts do, fails on a socket with ENXIO.
+ * The pipes of Bun and Node.js are socket pairs. A program that opens `/dev/stdout` or `/dev/stderr` by
+ * name, as many shell scripts do, fails on a socket with ENXIO.
  */
 export function openPipe(): Pipe | undefined {
   const libc = openLibc({ pipe2: { args: [FFIType.ptr, FFIType.i32], returns: FFIType.i32 } });

@@ -5,20 +5,20 @@ import { statOf } from "./process-stat.ts";
 
 const killAfterMs = 5_000;
 const pollMs = 100;
-/** How long the end of a killed leader is waited for; one that hangs in the kernel may take forever. */
+/** How long to wait for a killed leader to exit. A process that hangs in the kernel may never exit. */
 const giveUpMs = 2_000;
 
 /**
- * Ends a process group: SIGTERM, and SIGKILL after 5 seconds for what is still there.
+ * Stops a process group: SIGTERM, then SIGKILL after 5 seconds for the processes that still run.
  *
- * @param leader process id of the leader, which is the id of the group
- * @param exited resolves when the leader ended
- * @returns when the whole group is gone, or was killed
+ * @param leader process id of the leader, which is also the id of the group
+ * @param exited resolves when the leader has exited
+ * @returns when the whole group has exited, or was killed
  */
 export async function stopGroup(leader: number, exited: Promise<unknown>, clock: Clock): Promise<void> {
   const ended = Promise.withResolvers<void>();
   const timers = new Set<Timer>();
-  // A group that was found empty is never signaled again: its number may soon be somebody else's.
+  // Never signal a group again after it was empty: its id may be reused.
   const look = () => {
     if (!isAlive(leader)) ended.resolve();
   };
@@ -38,7 +38,7 @@ export async function stopGroup(leader: number, exited: Promise<unknown>, clock:
   for (const timer of timers) timer.cancel();
 }
 
-/** Whether the group has a member that still runs. */
+/** Whether any process of the group still runs. */
 function isAlive(leader: number): boolean {
   if (!signalGroup(leader, 0)) return false;
   let members: string[];
@@ -47,20 +47,20 @@ function isAlive(leader: number): boolean {
   } catch {
     return true;
   }
-  // A member that ended is in the group until its parent takes note, in a container perhaps for ever.
+  // An exited process stays in the group until its parent reaps it. In a container that may never happen.
   return members.some((pid) => {
     const [state, , group] = statOf(pid);
     return group === String(leader) && state !== "Z" && state !== "X";
   });
 }
 
-/** Sends a signal, or with 0 none; false when the group has no member at all. */
+/** Sends a signal; 0 sends none. Returns false when the group has no processes. */
 function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-leader, signal);
     return true;
   } catch (cause) {
-    // EPERM: it is there, but became another user.
+    // EPERM: the process exists, but runs as another user.
     return !isErrno(cause, "ESRCH");
   }
 }

@@ -1,18 +1,18 @@
 import { readFileSync, readlinkSync } from "node:fs";
 
-/** A process, told apart from later ones that get its number. */
+/** Identifies a process, even when a later process gets the same number. */
 export interface ProcessIdentity {
   pid: number;
-  /** When it was started, in clock ticks since the boot. */
+  /** Start time in clock ticks since boot. */
   start: string;
-  /** Names the boot that the ticks are counted from. */
+  /** Id of the boot from which the ticks are counted. */
   boot: string;
 }
 
-/** Place of the start time among the fields after the program's name (proc(5), field 22). */
+/** Index of the start time among the fields after the program's name (proc(5), field 22). */
 const startField = 19;
 
-/** The fields of /proc/<pid>/stat after the program's name, which may hold anything; none when it is gone. */
+/** The fields of /proc/<pid>/stat after the program's name. Empty when the process has exited. */
 export function statOf(pid: string): string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -22,7 +22,7 @@ export function statOf(pid: string): string[] {
   }
 }
 
-/** Who has this number now; `undefined` when nobody does, or one that has ended and was not yet waited for. */
+/** The process that has this number now; `undefined` for no process, or for a zombie. */
 export function identityOf(pid: number): ProcessIdentity | undefined {
   const fields = statOf(String(pid));
   const [state] = fields;
@@ -31,13 +31,13 @@ export function identityOf(pid: number): ProcessIdentity | undefined {
   return { pid, start, boot: bootId() };
 }
 
-/** Whether that very process still runs. */
+/** Whether this exact process still runs. */
 export function isRunning(process: ProcessIdentity): boolean {
   const now = identityOf(process.pid);
   return now !== undefined && now.start === process.start && now.boot === process.boot;
 }
 
-/** The executable file of a process, also when it was replaced since; `undefined` when it cannot be told. */
+/** The executable of a process, even when the file was replaced since; `undefined` when unknown. */
 export function executableOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, "");

@@ -17,7 +17,7 @@ function run(argv: string[], options: Partial<ProcessOptions> = {}) {
 const shell = (command: string, options: Partial<ProcessOptions> = {}) =>
   run(["/bin/sh", "-c", command], options);
 
-/** A named pipe: whoever reads it waits for what a process writes, and so for the process to be there. */
+/** A named pipe: a reader waits until a process writes to it, and so until the process exists. */
 async function namedPipe(directory: string, name: string) {
   const path = join(directory, name);
   expect((await runProgram(["mkfifo", path])).code).toBe(0);
@@ -60,7 +60,7 @@ test("nothing is inherited: no variable, no open file, no terminal's session", a
   expect(stdout.text).toBe(`${pid} ${pid}\n`);
 });
 
-test("stdin is what is given, or empty", async () => {
+test("stdin is the given text, or empty", async () => {
   expect((await run(["cat"], { stdin: "één\n".repeat(50_000) })).stdout.omitted).toBeGreaterThan(0);
   expect((await run(["wc", "-c"], { stdin: "x".repeat(3_000_000) })).stdout.text).toBe("3000000\n");
   expect((await run(["wc", "-c"])).stdout.text).toBe("0\n");
@@ -107,14 +107,19 @@ test("no file stays open, whatever happened", async () => {
 
 test.each<[string, string[], Partial<ProcessOptions>, string]>([
   ["a missing program", ["nonexistent"], {}, 'cannot run "nonexistent": not found'],
-  ["a file that is none", ["/etc/passwd"], {}, 'cannot run "/etc/passwd": not found, or not executable'],
-  ["a missing directory", ["true"], { cwd: "/nonexistent" }, "cwd: /nonexistent is no directory"],
-  ["a file as directory", ["true"], { cwd: "/etc/passwd" }, "cwd: /etc/passwd is no directory"],
+  [
+    "a file that is not executable",
+    ["/etc/passwd"],
+    {},
+    'cannot run "/etc/passwd": not found, or not executable',
+  ],
+  ["a missing directory", ["true"], { cwd: "/nonexistent" }, "cwd: /nonexistent is not a directory"],
+  ["a file as directory", ["true"], { cwd: "/etc/passwd" }, "cwd: /etc/passwd is not a directory"],
   [
     "a huge environment",
     ["true"],
     { env: { PATH: "/bin", A: "x".repeat(200_000) } },
-    "larger than the system",
+    "exceed the size limit of the system",
   ],
   ["a null byte", ["echo", "a\0b"], {}, "cannot hold null bytes"],
 ])("%s is refused in words", async (_, argv, options, message) => {
@@ -171,7 +176,7 @@ test("a time limit ends the program", async () => {
   expect(clock.pending).toBe(0);
 });
 
-test("a program that ends well when it is told to is not killed", async () => {
+test("a program that exits after SIGTERM is not killed", async () => {
   using directory = temporaryDirectory("process");
   const ready = await namedPipe(directory.path, "ready");
   const never = await namedPipe(directory.path, "never");
@@ -221,7 +226,7 @@ test("a process that left the group and holds the pipes is not waited for", asyn
   process.kill(background, "SIGKILL");
 });
 
-test("what was aborted before it began does not begin", async () => {
+test("a call that was aborted before the start does not start", async () => {
   using directory = temporaryDirectory("process");
   const mark = join(directory.path, "mark");
   const signal = AbortSignal.abort(new Error("too late"));

@@ -9,7 +9,7 @@ import type { CapturedText } from "./capture.ts";
 import { type Output, openOutput } from "./output.ts";
 import { stopGroup } from "./process-group.ts";
 
-/** Who a process runs as: an entry of the system's user database. */
+/** The account a process runs as: an entry of the system's user database. */
 export interface Account {
   name: string;
   uid: number;
@@ -19,7 +19,7 @@ export interface Account {
 }
 
 export interface ProcessOptions {
-  /** Program and arguments; no shell reads them. A name without a slash is looked up on `PATH` of `env`. */
+  /** Program and arguments, without a shell. A name without a slash is looked up on `PATH` of `env`. */
   argv: readonly string[];
   /** The whole environment. Nothing is inherited. */
   env: Readonly<Record<string, string>>;
@@ -27,43 +27,43 @@ export interface ProcessOptions {
   cwd: string;
   /** Runs the program with uid, gid and supplementary groups of this account. */
   account?: Account;
-  /** Permission bits that new files do not get; the daemon's own by default. */
+  /** Permission bits that new files do not get. Default: the daemon's own umask. */
   umask?: number;
-  /** What the program reads; empty by default. */
+  /** Standard input of the program; empty by default. */
   stdin?: string;
-  /** The process group is stopped after this time. */
+  /** Stops the process group after this time. */
   timeoutMs?: number;
-  /** The process group is stopped when it aborts. */
+  /** Stops the process group when the signal aborts. */
   signal?: AbortSignal;
   clock: Clock;
-  /** Bytes kept of each of stdout and stderr; 128 KiB by default. */
+  /** Bytes to keep of each of stdout and stderr; 128 KiB by default. */
   outputLimit?: number;
 }
 
 export interface ProcessResult {
   pid: number;
-  /** Exit code, or 128 and the number of the signal. */
+  /** Exit code, or 128 plus the number of the signal. */
   code: number;
-  /** The signal that ended it: `SIGKILL`. */
+  /** The signal that ended the process, such as `SIGKILL`. */
   killedBy?: string;
-  /** Why it was made to end; the code says how it did. */
+  /** Why the process was stopped. The code tells how it ended. */
   stopped?: "timeout" | "aborted";
   stdout: CapturedText;
   stderr: CapturedText;
 }
 
 const defaultOutputLimit = 128 * 1024;
-/** How long output is still read when the program has ended and something else holds its pipes. */
+/** How long to keep reading output after the program has ended while another process holds its pipes. */
 const heldPipeMs = 500;
-/** Where the wrappers below are looked for, whatever the environment of the program says. */
+/** Where the wrappers below are looked up, independent of the environment of the program. */
 const systemPath = "/usr/bin:/bin:/usr/sbin:/sbin";
 
 /**
  * Runs a program to its end, in a session and process group of its own.
  *
- * When the time is over or the signal aborts, the whole group gets SIGTERM and, 5 seconds later, SIGKILL.
- * What the program left running in the background on purpose stays when it ends by itself; a background
- * process that holds stdout or stderr is not waited for.
+ * On timeout, or when the signal aborts, the whole group gets SIGTERM and, 5 seconds later, SIGKILL.
+ * When the program ends by itself, its background processes keep running. The call does not wait for a
+ * background process that holds stdout or stderr.
  *
  * @throws SvcError `bad_request` when the program cannot be started, `forbidden` when this daemon may not
  * run it as that account; the reason of the signal when it aborted before the start
@@ -112,7 +112,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
   };
 }
 
-/** How it ended; one that is still held in the kernel was sent SIGKILL and counts as ended by it. */
+/** How the process ended. A process that hangs in the kernel was sent SIGKILL, and counts as killed by it. */
 function endOf(child: Bun.Subprocess): Pick<ProcessResult, "code" | "killedBy"> {
   if (child.exitCode !== null && child.signalCode === null) return { code: child.exitCode };
   const [killedBy, number] = Object.entries(constants.signals).find(([name, value]) => {
@@ -125,7 +125,7 @@ function start(options: ProcessOptions, outputs: readonly [Output, Output]): Bun
   const { argv, env, cwd, stdin } = options;
   const [name = "", ...args] = argv;
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw new SvcError("bad_request", `cwd: ${cwd} is no directory`);
+    throw new SvcError("bad_request", `cwd: ${cwd} is not a directory`);
   }
   const program = Bun.which(name, { PATH: env.PATH ?? "", cwd });
   if (program === null) {
@@ -148,12 +148,12 @@ function start(options: ProcessOptions, outputs: readonly [Output, Output]): Bun
 }
 
 interface Change {
-  /** Programs that set something and then become the program itself. */
+  /** Programs that set one property and then exec the program. */
   wrapper: string[];
   ids: { uid?: number; gid?: number };
 }
 
-/** How the process becomes somebody else and gets its umask; only another process can set either safely. */
+/** How the process changes its user and umask. Only another process can set them safely. */
 function changeOf({ account, umask }: ProcessOptions): Change {
   const masked =
     umask === undefined
@@ -168,7 +168,7 @@ function changeOf({ account, umask }: ProcessOptions): Change {
     );
   }
   const setpriv = Bun.which("setpriv", { PATH: systemPath });
-  // BusyBox has a program of the same name that cannot do this.
+  // The BusyBox program of the same name cannot do this.
   if (setpriv === null || isBusybox(setpriv)) {
     return { wrapper: masked, ids: { uid: account.uid, gid: account.gid } };
   }
@@ -182,8 +182,8 @@ function isBusybox(path: string): boolean {
 
 function startReason(cause: unknown): string {
   if (cause instanceof Error && "code" in cause) {
-    if (cause.code === "E2BIG") return "arguments or environment are larger than the system takes";
-    if (cause.code === "ENOEXEC") return "not a program of this system";
+    if (cause.code === "E2BIG") return "arguments or environment exceed the size limit of the system";
+    if (cause.code === "ENOEXEC") return "not an executable for this system";
     if (cause.code === "ERR_INVALID_ARG_VALUE") return "arguments and environment cannot hold null bytes";
   }
   return reasonOf(cause);

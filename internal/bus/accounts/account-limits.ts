@@ -1,9 +1,9 @@
 /**
- * Limits of an account, all of them said: one encoded without limits may have no subscription at all,
- * and JetStream on the system account stops the server (NATS JWT library, `OperatorLimits`).
+ * The limits of an account, all explicit: an account encoded without limits may not subscribe at all, and
+ * JetStream on the system account stops the server (NATS JWT library, `OperatorLimits`).
  *
  * @param jetStream whether the account may store anything
- * @param leafNodes how many leaf nodes may join it; -1 is any number
+ * @param leafNodes maximum number of leaf nodes; -1 means unlimited
  */
 export function accountLimits({ jetStream, leafNodes }: { jetStream: boolean; leafNodes: number }) {
   const storage = jetStream ? -1 : 0;
@@ -14,7 +14,7 @@ export function accountLimits({ jetStream, leafNodes }: { jetStream: boolean; le
     imports: -1,
     exports: -1,
     wildcards: true,
-    // A bearer token would let a stolen JWT connect without its key.
+    // With a bearer token, a stolen JWT could connect without its key.
     disallow_bearer: true,
     conn: -1,
     leaf: leafNodes,

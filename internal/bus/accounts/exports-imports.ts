@@ -1,9 +1,9 @@
 /**
- * What crosses the wall between the account of the peels and that of the masters, and nothing else
- * does. The masters' account exports each subject, the peels' account imports it.
+ * The exports and imports: the only subjects that cross between the account of the peels and the account of
+ * the masters. The masters' account exports each subject, and the peels' account imports it.
  *
- * A service carries requests of peels to the masters, and each answer back to the asker alone; a
- * stream carries what masters publish to the peels that may subscribe to it.
+ * A service carries requests of peels to the masters, and each reply only to its requester. A stream
+ * carries what masters publish to the peels that may subscribe to it.
  */
 export const wall = {
   services: [
@@ -26,7 +26,7 @@ interface Crossing {
   type: "service" | "stream";
 }
 
-/** The `exports` claim of the masters' account. A service answers each request at most once. */
+/** The `exports` claim of the masters' account. A service replies to each request at most once. */
 export function wallExports(): Crossing[] {
   const crossing = (type: Crossing["type"]) => (subject: string) => ({ name: subject, subject, type });
   return [

@@ -20,7 +20,7 @@ export interface InitOptions {
   storeDir?: string;
   /** Certificate of the bus server and its key; `<dir>/nats-server.crt` and `.key` when absent. */
   tls?: { cert: string; key: string };
-  /** Where the configuration of the server is written; `<dir>/nats-server.conf` when absent. */
+  /** Path of the server's configuration file; `<dir>/nats-server.conf` when absent. */
   serverConfig?: string;
   /** Host name of the machine: the name of the server, which is unique in a cluster. */
   hostname: string;
@@ -28,10 +28,10 @@ export interface InitOptions {
   random: Random;
 }
 
-/** Who needs a file: `offline` files are for a safe place, off every server. */
+/** Who needs a file. `offline` files belong in a safe place, not on any server. */
 export type Audience = "bus" | "masters" | "operators" | "offline";
 
-/** A file that was written. */
+/** A file that `initNatsAuth` wrote. */
 export interface AuthFile {
   path: string;
   /** Permission bits. */
@@ -40,9 +40,9 @@ export interface AuthFile {
 }
 
 /**
- * Makes the keys and accounts of a bus and writes their files.
+ * Creates the keys and accounts of a bus and writes their files.
  *
- * @throws SvcError `conflict` when any file exists, `bad_request` for a path no configuration can name
+ * @throws SvcError `conflict` when any file exists, `bad_request` for a path with control characters
  */
 export function initNatsAuth(options: InitOptions): AuthFile[] {
   const files = newNatsAuth(options);
@@ -51,10 +51,10 @@ export function initNatsAuth(options: InitOptions): AuthFile[] {
 }
 
 /**
- * Makes the keys and accounts of a bus: an operator, the accounts of peels, masters and the system, the
+ * Creates the keys and accounts of a bus: an operator, the accounts of peels, masters and the system, the
  * credentials of masters and operators, the key that signs commands, and the server's configuration.
  *
- * @throws SvcError `bad_request` for a path no configuration can name
+ * @throws SvcError `bad_request` for a path with control characters
  */
 export function newNatsAuth(options: InitOptions): (AuthFile & NewFile)[] {
   const { clock, random, listen, operator: name, hostname } = options;
@@ -131,6 +131,6 @@ export function newNatsAuth(options: InitOptions): (AuthFile & NewFile)[] {
 function assertQuotable(path: string): void {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
   if (/[\u0000-\u001f\u007f]/.test(path)) {
-    throw new SvcError("bad_request", `the path ${JSON.stringify(path)} has a control character`);
+    throw new SvcError("bad_request", `the path ${JSON.stringify(path)} contains a control character`);
   }
 }

@@ -1,20 +1,20 @@
 import { parseCredentials } from "../../identity/credentials.ts";
 import { maxControlLine } from "./server-config.ts";
 
-/** The control line of a bus server that was not configured otherwise. */
+/** The default maximum control line of a bus server. */
 const defaultControlLine = 4096;
 
 export interface LintResult {
   /** Size of the JWT in bytes. */
   jwtBytes: number;
-  /** Sentences for the operator; none when all is well. */
+  /** Sentences for the operator; empty when there are no problems. */
   warnings: string[];
 }
 
 /**
- * Looks at credentials before a bus server refuses them: the JWT is sent in one control line.
+ * Checks credentials before a bus server rejects them: the JWT is sent in one control line.
  *
- * @throws SvcError `bad_request` when the text is no credentials file; the text is never repeated
+ * @throws SvcError `bad_request` when the text is not a credentials file; the text is never repeated
  */
 export function lintCredentials(text: string): LintResult {
   const jwtBytes = Buffer.byteLength(parseCredentials(text).jwt);

@@ -192,14 +192,14 @@ describe("the files", () => {
 });
 
 describe("the wall", () => {
-  test("lets through exactly what a peel may use, and a peel may use all of it", () => {
+  test("lets through exactly the subjects that a peel may use", () => {
     const { pub, sub } = peelPermissions("*");
     expect<readonly string[]>([...wall.services].sort()).toEqual(pub.allow.sort());
     const inbox = "_INBOX_*.>";
     expect<readonly string[]>([...wall.streams, inbox].sort()).toEqual(sub.allow.sort());
   });
 
-  test("is what the masters' account exports and the peels' account imports", () => {
+  test("matches the exports of the masters' account and the imports of the peels' account", () => {
     const masters = readClaims(read("masters.jwt"));
     const crossings = [
       ...wall.services.map((subject) => ({ subject, type: "service" })),
@@ -215,7 +215,7 @@ describe("lint", () => {
   const credentialsOf = (size: number) =>
     formatCredentials("x".repeat(size), newKeyPair("user", random).seed);
 
-  test("warns from 4097 bytes on, and of what no setting here allows", () => {
+  test("warns from 4097 bytes on, and about sizes that no setting allows", () => {
     expect(lintCredentials(credentialsOf(4096))).toEqual({ jwtBytes: 4096, warnings: [] });
     expect(lintCredentials(credentialsOf(4097)).warnings[0]).toContain("needs max_control_line: 16384");
     expect(lintCredentials(credentialsOf(16_385)).warnings[0]).toContain("fewer permissions");
@@ -255,7 +255,7 @@ describe("a real bus", () => {
     expect(await protocol("TLSv1.2")).toBe("refused");
   });
 
-  test("gives storage to masters, and to peels what crosses the wall", async () => {
+  test("gives storage to masters, and only the imports to peels", async () => {
     const master = await connectAs(read("master.creds"));
     const bucket = await master.jetstream().views.kv("peel-heartbeat");
     const secrets = await master.jetstream().views.kv("secrets");

@@ -4,8 +4,8 @@ import { accountLimits } from "./account-limits.ts";
 import { wallExports } from "./exports-imports.ts";
 
 /**
- * Encodes the JWT of the operator, which a bus server trusts: its signing key signs the accounts, so
- * that its own key can be offline.
+ * Encodes the JWT of the operator, which a bus server trusts. A signing key signs the accounts, so that
+ * the operator's own key can stay offline.
  *
  * @param issuedAt Unix seconds
  */
@@ -25,7 +25,7 @@ export function encodeOperator(
 }
 
 /**
- * Encodes the JWT of the masters' account: all storage, and the exports that peels may use.
+ * Encodes the JWT of the masters' account: it owns all storage, and exports what peels may use.
  *
  * @param issuedAt Unix seconds
  * @param signer a signing key of the operator
@@ -40,7 +40,7 @@ export function encodeMastersAccount(account: string, issuedAt: number, signer: 
 }
 
 /**
- * Encodes the JWT of the system account, which takes new claims and tells about servers.
+ * Encodes the JWT of the system account, which accepts new claims and reports about servers.
  *
  * @param issuedAt Unix seconds
  * @param signer a signing key of the operator

@@ -8,11 +8,11 @@ export interface PeelsAccount {
   account: string;
   /** Public key of the masters' account, which exports what peels may use. */
   masters: string;
-  /** Revoked bus users: public key to Unix seconds; JWTs of that user issued until then do not count. */
+  /** Revoked bus users: public key to Unix seconds. JWTs of the user issued up to that time are invalid. */
   revocations: Readonly<Record<string, number>>;
   /**
-   * Unix seconds. Every JWT that replaces another must be newer: a server keeps the newest after a
-   * restart, and takes an older one when it is pushed.
+   * Unix seconds. A JWT that replaces another must be newer: after a restart a server keeps the newest, but
+   * it accepts an older one that is pushed.
    */
   issuedAt: number;
   /** A signing key of the operator. */
@@ -20,8 +20,8 @@ export interface PeelsAccount {
 }
 
 /**
- * Encodes the JWT of the peels' account: no JetStream, no leaf nodes, and only what crosses the wall.
- * Masters make it again with each revocation, so everything but the list stays the same.
+ * Encodes the JWT of the peels' account: no JetStream, no leaf nodes, and only the listed imports. Masters
+ * encode it again for each revocation, so everything except that list stays the same.
  */
 export function encodePeelsAccount(options: PeelsAccount): string {
   const { account, masters, revocations, issuedAt, signer } = options;

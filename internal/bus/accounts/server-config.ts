@@ -1,22 +1,22 @@
 import { join } from "node:path";
 import { type Address, formatAddress } from "../../base/address.ts";
 
-/** The smallest control line a bus server must allow (specification, "Limits"); JWTs exceed the default. */
+/** The minimum control line that a bus server must allow (specification, "Limits"). JWTs exceed the default. */
 export const maxControlLine = 16_384;
 
 export interface ServerConfig {
   /** Unique in a cluster. */
   serverName: string;
   listen: Address;
-  /** Absolute. JetStream and the accounts are stored below it. */
+  /** Absolute path. Holds JetStream data and the accounts. */
   storeDir: string;
   /** Absolute path of the operator's JWT. */
   operatorJwtPath: string;
-  /** Absolute paths of the certificate, leaf first, and its key. */
+  /** Absolute paths of the certificate chain, leaf first, and of its key. */
   tlsCert: string;
   tlsKey: string;
   systemAccount: string;
-  /** The accounts to begin with: public key to JWT. */
+  /** The initial accounts: public key to JWT. */
   accounts: Readonly<Record<string, string>>;
 }
 
@@ -28,12 +28,12 @@ export function formatServerConfig(config: ServerConfig): string {
 server_name: ${quote(serverName)}
 listen: ${quote(formatAddress(listen))}
 
-# The JWT of a client is a part of its first line and exceeds the default of 4096 bytes.
+# The JWT of a client is part of its first line and exceeds the default of 4096 bytes.
 max_control_line: ${maxControlLine}
 # The list of revoked users is one message.
 max_payload: 8MB
 
-# TLS 1.3 alone: these suites exist in no older version, and servers before 2.10 know no min_version.
+# TLS 1.3 only: older versions do not have these suites, and servers before 2.10 do not have min_version.
 tls {
   cert_file: ${quote(tlsCert)}
   key_file: ${quote(tlsKey)}
@@ -42,7 +42,7 @@ tls {
     "TLS_AES_256_GCM_SHA384"
     "TLS_CHACHA20_POLY1305_SHA256"
   ]
-  # Seconds for a handshake: a fleet that comes back connects all at once.
+  # Seconds for a handshake: after an outage the whole fleet connects at once.
   timeout: 10
 }
 
@@ -53,7 +53,7 @@ jetstream {
 operator: ${quote(config.operatorJwtPath)}
 system_account: ${systemAccount}
 
-# A server that was away asks the others for newer accounts at this interval.
+# A server asks the others for newer accounts at this interval.
 resolver {
   type: full
   dir: ${quote(join(storeDir, "accounts"))}
@@ -61,7 +61,7 @@ resolver {
   interval: "5s"
 }
 
-# The accounts of the first start. Masters push newer ones; those are kept in the directory above.
+# The initial accounts. Masters push newer ones, which are stored in the directory above.
 resolver_preload {
 ${accounts.join("\n")}
 }

@@ -10,20 +10,20 @@ const claimsOf = (role: "admin" | "master") =>
   readClaims(parseCredentials(newCredentials(role, account, 0, systemRandom)).jwt);
 const allowing = (allow: unknown) => ({ nats: { type: "user", version: 2 as const, pub: { allow } } });
 
-test("credentials of today lack nothing, and neither do those that may do everything", () => {
+test("current and unrestricted credentials lack no grants", () => {
   expect(lackingGrants(claimsOf("admin"))).toEqual([]);
   expect(lackingGrants(claimsOf("master"))).toEqual([]);
   for (const allow of [undefined, [], [">"]]) expect(lackingGrants(allowing(allow))).toEqual([]);
 });
 
-test("what is gone from the list is lacking, whatever stands beside it", () => {
+test("a removed grant is missing, despite other grants", () => {
   const { allow } = claimsOf("admin").nats.pub as { allow: string[] };
   for (const subject of allow) {
     expect(lackingGrants(allowing(allow.filter((one) => one !== subject)))).toEqual([subject]);
   }
 });
 
-test("a wildcard covers what it means, and no more", () => {
+test("a wildcard covers exactly its subjects", () => {
   const { allow } = claimsOf("admin").nats.pub as { allow: string[] };
   const without = allow.filter((one) => one !== "svc.job.list");
   const lacking = (pattern: string) => lackingGrants(allowing([...without, pattern]));

@@ -9,10 +9,10 @@ interface Permissions {
   sub: readonly string[];
 }
 
-/** A master owns its account; the wall, not this list, is what keeps peels out. */
+/** A master owns its account. The exports and imports of the accounts keep peels out, not this list. */
 const master: Permissions = { pub: [">"], sub: [">"] };
 
-/** A master's second connection: it updates claims and follows servers and connections, no more. */
+/** A master's second connection: it only updates claims and follows servers and connections. */
 const system: Permissions = {
   pub: [
     "$SYS.REQ.CLAIMS.UPDATE",
@@ -23,7 +23,7 @@ const system: Permissions = {
   sub: ["_INBOX.>", "$SYS.SERVER.>", "$SYS.ACCOUNT.>"],
 };
 
-/** What operators read directly, without a master. */
+/** Subjects that operators read directly, without a master. */
 const readable = [
   "KV_enrollments",
   "KV_revocations",
@@ -37,8 +37,8 @@ const readable = [
 ];
 
 /**
- * An operator asks masters, reads records, and with `--direct-kv` writes the two buckets a decision is
- * stored in. Settings, secrets and the streams themselves are the masters' own; so are leases, apart from reading them.
+ * An operator sends requests to masters, reads records, and with `--direct-kv` writes the two buckets that
+ * store decisions. Settings, secrets and the streams belong to the masters. Leases are read-only.
  */
 const admin: Permissions = {
   pub: [
@@ -64,27 +64,27 @@ const admin: Permissions = {
       `$JS.FC.${stream}.>`,
     ]),
   ],
-  // The record of a job or a rollout that is followed: a change tells that it was cancelled, or has ended; and
-  // how far peels are.
+  // To follow a job or a rollout: its record shows that it was cancelled or has ended, and its progress.
   sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*", "$KV.rollouts.*"],
 };
 
 const roles = { master, system, admin } as const;
 
 /**
- * What credentials of an operator lack that this version uses: those made by an earlier one stay as they are.
+ * The grants that this version uses and an operator's credentials lack: credentials of earlier versions are
+ * not upgraded.
  *
  * @param claims of their JWT
- * @returns subjects, none when they lack nothing
+ * @returns subjects; empty when nothing is missing
  */
 export function lackingGrants({ nats }: Pick<Claims, "nats">): string[] {
   const { allow } = (nats.pub ?? {}) as { allow?: unknown };
-  // Without a list everything is allowed.
+  // Without a list, every subject is allowed.
   if (!Array.isArray(allow) || allow.length === 0) return [];
   return admin.pub.filter((subject) => !allow.some((pattern) => covers(String(pattern), subject)));
 }
 
-/** Whether all that a subject means, with wildcards of its own, is within a pattern. */
+/** Whether a pattern covers a subject, including the wildcards of the subject. */
 function covers(pattern: string, subject: string): boolean {
   const [tokens, others] = [pattern.split("."), subject.split(".")];
   const rest = tokens.indexOf(">");
@@ -95,9 +95,9 @@ function covers(pattern: string, subject: string): boolean {
 }
 
 /**
- * Makes a bus user and its credentials file, which is a secret.
+ * Creates a bus user and its credentials file, which is secret.
  *
- * @param account the account it belongs to, which signs it
+ * @param account the account of the user, which signs its JWT
  * @param issuedAt Unix seconds
  */
 export function newCredentials(

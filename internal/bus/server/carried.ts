@@ -7,16 +7,16 @@ import { sha256Hex } from "../../base/sha256.ts";
 const executableMode = 0o755;
 const unpackedName = /^nats-server-[0-9a-f]{16}$/;
 
-/** The nats-server inside this executable, if it was built with one. */
+/** The nats-server embedded in this executable, if it was built with one. */
 export function carriedServer(): Blob | undefined {
   return Bun.embeddedFiles.find((file) => "name" in file && /^nats-server\b/.test(String(file.name)));
 }
 
 /**
- * Puts a carried server on the disk, whole and under a name that its digest is a part of. One that is
- * there is compared byte by byte and replaced when it differs; those of other versions are removed.
+ * Writes the embedded server to disk atomically, under a name that contains its digest. An existing file is
+ * compared byte by byte and replaced when it differs. Files of other versions are removed.
  *
- * @param directory where the files are, made for the owner alone if missing
+ * @param directory the directory of the files; created with access for the owner only if missing
  * @returns path of the executable
  * @throws SvcError `storage` naming the file
  */

@@ -7,26 +7,26 @@ import { cleanEnvironment, programPath } from "../../base/process/environment.ts
 import { readServerLine } from "./log-line.ts";
 
 const readyLine = "Server is ready";
-/** A line that does not end is cut here. */
+/** Longer lines are truncated. */
 const maxLineBytes = 16 * 1024;
 const killAfterMs = 10_000;
 
-/** A nats-server that was started. */
+/** A running nats-server. */
 export interface RunningServer {
   readonly pid: number;
-  /** Resolves when it serves. */
+  /** Resolves when it accepts connections. */
   readonly ready: Promise<void>;
-  /** Resolves when it ended and all it wrote was read. */
+  /** Resolves when it has exited and all its output was read. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | number | null }>;
-  /** The last it said of what is wrong. */
+  /** The last error message it wrote. */
   lastWords(): string | undefined;
-  /** SIGTERM, and SIGKILL after 10 seconds; resolves when it is gone. */
+  /** Sends SIGTERM, and SIGKILL after 10 seconds. Resolves when it has exited. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a nats-server in a session of its own, so that Ctrl-C at a terminal reaches the master alone,
- * which stops it last. Where the system can, the kernel ends it when this process dies in any way.
+ * Starts a nats-server in its own session, so that Ctrl-C at a terminal reaches only the master, which
+ * stops the server last. Where supported, the kernel kills the server when this process dies.
  *
  * @throws SvcError `bad_request` when it cannot be executed
  */
@@ -81,7 +81,7 @@ function spawn(argv: string[], cwd: string): Bun.Subprocess<"ignore", "ignore", 
   }
 }
 
-/** The program that asks the kernel for it and then becomes the server; the one of BusyBox cannot. */
+/** The program that sets the parent death signal and then execs the server. The BusyBox version cannot. */
 function dieWithParent(): string[] {
   const setpriv = Bun.which("setpriv", { PATH: programPath });
   if (setpriv === null) return [];

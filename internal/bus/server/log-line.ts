@@ -1,6 +1,6 @@
 import type { LogLevel } from "../../base/log.ts";
 
-/** One line of a nats-server's log. */
+/** One line of the log of a nats-server. */
 export interface ServerLine {
   level: LogLevel;
   text: string;
@@ -17,10 +17,10 @@ const levels: Record<string, LogLevel> = {
 };
 
 /**
- * Reads a line as nats-server writes it; what comes in another form is what it says before it has a log:
+ * Reads a log line of nats-server. Lines in another form are its output before the log is open: the reason
  * why it cannot start.
  *
- * @returns `undefined` for a line without words: its banner
+ * @returns `undefined` for a line without words, such as its banner
  */
 export function readServerLine(line: string): ServerLine | undefined {
   const [, level = "", text = line] = form.exec(line.trimEnd()) ?? [];

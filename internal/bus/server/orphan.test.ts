@@ -36,7 +36,7 @@ async function noteOf(program: Program, changes: { start?: string; program?: str
 
 const end = () => endOrphan(path, systemClock, recordingLog());
 
-test("what a dead master left behind is ended", async () => {
+test("the bus of a dead master is stopped", async () => {
   await using program = await start();
   await noteOf(program);
   await end();
@@ -44,7 +44,7 @@ test("what a dead master left behind is ended", async () => {
   expect(existsSync(path)).toBe(false);
 });
 
-test("what ignores SIGTERM is killed", async () => {
+test("a server that ignores SIGTERM is killed", async () => {
   await using program = await start("trap '' TERM; echo up; while :; do read -r line <&3; done 3<>");
   await noteOf(program);
   const quick = { ...systemClock, after: (ms: number, run: () => void) => systemClock.after(ms / 50, run) };

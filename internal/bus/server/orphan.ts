@@ -7,21 +7,21 @@ import type { Log } from "../../base/log.ts";
 import { executableOf, identityOf, isRunning } from "../../base/process/process-stat.ts";
 
 const pollMs = 50;
-/** How long an orphan has to end by itself, and then to be gone after SIGKILL. */
+/** Timeout for an orphan to exit after SIGTERM, and again after SIGKILL. */
 const patienceMs = 10_000;
 
 const identity = v.object({ pid: v.number(), start: v.string(), boot: v.string() });
 const schema = v.object({ server: identity, program: v.string(), master: identity });
 
-/** Notes which process is the bus of this master, so that the next master finds it should this one be killed. */
+/** Records which process is the bus of this master, so that the next master finds it if this one is killed. */
 export function recordServer(path: string, server: number, program: string): void {
   const [child, master] = [identityOf(server), identityOf(process.pid)];
-  // Without /proc, as on macOS, nothing could be recognized later.
+  // Without /proc, as on macOS, the process could not be identified later.
   if (child === undefined || master === undefined) return;
   writeFileAtomic(path, `${JSON.stringify({ server: child, program, master })}\n`, secretMode);
 }
 
-/** The bus was stopped. */
+/** Removes the record after the bus has stopped. */
 export function forgetServer(path: string): void {
   try {
     unlinkSync(path);
@@ -31,10 +31,10 @@ export function forgetServer(path: string): void {
 }
 
 /**
- * Ends the bus that a killed master left behind: the very process that the note names, by number, start
- * time and executable. It gets SIGTERM, and SIGKILL after 10 seconds.
+ * Stops the bus that a killed master left behind: the exact process in the record, identified by number,
+ * start time and executable. It gets SIGTERM, and SIGKILL after 10 seconds.
  *
- * @throws SvcError `conflict` when its master is alive, or when it does not end
+ * @throws SvcError `conflict` when its master is alive, or when the process does not exit
  */
 export async function endOrphan(path: string, clock: Clock, log: Log): Promise<void> {
   const note = readNote(path);
@@ -55,7 +55,7 @@ export async function endOrphan(path: string, clock: Clock, log: Log): Promise<v
       await sleep(clock, pollMs);
     }
   }
-  throw new SvcError("conflict", `embedded_bus: the process ${server.pid} does not end`);
+  throw new SvcError("conflict", `embedded_bus: process ${server.pid} does not exit`);
 }
 
 function readNote(path: string): v.InferOutput<typeof schema> | undefined {

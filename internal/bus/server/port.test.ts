@@ -12,14 +12,14 @@ test("the address is read as svc writes it", () => {
   expect(listenAddressOf("port: 4222\n")).toBeUndefined();
 });
 
-test("a port that somebody has is refused with the address, a free one is free again", async () => {
+test("a used port is refused with its address, and a free port stays free", async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const bound = server.address();
   if (bound === null || typeof bound === "string") throw new Error("it has no port");
   const address = { host: "127.0.0.1", port: bound.port };
   await expect(assertFree(address)).rejects.toThrow(
-    `the bus cannot listen on 127.0.0.1:${bound.port}: another program has this address already`,
+    `the bus cannot listen on 127.0.0.1:${bound.port}: the address is already in use by another program`,
   );
   await new Promise((resolve) => server.close(resolve));
   await assertFree(address);

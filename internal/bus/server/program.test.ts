@@ -48,17 +48,19 @@ test("the server of the tests is new enough", async () => {
   expect((await find({ explicit: natsServerPath() })).version).toMatch(/^\d+\.\d+\.\d+$/);
 });
 
-test("what cannot be run is named", async () => {
+test("a program that cannot run is named", async () => {
   const missing = join(files.path, "missing");
   await expect(find({ explicit: missing })).rejects.toThrow(
     `embedded_bus_path: cannot run ${missing}: no such file`,
   );
-  await expect(find({ explicit: files.path })).rejects.toThrow(`cannot run ${files.path}: it is no file`);
+  await expect(find({ explicit: files.path })).rejects.toThrow(
+    `cannot run ${files.path}: not a regular file`,
+  );
   const plain = join(files.path, "plain");
   writeFileSync(plain, "text");
   await expect(find({ explicit: plain })).rejects.toThrow(`cannot run ${plain}: `);
   await expect(find({ searchPath: "/nowhere" })).rejects.toThrow(
-    "there is no nats-server on the PATH, and this svc-master carries none",
+    "no nats-server on the PATH, and none inside this svc-master",
   );
 });
 
@@ -66,19 +68,21 @@ test.each([
   ["v2.9.9", "older"],
   ["v1.99.99", "older"],
   ["v2.8.20", "older"],
-])("%s is %s than what was tried", async (version) => {
+])("%s is %s than the tested versions", async (version) => {
   const path = pretend(version, `echo nats-server: ${version}`);
   await expect(find({ explicit: path })).rejects.toThrow(`${path} is ${version.slice(1)}, older than 2.9.10`);
 });
 
-test("a program that is no nats-server is refused", async () => {
+test("a program that is not a nats-server is refused", async () => {
   const other = pretend("other", "echo hello");
-  await expect(find({ explicit: other })).rejects.toThrow(`${other} is no nats-server that runs here`);
+  await expect(find({ explicit: other })).rejects.toThrow(
+    `${other} is not a nats-server that runs on this host`,
+  );
   const broken = pretend("broken", "echo nats-server: v2.10.0; exit 3");
-  await expect(find({ explicit: broken })).rejects.toThrow("is no nats-server that runs here");
+  await expect(find({ explicit: broken })).rejects.toThrow("is not a nats-server that runs on this host");
 });
 
-test("a carried one is unpacked once, put right when it was changed, and replaces older ones", async () => {
+test("an embedded server is unpacked once, repaired when modified, and replaces older ones", async () => {
   const directory = join(files.path, "unpacked");
   const first = await unpackServer(new Blob(["first"]), directory);
   expect(statSync(first).mode & 0o777).toBe(0o755);

@@ -6,11 +6,11 @@ import { cleanEnvironment } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
 import { unpackServer } from "./carried.ts";
 
-/** The oldest server whose accounts, streams and revocations were tried. */
+/** The oldest tested server version. */
 const oldest = [2, 9, 10] as const;
 const versionTimeoutMs = 10_000;
 
-/** A nats-server that can be run here. */
+/** A nats-server that can run on this host. */
 export interface ServerProgram {
   path: string;
   /** `2.9.10` */
@@ -19,22 +19,22 @@ export interface ServerProgram {
 }
 
 export interface FindOptions {
-  /** `embedded_bus_path`, empty for none. */
+  /** The value of `embedded_bus_path`; empty means none. */
   explicit: string;
-  /** The server that this executable carries. */
+  /** The server embedded in this executable. */
   carried: Blob | undefined;
-  /** Where a carried one is unpacked. */
+  /** Directory to unpack the embedded server to. */
   directory: string;
-  /** Directories with colons between them. */
+  /** Directories, separated by colons. */
   searchPath: string;
   clock: Clock;
 }
 
 /**
- * Finds the nats-server to run: the one that was named, else the one carried inside this executable, else
- * the first on the path. It is run once to ask for its version.
+ * Finds the nats-server to run: the configured one, else the one embedded in this executable, else the
+ * first on the path. Runs it once to get its version.
  *
- * @throws SvcError `bad_request` naming the file and what is wrong with it, or that there is none
+ * @throws SvcError `bad_request` naming the file and the problem, or when there is no nats-server
  */
 export async function findServer(options: FindOptions): Promise<ServerProgram> {
   const { origin, path } = await locate(options);
@@ -54,13 +54,13 @@ async function locate(options: FindOptions): Promise<Pick<ServerProgram, "origin
   if (found !== null) return { origin: "PATH", path: found };
   throw new SvcError(
     "bad_request",
-    "embedded_bus: there is no nats-server on the PATH, and this svc-master carries none: install one, or name it in embedded_bus_path",
+    "embedded_bus: no nats-server on the PATH, and none inside this svc-master; install one, or set embedded_bus_path",
   );
 }
 
 function assertExecutable(path: string): void {
   try {
-    if (!statSync(path).isFile()) throw new SvcError("bad_request", "it is no file");
+    if (!statSync(path).isFile()) throw new SvcError("bad_request", "not a regular file");
     accessSync(path, constants.X_OK);
   } catch (cause) {
     throw new SvcError("bad_request", `embedded_bus_path: cannot run ${path}: ${reasonOf(cause)}`);
@@ -77,7 +77,7 @@ async function versionOf(path: string, clock: Clock): Promise<string> {
   });
   const version = /^nats-server: v?(\d+)\.(\d+)\.(\d+)/.exec(run.stdout.text.trim());
   if (run.code !== 0 || version === null) {
-    throw new SvcError("bad_request", `embedded_bus: ${path} is no nats-server that runs here`);
+    throw new SvcError("bad_request", `embedded_bus: ${path} is not a nats-server that runs on this host`);
   }
   const numbers = version.slice(1).map(Number);
   const text = numbers.join(".");

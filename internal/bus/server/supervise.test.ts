@@ -99,16 +99,16 @@ test("stopping it while it waits to be started again takes no time", async () =>
   expect(all("bus started")).toHaveLength(1);
 });
 
-test("one that does not start at first is told with its own words", async () => {
+test("a server that does not start the first time is reported with its own message", async () => {
   const { dir, start } = prepare("echo 'nats-server: a.conf:3:1: unknown field' >&2; exit 1");
   await expect(start()).rejects.toThrow("the bus does not start: a.conf:3:1: unknown field");
   expect(existsSync(join(dir, "nats-server.process"))).toBe(false);
 });
 
-test("a directory without a configuration is told", async () => {
+test("a directory without a configuration is reported", async () => {
   const { dir, start } = prepare(serves);
   Bun.spawnSync(["mv", join(dir, "nats-server.conf"), join(dir, "other.conf")]);
-  await expect(start()).rejects.toThrow(`${dir}/nats-server.conf: no such file: make it with svc init`);
+  await expect(start()).rejects.toThrow(`${dir}/nats-server.conf: no such file: create it with svc init`);
 });
 
 test("a signal while it starts ends it", async () => {

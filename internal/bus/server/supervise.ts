@@ -13,17 +13,17 @@ import { findServer } from "./program.ts";
 const pauses = { firstMs: 500, longestMs: 30_000 };
 /** A server that ran this long had started well: the pauses begin anew. */
 const steadyMs = 60_000;
-/** A server whose log goes elsewhere never says that it is ready; then connecting finds out. */
+/** A server whose log goes elsewhere never reports that it is ready. Connecting to it then shows whether it is. */
 const readyLimitMs = 60_000;
 
 export interface BusServerOptions {
-  /** `embedded_bus_dir`: `nats-server.conf`, and whatever this master keeps of the bus. Absolute. */
+  /** The value of `embedded_bus_dir`: holds `nats-server.conf` and this master's files about the bus. Absolute. */
   dir: string;
-  /** `embedded_bus_path`, empty for none. */
+  /** The value of `embedded_bus_path`; empty means none. */
   program: string;
-  /** The server that this executable carries. */
+  /** The server embedded in this executable. */
   carried: Blob | undefined;
-  /** Where a nats-server is looked for, directories with colons between them. */
+  /** Search path of nats-server: directories, separated by colons. */
   searchPath: string;
   /** Called at each restart. */
   onRestart(): void;
@@ -34,17 +34,17 @@ export interface BusServerOptions {
 
 /** The bus as a child of this process. */
 export interface BusServer {
-  /** Resolves when it is gone. */
+  /** Resolves when it has exited. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs a nats-server and starts it again whenever it ends, after a pause that doubles from 0.5 to 30
- * seconds. One that ends before it was ready for the first time is not tried again: its configuration is
- * wrong, and somebody is there to be told.
+ * Runs a nats-server and restarts it whenever it exits, with a backoff from 0.5 to 30 seconds. A server
+ * that exits before it was ready for the first time is not restarted: its configuration is wrong, and an
+ * operator is present to read the error.
  *
- * @returns when it serves
- * @throws SvcError saying why it cannot be started; the reason of the signal
+ * @returns when it accepts connections
+ * @throws SvcError with the reason why it cannot start; the reason of the signal
  */
 export async function startBusServer(options: BusServerOptions): Promise<BusServer> {
   const { dir, carried, searchPath, clock, signal } = options;
@@ -95,7 +95,7 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
       server = next;
     }
   };
-  /** Starts it after a pause, however often that takes; `undefined` when it is to be stopped. */
+  /** Starts it after a pause and retries until it starts; `undefined` when stopping. */
   const again = async (firstMs: number): Promise<RunningServer | undefined> => {
     for (let pauseMs = firstMs; ; pauseMs = backoff.next()) {
       try {
@@ -129,7 +129,7 @@ function readConfiguration(path: string): string {
     return readTextFile(path, "the configuration of the embedded bus");
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : "";
-    throw new SvcError("bad_request", `${reason}: make it with svc init, or set embedded_bus_dir`);
+    throw new SvcError("bad_request", `${reason}: create it with svc init, or set embedded_bus_dir`);
   }
 }
 

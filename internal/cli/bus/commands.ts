@@ -10,19 +10,19 @@ const credsArg = {
   type: "string",
   valueHint: "file",
   required: true,
-  description: "Credentials of a master (master.creds): an operator's may not read everything",
+  description: "Credentials of a master (master.creds); operator credentials cannot read everything",
 } as const;
 
 const backupCommand = command({
   name: "backup",
-  description: "Write everything that is stored on the bus into a new directory.",
+  description: "Back up all data on the bus to a new directory.",
   args: { dir: { type: "positional", required: true, description: "New directory" }, creds: credsArg },
   run: ({ dir, creds }, cli) => show(cli, creds, (bus) => backUpBus(bus, resolve(dir))),
 });
 
 const restoreCommand = command({
   name: "restore",
-  description: "Put a backup onto a new bus, before a master runs on it.",
+  description: "Restore a backup to a new bus, before a master uses it.",
   args: {
     dir: { type: "positional", required: true, description: "Directory of the backup" },
     creds: credsArg,
@@ -30,7 +30,7 @@ const restoreCommand = command({
       type: "enum",
       options: ["1", "3", "5"],
       default: "1",
-      description: "On how many servers of a cluster everything is stored",
+      description: "Number of cluster servers that store each bucket and stream",
     },
   },
   run: ({ dir, creds, replicas }, cli) =>

@@ -1,6 +1,6 @@
 import type { ArgsDef } from "citty";
 
-/** Options that several `svc ca` commands share. */
+/** Common options of the `svc ca` commands. */
 export const dirArg = {
   type: "string",
   valueHint: "directory",
@@ -11,12 +11,12 @@ export const dirArg = {
 /** Options of the commands that issue a certificate. */
 export const issueArgs = {
   dir: dirArg,
-  out: { type: "string", valueHint: "directory", default: ".", description: "Where the files are written" },
+  out: { type: "string", valueHint: "directory", default: ".", description: "Output directory" },
   validity: {
     type: "string",
     valueHint: "duration",
     default: "8760h",
-    description: "How long it is valid; never longer than the intermediate",
+    description: "Validity of the certificate; it never outlives the intermediate",
   },
-  force: { type: "boolean", description: "Replace files that exist; without it nothing is overwritten" },
+  force: { type: "boolean", description: "Overwrite existing files" },
 } as const satisfies ArgsDef;

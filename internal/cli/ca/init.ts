@@ -9,16 +9,26 @@ import { dirArg } from "./args.ts";
 
 export const initCommand = command({
   name: "init",
-  description: "Make a new CA: a root and the intermediate that signs. Existing files are never overwritten.",
+  description:
+    "Create a CA: a root, and an intermediate that signs certificates. Existing files are never overwritten.",
   args: {
     dir: dirArg,
-    org: { type: "string", valueHint: "name", default: "svc", description: "Organization in the names" },
-    cn: { type: "string", valueHint: "name", description: "Name of the root (default: <org> Root CA)" },
+    org: {
+      type: "string",
+      valueHint: "name",
+      default: "svc",
+      description: "Organization in the subject names",
+    },
+    cn: {
+      type: "string",
+      valueHint: "name",
+      description: "Common name of the root (default: <org> Root CA)",
+    },
     "root-validity": {
       type: "string",
       valueHint: "duration",
       default: "87600h",
-      description: "How long the root is valid; the intermediate is for 5 years",
+      description: "Validity of the root; the intermediate is valid for 5 years",
     },
   },
   async run({ dir, org, cn, "root-validity": validity }, cli) {
@@ -31,7 +41,7 @@ export const initCommand = command({
       random: cli.random,
     }).catch((cause) => {
       if (!(cause instanceof SvcError && cause.kind === "conflict")) throw cause;
-      throw new SvcError("conflict", `${cause.message}: choose another --dir, or move the old CA away`);
+      throw new SvcError("conflict", `${cause.message}: choose another --dir, or move the existing CA`);
     });
     const data = {
       dir,
@@ -50,6 +60,6 @@ export const initCommand = command({
         ["SPKI pin", data.spki_pin],
       ]),
     );
-    cli.say(`Keep a copy of ${dir} in a safe place. Masters need every file but root.key.`);
+    cli.say(`Keep a copy of ${dir} in a safe place. Masters need every file except root.key.`);
   },
 });

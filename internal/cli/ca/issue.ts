@@ -21,14 +21,17 @@ const natsServerCommand = command({
   name: "nats-server",
   description: "Issue the certificate of a bus server: nats-server.crt, nats-server.key and nats-ca.crt.",
   args: {
-    dns: { ...dnsHint, description: "DNS names it is valid for; this or --ip is required" },
-    ip: { ...ipHint, description: "IP addresses it is valid for" },
+    dns: { ...dnsHint, description: "DNS names of the certificate; --dns or --ip is required" },
+    ip: { ...ipHint, description: "IP addresses of the certificate" },
     ...issueArgs,
   },
   async run(args, cli) {
     const names = namesOf(args);
     if (names.length === 0) {
-      throw new SvcError("usage", "--dns or --ip is required: the names and addresses clients connect to");
+      throw new SvcError(
+        "usage",
+        "--dns or --ip is required: the names and addresses that clients connect to",
+      );
     }
     await issue(args, cli, { names, usage: "nats-server", commonName: "nats", caFile: "nats-ca.crt" });
   },
@@ -38,8 +41,11 @@ const enrollCommand = command({
   name: "enroll",
   description: "Issue the certificate of a master's HTTPS listener: enroll.crt and enroll.key.",
   args: {
-    dns: { ...dnsHint, description: "DNS names it is valid for (default: this host's name and localhost)" },
-    ip: { ...ipHint, description: "IP addresses it is valid for" },
+    dns: {
+      ...dnsHint,
+      description: "DNS names of the certificate (default: this host's name and localhost)",
+    },
+    ip: { ...ipHint, description: "IP addresses of the certificate" },
     ...issueArgs,
   },
   async run(args, cli) {
@@ -111,7 +117,7 @@ function writeAll(files: readonly NewFile[], force: boolean): void {
     }
     return;
   }
-  // The CA certificate of an earlier run is the same file: it is no reason to refuse.
+  // The CA certificate of an earlier run is the same file, so it may exist.
   const missing = files.filter(
     ({ path, data, mode }) => mode === secretMode || readTextIfPresent(path) !== data,
   );
@@ -119,6 +125,6 @@ function writeAll(files: readonly NewFile[], force: boolean): void {
     createFiles(missing);
   } catch (cause) {
     if (!(cause instanceof SvcError && cause.kind === "conflict")) throw cause;
-    throw new SvcError("conflict", `${cause.message}: give --force to replace it, or another --out`);
+    throw new SvcError("conflict", `${cause.message}: use --force to replace it, or choose another --out`);
   }
 }

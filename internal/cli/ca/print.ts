@@ -22,8 +22,8 @@ export const printCommand = command({
         describe("Root", root),
         describe("Intermediate", intermediate),
         hasRootKey
-          ? "The root key is in this directory. Only a new intermediate needs it: better keep it offline."
-          : "The root key is absent. Leaves can be issued without it; a new intermediate needs it.",
+          ? "The root key is in this directory. It is only needed for a new intermediate: keep it offline."
+          : "The root key is absent. It is only needed for a new intermediate, not to issue certificates.",
         bundlePem,
       ].join("\n\n"),
     );

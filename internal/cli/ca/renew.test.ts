@@ -22,7 +22,7 @@ beforeAll(async () => {
   pin = JSON.parse(made.stdout).spki_pin;
 });
 
-test("renew-root tells the new end and the same pin, and whom to give the file", async () => {
+test("renew-root shows the new expiry, the same pin, and where to copy the file", async () => {
   const done = await svc(start + year, "renew-root", "--output", "json");
   expect(done.exit).toBe(0);
   expect(JSON.parse(done.stdout)).toEqual({
@@ -58,6 +58,6 @@ test("what cannot be renewed exits 1 with one line, a bad duration 2", async () 
   for (const name of ["renew-root", "renew-intermediate"]) {
     const refused = await svc(start + 2 * year, name);
     expect(refused).toMatchObject({ exit: 1, stdout: "" });
-    expect(refused.stderr).toMatch(/^svc: .*root\.key is not here, .*\n$/);
+    expect(refused.stderr).toMatch(/^svc: .*root\.key does not exist, .*\n$/);
   }
 });

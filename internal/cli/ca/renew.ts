@@ -11,14 +11,14 @@ import { dirArg } from "./args.ts";
 export const renewRootCommand = command({
   name: "renew-root",
   description:
-    "Issue the root certificate again under its key: the SPKI pin stays, and all below it stays valid. Needs root.key.",
+    "Reissue the root certificate for the same key. The SPKI pin and all issued certificates stay valid. Needs root.key.",
   args: {
     dir: dirArg,
     "root-validity": {
       type: "string",
       valueHint: "duration",
       default: "87600h",
-      description: "How long the new certificate is valid, from now",
+      description: "Validity of the new certificate, from now",
     },
   },
   async run({ dir, "root-validity": validity }, cli) {
@@ -26,22 +26,20 @@ export const renewRootCommand = command({
     const { clock, random } = cli;
     const path = authorityPaths(dir).rootCrt;
     await tell(await reissueRoot({ dir, validityMs, clock, random }), path, cli);
-    cli.say(
-      `Copy ${path} to every master. Masters pick it up within an hour; pins of peels stay as they are.`,
-    );
+    cli.say(`Copy ${path} to every master. Masters load it within an hour. The pins of peels stay the same.`);
   },
 });
 
 export const renewIntermediateCommand = command({
   name: "renew-intermediate",
   description:
-    "Issue the intermediate certificate again under its key, for 5 years: all below it stays valid. Needs root.key.",
+    "Reissue the intermediate certificate for the same key and 5 years. All issued certificates stay valid. Needs root.key.",
   args: { dir: dirArg },
   async run({ dir }, cli) {
     const { clock, random } = cli;
     const path = authorityPaths(dir).subCrt;
     await tell(await reissueIntermediate({ dir, clock, random }), path, cli);
-    cli.say(`Copy ${path} to every master, and issue the certificates of bus servers again.`);
+    cli.say(`Copy ${path} to every master, and reissue the certificates of bus servers.`);
   },
 });
 

@@ -2,11 +2,11 @@ import { idsCommand } from "../../program/command-line/id-kinds.ts";
 import { type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
 
 /**
- * The completion of bash. It has no `compgen -W` for what comes from the bus: that would expand each word
- * as the shell does, commands included.
+ * The completion script for bash. It does not use `compgen -W` for data from the bus: that would expand each
+ * word like the shell does, including commands.
  */
 export function bashScript(places: readonly Place[]): string {
-  return `# Completion of svc in bash: source this file, or put it where bash-completion looks for it.
+  return `# Completion of svc for bash: source this file, or install it in the directory of bash-completion.
 _svc() {
   local current=\${COMP_WORDS[COMP_CWORD]} at=svc taking="" words="" ids="" config="" position=0 i word
   for ((i = 1; i < COMP_CWORD; i++)); do

@@ -11,19 +11,19 @@ const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } satisfies
   string,
   (places: readonly Place[]) => string
 >;
-/** A shell that there is completion for. */
+/** A shell with completion support. */
 export type Shell = keyof typeof scripts;
 const shells = Object.keys(scripts) as Shell[];
 
 /**
- * Defines the command that writes the completion of a shell, made from the commands there are.
+ * Defines the command that writes the completion script of a shell, generated from the command tree.
  *
- * @param root all of them, this one included
+ * @param root the root of the tree, which includes this command
  */
 export function completionCommand(root: () => CommandDef): CommandDef {
   return command({
     name: "completion",
-    description: "Write the completion of svc for a shell.",
+    description: "Write the completion script of a shell.",
     args: { shell: { type: "positional", required: true, description: shells.join(", ") } },
     async run({ shell }, cli) {
       const found = shells.find((one) => one === shell);
@@ -36,7 +36,7 @@ export function completionCommand(root: () => CommandDef): CommandDef {
   });
 }
 
-/** The completion of a shell, for every command of a tree. */
+/** The completion script of a shell, for all commands of a tree. */
 export async function completionScript(root: CommandDef, shell: Shell): Promise<string> {
   return scripts[shell](await placesOf(root, metaOf(root).name));
 }

@@ -75,7 +75,7 @@ test.each(["zsh", "fish"])("%s names every command with its description", async 
   const { exit, stdout } = await completion(shell);
   expect(exit).toBe(0);
   for (const text of [
-    "Cancel a job: who has not begun",
+    "Cancel a job. Peels that have not started",
     "Approve a pending enrollment",
     "--no-color",
     "renew-root",

@@ -1,10 +1,10 @@
 import { idsCommand } from "../../program/command-line/id-kinds.ts";
 import { type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
 
-/** The completion of fish. */
+/** The completion script for fish. */
 export function fishScript(places: readonly Place[]): string {
-  return `# Completion of svc in fish: put this file as svc.fish into ~/.config/fish/completions.
-# Where the line is: the path of the command, how many arguments it has so far, and the --config.
+  return `# Completion of svc for fish: install this file as ~/.config/fish/completions/svc.fish.
+# Prints the path of the current command, the number of its arguments so far, and the value of --config.
 function __svc_walk
   set -l at svc
   set -l position 0

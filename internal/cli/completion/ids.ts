@@ -13,24 +13,24 @@ import { ask } from "../ask.ts";
 import { openEnrollments } from "../enroll/ask.ts";
 import { withBus } from "../operator.ts";
 
-/** A person waits at the prompt. */
+/** Timeout: the user is waiting at the prompt. */
 const patienceMs = 2_000;
-/** No more than what a pipe holds, and than anybody reads. */
+/** Maximum number of ids: they fit into a pipe, and into a readable list. */
 const mostIds = 500;
-/** How many jobs or rollouts are asked for. */
+/** Number of jobs or rollouts to request. */
 const newest = 100;
 
-/** An id that may be next, and what it is for. */
+/** A completion candidate, with its description. */
 interface Offer {
   id: string;
   text: string;
 }
 
 /**
- * Writes the ids that an argument may be, for the scripts of completion: one a line, a tab behind it, and
- * what it is. Whatever goes wrong, it writes nothing and says nothing: it runs while somebody types.
+ * Writes the ids for an argument, for the completion scripts: one per line, followed by a tab and a
+ * description. Errors are silent, because it runs while the user types.
  *
- * @param argv kind of the ids, what they begin with, and the configuration file or nothing
+ * @param argv the kind of the ids, their prefix, and optionally the configuration file
  * @returns the exit code 0, after at most 2 s
  */
 export async function offerIds(
@@ -57,7 +57,7 @@ function linesOf(offers: readonly Offer[], prefix: string): string {
   const seen = new Set<string>();
   return offers
     .filter(({ id }) => {
-      // A shell that takes an id apart must find nothing to act on.
+      // An id must not contain anything that a shell would interpret.
       if (seen.has(id) || !id.startsWith(prefix) || !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) return false;
       seen.add(id);
       return true;
@@ -90,7 +90,7 @@ async function readIds(bus: Bus, choose: (record: Enrollment) => boolean): Promi
   return found.map(({ id, peelId, state }) => ({ id, text: `${displayPeelId(peelId)}, ${state}` }));
 }
 
-/** The newest first, as `svc enroll list` has them. */
+/** Newest first, as in `svc enroll list`. */
 async function chosen(bus: Bus, choose: (record: Enrollment) => boolean): Promise<Enrollment[]> {
   return (await readEnrollments(await openEnrollments(bus))).filter(choose).reverse();
 }

@@ -3,7 +3,7 @@ import { childrenOf, type IdsArg, isRest, metaOf } from "../../program/command-l
 import { globalArgs } from "../../program/command-line/globals.ts";
 import type { IdKind } from "../../program/command-line/id-kinds.ts";
 
-/** A word that may be next, and what it is for. */
+/** A word that may come next, with its description. */
 interface Choice {
   word: string;
   text: string;
@@ -13,23 +13,23 @@ interface Choice {
 interface Valued {
   /** `--status` */
   option: string;
-  /** The values there are; none where they are not known here, as the name of a file. */
+  /** The possible values. Empty when they are not known, such as for file names. */
   values: readonly string[];
   ids?: IdKind;
 }
 
-/** A place in the tree of commands. */
+/** A node of the command tree. */
 export interface Place {
   /** `svc job list` */
   path: string;
   commands: readonly Choice[];
   options: readonly Choice[];
   valued: readonly Valued[];
-  /** The arguments that are ids: how many stand before, and of what. */
+  /** The arguments that are ids: their position and kind. */
   arguments: readonly { position: number; ids: IdKind }[];
 }
 
-/** Every place in a tree of commands, the outer ones first. */
+/** All nodes of a command tree, outer nodes first. */
 export async function placesOf(place: CommandDef, path: string): Promise<Place[]> {
   const children = (await childrenOf(place)) ?? [];
   const declared: ArgsDef = { ...((place.args ?? {}) as ArgsDef), ...globalArgs };
@@ -57,17 +57,17 @@ export async function placesOf(place: CommandDef, path: string): Promise<Place[]
   return [here, ...(await Promise.all(below)).flat()];
 }
 
-/** The paths of all places but the outermost. */
+/** The paths of all nodes except the root. */
 export function pathsBelow(places: readonly Place[]): string[] {
   return places.slice(1).map(({ path }) => path);
 }
 
-/** Each option that takes a value with the path before it. */
+/** Each option with a value, prefixed by its command path. */
 export function valuedPaths(places: readonly Place[]): string[] {
   return places.flatMap(({ path, valued }) => valued.map(({ option }) => `${path} ${option}`));
 }
 
-/** A word as shells read it, whatever is in it. */
+/** Quotes a word for shells. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,10 +1,10 @@
 import { idsCommand } from "../../program/command-line/id-kinds.ts";
 import { type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
 
-/** The completion of zsh. */
+/** The completion script for zsh. */
 export function zshScript(places: readonly Place[]): string {
   return `#compdef svc
-# Completion of svc in zsh: put this file as _svc into a directory of $fpath, or source it after compinit.
+# Completion of svc for zsh: install this file as _svc in a directory of $fpath, or source it after compinit.
 _svc() {
   local at=svc taking="" ids="" config="" word
   local -i position=0

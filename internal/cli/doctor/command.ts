@@ -4,14 +4,14 @@ import { readFlag } from "../../program/command-line/flag.ts";
 
 export const doctorCommand = command({
   name: "doctor",
-  description: "Find out what is wrong between here, the bus, the masters and a peel.",
+  description: "Diagnose problems between this machine, the bus, the masters and a peel.",
   args: {
     peel: {
       type: "positional",
       required: false,
       valueHint: "peel id",
       ids: "peels",
-      description: "Look at this peel as well",
+      description: "Also check this peel",
     },
   },
   async run({ peel }, cli) {

@@ -5,17 +5,17 @@ import type { BusIdentity } from "../../bus/connect.ts";
 import { inspectAssets } from "../../bus/inspect.ts";
 import type { BusContext } from "../../program/diagnosis/bus.ts";
 
-/** What the steps of `svc doctor` work with. */
+/** The context of the steps of `svc doctor`. */
 export interface DoctorContext extends BusContext {
   identity(): BusIdentity;
 }
 
-/** Opens a bucket for a step. @throws SvcError `not_found` that names the next step when there is none */
+/** Opens a bucket for a step. @throws SvcError `not_found` with the next step when it does not exist */
 export async function bucketOf({ connect }: DoctorContext, name: AssetName): Promise<Bucket> {
   const bus = await connect();
   if ((await inspectAssets(bus, [name])).get(name) === "there") return openBucket(bus, name);
   throw new SvcError(
     "not_found",
-    `${name} is not there: start a master, or restart one: it makes what is missing`,
+    `${name} does not exist: start or restart a master: it creates what is missing`,
   );
 }

@@ -14,20 +14,20 @@ import type { DoctorContext } from "./context.ts";
 import { leaseStep, masterStep } from "./masters.ts";
 import { peelSteps } from "./peel.ts";
 
-/** The way from this machine to the masters, in the order in which it would break. */
+/** The steps from this machine to the masters. Each depends on those before it. */
 const steps: readonly Step<DoctorContext>[] = [
   {
     name: "configuration",
-    next: "write ~/.svc/config.yaml, or name the file svc init wrote with --config",
+    next: "create ~/.svc/config.yaml, or use --config with the file that svc init wrote",
     look: ({ urls }) => ({ level: "ok", message: `the bus is ${urls().join(", ")}` }),
   },
   {
     name: "credentials",
     needs: ["configuration"],
-    next: "name the admin.creds that svc nats-auth init wrote in master.creds_file",
+    next: "set master.creds_file to the admin.creds that svc nats-auth init wrote",
     look({ identity, clock }) {
       const found = identity();
-      if ("seed" in found) return { level: "ok", message: "a bare seed, which does not end" };
+      if ("seed" in found) return { level: "ok", message: "a bare seed, which does not expire" };
       const judged = judgeCredentials("master.creds_file", found.credentials, clock.now(), newerCredentials);
       const lacking = lackingGrants(readClaims(parseCredentials(found.credentials).jwt));
       if (judged.level === "fail" || lacking.length === 0) return judged;
@@ -35,7 +35,7 @@ const steps: readonly Step<DoctorContext>[] = [
       const more = others.length === 0 ? "" : ` and ${others.length} more`;
       return {
         level: "warn",
-        message: `older than this svc: they may not publish on ${first}${more}`,
+        message: `created by an older svc: they may not publish on ${first}${more}`,
         next: newerCredentials,
       };
     },
@@ -55,10 +55,10 @@ const steps: readonly Step<DoctorContext>[] = [
 ];
 
 /**
- * Looks at every step, and prints what it found; the bus may be dead.
+ * Runs all steps and prints the results. The bus may be unreachable.
  *
- * @param peel encoded id of a peel that is looked at as well
- * @throws Exit 1 when something is wrong
+ * @param peel encoded id of a peel to check as well
+ * @throws Exit 1 when a step failed
  */
 export async function lookForTrouble(cli: Cli, peel: string | undefined): Promise<void> {
   const options = once(() => operatorBus(cli));

@@ -4,7 +4,7 @@ import type { Step } from "../../program/diagnosis/step.ts";
 import { readLeases, readMasters } from "../status/heartbeats.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";
 
-/** Whether masters run, of one version, with certificates that last. */
+/** Checks that masters run, have the same version, and certificates that do not expire soon. */
 export const masterStep: Step<DoctorContext> = {
   name: "masters",
   needs: ["storage"],
@@ -15,8 +15,8 @@ export const masterStep: Step<DoctorContext> = {
     if (masters.length === 0) {
       return {
         level: "fail",
-        message: "none is alive",
-        next: "look at the log of a master, and run svc-master check on its host",
+        message: "no master is alive",
+        next: "check the log of a master, and run svc-master check on its host",
       };
     }
     const named = masters.map((one) => `${one.name} (${one.version})`).join(", ");
@@ -25,29 +25,34 @@ export const masterStep: Step<DoctorContext> = {
       return {
         level: "warn",
         message: `${named}, and this svc is ${version}`,
-        next: "install one version everywhere",
+        next: "install the same version everywhere",
       };
     }
     for (const { name, certificate_ends_at } of masters) {
       if (certificate_ends_at === undefined) continue;
       const what = `the certificate of the master ${name}`;
-      const ends = judgeEnd(what, Date.parse(certificate_ends_at), clock.now(), "see svc-master check there");
-      // One that the embedded CA issues is renewed by itself in time.
+      const ends = judgeEnd(
+        what,
+        Date.parse(certificate_ends_at),
+        clock.now(),
+        "run svc-master check on its host",
+      );
+      // A certificate from the embedded CA is renewed automatically.
       if (ends.level === "fail") return ends;
     }
     return { level: "ok", message: `${named} alive` };
   },
 };
 
-/** Who does what only one master does at a time, and since when. */
+/** Shows the holder of each lease, and since when. */
 export const leaseStep: Step<DoctorContext> = {
   name: "leases",
   needs: ["masters"],
-  next: "look for lease in the logs of the masters",
+  next: "search the logs of the masters for lease",
   async look(context) {
     const held = await readLeases(await bucketOf(context, "leases"));
     if (held.length === 0)
-      return { level: "ok", message: "nobody holds one; a master takes each within 16 s" };
+      return { level: "ok", message: "no lease is held; masters acquire them within 16 s" };
     const named = held.map(
       ({ name, holder, since }) => `${name} ${holder}${since === undefined ? "" : ` since ${since}`}`,
     );

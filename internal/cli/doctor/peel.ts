@@ -9,42 +9,42 @@ import { judgeEnd } from "../../program/diagnosis/findings.ts";
 import type { Finding, Step } from "../../program/diagnosis/step.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";
 
-/** Peels publish their facts again at least so often. */
+/** Peels publish their facts at least this often. */
 const oldFactsMs = 24 * 3600_000;
 
-/** What each state means for a peel that is expected to work. */
+/** The finding for each enrollment state. */
 const meanings: Record<EnrollmentState, (record: Enrollment) => Finding> = {
   pending: ({ id }) => ({
     level: "fail",
-    message: "waits for a decision",
+    message: "pending: waits for a decision",
     next: `svc enroll show ${id}, then svc enroll approve ${id}`,
   }),
   approved: ({ id }) => ({
     level: "fail",
-    message: "approved, and the peel has not fetched its credentials",
-    next: `look at the log of the peel: it must reach a master; svc enroll show ${id}`,
+    message: "approved, but the peel has not fetched its credentials",
+    next: `check the log of the peel: it must reach a master; see svc enroll show ${id}`,
   }),
   rejected: ({ rejectReason }) => ({
     level: "fail",
     message: `rejected${because(rejectReason)}`,
-    next: "start the peel again to have it ask anew",
+    next: "restart the peel to enroll it again",
   }),
   issued: () => ({
     level: "warn",
-    message: "it fetched its credentials, and no master has heard of it since",
-    next: "run svc-peel check on its host: it may not reach the bus",
+    message: "the peel fetched its credentials, but has not connected since",
+    next: "run svc-peel check on its host: it may be unable to reach the bus",
   }),
   active: () => ({ level: "ok", message: "active" }),
   revoked: ({ revokeReason, revokedAt }) => ({
     level: "fail",
     message: `revoked${revokedAt === undefined ? "" : ` at ${rfc3339(revokedAt)}`}${because(revokeReason)}`,
-    next: "to have it back delete its .creds file on the host, and start it: it enrolls anew",
+    next: "to enroll it again, delete its .creds file on the host, and restart the peel",
   }),
 };
 
 const because = (reason: string | undefined) => (reason === undefined || reason === "" ? "" : `: ${reason}`);
 
-/** Everything about one peel that can be told from here. @param peel its encoded id */
+/** All checks of one peel that are possible from this machine. @param peel its encoded id */
 export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
   const name = displayPeelId(peel);
   const recordOf = async (context: DoctorContext) => {
@@ -67,18 +67,18 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       needs: ["storage"],
       async look(context) {
         const record = await recordOf(context).catch(() => undefined);
-        if (record === undefined) return { level: "skip", message: "no enrollment to look at" };
+        if (record === undefined) return { level: "skip", message: "no enrollment to check" };
         const trust = trustOf(record);
         if (trust !== "MISMATCH!") {
           return {
             level: "ok",
-            message: trust === "ok" ? "it trusts this fleet's CA" : "it did not say whom",
+            message: trust === "ok" ? "it trusts this fleet's CA" : "it did not report its CA",
           };
         }
         return {
           level: "fail",
-          message: "the peel trusted another CA than this fleet's: somebody may stand between",
-          next: "compare svc ca fingerprint with enroll-ca.crt on the host before anything is approved",
+          message: "the peel trusted another CA than this fleet's: there may be a man in the middle",
+          next: "before you approve it, compare svc ca fingerprint with enroll-ca.crt on the host",
         };
       },
     },
@@ -87,8 +87,8 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       needs: ["enrollment"],
       async look(context) {
         const { credsExpiresAt } = await recordOf(context);
-        const renew = "revoke it, and start it anew: it enrolls again";
-        return judgeEnd("its credentials:", credsExpiresAt, context.clock.now(), renew);
+        const renew = "revoke the enrollment, and restart the peel: it enrolls again";
+        return judgeEnd("its JWT", credsExpiresAt, context.clock.now(), renew);
       },
     },
     {
@@ -111,8 +111,8 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       needs: ["enrollment"],
       async look(context) {
         const facts = await (await bucketOf(context, "facts")).get(peel);
-        const next = "look at the log of the peel; its facts are stored when it connects";
-        if (facts === undefined) return { level: "warn", message: "none are stored", next };
+        const next = "check the log of the peel; its facts are stored when it connects";
+        if (facts === undefined) return { level: "warn", message: "no facts are stored", next };
         const old = context.clock.now() - facts.storedAt > oldFactsMs;
         const message = `stored ${ageOf(facts.storedAt, context)} ago`;
         return old ? { level: "warn", message, next } : { level: "ok", message };

@@ -8,10 +8,10 @@ import { directArg, idArg, openEnrollments } from "./ask.ts";
 
 export const approveCommand = command({
   name: "approve",
-  description: "Approve a pending enrollment: the peel may fetch its credentials.",
+  description: "Approve a pending enrollment. The peel can then fetch its credentials.",
   args: {
     id: { ...idArg, ids: "pending-enrollments" },
-    force: { type: "boolean", description: "Approve although the peel trusted another CA root" },
+    force: { type: "boolean", description: "Approve even if the peel trusted another CA root" },
     "direct-kv": directArg,
   },
   run: (args, cli) =>

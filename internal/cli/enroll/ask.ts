@@ -4,7 +4,7 @@ import type { Bus } from "../../bus/connect.ts";
 /** The argument that every changing command of the group takes. */
 export const directArg = {
   type: "boolean",
-  description: "Write to storage directly, when no master runs",
+  description: "Write to storage directly, for use when no master runs",
 } as const;
 
 export const idArg = {

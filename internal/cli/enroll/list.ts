@@ -14,7 +14,7 @@ export const listCommand = command({
       type: "enum",
       options: [...enrollmentStates, "all"],
       default: "pending",
-      description: "Only those in this state",
+      description: "Only enrollments in this state",
     },
   },
   run: (args, cli) =>

@@ -8,10 +8,10 @@ import { directArg, idArg, openEnrollments } from "./ask.ts";
 
 export const rejectCommand = command({
   name: "reject",
-  description: "Reject a pending enrollment: the peel gets no credentials.",
+  description: "Reject a pending enrollment. The peel does not get credentials.",
   args: {
     id: { ...idArg, ids: "pending-enrollments" },
-    reason: { type: "string", valueHint: "text", description: "Why, for the record" },
+    reason: { type: "string", valueHint: "text", description: "Reason, stored in the record" },
     "direct-kv": directArg,
   },
   run: (args, cli) =>

@@ -12,11 +12,11 @@ import { directArg, idArg, openEnrollments } from "./ask.ts";
 
 export const revokeCommand = command({
   name: "revoke",
-  description: "Revoke an enrollment: the peel's connection ends, and its credentials are void.",
+  description: "Revoke an enrollment. The peel is disconnected, and its credentials become invalid.",
   args: {
     id: { ...idArg, ids: "revocable-enrollments" },
-    reason: { type: "string", valueHint: "text", description: "Why, for the record" },
-    wait: { type: "boolean", description: "Tell how long it took until the live connection was closed" },
+    reason: { type: "string", valueHint: "text", description: "Reason, stored in the record" },
+    wait: { type: "boolean", description: "Wait until the peel is disconnected, and show how long it took" },
     "direct-kv": directArg,
   },
   run: (args, cli) =>

@@ -8,7 +8,7 @@ import { idArg, openEnrollments } from "./ask.ts";
 
 export const showCommand = command({
   name: "show",
-  description: "Show everything recorded of one enrollment.",
+  description: "Show the full record of an enrollment.",
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

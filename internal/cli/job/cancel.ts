@@ -13,10 +13,14 @@ import { formatReturns } from "./table.ts";
 
 export const cancelCommand = command({
   name: "cancel",
-  description: "Cancel a job: who has not begun does not begin, and what runs is stopped.",
+  description:
+    "Cancel a job. Peels that have not started do not start it, and running functions are stopped.",
   args: {
     jid: { ...jidArg, ids: "running-jobs" },
-    wait: { type: "boolean", description: "Wait until every peel has ended, and show how" },
+    wait: {
+      type: "boolean",
+      description: "Wait until the job has ended on every peel, and show the results",
+    },
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

@@ -16,12 +16,12 @@ export const listCommand = command({
   name: "list",
   description: "List jobs, newest first.",
   args: {
-    status: { type: "enum", options: [...jobStatuses], description: "Only those with this status" },
+    status: { type: "enum", options: [...jobStatuses], description: "Only jobs with this status" },
     limit: {
       type: "string",
       valueHint: "n",
       default: "20",
-      description: `At most so many, 1 to ${mostJobs}`,
+      description: `Maximum number of jobs, 1 to ${mostJobs}`,
     },
   },
   async run(args, cli) {

@@ -7,38 +7,38 @@ import { parseBatchSize } from "./batch.ts";
 /** Stands at the top of the tree, so what it needs is only loaded when it runs. */
 export const runCommand = command({
   name: "run",
-  description: "Run a function on peels and show what each answers.",
+  description: "Run a function on peels and show the results.",
   args: {
     target: {
       type: "positional",
       required: true,
-      description: "Which peels: a glob on the peel id, such as 'web-*', or a compound expression",
+      description: "Target: a glob on the peel id, such as 'web-*', or a compound expression",
       ids: "members",
     },
     function: { type: "positional", required: true, description: "module.function, such as test.ping" },
     args: {
       type: "positional",
       rest: true,
-      description: "Its arguments, in their order or as name=value; words behind -- are taken as they are",
+      description: "Arguments, positional or as name=value; words after -- are passed literally",
     },
     timeout: {
       type: "string",
       valueHint: "duration",
       default: "60s",
-      description: "After this time no peel begins, and what still runs is stopped",
+      description: "Timeout of the job: after it no peel starts, and running functions are stopped",
     },
-    async: { type: "boolean", description: "Do not wait: print the job id" },
+    async: { type: "boolean", description: "Print the job id and do not wait" },
     batch: {
       type: "string",
       valueHint: "n|n%",
-      description: "Run on so many peels at a time, each batch when the one before has ended",
+      description: "Number of peels per batch; each batch starts when the previous one has ended",
     },
     "batch-wait": {
       type: "string",
       valueHint: "duration",
-      description: "Wait so long between two batches",
+      description: "Pause between two batches",
     },
-    preview: { type: "boolean", description: "Show which peels it would run on, and run nothing" },
+    preview: { type: "boolean", description: "Show the peels that match, and run nothing" },
   },
   async run(args, cli) {
     const { batch, "batch-wait": batchWait } = args;

@@ -10,10 +10,10 @@ import { formatReturns } from "./table.ts";
 
 export const showCommand = command({
   name: "show",
-  description: "Show a job as it stands, and what each peel answered so far.",
+  description: "Show the current status of a job, and the results so far.",
   args: {
     jid: jidArg,
-    peel: { type: "string", valueHint: "id", description: "Only what this peel answered", ids: "peels" },
+    peel: { type: "string", valueHint: "id", description: "Only the result of this peel", ids: "peels" },
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

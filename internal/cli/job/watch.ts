@@ -7,7 +7,7 @@ import { openJobs } from "./storage.ts";
 
 export const watchCommand = command({
   name: "watch",
-  description: "Follow a job to its end and show what each peel answered.",
+  description: "Follow a job until it ends, and show the results.",
   args: { jid: { ...jidArg, ids: "running-jobs" } },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

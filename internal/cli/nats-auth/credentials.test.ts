@@ -53,7 +53,7 @@ test("a file that is there is not overwritten", async () => {
   expect(readFileSync(at("kept.creds"), "utf8")).toBe("kept");
 });
 
-test("a seed that is not there, or of another kind, is named and not repeated", async () => {
+test("a missing seed, or one of another kind, is named and not repeated", async () => {
   const elsewhere = await svc("credentials", "--dir", at("nowhere"), "--out", at("x.creds"));
   expect([elsewhere.exit, elsewhere.stderr]).toEqual([
     1,
@@ -62,5 +62,5 @@ test("a seed that is not there, or of another kind, is named and not repeated", 
   const seed = readFileSync(at("auth/operator.seed"), "utf8");
   writeFileSync(at("masters.seed"), seed, { mode: 0o600 });
   const wrong = await svc("credentials", "--dir", files.path, "--out", at("x.creds"));
-  expect([wrong.exit, wrong.stderr]).toEqual([1, `svc: ${at("masters.seed")} is no seed of an account\n`]);
+  expect([wrong.exit, wrong.stderr]).toEqual([1, `svc: ${at("masters.seed")} is not an account seed\n`]);
 });

@@ -8,21 +8,26 @@ import { command } from "../../program/command-line/command.ts";
 
 export const credentialsCommand = command({
   name: "credentials",
-  description: "Make further credentials for an operator or a master, with the permissions of this version.",
+  description: "Create more credentials for an operator or a master, with the permissions of this version.",
   args: {
     dir: {
       type: "string",
       valueHint: "directory",
       required: true,
-      description: "What svc nats-auth init wrote, with masters.seed",
+      description: "Directory that svc nats-auth init wrote, with masters.seed",
     },
     out: {
       type: "string",
       valueHint: "file",
       required: true,
-      description: "Where they are written; a file that is there is not overwritten",
+      description: "Output file; an existing file is not overwritten",
     },
-    role: { type: "enum", options: ["admin", "master"], default: "admin", description: "Whose they are" },
+    role: {
+      type: "enum",
+      options: ["admin", "master"],
+      default: "admin",
+      description: "Role of the credentials",
+    },
   },
   async run({ dir, out, role }, cli) {
     const seed = join(dir, "masters.seed");
@@ -30,15 +35,15 @@ export const credentialsCommand = command({
     const data = newCredentials(role, accountOf(seed), issuedAt, cli.random);
     createFiles([{ path: out, data: `${data.trimEnd()}\n`, mode: secretMode }]);
     await cli.print({ file: out, role }, () => `${out}: credentials of the role ${role}`);
-    cli.say(`${seed} signed them: keep it offline again`);
+    cli.say(`The credentials were signed with ${seed}: move it back to offline storage.`);
   },
 });
 
 function accountOf(file: string) {
-  const text = readTextFile(file, "the seed of the masters' account");
+  const text = readTextFile(file, "the account seed of the masters");
   try {
     return keyPairFromSeed("account", text.trim());
   } catch (cause) {
-    throw new SvcError("bad_request", `${file} is no seed of an account`, { cause });
+    throw new SvcError("bad_request", `${file} is not an account seed`, { cause });
   }
 }

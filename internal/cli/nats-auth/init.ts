@@ -15,36 +15,40 @@ const audiences: Record<Audience, string> = {
 export const initCommand = command({
   name: "init",
   description:
-    "Make the keys, accounts, credentials and server configuration of a bus. Nothing is overwritten.",
+    "Create the keys, accounts, credentials and server configuration of a bus. Existing files are never overwritten.",
   args: {
     dir: {
       type: "string",
       valueHint: "directory",
       required: true,
-      description: "Where the files are written",
+      description: "Output directory",
     },
     operator: { type: "string", valueHint: "name", default: "svc", description: "Name of the NATS operator" },
     listen: {
       type: "string",
       valueHint: "host:port",
       default: "0.0.0.0:4222",
-      description: "Where the bus listens; the default is every address of the host",
+      description: "Listen address of the bus (default: all addresses of the host)",
     },
     "store-dir": {
       type: "string",
       valueHint: "directory",
-      description: "Where the bus stores its data (default: <dir>/store)",
+      description: "Data directory of the bus (default: <dir>/store)",
     },
     "tls-cert": {
       type: "string",
       valueHint: "file",
-      description: "Certificate of the bus, together with --tls-key (default: <dir>/nats-server.crt)",
+      description: "Certificate of the bus; requires --tls-key (default: <dir>/nats-server.crt)",
     },
-    "tls-key": { type: "string", valueHint: "file", description: "Its key (default: <dir>/nats-server.key)" },
+    "tls-key": {
+      type: "string",
+      valueHint: "file",
+      description: "Private key of --tls-cert (default: <dir>/nats-server.key)",
+    },
   },
   async run(args, cli) {
     const { dir, operator, "store-dir": storeDir, "tls-cert": cert, "tls-key": key } = args;
-    if (operator.trim() === "") throw new SvcError("usage", "--operator needs a name");
+    if (operator.trim() === "") throw new SvcError("usage", "--operator: expected a name");
     const files = initNatsAuth({
       dir,
       operator,
@@ -76,7 +80,7 @@ function tlsFiles(cert: string | undefined, key: string | undefined) {
   if (cert === undefined && key === undefined) return {};
   throw new SvcError(
     "usage",
-    `${cert === undefined ? "--tls-cert" : "--tls-key"} is missing: give both or neither`,
+    `${cert === undefined ? "--tls-cert" : "--tls-key"} is missing: set both or neither`,
   );
 }
 

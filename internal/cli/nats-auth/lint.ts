@@ -5,13 +5,13 @@ import { command } from "../../program/command-line/command.ts";
 
 export const lintCommand = command({
   name: "lint",
-  description: "Check whether a bus server takes the JWT of a credentials file.",
+  description: "Check whether a bus server accepts the JWT of a credentials file.",
   args: { "creds-file": { type: "positional", required: true, description: "Credentials file (.creds)" } },
   async run({ "creds-file": file }, cli) {
     const { jwtBytes, warnings } = lint(file);
     await cli.print({ file, jwt_bytes: jwtBytes, warnings }, () =>
       warnings.length === 0
-        ? `${file}: fine, the JWT has ${jwtBytes} bytes`
+        ? `${file}: ok, the JWT has ${jwtBytes} bytes`
         : warnings.map((warning) => `${file}: warning: ${warning}`).join("\n"),
     );
   },

@@ -6,8 +6,10 @@ import { withBus } from "../operator.ts";
 
 export const resetCommand = command({
   name: "reset",
-  description: "Close the breaker of a rule, or of all, so that they fire again.",
-  args: { rule: { type: "positional", required: false, description: "Name of the rule; all without one" } },
+  description: "Close the circuit breaker of a rule, or all circuit breakers, so that the rules fire again.",
+  args: {
+    rule: { type: "positional", required: false, description: "Name of the rule (default: all rules)" },
+  },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const { closed } = await ask(bus, reactorOverBus.reset, { rule: args.rule });

@@ -7,7 +7,7 @@ import { sayProblem } from "./ask.ts";
 
 export const rulesCommand = command({
   name: "rules",
-  description: "List the rules in force, in the order they are tried.",
+  description: "List the rules in force, in order of evaluation.",
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {

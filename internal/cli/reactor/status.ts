@@ -8,7 +8,7 @@ import { sayProblem } from "./ask.ts";
 
 export const statusCommand = command({
   name: "status",
-  description: "Show which master reacts, how far it is, and the breakers that are open.",
+  description: "Show which master runs the reactor, its progress, and open circuit breakers.",
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {

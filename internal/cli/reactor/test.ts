@@ -12,13 +12,13 @@ import { readEventFile } from "./event-file.ts";
 
 export const testCommand = command({
   name: "test",
-  description: "Show what would happen for an event, without anything happening.",
+  description: "Show what the reactor would do for an event, without doing it.",
   args: {
     event: {
       type: "string",
       required: true,
       valueHint: "file",
-      description: "The event as JSON or YAML: tag, and source, data, depth, at as they matter",
+      description: "Event as JSON or YAML: tag; optionally source, data, depth, at",
     },
   },
   async run(args, cli) {

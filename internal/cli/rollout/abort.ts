@@ -8,10 +8,10 @@ import { openRollouts } from "./storage.ts";
 
 export const abortCommand = command({
   name: "abort",
-  description: "End a rollout: no other wave begins, and the job of the one that has begun is cancelled.",
+  description: "Abort a rollout. No further wave starts, and the job of the current wave is cancelled.",
   args: {
     id: idArg,
-    async: { type: "boolean", description: "Do not wait until the job of its wave has ended" },
+    async: { type: "boolean", description: "Do not wait until the job of the current wave has ended" },
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

@@ -15,12 +15,12 @@ export const listCommand = command({
   name: "list",
   description: "List rollouts, newest first.",
   args: {
-    status: { type: "enum", options: [...rolloutStatuses], description: "Only those with this status" },
+    status: { type: "enum", options: [...rolloutStatuses], description: "Only rollouts with this status" },
     limit: {
       type: "string",
       valueHint: "n",
       default: "20",
-      description: `At most so many, 1 to ${mostRollouts}`,
+      description: `Maximum number of rollouts, 1 to ${mostRollouts}`,
     },
   },
   async run(args, cli) {

@@ -4,7 +4,7 @@ import { commandRollout, idArg } from "./ask.ts";
 
 export const pauseCommand = command({
   name: "pause",
-  description: "Let no other wave begin; the one that has begun comes to its end.",
+  description: "Pause a rollout. The current wave continues to its end, and no further wave starts.",
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

@@ -4,37 +4,39 @@ export const planArgs = {
     type: "string",
     valueHint: "n|n%",
     default: "1",
-    description: "The first wave: so many peels, or such a part of all; 0 for none",
+    description: "Size of the first wave, as a number or percentage of peels; 0 for none",
   },
   waves: {
     type: "string",
     valueHint: "n|n%,…",
     default: "25%",
-    description: "The waves after it, such as 5%,20%; the last size is taken again until all are done",
+    description:
+      "Sizes of the following waves, such as 5%,20%; the last size repeats until all peels are done",
   },
   "wave-wait": {
     type: "string",
     valueHint: "duration",
     default: "0",
-    description: "Wait so long after each wave before it is checked and the next begins",
+    description: "Wait time after each wave, before its check and the next wave",
   },
   "max-failures": {
     type: "string",
     valueHint: "n|n%",
     default: "0",
-    description: "Begin no wave once more peels than this have failed",
+    description: "Maximum number of failed peels; with more, no further wave starts",
   },
   check: {
     type: "string",
     valueHint: "function",
-    description: "Run this on the peels of each wave; who fails it has failed: 'service.status name=nginx'",
+    description:
+      "Check to run on the peels of each wave, such as 'service.status name=nginx'; a peel that fails it counts as failed",
   },
   deadline: {
     type: "string",
     valueHint: "duration",
     default: "24h",
-    description: "Begin no wave after this time",
+    description: "Deadline: no wave starts after this time",
   },
-  async: { type: "boolean", description: "Do not wait: print the rollout id" },
-  "dry-run": { type: "boolean", description: "Show the waves and who is in them, and start nothing" },
+  async: { type: "boolean", description: "Print the rollout id and do not wait" },
+  "dry-run": { type: "boolean", description: "Show the waves and their peels, and start nothing" },
 } as const;

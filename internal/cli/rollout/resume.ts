@@ -4,7 +4,7 @@ import { commandRollout, idArg } from "./ask.ts";
 
 export const resumeCommand = command({
   name: "resume",
-  description: "Go on with a paused rollout.",
+  description: "Resume a paused rollout.",
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

@@ -8,7 +8,7 @@ import { printRollout } from "./format.ts";
 
 export const showCommand = command({
   name: "show",
-  description: "Show a rollout as it stands, its waves, and whom each is for.",
+  description: "Show the current status of a rollout, its waves and their peels.",
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

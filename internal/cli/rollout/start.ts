@@ -7,25 +7,25 @@ import { planArgs } from "./plan-args.ts";
 
 export const startCommand = command({
   name: "start",
-  description: "Run a function on a canary, then wave by wave for as long as it goes well.",
+  description: "Run a function on a canary, then in waves as long as they succeed.",
   args: {
     target: {
       type: "positional",
       required: true,
-      description: "Which peels: a glob on the peel id, such as 'web-*', or a compound expression",
+      description: "Target: a glob on the peel id, such as 'web-*', or a compound expression",
       ids: "members",
     },
     function: { type: "positional", required: true, description: "module.function, such as state.apply" },
     args: {
       type: "positional",
       rest: true,
-      description: "Its arguments, in their order or as name=value; words behind -- are taken as they are",
+      description: "Arguments, positional or as name=value; words after -- are passed literally",
     },
     timeout: {
       type: "string",
       valueHint: "duration",
       default: "60s",
-      description: "Of each wave: after this time no peel begins, and what still runs is stopped",
+      description: "Timeout of each wave: after it no peel starts, and running functions are stopped",
     },
     ...planArgs,
   },

@@ -8,7 +8,7 @@ import { openRollouts } from "./storage.ts";
 
 export const watchCommand = command({
   name: "watch",
-  description: "Follow a rollout to its end, wave by wave.",
+  description: "Follow a rollout, wave by wave, until it ends.",
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

@@ -2,7 +2,7 @@ import { formatAddress } from "../../base/address.ts";
 import { formatYaml } from "../../base/yaml.ts";
 import type { Plan } from "./plan.ts";
 
-/** Where operators put what they write, by the key that names it to the master. */
+/** Directories for the files that operators write, by configuration key of the master. */
 export function contentDirectories({ dir }: Plan) {
   return {
     states_dir: `${dir}/states`,
@@ -11,18 +11,18 @@ export function contentDirectories({ dir }: Plan) {
   };
 }
 
-/** The configuration of the master, which runs its bus itself. */
+/** The configuration of the master, which runs its own bus. */
 export function masterFile(plan: Plan): string {
   const { names, paths } = plan;
   const { "reactor.dir": reactorDir, ...flat } = contentDirectories(plan);
   return [
-    `# Written by svc init. It is read by svc-master --config ${paths.master}\n`,
+    `# Written by svc init. Read by svc-master --config ${paths.master}\n`,
     formatYaml({ bus_url: plan.busUrl, bus_ca: paths.busCa }),
-    "# The bus runs as a child of the master, from this directory.\n",
+    "# The bus runs as a child process of the master, from this directory.\n",
     formatYaml({ embedded_bus: true, embedded_bus_dir: paths.bus }),
     plan.advertisedBusUrls.length === 0
-      ? "# This fleet is for this host alone. For others name their way to the bus here, and see svc init --help.\n"
-      : "# What peels on other hosts connect to.\n",
+      ? "# This fleet is for this host only. For other hosts, list bus URLs that they can reach; see svc init --help.\n"
+      : "# Bus URLs for peels on other hosts.\n",
     formatYaml({ bus_advertise_urls: plan.advertisedBusUrls }),
     "\n",
     formatYaml({ auth_dir: paths.auth, ...flat }),
@@ -39,7 +39,7 @@ export function masterFile(plan: Plan): string {
 /** The configuration of the `svc` tool. */
 export function operatorFile({ busUrl, paths }: Plan): string {
   return [
-    `# Written by svc init. It is read by svc --config ${paths.operator}, and without that option as\n`,
+    `# Written by svc init. Read by svc --config ${paths.operator}; without that option, install it as\n`,
     "# ~/.svc/config.yaml.\n",
     formatYaml({
       master: { urls: [busUrl], creds_file: `${paths.auth}/admin.creds`, tls_ca: paths.busCa },
@@ -47,19 +47,19 @@ export function operatorFile({ busUrl, paths }: Plan): string {
   ].join("");
 }
 
-/** The configuration of a peel, the same for every host. */
+/** The configuration of a peel. It is the same for every host. */
 export function peelFile({ busUrl, advertisedBusUrls, masterUrl, paths }: Plan, pin: string): string {
   const local = advertisedBusUrls.length === 0;
   return [
-    "# Written by svc init, for any host of the fleet: as /etc/svc/peel.yaml, with\n",
-    `# ${paths.busCa} beside it as /data/auth/bus-ca.crt.\n`,
-    "# The name of the host is the name of the peel, unless it is given here:\n",
+    "# Written by svc init, for every host of the fleet. Install it as /etc/svc/peel.yaml, with\n",
+    `# ${paths.busCa} as /data/auth/bus-ca.crt.\n`,
+    "# The peel id is the host name, unless it is set here:\n",
     "# id: web-1.example.com\n",
     formatYaml({ master_url: masterUrl }),
-    "# The pin of the fleet's CA: a peel enrolls with no other.\n",
+    "# The pin of the fleet's CA. The peel enrolls only with a master of this CA.\n",
     formatYaml({ enroll_ca_pin: [pin] }),
     local
-      ? `# This fleet is for this host alone.\n${formatYaml({ bus_url: busUrl })}`
-      : "# Where the bus is, the master tells.\n",
+      ? `# This fleet is for this host only.\n${formatYaml({ bus_url: busUrl })}`
+      : "# The peel gets the bus URLs from the master.\n",
   ].join("");
 }

@@ -84,13 +84,13 @@ test("one file that is there is named, and nothing is written", async () => {
     const given = options();
     await initFleet(given);
     const before = treeOf(given.dir).map((path) => readFileSync(join(given.dir, path), "utf8"));
-    await expect(initFleet(given)).rejects.toThrow("auth/ca/root.key exists already and is not overwritten");
+    await expect(initFleet(given)).rejects.toThrow("auth/ca/root.key already exists and is not overwritten");
     expect(treeOf(given.dir).map((path) => readFileSync(join(given.dir, path), "utf8"))).toEqual(before);
 
     const other = temporaryDirectory("setup-taken");
     writeFileSync(join(other.path, name), "mine");
     await expect(initFleet(options({ dir: other.path }))).rejects.toThrow(
-      `${join(other.path, name)} exists already and is not overwritten`,
+      `${join(other.path, name)} already exists and is not overwritten`,
     );
     expect(treeOf(other.path)).toEqual([name]);
     expect(readFileSync(join(other.path, name), "utf8")).toBe("mine");
@@ -108,7 +108,7 @@ test("one file that cannot be written takes back all before it", async () => {
   expect(treeOf(given.dir)).toEqual(["systemd"]);
 });
 
-test("the written files are what the programs read, and name nothing outside the directory", async () => {
+test("the programs can read the written files, which reference no path outside the directory", async () => {
   const { plan, pin } = await initFleet(options());
   const { dir, paths } = plan;
   const master = loadMasterConfig(["--config", paths.master], {});
@@ -145,7 +145,7 @@ test("the written files are what the programs read, and name nothing outside the
   checkPair(pair, { cert: "cert", key: "key" }, systemClock.now());
 });
 
-test("what everybody may read holds no secret", async () => {
+test("world-readable files contain no secrets", async () => {
   const { files: written } = await initFleet(options());
   for (const { path, mode } of written.filter(({ mode }) => mode !== 0o600)) {
     expect(`${path}: ${readFileSync(path, "utf8")}`).not.toMatch(/\bS[OAU][A-Z2-7]{56}\b|PRIVATE KEY/);

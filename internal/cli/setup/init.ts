@@ -18,9 +18,9 @@ const tokenBytes = 32;
 
 export interface SetupOptions extends Wishes {
   organization: string;
-  /** Who owns the directory: the master runs as that user. */
+  /** Owner of the directory. The master runs as this user. */
   owner: string;
-  /** Where the programs are, for the units. */
+  /** Directory of the programs, for the units. */
   programs: string;
   clock: Clock;
   random: Random;
@@ -34,8 +34,8 @@ export interface Setup {
 }
 
 /**
- * Writes a whole fleet for one host into a directory: CA, bus accounts and certificate, and the
- * configuration of bus, master, operator and peels. All files are written or none.
+ * Writes the files of a new fleet to a directory: CA, bus accounts and certificate, and the configuration
+ * of bus, master, operator and peels. Writes all files or none.
  *
  * @throws SvcError `conflict` naming the file that exists, `usage` or `bad_request` for a name or path
  */
@@ -98,11 +98,11 @@ export async function initFleet(options: SetupOptions): Promise<Setup> {
       paths.peelUnit,
       peelUnit({ program: program("svc-peel"), config: paths.peel, dataDir: paths.peelData, author }),
     ),
-    // The last one: where it is missing nothing can be started, and the next run names what is there.
+    // Written last: without it nothing can start, and the next run reports the files that exist.
     open(paths.master, masterFile(plan)),
   ];
   createFiles(files);
-  // A directory that is there from the start can be watched from the start.
+  // A directory that exists from the start can be watched from the start.
   for (const path of Object.values(contentDirectories(plan))) writing(path, () => makePrivateDirectory(path));
   return { plan, pin: ca.root.pin, files: files.map(({ path, mode }) => ({ path, mode })) };
 }

@@ -5,33 +5,33 @@ import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import { SvcError } from "../../base/errors.ts";
 import { parseNames } from "../../identity/ca/names.ts";
 
-/** What the operator said about a new fleet. */
+/** The operator's choices for a new fleet. */
 export interface Wishes {
   dir: string;
-  /** Names and addresses of this host; none means the machine's own name. */
+  /** Names and addresses of this host. Empty means the machine's host name. */
   hosts: readonly string[];
-  /** Where other hosts reach the HTTPS listener; by default the first of `hosts` that others can reach. */
+  /** Address of the HTTPS listener for other hosts. Default: the first of `hosts` that they can reach. */
   advertise?: Address;
   hostname: string;
   busPort: number;
   apiPort: number;
 }
 
-/** Where everything of a new fleet is, and under which names it is reached. */
+/** Paths, addresses and names of a new fleet. */
 export interface Plan {
   /** Absolute. */
   dir: string;
-  /** Names and addresses of the certificates. */
+  /** DNS names and IP addresses of the certificates. */
   names: string[];
-  /** Where the bus listens. */
+  /** Listen address of the bus. */
   busListen: Address;
-  /** Where the HTTPS listener listens. */
+  /** Listen address of the HTTPS listener. */
   apiListen: Address;
-  /** What this host's own programs dial. */
+  /** Bus URL for the programs on this host. */
   busUrl: string;
-  /** What peels on other hosts dial; none when the fleet is for this host alone. */
+  /** Bus URLs for peels on other hosts. Empty when the fleet is for this host only. */
   advertisedBusUrls: string[];
-  /** What peels enroll at. */
+  /** URL at which peels enroll. */
   masterUrl: string;
   paths: Record<
     | "auth"
@@ -53,10 +53,10 @@ export interface Plan {
 }
 
 /**
- * Decides what a new fleet looks like. Without a name that other hosts can use it is for this host alone:
- * then everything listens on the loopback address.
+ * Plans a new fleet. Without a name that other hosts can reach, the fleet is for this host only, and
+ * everything listens on the loopback address.
  *
- * @throws SvcError `usage` for an address to advertise that is no use to other hosts
+ * @throws SvcError `usage` for an advertised address that other hosts cannot reach
  */
 export function planFleet(wishes: Wishes): Plan {
   const { hosts, hostname, busPort, apiPort } = wishes;
@@ -105,7 +105,7 @@ export function planFleet(wishes: Wishes): Plan {
   };
 }
 
-/** The machine's name, where a certificate can carry it. */
+/** The machine's host name, if a certificate can contain it. */
 function ownName(hostname: string): string[] {
   try {
     return parseNames([hostname]).map(({ value }) => value);

@@ -1,18 +1,18 @@
-/** What a unit of systemd starts. */
+/** Options of a systemd unit. */
 export interface UnitOptions {
-  /** Who wrote the unit, for its first line. */
+  /** The program that wrote the unit, for its first line. */
   author: string;
   /** Absolute path of the executable. */
   program: string;
   /** Absolute path of its configuration. */
   config: string;
-  /** What it owns, `SVC_DATA_DIR`. Absolute. */
+  /** Its data directory, `SVC_DATA_DIR`. Absolute. */
   dataDir: string;
 }
 
 /**
- * The unit of a master that runs its bus as a child: without any capability, and nothing of the host
- * writable but its own directory.
+ * The unit of a master that runs its bus as a child process: without capabilities, and with write access
+ * only to its own directory.
  *
  * @param options.user owner of the directory
  */
@@ -29,22 +29,22 @@ ExecStart=${word(program)} --config ${argument(config)}
 ${environment(dataDir)}
 Restart=always
 RestartSec=2
-# The bus ends after what masters and peels still send.
+# The bus stops last, after the master has sent its last messages.
 KillMode=mixed
 TimeoutStopSec=60
 LimitNOFILE=65536
 # A memory image would hold the keys.
 LimitCORE=0
 UMask=0077
-# It opens ports above 1023 and changes no user: it needs no capability, and gains none by a program it starts.
+# It listens on ports above 1023 and does not change users. It needs no capabilities, and cannot gain any.
 NoNewPrivileges=yes
 CapabilityBoundingSet=
-# Of the host it writes its own directory and nothing else.
+# It can write only to its own directory.
 ProtectSystem=strict
 ReadWritePaths=${word(dataDir)}
 ProtectHome=${isHome(dataDir) || isHome(config) || isHome(program) ? "read-only" : "yes"}
 PrivateTmp=${isTemporary(dataDir) ? "no" : "yes"}
-# What follows takes away parts of the kernel that a network server has no use for.
+# The following settings remove access to parts of the kernel that a network server does not need.
 PrivateDevices=yes
 ProtectClock=yes
 ProtectControlGroups=yes
@@ -54,7 +54,7 @@ ProtectKernelModules=yes
 ProtectKernelTunables=yes
 ProtectProc=invisible
 LockPersonality=yes
-# Netlink tells the addresses of the host.
+# Netlink is needed to list the addresses of the host.
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 RestrictNamespaces=yes
 RestrictRealtime=yes
@@ -62,7 +62,7 @@ RestrictSUIDSGID=yes
 SystemCallArchitectures=native
 # MemoryDenyWriteExecute= is not possible: JavaScript is compiled while it runs.
 SystemCallFilter=@system-service
-# A call outside the filter fails, as on an older kernel, and does not end the master.
+# A call outside the filter fails, as on an older kernel, instead of killing the master.
 SystemCallErrorNumber=EPERM
 
 [Install]
@@ -71,11 +71,11 @@ WantedBy=multi-user.target
 }
 
 /**
- * The unit of a peel, below its watchdog. What a job does to the host it does as root: a sandbox around the
- * peel would be one around every job.
+ * The unit of a peel under its watchdog. Jobs change the host as root: a sandbox around the peel would
+ * restrict every job.
  */
 export function peelUnit({ program, config, dataDir, author }: UnitOptions): string {
-  return `# Written by ${author}. Jobs change the host, so the peel is root and in no sandbox.
+  return `# Written by ${author}. Jobs change the host, so the peel runs as root and without a sandbox.
 ${section("svc peel", config)}
 [Service]
 Type=notify
@@ -83,9 +83,9 @@ ExecStart=${word(program)} watchdog --config ${argument(config)}
 ${environment(dataDir)}
 Restart=always
 RestartSec=5
-# The watchdog ends the peel in order; a second signal would end it at once. A job that ended with the
-# peel is reported as lost: nothing of it goes on unseen. What is to outlive the peel is started as a
-# service of its own, by systemctl or systemd-run.
+# The watchdog stops the peel gracefully; a second signal would stop it at once. A job that ends with the
+# peel is reported as lost, and its processes do not continue unnoticed. Start a process that must outlive
+# the peel as its own service, with systemctl or systemd-run.
 KillMode=mixed
 TimeoutStopSec=60
 LimitNOFILE=65536
@@ -97,7 +97,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/** Without its configuration a unit is skipped, not failed; a wrong one is tried until it is right. */
+/** Without its configuration file a unit is skipped, not failed. With a wrong one it is restarted until fixed. */
 function section(description: string, config: string): string {
   return `[Unit]
 Description=${description}
@@ -109,18 +109,18 @@ StartLimitIntervalSec=0
 `;
 }
 
-/** The programs are Bun executables: what steers Bun from outside is taken away. */
+/** The programs are Bun executables: unset the variables that control Bun. */
 function environment(dataDir: string): string {
   return `Environment=${word(`SVC_DATA_DIR=${dataDir}`)}\nUnsetEnvironment=BUN_OPTIONS BUN_BE_BUN NODE_OPTIONS`;
 }
 
-/** One word of a setting, with quotes where it needs them (systemd.syntax(7), systemd.unit(5)). */
+/** One word of a setting, quoted where needed (systemd.syntax(7), systemd.unit(5)). */
 function word(text: string): string {
   const escaped = text.replaceAll("%", "%%");
   return /^[\w@/.,:+=%-]+$/.test(escaped) ? escaped : `"${escaped.replace(/[\\"]/g, "\\$&")}"`;
 }
 
-/** One argument of a command line, where a dollar sign begins a variable (systemd.service(5)). */
+/** One argument of a command line, where a dollar sign starts a variable (systemd.service(5)). */
 function argument(text: string): string {
   return word(text.replaceAll("$", "$$$$"));
 }

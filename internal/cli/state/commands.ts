@@ -1,5 +1,5 @@
 import { lintCommand } from "./lint.ts";
 import { renderCommand } from "./render.ts";
 
-/** The commands of `svc state`, which need no master and no bus. */
+/** The commands of `svc state`. They do not need a master or the bus. */
 export const stateCommands = [lintCommand, renderCommand];

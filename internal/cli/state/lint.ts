@@ -7,7 +7,7 @@ import { readSubject, subjectArgs } from "./subject.ts";
 
 export const lintCommand = command({
   name: "lint",
-  description: "Check every state file of a directory and its top file, and show all that is wrong.",
+  description: "Check all state files of a directory and its top file, and show all problems.",
   args: {
     dir: { type: "positional", required: true, description: "Directory of the state files" },
     ...subjectArgs,
@@ -21,7 +21,7 @@ export const lintCommand = command({
     const { checked, problems } = await lintStates({ ...subject, files, peelId: encodePeelId(id) });
     const count = `${checked} state ${checked === 1 ? "file" : "files"}`;
     await cli.print({ checked, problems }, () =>
-      problems.length === 0 ? `${count}: nothing is wrong` : problems.flatMap(linesOf).join("\n"),
+      problems.length === 0 ? `${count}: no problems` : problems.flatMap(linesOf).join("\n"),
     );
     if (problems.length === 0) return;
     cli.say(`${count}: ${problems.length} ${problems.length === 1 ? "problem" : "problems"}`);

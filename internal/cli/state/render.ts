@@ -8,13 +8,13 @@ import { readSubject, subjectArgs } from "./subject.ts";
 
 export const renderCommand = command({
   name: "render",
-  description: "Render one state file or template as a run would, and show what comes out.",
+  description: "Render one state file or template as a run would, and show the result.",
   args: {
-    file: { type: "positional", required: true, description: "The file, in a directory of state files" },
+    file: { type: "positional", required: true, description: "File in a directory of state files" },
     root: {
       type: "string",
       valueHint: "dir",
-      description: "Directory of the state files; by default the nearest above with a top.sls",
+      description: "Directory of the state files (default: the nearest parent directory with a top.sls)",
     },
     ...subjectArgs,
   },
@@ -39,7 +39,7 @@ export const renderCommand = command({
   },
 });
 
-/** The directory of the nearest top.sls; without one, that of the file. */
+/** The directory of the nearest top.sls, or the directory of the file when there is none. */
 function rootOf(file: string): string {
   for (let directory = dirname(file); ; directory = dirname(directory)) {
     if (existsSync(join(directory, "top.sls"))) return directory;

@@ -19,12 +19,12 @@ test("a tree that is fine is said to be so", async () => {
   const files = { "s/top.sls": "base:\n  '*': [web]\n", "s/web/init.sls": "a:\n  test.nop: []\n" };
   expect(await svc(files, (dir) => ["lint", join(dir, "s")])).toEqual({
     exit: 0,
-    stdout: "1 state file: nothing is wrong\n",
+    stdout: "1 state file: no problems\n",
     stderr: "",
   });
 });
 
-test("lint shows everything that is wrong in every file, whoever it is for, with its place", async () => {
+test("lint shows all problems in all files, for all peels, with their positions", async () => {
   const files = {
     "s/top.sls": "base:\n  '*': [web]\n  'G@os:Plan9': [web, db]\n",
     "s/web.sls": "a:\n  test.nop:\n    - colour: red\n",
@@ -45,7 +45,7 @@ test("lint shows everything that is wrong in every file, whoever it is for, with
   expect(stderr).toMatch(/^5 state files: \d problems\n$/);
 });
 
-test("a state file of the top file that is not there has the place of the top file", async () => {
+test("a missing state file is reported at its position in the top file", async () => {
   const files = { "s/top.sls": "base:\n  '*':\n    - wbe\n", "s/web.sls": "" };
   const { exit, stdout } = await svc(files, (dir) => ["lint", join(dir, "s")]);
   expect([exit, stdout.split("\n")[0]]).toEqual([

@@ -7,7 +7,7 @@ import { builtinFacts, collectFacts } from "../../host/facts/collect.ts";
 import { systemHost } from "../../host/facts/host.ts";
 import type { Cli } from "../../program/command-line/command.ts";
 
-/** For whom states are compiled here, where no peel is. */
+/** The peel to compile states for. */
 export interface Subject {
   facts: Readonly<Record<string, Plain>>;
   settings: Readonly<Record<string, Plain>>;
@@ -17,9 +17,13 @@ export const subjectArgs = {
   facts: {
     type: "string",
     valueHint: "file",
-    description: "YAML file of facts, laid over those of this host",
+    description: "YAML file of facts that override the facts of this host",
   },
-  settings: { type: "string", valueHint: "file", description: "YAML file of settings; none by default" },
+  settings: {
+    type: "string",
+    valueHint: "file",
+    description: "YAML file of settings (default: no settings)",
+  },
 } as const;
 
 /** @throws SvcError naming the file */
@@ -44,5 +48,5 @@ function readMap(flag: string, file: string): Record<string, Plain> {
   }
   const node = parseYaml(text, file);
   if (node.kind === "map") return plainValue(node) as Record<string, Plain>;
-  throw new SvcError("bad_request", `${flag}: ${file} holds no map`);
+  throw new SvcError("bad_request", `${flag}: ${file} does not contain a map`);
 }

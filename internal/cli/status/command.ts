@@ -2,7 +2,7 @@ import { command } from "../../program/command-line/command.ts";
 
 export const statusCommand = command({
   name: "status",
-  description: "Show the fleet at a glance, also when no master runs.",
+  description: "Show the state of the fleet, even when no master runs.",
   args: {},
   run: async (_, cli) => (await import("./show.ts")).showStatus(cli),
 });

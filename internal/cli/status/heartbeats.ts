@@ -15,23 +15,23 @@ const leaseValue = v.object({
   since: v.optional(v.string()),
 });
 
-/** A master that is alive, by the name it has everywhere, as it says of itself. */
+/** The heartbeat of a live master, with its name. */
 export type MasterBeat = { name: string } & v.InferOutput<typeof masterBeat>;
 
-/** What is stored of a key, and since when. */
+/** The value of a key, and when it was stored. */
 type Stored<T> = T & Pick<Entry, "key" | "storedAt" | "revision">;
 
-/** The masters that are alive: the bucket forgets the others within 15 s. */
+/** The live masters: the entries of others expire within 15 s. */
 export async function readMasters(bucket: Bucket): Promise<MasterBeat[]> {
   const found = await readAll(bucket, masterBeat);
   return found.map(({ key, storedAt: _, revision: __, ...beat }) => ({ name: key, ...beat }));
 }
 
-/** The peels that are alive, by encoded id: the bucket forgets the others within 30 s. */
+/** The live peels, by encoded id: the entries of others expire within 30 s. */
 export const readPeels = (bucket: Bucket): Promise<Stored<v.InferOutput<typeof peelBeat>>[]> =>
   readAll(bucket, peelBeat);
 
-/** A lease that a master holds: who, under which fencing token, and since when (RFC 3339). */
+/** A held lease: its holder, fencing token, and start (RFC 3339). */
 export interface HeldLease {
   name: string;
   holder: string;
@@ -40,7 +40,7 @@ export interface HeldLease {
   since?: string;
 }
 
-/** The leases that somebody holds. */
+/** The leases that are held. */
 export async function readLeases(bucket: Bucket): Promise<HeldLease[]> {
   const found = await readAll(bucket, leaseValue);
   return found.map(({ key, holder, token, since, revision }) => ({
@@ -52,8 +52,8 @@ export async function readLeases(bucket: Bucket): Promise<HeldLease[]> {
 }
 
 /**
- * By key, so that two looks differ only where something changed. What does not read as it should is left out:
- * a peel may store anything in its own place.
+ * Sorted by key, so that two outputs differ only where something changed. Malformed values are skipped: a peel
+ * may store anything under its own key.
  */
 async function readAll<Schema extends v.GenericSchema<unknown, object>>(
   bucket: Bucket,

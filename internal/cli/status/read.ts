@@ -15,32 +15,32 @@ import { type HeldLease, type MasterBeat, readLeases, readMasters, readPeels } f
 
 const sources = ["enrollments", "peel-heartbeat", "master-heartbeat", "jobs", "rollouts", "leases"] as const;
 
-/** A fleet at a glance. */
+/** The state of a fleet. */
 export interface FleetStatus {
   peels: {
     states: Partial<Record<EnrollmentState, number>>;
-    /** Members of the fleet with a heartbeat, and those without. */
+    /** Number of members with a heartbeat. */
     alive: number;
-    /** Encoded ids. */
+    /** Encoded ids of the members without a heartbeat. */
     silent: string[];
     versions: Record<string, number>;
   };
   pending: EnrollmentSummary[];
   jobs: { jid: string; function: string; targets: number; created_at: string; deadline: string }[];
-  /** Those that have not ended, the oldest first. */
+  /** Unfinished rollouts, oldest first. */
   rollouts: RolloutSummary[];
   masters: MasterBeat[];
   leases: HeldLease[];
-  /** What ends within 30 days, the first to end first. */
+  /** Expiries within 30 days, earliest first. */
   ending: { what: string; ends_at: string }[];
-  /** What has to be said of all this. */
+  /** Remarks for the operator. */
   notes: string[];
 }
 
 /**
- * Reads the state of a fleet from the bus; no master is asked.
+ * Reads the state of a fleet from the bus, without a master.
  *
- * @param certificateEnds when the certificate of the bus server ends, milliseconds since the Unix epoch
+ * @param certificateEnds expiry of the certificate of the bus server, milliseconds since the Unix epoch
  */
 export async function readStatus(bus: Bus, certificateEnds: number): Promise<FleetStatus> {
   const states = await inspectAssets(bus, sources);
@@ -55,7 +55,8 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
     read("rollouts", readLive),
     read("leases", readLeases),
   ]);
-  if (masters.length === 0) notes.push("no master runs: nothing is enrolled, dispatched or enforced");
+  if (masters.length === 0)
+    notes.push("no master is running: enrollments, jobs and revocations are not processed");
   const alive = new Map(beats.map((beat) => [beat.key, beat.version]));
   const members = records.filter(({ state }) => state === "issued" || state === "active");
   const now = bus.clock.now();
@@ -104,7 +105,7 @@ async function readRunning(bucket: Bucket): Promise<Job[]> {
   return jobs.filter(({ settled, schedule }) => settled === undefined && schedule === undefined);
 }
 
-/** Without the lists of peels, which are large and have keys of their own. */
+/** Reads rollouts without their lists of peels, which are large and have separate keys. */
 async function readLive(bucket: Bucket): Promise<Rollout[]> {
   const found = new Map<string, Uint8Array | undefined>();
   const watch = bucket.watch(({ key, value }) => void found.set(key, value), "*");
@@ -122,8 +123,8 @@ async function readLive(bucket: Bucket): Promise<Rollout[]> {
 function noteOf(name: AssetName, state: string | undefined): string[] {
   if (state === "there") return [];
   if (state === "refused")
-    return [`${name} is not shown: these credentials may not read it; ${newerCredentials}`];
-  return [`${name} is not there: start a master, or restart one: it makes what is missing`];
+    return [`cannot show ${name}: these credentials may not read it; ${newerCredentials}`];
+  return [`${name} does not exist: start or restart a master: it creates what is missing`];
 }
 
 function countBy<Key extends string>(keys: readonly Key[]): Record<Key, number> {

@@ -6,14 +6,14 @@ import { formatFields, formatTable } from "../../program/command-line/print.ts";
 import { operatorBus, withBus } from "../operator.ts";
 import { type FleetStatus, readStatus } from "./read.ts";
 
-/** How many of a kind are named; `--output json` names all. */
+/** Maximum number of listed items per kind. `--output json` lists all. */
 const mostNamed = 10;
 
-/** Reads the status as the operator, and prints it. */
+/** Reads the status with the operator's credentials, and prints it. */
 export async function showStatus(cli: Cli): Promise<void> {
   await withBus(cli, async (bus) => {
     const { urls, ca, clientCertificate: client } = operatorBus(cli);
-    // Of several servers the one that was reached.
+    // The server that was reached, when there are several.
     const place = placeOf(urls.length === 1 ? (urls[0] ?? "") : `tls://${bus.nats.getServer()}`);
     const { notAfter } = await inspectCertificate(place, { ca, client, clock: cli.clock });
     const status = await readStatus(bus, notAfter);
@@ -21,7 +21,7 @@ export async function showStatus(cli: Cli): Promise<void> {
   });
 }
 
-/** The status for people: totals, then a table for each kind there is something of. */
+/** Formats the status for people: totals, then a table for each kind that is not empty. */
 function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
   const { peels, pending, jobs, rollouts, masters, leases, ending, notes } = status;
   const states = enrollmentStates.flatMap((state) =>
@@ -73,7 +73,7 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
       peels.silent.map((peel) => [displayPeelId(peel)]),
     ),
     ...table(
-      ["ENDS WITHIN 30 DAYS", "AT"],
+      ["EXPIRES WITHIN 30 DAYS", "AT"],
       ending.map(({ what, ends_at }) => [what, ends_at]),
     ),
     ...(notes.length === 0 ? [] : [notes.map((note) => `note: ${note}`).join("\n")]),

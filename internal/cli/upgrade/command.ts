@@ -4,31 +4,31 @@ import { planArgs } from "../rollout/plan-args.ts";
 /** Stands at the top of the tree, so what it needs is only loaded when it runs. */
 export const upgradeCommand = command({
   name: "upgrade",
-  description: "Change peels over to another svc-peel, wave by wave; each goes back when that does not work.",
+  description: "Upgrade peels to another svc-peel in waves. A peel rolls back if the upgrade fails.",
   args: {
     target: {
       type: "positional",
       required: true,
-      description: "Which peels: a glob on the peel id, such as 'web-*', or a compound expression",
+      description: "Target: a glob on the peel id, such as 'web-*', or a compound expression",
       ids: "members",
     },
     binary: {
       type: "string",
       valueHint: "file",
       required: true,
-      description: "The svc-peel to change over to, for the platform of these peels",
+      description: "The new svc-peel executable, for the platform of these peels",
     },
     "ready-within": {
       type: "string",
       valueHint: "duration",
       default: "2m",
-      description: "A peel goes back when the new one is not connected and ready by then, 5s to 30m",
+      description: "Roll back if the new svc-peel is not connected and ready after this time, 5s to 30m",
     },
     timeout: {
       type: "string",
       valueHint: "duration",
       default: "15m",
-      description: "Of each wave: to fetch the binary and to become ready",
+      description: "Timeout of each wave, to fetch the binary and become ready",
     },
     ...planArgs,
   },

@@ -91,7 +91,7 @@ async function collect(from = binaries) {
 }
 
 describe("a commit", () => {
-  test("asks for what is not there, and makes the binary fetchable when all is", async () => {
+  test("requests missing chunks, and publishes the binary when it is complete", async () => {
     const binary = binaryOf("a");
     const [first = Buffer.of(), second = Buffer.of(), third = Buffer.of()] = binary.chunks;
     expect(await binaries.commit(binary.data, "alice")).toEqual({ missing: binary.manifest.chunks });
@@ -117,7 +117,7 @@ describe("a commit", () => {
     expect(await isWhole(binary)).toBe(true);
   });
 
-  test("of what is there already changes nothing but who is newest", async () => {
+  test("of an existing binary only makes it the newest", async () => {
     const [a, b] = [binaryOf("a"), binaryOf("b")];
     await upload(a);
     await upload(b);
@@ -129,9 +129,13 @@ describe("a commit", () => {
     [
       "another SHA-256 than that of its chunks",
       { sha256: "0".repeat(64) },
-      "another SHA-256 than its chunks",
+      "its SHA-256 does not match its chunks",
     ],
-    ["another size", { size: chunkBytes * 2 + 99 }, `it has ${chunkBytes * 2 + 99} bytes, and its chunks`],
+    [
+      "another size",
+      { size: chunkBytes * 2 + 99 },
+      `its size is ${chunkBytes * 2 + 99} bytes, but its chunks`,
+    ],
   ])("of %s is refused", async (_, over, message) => {
     const { chunks } = binaryOf("a");
     const wrong = manifestOf(Buffer.concat(chunks), over);
@@ -140,8 +144,8 @@ describe("a commit", () => {
   });
 
   test.each([
-    ["that is none", Buffer.of(0xc1), "MessagePack"],
-    ["that is too long", Buffer.alloc(100 * 1024), "a manifest has at most"],
+    ["that is malformed", Buffer.of(0xc1), "MessagePack"],
+    ["that is too long", Buffer.alloc(100 * 1024), "a manifest must have at most"],
     [
       "of more than a binary may have",
       encodeBinaryManifest({ ...binaryOf("a").manifest, size: 512 * 1024 * 1024 + 1 }).data,
@@ -151,7 +155,7 @@ describe("a commit", () => {
       "without one of its chunks",
       encodeBinaryManifest({ ...binaryOf("a").manifest, chunks: binaryOf("a").manifest.chunks.slice(1) })
         .data,
-      "another number of chunks",
+      "its number of chunks does not match",
     ],
   ])("of a manifest %s is refused", async (_, data, message) => {
     await expect(binaries.commit(data, "alice")).rejects.toThrow(message);
@@ -191,14 +195,12 @@ describe("a commit", () => {
     expect(await names()).toEqual([binary.digest]);
   });
 
-  test("goes on when the catalog or a manifest is damaged, and says so", async () => {
+  test("works with a damaged catalog or manifest, and logs it", async () => {
     const [a, b] = [binaryOf("a"), binaryOf("b")];
     await upload(a);
     await store.put(a.digest, Buffer.from("damaged"));
     await upload(b);
-    expect(log.records.map(({ event }) => event)).toContain(
-      "a binary cannot be read: it has to be committed again",
-    );
+    expect(log.records.map(({ event }) => event)).toContain("a binary cannot be read: commit it again");
     const head = await store.head();
     await store.put(head?.digest ?? "", Buffer.from("damaged"));
     await upload(a);
@@ -209,25 +211,25 @@ describe("a commit", () => {
 
 describe("a chunk", () => {
   test.each<[string, string, Buffer, string]>([
-    ["other bytes than its digest says", "0".repeat(64), Buffer.from("x"), "other bytes than those"],
-    ["no bytes", digestOf(Buffer.of()), Buffer.of(), "a chunk has no bytes"],
-    ["too many bytes", "0".repeat(64), Buffer.alloc(chunkBytes + 1), "a chunk has at most"],
+    ["other bytes than its digest says", "0".repeat(64), Buffer.from("x"), "do not match its digest"],
+    ["no bytes", digestOf(Buffer.of()), Buffer.of(), "a chunk must not be empty"],
+    ["too many bytes", "0".repeat(64), Buffer.alloc(chunkBytes + 1), "a chunk must have at most"],
   ])("with %s is refused", async (_, digest, data, message) => {
     await expect(binaries.put(digest, data)).rejects.toThrow(message);
     expect(await store.size()).toBe(0);
   });
 
-  test("is refused when there is no more room", async () => {
+  test("is refused when the store is full", async () => {
     const small = open({ capacityBytes: chunkBytes * 2 });
     const { chunks } = binaryOf("a");
     const [first = Buffer.of(), second = Buffer.of()] = chunks;
     await small.put(digestOf(first), first);
-    await expect(small.put(digestOf(second), second)).rejects.toThrow("no more room for binaries");
+    await expect(small.put(digestOf(second), second)).rejects.toThrow("the store of binaries is full");
   });
 });
 
 describe("of binaries", () => {
-  test("the newest four stay, and of the others those that somebody needs", async () => {
+  test("keeps the newest four, and others that are needed", async () => {
     const all = ["a", "b", "c", "d", "e", "f"].map((name) => binaryOf(name, "shared"));
     const [a, b] = all as [Binary, Binary];
     needed.add(a.digest);
@@ -244,19 +246,19 @@ describe("of binaries", () => {
     expect(await isWhole(a)).toBe(false);
   });
 
-  test("no more than eight are kept for those who need them", async () => {
+  test("keeps at most eight needed ones", async () => {
     for (let i = 0; i < 8; i++) {
       const binary = binaryOf(`b${i}`, "shared");
       needed.add(binary.digest);
       await upload(binary);
     }
     const before = await names();
-    await expect(upload(binaryOf("one more", "shared"))).rejects.toThrow("8 binaries are needed");
+    await expect(upload(binaryOf("one more", "shared"))).rejects.toThrow("need 8 binaries");
     expect(await names()).toEqual(before);
   });
 });
 
-describe("what no binary names", () => {
+describe("unreferenced chunks", () => {
   test("stays for an hour, and goes then", async () => {
     const [committed, abandoned] = [binaryOf("a"), binaryOf("b")];
     for (const chunk of abandoned.chunks) await binaries.put(digestOf(chunk), chunk);
@@ -270,7 +272,7 @@ describe("what no binary names", () => {
     expect(await binaries.collect()).toBeGreaterThan(2);
     for (const chunk of abandoned.chunks) expect(await store.get(digestOf(chunk))).toBeUndefined();
     expect(await isWhole(committed)).toBe(true);
-    // What it wrote itself is no work for the next time.
+    // Its own writes do not cause work for the next run.
     expect([await collect(), await collect()]).toEqual([0, 0]);
   });
 
@@ -281,7 +283,7 @@ describe("what no binary names", () => {
     expect(await collect()).toBe(3);
   });
 
-  test("starts its hour anew when it is stored again", async () => {
+  test("restarts its hour when it is stored again", async () => {
     const { chunks } = binaryOf("a");
     for (const chunk of chunks) await binaries.put(digestOf(chunk), chunk);
     await binaries.collect();
@@ -293,7 +295,7 @@ describe("what no binary names", () => {
     expect(await binaries.collect()).toBe(0);
   });
 
-  test("cannot be committed while it is taken away: it has to be stored again", async () => {
+  test("cannot be committed while it is being removed: it must be stored again", async () => {
     const binary = binaryOf("a");
     for (const chunk of binary.chunks) await binaries.put(digestOf(chunk), chunk);
     await binaries.collect();

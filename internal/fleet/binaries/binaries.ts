@@ -20,54 +20,54 @@ import {
   type StoredBinary,
 } from "./catalog.ts";
 
-/** Binaries that stay whether anybody needs them or not. */
+/** Number of binaries to keep, needed or not. */
 const keptBinaries = 4;
-/** Those that jobs and rollouts name stay as well, up to so many together. */
+/** Maximum number of binaries, including those that jobs and rollouts reference. */
 const mostBinaries = 8;
-/** Room for those that stay, and for uploads under way. */
+/** Space for the kept binaries, and for uploads in progress. */
 const maxStoredBytes = (keptBinaries + 2) * maxBinaryBytes;
-/** Chunks that no binary names stay this long, for uploads under way and peels that still fetch them. */
+/** How long to keep unreferenced chunks, for uploads in progress and for peels that still fetch them. */
 const graceMs = 3600_000;
-/** Chunks that are read ahead of the one that is verified. */
+/** Number of chunks to read ahead of the one being verified. */
 const readAhead = 4;
 
-/** What became of a request to commit: the digests that have to be stored first, or the binary. */
+/** The result of a commit: the digests that are still missing, or the binary. */
 export type Committed = { missing: readonly string[] } | { binary: StoredBinary };
 
 /** Binaries for peels, in the object store of the masters. */
 export interface Binaries {
   /**
-   * Stores a chunk of a binary that is to be committed.
+   * Stores a chunk of a binary before its commit.
    *
-   * @throws SvcError `bad_request` when these are not the bytes of the digest, `too_large`, `conflict` when
-   *   the store is full, `storage`
+   * @throws SvcError `bad_request` when the bytes do not match the digest, `too_large`, `conflict` when the
+   *   store is full, `storage`
    */
   put(digest: string, data: Uint8Array): Promise<void>;
   /**
-   * Makes a binary fetchable, if every byte of it is there and right. Nobody sees anything of it before.
+   * Makes a binary available to peels, if all its bytes are stored and correct. Until then it is not visible.
    *
    * @param manifest encoded
-   * @throws SvcError `bad_request` for a manifest that is malformed or does not fit its chunks, `conflict`
-   *   when too many binaries are needed by jobs and rollouts, `storage`
+   * @throws SvcError `bad_request` for a manifest that is malformed or does not match its chunks, `conflict`
+   *   when jobs and rollouts need too many binaries, `storage`
    */
   commit(manifest: Uint8Array, operator: string): Promise<Committed>;
-  /** Removes what no binary has named for an hour. @returns how many chunks. @throws SvcError `storage` */
+  /** Removes chunks unreferenced for an hour. @returns the number of chunks. @throws SvcError `storage` */
   collect(): Promise<number>;
 }
 
 export interface BinariesDeps {
   store: BlobStore;
-  /** Digests of the manifests that jobs and rollouts name which have not ended. */
+  /** Digests of the manifests that unfinished jobs and rollouts reference. */
   named(): Promise<ReadonlySet<string>>;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
-  /** Bytes that the store may take; for tests. */
+  /** Capacity of the store in bytes, for tests. */
   capacityBytes?: number;
 }
 
-/** Opens the binaries in a store that was provisioned before; no request is sent. */
+/** Opens the binaries in a provisioned store. Sends no request. */
 export function openBinaries(deps: BinariesDeps): Binaries {
   const { store, named, clock, jitter, log, capacityBytes = maxStoredBytes } = deps;
   const content = openContentStore(store, graceMs, clock);
@@ -88,7 +88,7 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     const data = encodeBinaryCatalog(catalog);
     return (await content.commit({ digest: sha256Hex(data), data, token: 0 }, revision)) !== undefined;
   };
-  /** Everything the binaries consist of. */
+  /** All manifests and chunks of the binaries. */
   const partsOf = async (binaries: readonly StoredBinary[]): Promise<Set<string>> => {
     const parts = new Set<string>();
     for (const { manifest } of binaries) {
@@ -103,7 +103,7 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     return parts;
   };
 
-  /** Whom a commit keeps beside the new one. */
+  /** The binaries that a commit keeps besides the new one. */
   const keep = async (added: StoredBinary, before: readonly StoredBinary[]): Promise<StoredBinary[]> => {
     const others = before.filter(({ manifest }) => manifest !== added.manifest);
     const needed = others.length < keptBinaries ? new Set<string>() : await named();
@@ -113,27 +113,30 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     if (kept.length <= mostBinaries) return kept;
     throw new SvcError(
       "conflict",
-      `${mostBinaries} binaries are needed by jobs and rollouts that have not ended: wait for one of them`,
+      `unfinished jobs and rollouts need ${mostBinaries} binaries, the maximum: wait until one of them ends`,
     );
   };
 
   return {
     async put(digest, data) {
-      if (data.length === 0) throw new SvcError("bad_request", "a chunk has no bytes");
+      if (data.length === 0) throw new SvcError("bad_request", "a chunk must not be empty");
       if (data.length > chunkBytes)
         throw new SvcError("too_large", `a chunk has at most ${chunkBytes} bytes`);
       if (sha256Hex(data) !== digest) {
         throw new SvcError("bad_request", `a chunk arrived with other bytes than those of ${digest}`);
       }
       if ((await store.size()) + data.length > capacityBytes) {
-        throw new SvcError("conflict", "no more room for binaries: those that nobody needs go after an hour");
+        throw new SvcError(
+          "conflict",
+          "the store of binaries is full: unused chunks are removed after an hour",
+        );
       }
       await store.put(digest, data);
     },
 
     async commit(encoded, operator) {
       if (encoded.length > maxManifestBytes) {
-        throw new SvcError("too_large", `a manifest has at most ${maxManifestBytes} bytes`);
+        throw new SvcError("too_large", `a manifest must have at most ${maxManifestBytes} bytes`);
       }
       const manifest = decodeBinaryManifest(encoded);
       const digest = sha256Hex(encoded);
@@ -170,7 +173,7 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     async collect() {
       const { binaries, floor, revision, digest } = await current();
       if (digest === undefined) {
-        // Uploads that were never committed are listed once there is a head.
+        // Uploads that were never committed are listed once a head exists.
         if ((await store.size()) > 0) await replace({ binaries, floor }, revision);
         return 0;
       }
@@ -189,11 +192,11 @@ export function openBinaries(deps: BinariesDeps): Binaries {
 }
 
 /**
- * Reads a binary as the store has it.
+ * Verifies a binary in the store.
  *
- * @param mayUse whether a chunk that stands at this place will stay
- * @returns the chunks that have to be stored, each once; none when everything is there and right
- * @throws SvcError `bad_request` when the chunks are right and do not make up the binary
+ * @param mayUse whether a chunk at this position will be kept
+ * @returns the missing chunks without duplicates; empty when the binary is complete and correct
+ * @throws SvcError `bad_request` when the chunks are correct, but do not match the binary
  */
 async function verify(
   store: Pick<BlobStore, "find">,
@@ -209,7 +212,7 @@ async function verify(
     const { value: chunk } = next.next();
     if (chunk === undefined) return;
     const found = store.find(chunk);
-    // One that fails while an earlier one is waited for is told when its turn comes.
+    // If it fails while we wait for an earlier one, the error is thrown when its turn comes.
     found.catch(() => {});
     ahead.push({ chunk, found });
   };
@@ -226,11 +229,11 @@ async function verify(
     whole.update(found.data);
   }
   if (missing.size > 0) return [...missing];
-  if (bytes !== size) throw mismatch(`${size} bytes, and its chunks have ${bytes}`);
-  if (whole.digest("hex") !== sha256) throw mismatch("another SHA-256 than its chunks together");
+  if (bytes !== size) throw mismatch(`its size is ${size} bytes, but its chunks have ${bytes}`);
+  if (whole.digest("hex") !== sha256) throw mismatch("its SHA-256 does not match its chunks");
   return [];
 }
 
 function mismatch(what: string): SvcError {
-  return new SvcError("bad_request", `malformed manifest of a binary: it has ${what}`);
+  return new SvcError("bad_request", `malformed manifest of a binary: ${what}`);
 }

@@ -11,19 +11,19 @@ export interface StoredBinary {
   size: number;
   platform: string;
   version: string;
-  /** When it was committed the last time, RFC 3339. */
+  /** When it was last committed, RFC 3339. */
   at: string;
-  /** The operator who did. */
+  /** The operator who committed it. */
   by: string;
 }
 
-/** What the masters keep for peels to fetch. */
+/** The binaries that peels can fetch from the masters. */
 export interface BinaryCatalog {
   /** Newest first. */
   binaries: readonly StoredBinary[];
   /**
-   * A chunk that no binary names may go at any time when its message stands here or before: whoever wants
-   * to name it stores it again, and so at a later place.
+   * An unreferenced chunk may be removed at any time if its message is at this position or earlier. To
+   * reference it, store it again, which gives it a later position.
    */
   floor: number;
 }
@@ -49,7 +49,7 @@ export function encodeBinaryCatalog({ binaries, floor }: BinaryCatalog): Uint8Ar
   return encode({ v: 1, floor, binaries });
 }
 
-/** @throws SvcError `storage` when it is none */
+/** @throws SvcError `storage` when it is malformed */
 export function decodeBinaryCatalog(data: Uint8Array): BinaryCatalog {
   const parsed = v.safeParse(stored, decode(data));
   if (parsed.success) return { binaries: parsed.output.binaries, floor: parsed.output.floor };

@@ -41,7 +41,7 @@ describe("decide", () => {
     expect(decide(stored, own, stance)).toBe(decision as Decision);
   });
 
-  test("between two external masters there is no split", () => {
+  test("two masters with external CAs are not a split", () => {
     expect(decide(found(at("", "tls://b")), at("", "tls://a"), starting)).toBe("write");
     expect(decide(found(at("", "tls://a")), at("", "tls://a"), starting)).toBe("keep");
   });
@@ -65,7 +65,7 @@ describe("readStored", () => {
       spkiPin,
     ).kind;
 
-  test("takes what masters write", () => {
+  test("accepts the documents of masters", () => {
     expect(kind({})).toBe("document");
     expect(kind({ later: true })).toBe("document");
     expect(kind({ ca_bundle_pem: "", fingerprint: "", nats_urls: [] })).toBe("document");

@@ -2,15 +2,15 @@ import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import { decode } from "../../base/msgpack.ts";
 import { type BootstrapDocument, documentTag, parseDocument } from "../../identity/bootstrap/document.ts";
 
-/** What a master found under `_cluster_info`. */
+/** What a master found at `_cluster_info`. */
 export type Stored =
   | { kind: "absent" }
   | { kind: "junk" }
   | { kind: "document"; document: BootstrapDocument };
 
 /**
- * Reads a stored document. Junk is everything that no master writes: other bytes, a document whose pin
- * is not that of its bundle, a bus URL that no peel would take.
+ * Reads a stored document. Anything that no master writes is junk: malformed bytes, a document whose pin
+ * does not match its bundle, or a bus URL that peels reject.
  *
  * @param pinOf the SPKI pin of a certificate in PEM; may throw
  */
@@ -20,7 +20,7 @@ export function readStored(value: Uint8Array | undefined, pinOf: (pem: string) =
     const document = parseDocument(decode(value));
     if (document !== undefined && isConsistent(document, pinOf)) return { kind: "document", document };
   } catch {
-    // Not MessagePack, or no certificate in it.
+    // Not MessagePack, or without a valid certificate.
   }
   return { kind: "junk" };
 }
@@ -32,27 +32,27 @@ function isConsistent(document: BootstrapDocument, pinOf: (pem: string) => strin
   return (bundle.match(/-----BEGIN /g) ?? []).length === 1 && pinOf(bundle) === fingerprint;
 }
 
-/** What to do about it. */
+/** The action to take. */
 export type Decision = "keep" | "write" | "restore" | "wait" | "split";
 
-/** What a master remembers between two looks. */
+/** What a master remembers between two checks. */
 export interface Stance {
-  /** It has something to say: at its start, and when its own document changed. */
+  /** This master has a document to publish: at its start, and when its document changed. */
   speaks: boolean;
-  /** The document of its CA was seen published. */
+  /** The document of its own CA was published before. */
   defends: boolean;
-  /** That of another CA was, and the masters of that one get the time to restore it. */
+  /** The document of another CA was published before, and its masters get time to restore it. */
   yields: boolean;
 }
 
 /**
  * Decides what a master does with `_cluster_info`:
  *
- * - What is absent or junk is written anew, first by a master whose CA was published.
- * - A document of the same CA is one of the masters': it stays, also with other URLs, unless this master
- *   speaks. The last one that spoke wins.
- * - Of two CAs the first published one stays: a master that meets another one leaves it alone, and a
- *   master whose own was published before defends that.
+ * - An absent or junk document is rewritten, first by a master whose CA was published.
+ * - A document of the same CA belongs to the masters. It stays, even with other URLs, unless this master has
+ *   a document to publish. The last writer wins.
+ * - Of two CAs, the first published one stays. A master does not overwrite the document of another CA, and
+ *   restores the document of its own CA if that was published before.
  */
 export function decide(stored: Stored, own: BootstrapDocument, stance: Stance): Decision {
   if (stored.kind !== "document") {

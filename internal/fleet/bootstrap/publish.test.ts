@@ -89,7 +89,7 @@ describe("in memory", () => {
     return entry === undefined ? undefined : parseDocument(decode(entry.value));
   };
 
-  test("publishes once, and not again what is there", async () => {
+  test("publishes once, and does not rewrite equal content", async () => {
     const own = documentOf(0, "tls://a");
     const first = await start(own);
     expect(await stored()).toEqual(own);
@@ -112,7 +112,7 @@ describe("in memory", () => {
     expect([...first.records, ...second.records].filter(({ level }) => level === "warn")).toEqual([]);
   });
 
-  test("a split CA is told with both fingerprints, once, and nothing is overwritten", async () => {
+  test("a split CA is logged once with both fingerprints, and nothing is overwritten", async () => {
     await start(documentOf(0, "tls://a"));
     const second = await start(documentOf(1, "tls://b"));
     expect((await stored())?.fingerprint).toBe(documentOf(0).fingerprint);
@@ -126,7 +126,7 @@ describe("in memory", () => {
     expect(second.records).toHaveLength(1);
   });
 
-  test("an external CA is none to split from, but a different one than an embedded one", async () => {
+  test("two external CAs are not a split, but an external and an embedded CA are", async () => {
     const records = [...(await start(documentOf(undefined, "tls://a"))).records];
     records.push(...(await start(documentOf(undefined, "tls://a"))).records);
     expect(eventsOf(records)).toEqual([published]);
@@ -144,7 +144,7 @@ describe("in memory", () => {
       "a known pin with a foreign bundle",
       () => secrets.put(key, encode({ ...documentOf(0), ca_bundle_pem: roots[1] })),
     ],
-  ])("what no master published (%s) is restored, with a warning", async (_, spoil) => {
+  ])("a document that no master published (%s) is restored, with a warning", async (_, spoil) => {
     const own = documentOf(0, "tls://a");
     const master = await start(own);
     await spoil();
@@ -191,7 +191,7 @@ describe("in memory", () => {
     expect((await stored())?.fingerprint).toBe(at ?? "");
   });
 
-  test("a master beside another CA leaves a gap to the masters of that one, and fills it when none is left", async () => {
+  test("a master of another CA does not fill a gap while masters of the published CA remain", async () => {
     const first = await start(documentOf(0));
     const second = await start(documentOf(1));
     first.stop();
@@ -204,7 +204,7 @@ describe("in memory", () => {
     expect(eventsOf(second.records)).toEqual([splitCa, published]);
   });
 
-  test("a root that changes while running is told, and what is published stays", async () => {
+  test("a root that changes at run time is logged, and the published document stays", async () => {
     const master = await start(documentOf(0));
     master.update(documentOf(1));
     await settle();

@@ -10,7 +10,7 @@ import { decide, readStored, type Stance, type Stored } from "./publish-decision
 export const clusterInfoKey = "_cluster_info";
 
 const retryMs = 5_000;
-/** How often one foreign CA is overwritten within the window before it is taken for another live master's. */
+/** Overwrites of one foreign CA within the window, before it is treated as the CA of another live master. */
 const maxRestores = 3;
 const restoreWindowMs = 10 * 60 * 1000;
 
@@ -24,19 +24,19 @@ export interface PublisherOptions {
   log: Log;
 }
 
-/** Keeps the bootstrap document of the masters in the bucket. */
+/** Maintains the bootstrap document of the masters in the bucket. */
 export interface Publisher {
-  /** Publishes another document of this master from now on. */
+  /** Replaces the document that this master publishes. */
   update(document: BootstrapDocument): void;
-  /** Resolves when nothing is under way. */
+  /** Resolves when no operation is in progress. */
   settled(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Publishes the bootstrap document for the peels, and watches that what is there is what the masters
- * published. Every write names the revision it replaces, so that of several masters each sees what
- * another one wrote; equal content is never written again.
+ * Publishes the bootstrap document for the peels, and watches that the stored document is from a master.
+ * Every write is a compare-and-swap on the revision, so that masters see each other's writes. Equal content
+ * is never written again.
  */
 export function startPublisher(options: PublisherOptions): Publisher {
   const { secrets, clock, log, pinOf } = options;
@@ -128,7 +128,7 @@ export function startPublisher(options: PublisherOptions): Publisher {
     });
   };
 
-  // A change is a hint to look; the value is read with its revision.
+  // A change only triggers a check, which reads the value with its revision.
   const watch = secrets.watch(({ key }) => {
     if (key === clusterInfoKey) trigger();
   });

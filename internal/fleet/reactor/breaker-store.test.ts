@@ -18,7 +18,7 @@ test("the next holder finds the breakers that are open", async () => {
   expect(await second.load()).toEqual([open("a"), open("b")]);
 });
 
-test("what a holder that lost the lease stores late never replaces what a later one stored", async () => {
+test("a late write of a former holder never replaces a newer one", async () => {
   const bucket = memoryBucket();
   const old = createBreakerStore({ bucket, token: 1, log: recordingLog() });
   const now = createBreakerStore({ bucket, token: 2, log: recordingLog() });
@@ -29,7 +29,7 @@ test("what a holder that lost the lease stores late never replaces what a later 
   expect(await now.load()).toEqual([]);
 });
 
-test("what cannot be read, or stored, is logged, and the reactor goes on without", async () => {
+test("read and write failures are logged, and the reactor continues", async () => {
   const bucket = memoryBucket();
   await bucket.put("breakers", encode({ token: "x" }));
   const log = recordingLog();

@@ -15,17 +15,17 @@ const stored = v.object({
   open: v.array(v.object({ rule: v.string(), opened_at: instant, open_until: instant })),
 });
 
-/** Keeps the open breakers where the next holder of the lease finds them. */
+/** Stores the open breakers for the next holder of the lease. */
 export interface BreakerStore {
-  /** Those that are stored; none when they cannot be read. */
+  /** The stored breakers; empty when they cannot be read. */
   load(): Promise<OpenBreaker[]>;
-  /** Stores these in the place of what is stored, soon; what is newer replaces what waits. */
+  /** Replaces the stored breakers soon. A newer call replaces a pending one. */
   save(open: readonly OpenBreaker[]): void;
-  /** Resolves when all is stored, or could not be. */
+  /** Resolves when all writes have finished or failed. */
   settled(): Promise<void>;
 }
 
-/** @param token of the tenure: what an earlier one stores late never replaces what a later one stored */
+/** @param token fencing token of the tenure: a late write of an earlier tenure never replaces a newer one */
 export function createBreakerStore(options: {
   bucket: Pick<Bucket, "get" | "create" | "update">;
   token: number;

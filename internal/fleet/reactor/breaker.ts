@@ -3,7 +3,7 @@ import type { DropCause } from "./drop.ts";
 
 const minute = 60_000;
 
-/** A breaker that is open, as it is shown and stored. Times are milliseconds since the Unix epoch. */
+/** An open breaker, as displayed and stored. Times are milliseconds since the Unix epoch. */
 export interface OpenBreaker {
   readonly rule: string;
   readonly openedAt: number;
@@ -11,14 +11,14 @@ export interface OpenBreaker {
 }
 
 interface State {
-  /** When the last fires were, oldest first from `head` on; those of the last minute at most. */
+  /** Times of the firings in the last minute, oldest first from `head` on. */
   fires: number[];
   head: number;
   open?: { openedAt: number; until: number };
 }
 
 interface BreakerOptions {
-  /** Fires of a rule in any minute; one more opens its breaker. 0 is no breaker. */
+  /** Maximum firings of a rule in any minute. One more opens its breaker. 0 means no breaker. */
   stormRate: number;
   cooldownMs: number;
   clock: Clock;
@@ -26,11 +26,10 @@ interface BreakerOptions {
 }
 
 /**
- * The storm breakers, one per rule. No minute, wherever it begins, has more fires of a rule than the rate,
- * also across the end of a cooldown. Times are those of the clock that never jumps; only what is shown and
- * stored is in wall time.
+ * The circuit breakers, one per rule. In no window of one minute does a rule fire more often than the rate,
+ * even across the end of a cooldown. Times are monotonic; only displayed and stored times are wall time.
  *
- * What is remembered is one number per fire of the last minute.
+ * Memory use is one number per firing of the last minute.
  */
 export function createBreakers({ stormRate, cooldownMs, clock, onOpen }: BreakerOptions) {
   const states = new Map<string, State>();
@@ -52,13 +51,13 @@ export function createBreakers({ stormRate, cooldownMs, clock, onOpen }: Breaker
   };
 
   return {
-    /** Whether a fire would be let through, counting nothing. */
+    /** Whether a firing would be allowed, without counting it. */
     check(rule: string, now: number): DropCause | undefined {
       const state = states.get(rule);
       if (stormRate === 0 || state === undefined) return undefined;
       return isOpen(state, now) || isFull(state, now) ? "breaker_open" : undefined;
     },
-    /** Lets a fire through and counts it, or opens the breaker. */
+    /** Allows and counts a firing, or opens the breaker. */
     take(rule: string, now: number): boolean {
       if (stormRate === 0) return true;
       let state = states.get(rule);
@@ -87,7 +86,7 @@ export function createBreakers({ stormRate, cooldownMs, clock, onOpen }: Breaker
     restore(open: readonly OpenBreaker[]): void {
       if (stormRate === 0) return;
       for (const { rule, openedAt, openUntil } of open) {
-        // The clocks of two masters differ, and nothing stays open longer than the cooldown.
+        // The clocks of two masters may differ, but no breaker stays open longer than the cooldown.
         const leftMs = Math.min(openUntil - clock.now(), cooldownMs);
         if (!(leftMs > 0)) continue;
         const state = states.get(rule) ?? { fires: [], head: 0 };

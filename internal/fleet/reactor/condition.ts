@@ -4,18 +4,18 @@ import type { Event } from "./event.ts";
 import type { Condition, Scalar } from "./rule.ts";
 import { valueAt } from "./value.ts";
 
-/** A glob is not tried on longer text: whoever sent the event chose it, and each rule would read it. */
+/** Globs are not matched against longer text: the sender controls its length, and every rule would scan it. */
 const maxGlobText = 1_024;
 
-/** The first condition that does not hold, or `undefined` when all do. */
+/** The first condition that fails, or `undefined` when all hold. */
 export function failedCondition(conditions: readonly Condition[], event: Event): Condition | undefined {
   for (const condition of conditions) if (!holds(condition, valueAt(event, condition.path))) return condition;
   return undefined;
 }
 
 /**
- * Whether a value fits a condition. What is not there fits `exists: false` alone. Nothing is converted: a
- * number is compared with numbers only, and `"90"` is not `90`.
+ * Whether a value matches a condition. A missing value matches only `exists: false`. Values are not
+ * converted: numbers compare only with numbers, and `"90"` is not `90`.
  */
 export function holds({ operator, operand }: Condition, value: Plain | undefined): boolean {
   if (operator === "exists") return (value !== undefined) === operand;

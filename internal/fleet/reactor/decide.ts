@@ -4,21 +4,21 @@ import type { Limits } from "./limits.ts";
 import type { Matcher } from "./match.ts";
 import type { Rule } from "./rule.ts";
 
-/** What is to happen for an event. */
+/** The decision about an event. */
 export interface Decision {
   /** Why the event is dropped as a whole. */
   readonly dropped?: DropCause;
-  /** Rules that fire, in their order. */
+  /** Rules that fire, in order. */
   readonly fires: readonly Rule[];
-  /** Rules that matched and may not fire. */
+  /** Rules that matched but may not fire. */
   readonly held: readonly { readonly rule: Rule; readonly cause: DropCause }[];
 }
 
 /**
- * Decides what fires for an event, and counts it. Asked again about the same event, the rules that fired
- * fire again, so that what was begun can be finished.
+ * Decides which rules fire for an event, and counts them. For the same event again, the same rules fire, so
+ * that unfinished work can be completed.
  *
- * @param redelivered the event was delivered before
+ * @param redelivered whether the event was delivered before
  */
 export function decide(event: Event, matcher: Matcher, limits: Limits, redelivered = false): Decision {
   const dropped = limits.admit(event, redelivered);

@@ -1,13 +1,12 @@
 /**
- * Everything for which an event, or the fire of a rule, is dropped. Each drop is counted under one of these.
+ * All causes for dropping an event, a rule firing, or an action. Each drop is counted under one cause.
  *
- * Of an event: `malformed` is none, `forged` uses a tag of the service, `too_old`, `chain_depth` is too far
- * down a chain of reactions, `chaining_disabled` comes from a reaction although chaining is off,
- * `source_rate` is above what its source may send, `given_up` came too often without being handled, `expired`
- * left the stream before anybody read it. Of a
- * rule: `throttled`, `throttle_full` when so many sources rest that no more can be remembered,
- * `breaker_open`. Of an action: `not_rendered` when the event lacks what a placeholder names, or has
- * something there that does not fit, and `chaining_disabled`.
+ * Events: `malformed`; `forged`, it uses a tag of the service; `too_old`; `chain_depth`, the chain of
+ * reactions is too long; `chaining_disabled`, it comes from a reaction while chaining is off; `source_rate`,
+ * its source exceeds the rate limit; `given_up`, it was redelivered too often; `expired`, it left the stream
+ * before it was read. Rules: `throttled`; `throttle_full`, too many sources are throttled to track another
+ * one; `breaker_open`. Actions: `not_rendered`, the event does not have a suitable value for a placeholder;
+ * and `chaining_disabled`.
  */
 export const dropCauses = [
   "malformed",

@@ -41,7 +41,7 @@ const limitsOf = (more = {}) =>
     ...more,
   });
 
-test("each rule is told with what fits, what does not and what the event has there", () => {
+test("each rule is explained with its matches, its mismatches and the values of the event", () => {
   const limits = limitsOf();
   const told = explain(event, rules, limits);
   expect(told).not.toHaveProperty("dropped");
@@ -69,7 +69,7 @@ test("each rule is told with what fits, what does not and what the event has the
   expect(told.rules[3]?.conditions[1]).not.toHaveProperty("actual");
 });
 
-test("a rule that rests says so, and asking makes none rest", () => {
+test("a throttled rule is reported, and explaining does not throttle", () => {
   const limits = limitsOf();
   for (let i = 0; i < 3; i++) expect(explain(event, rules, limits).rules[0]?.fires).toBe(true);
   const [fits] = rules;
@@ -79,7 +79,7 @@ test("a rule that rests says so, and asking makes none rest", () => {
   expect(told?.actions).toHaveLength(2);
 });
 
-test("an event that would be dropped says why, and so does an action that may not be", () => {
+test("the reason is given for a dropped event and a refused action", () => {
   expect(explain({ ...event, tag: "svc/job" }, rules, limitsOf()).dropped).toBe("forged");
   expect(explain(event, rules, limitsOf({ maxEventAgeMs: 10 })).dropped).toBe("too_old");
   const told = explain(event, rules, limitsOf({ enableChaining: false })).rules[0];
@@ -88,7 +88,7 @@ test("an event that would be dropped says why, and so does an action that may no
   expect(lacking?.actions[0]).toEqual({ kind: "refused", reason: "data.text is not in the event" });
 });
 
-test("what an event has is told shortened", () => {
+test("event values are truncated", () => {
   const [rule] = readRules(
     'rules: [{name: r, match: "**", when: {data.long: {glob: "y*"}, data: x}, do: [emit: {tag: x}]}]'.replace(
       ", data: x",

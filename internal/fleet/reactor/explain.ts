@@ -10,36 +10,36 @@ import type { Condition, Rule } from "./rule.ts";
 import { createTagIndex } from "./tag-index.ts";
 import { valueAt } from "./value.ts";
 
-/** What would happen for an event, and why. */
+/** What the reactor would do for an event, and why. */
 export interface Explanation {
-  /** Why the event would be dropped as a whole; its rules are told of all the same. */
+  /** Why the whole event would be dropped. Its rules are listed in any case. */
   readonly dropped?: DropCause;
   readonly rules: readonly RuleExplanation[];
 }
 
 export interface RuleExplanation {
   readonly rule: string;
-  /** Whether the rule would fire now, were the event not dropped. */
+  /** Whether the rule would fire now if the event were not dropped. */
   readonly fires: boolean;
   readonly tag: boolean;
   readonly source: boolean;
   readonly conditions: readonly ConditionExplanation[];
-  /** Why a rule that matches may not fire. */
+  /** Why a matching rule may not fire. */
   readonly held?: DropCause;
-  /** Of a rule that matches, in their order. */
+  /** The actions of a matching rule, in order. */
   readonly actions: readonly Rendered[];
 }
 
 export interface ConditionExplanation {
   readonly condition: Condition;
   readonly holds: boolean;
-  /** What the event has there, shortened; absent when it has nothing. */
+  /** The value in the event, truncated; absent when there is none. */
   readonly actual?: Plain;
 }
 
 const mostActual = 200;
 
-/** Tells for each rule whether it would fire for an event, and why not. Fires nothing and counts nothing. */
+/** Explains for each rule whether it would fire for an event, and why not. Has no effects. */
 export function explain(event: Event, rules: readonly Rule[], limits: Limits): Explanation {
   const dropped = limits.peek(event);
   return {

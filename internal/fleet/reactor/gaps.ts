@@ -1,16 +1,16 @@
-/** Notices events that left their stream before anybody read them. */
+/** Detects events that left their stream before they were read. */
 export interface Gaps {
-  /** A message came. Those that come again say nothing. */
+  /** Notes a received message. Redeliveries are ignored. */
   note(sequence: number, deliveries: number): Promise<void>;
 }
 
 /**
- * Compares each place in a stream with the one before. What is missing between the two may still be on its way
- * to a master that held the lease before; only what the stream no longer holds is lost.
+ * Compares each stream sequence with the previous one. Messages missing in between may still be on their way
+ * to a previous holder of the lease. Only those that the stream no longer holds are lost.
  *
- * @param options.delivered place of the last message that was delivered before
- * @param options.first the place of the oldest message that the stream holds
- * @param options.onLost called with how many were lost
+ * @param options.delivered sequence of the last message delivered so far
+ * @param options.first sequence of the oldest message in the stream
+ * @param options.onLost called with the number of lost messages
  */
 export function createGaps(options: {
   delivered: number;

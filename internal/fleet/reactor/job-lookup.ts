@@ -8,20 +8,20 @@ const mostTargets = 400_000;
 /** What a job takes beside its targets, in targets. */
 const jobWeight = 200;
 
-/** What an event says of the job behind it. */
+/** What an event needs to know about its job. */
 export interface KnownJob {
   function: string;
   metadata: Readonly<Record<string, Plain>>;
   createdBy: string;
   targets: ReadonlySet<string>;
-  /** How far down a chain of reactions its returns are. */
+  /** Chain depth of its returns. */
   depth: number;
 }
 
-/** @returns `undefined` when there is no such job (any more). @throws SvcError `storage` */
+/** @returns `undefined` when the job does not exist. @throws SvcError `storage` */
 export type JobOf = (jid: string) => Promise<KnownJob | undefined>;
 
-/** Looks jobs up, each once as long as it is remembered: a job has as many returns as targets. */
+/** Looks up jobs with a cache: a job has as many returns as targets. */
 export function createJobLookup(jobs: Pick<Bucket, "get">): JobOf {
   const known = createBoundedMap<Promise<KnownJob | undefined>>(mostTargets);
   const load = async (jid: string): Promise<KnownJob | undefined> => {
@@ -47,7 +47,7 @@ function knownOf({ function: name, metadata, createdBy, targets }: Job): KnownJo
   return { function: name, metadata, createdBy, targets: new Set(targets), depth: depthOf(metadata) };
 }
 
-/** A return of a job that a reaction began is one step further down than what the reaction was to. */
+/** A return of a job that a reaction started is one step deeper than the event of that reaction. */
 function depthOf({ reactor }: Readonly<Record<string, Plain>>): number {
   if (reactor === null || typeof reactor !== "object" || !("depth" in reactor)) return 0;
   const { depth } = reactor;

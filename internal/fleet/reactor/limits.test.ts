@@ -103,7 +103,7 @@ describe("an event is admitted", () => {
     expect([admit(), admit(), admit()]).toEqual([undefined, undefined, "source_rate"]);
   });
 
-  test("apart from those who apply under its name, who use up nothing of what it has", () => {
+  test("separately from applicants that claim its id", () => {
     const { limits } = limitsOf({ sourceRateLimit: 1, defaultThrottleMs: minute });
     const applied = () => eventOf({ tag: "svc/enrollment/created", origin: "service" });
     const first = applied();
@@ -113,7 +113,7 @@ describe("an event is admitted", () => {
     expect([limits.admit(own), limits.fire(ruleOf(), own)]).toEqual([undefined, undefined]);
   });
 
-  test("whatever the rate, when nobody of the fleet is its source or it came before", () => {
+  test("at any rate, when its source is not a member or it is redelivered", () => {
     const { limits } = limitsOf({ sourceRateLimit: 1 });
     for (let i = 0; i < 10; i++) expect(limits.admit(eventOf({ source: "_master" }))).toBeUndefined();
     expect(limits.admit(eventOf())).toBeUndefined();
@@ -167,7 +167,7 @@ describe("a rule fires", () => {
     expect(limits.snapshot()).toEqual([]);
   });
 
-  test("but counts an event anew that another one lends its id", () => {
+  test("but counts another event with the same id again", () => {
     const { limits, clock } = limitsOf({ defaultThrottleMs: minute });
     const first = eventOf();
     expect(limits.fire(ruleOf(), first)).toBeUndefined();
@@ -238,7 +238,7 @@ describe("a rule fires", () => {
 });
 
 describe("a breaker", () => {
-  test("goes over to another reactor, with what is left of its time", () => {
+  test("moves to another reactor, with its remaining time", () => {
     const first = limitsOf({ stormRate: 1 });
     for (let i = 0; i < 2; i++) first.limits.fire(ruleOf(), eventOf());
     first.clock.advance(minute);
@@ -293,7 +293,7 @@ describe("a breaker", () => {
   });
 });
 
-test("what is remembered of a million sources is bounded, and no rest is forgotten", () => {
+test("the state of a million sources is bounded, and no throttle is lost", () => {
   const { limits, clock } = limitsOf({ defaultThrottleMs: 10 * minute, sourceRateLimit: 10 });
   const rule = ruleOf();
   const causes = new Map<string | undefined, number>();
@@ -316,7 +316,7 @@ test("what is remembered of a million sources is bounded, and no rest is forgott
   expect(limits.fire(rule, eventOf({ source: "peel-999999" }))).toBeUndefined();
 }, 60_000);
 
-test("what is remembered of many events that many rules match is bounded", () => {
+test("the state of many events that many rules match is bounded", () => {
   const { limits } = limitsOf();
   const rules = Array.from({ length: 1_000 }, (_, at) => ruleOf(`r${at}`));
   const run = (events: number) => {
@@ -333,7 +333,7 @@ test("what is remembered of many events that many rules match is bounded", () =>
   expect(process.memoryUsage().heapUsed - heapUsed).toBeLessThan(16 * 1024 * 1024);
 }, 60_000);
 
-test("a decision says what fires, what is held and what is dropped, and asking counts nothing", () => {
+test("a decision lists fired, held and dropped rules, and peeking counts nothing", () => {
   const { limits } = limitsOf({ sourceRateLimit: 2 });
   const rules = [ruleOf("a"), ruleOf("b", minute)];
   const matcher = createMatcher(rules);

@@ -8,60 +8,60 @@ import type { Action, Rule } from "./rule.ts";
 import { createSourceRates } from "./source-rate.ts";
 import { createThrottles } from "./throttle.ts";
 
-/** Verdicts that are remembered at least: those about more events than are in hand at any time. */
+/** Minimum number of remembered verdicts: more than there are events in progress at any time. */
 const leastVerdicts = 65_536;
 
 export interface LimitsConfig {
-  /** Events further down a chain are dropped. */
+  /** Events deeper in a chain are dropped. */
   maxChainDepth: number;
   enableChaining: boolean;
-  /** Milliseconds; 0 is no rest. */
+  /** Milliseconds; 0 means no throttle. */
   defaultThrottleMs: number;
-  /** Events per minute of one source; 0 is no limit. */
+  /** Events per minute of one source; 0 means no limit. */
   sourceRateLimit: number;
-  /** Milliseconds; 0 takes events of any age. */
+  /** Milliseconds; 0 accepts events of any age. */
   maxEventAgeMs: number;
-  /** Fires of one rule per minute; 0 is no breaker. */
+  /** Firings of one rule per minute; 0 means no breaker. */
   stormRate: number;
   /** Milliseconds. */
   breakerCooldownMs: number;
   clock: Clock;
-  /** Called when the breaker of a rule opens, so that it can be stored and told. */
+  /** Called when the breaker of a rule opens, so that it can be stored and reported. */
   onOpen?: (open: OpenBreaker) => void;
 }
 
 /**
- * The limits of one reactor. They hold as long as one reactor at a time decides, which is why only the
- * holder of the lease does. What they remember is bounded, whoever sends what.
+ * The limits of one reactor. They hold only while a single reactor decides, so only the holder of the lease
+ * does. Their memory use is bounded for any input.
  */
 export interface Limits {
   /**
-   * Whether an event may be looked at, or why not. Counts it against the rate of its source.
+   * Whether to accept an event, or why not. Counts it against the rate of its source.
    *
-   * @param redelivered it came before: the rate let it through already
+   * @param redelivered whether it was delivered before, and so has passed the rate limit
    */
   admit(event: Event, redelivered?: boolean): DropCause | undefined;
   /**
-   * Whether a rule that matched may fire, or why not. A fire counts; the same event asked for again gets the
-   * same verdict and counts once.
+   * Whether a matching rule may fire, or why not. Counts a firing. The same event again gets the same verdict
+   * and is counted once.
    */
   fire(rule: Rule, event: Event): DropCause | undefined;
-  /** What `admit` and `fire` would say now, counting nothing. */
+  /** What `admit` and `fire` would return now, without counting. */
   peek(event: Event): DropCause | undefined;
   peekFire(rule: Rule, event: Event): DropCause | undefined;
-  /** Whether an action of this kind may happen at all. */
+  /** Whether actions of this kind are enabled. */
   permits(action: Action): DropCause | undefined;
-  /** The breakers that are open now, by name of the rule. */
+  /** The open breakers, by rule name. */
   snapshot(): OpenBreaker[];
-  /** Takes over the breakers of another reactor; those whose time is over are left out. */
+  /** Takes over the breakers of another reactor. Ignores expired ones. */
   restore(open: readonly OpenBreaker[]): void;
   /**
-   * Closes the breaker of a rule, or all, and forgets what they counted.
+   * Closes the breaker of a rule, or all breakers, and resets their counts.
    *
-   * @returns the names of those that were open
+   * @returns the rule names of the breakers that were open
    */
   reset(rule?: string): string[];
-  /** Forgets everything about rules that are no more. */
+  /** Discards the state of rules that no longer exist. */
   retain(rules: readonly Rule[]): void;
 }
 
@@ -84,7 +84,7 @@ export function createLimits(config: LimitsConfig): Limits {
     if (event.depth > 0 && !config.enableChaining) return "chaining_disabled";
     return event.depth > config.maxChainDepth ? "chain_depth" : undefined;
   };
-  // One name stands for everybody who is no member; the breakers bound what comes of their events.
+  // All non-members share one name. The breakers bound the effect of their events.
   const isRated = (event: Event) => event.source !== masterSource;
   // A peel may give many events one id; when the bus stored each it cannot choose.
   const keyOf = ({ id, at }: Event) => `${at} ${id}`;
@@ -128,7 +128,7 @@ export function createLimits(config: LimitsConfig): Limits {
   };
 }
 
-/** Who an event counts for. Whoever applies may use the name of a member, and must not use up its share. */
+/** The source to count an event for. An applicant may claim the id of a member, and must not use up its quota. */
 function countedAs({ tag, source }: Event): string {
   return tag === enrollmentTag ? `applicant ${source}` : source;
 }

@@ -93,10 +93,10 @@ test.each<[string, string]>([
   ],
   [
     "rules: [{name: a b, match: a, do: []}]",
-    "f:1:16: rule 1: name: expected letters, digits, -, _ and dots, a letter or digit first",
+    "f:1:16: rule 1: name: expected letters, digits, -, _ and dots, with a letter or digit first",
   ],
   [rule("do: []"), "f:1:35: rule r: do: expected at least one action"],
-  [rule("do: {job: {}}"), "f:1:35: rule r: do: expected a list of actions, found a map: begin each with -"],
+  [rule("do: {job: {}}"), "f:1:35: rule r: do: expected a list of actions, found a map: start each with -"],
   [
     rule("do: [{}]"),
     "f:1:36: rule r: do: expected one of job, states, approve, emit, webhook in each item, such as - approve: {}",
@@ -133,7 +133,7 @@ test.each<[string, string]>([
   ],
   [
     rule("when: {data.a: [1, 2]}, do: [approve: {}]"),
-    'f:1:46: rule r: when: "data.a": expected one value, found a list: for several write in: [a, b]',
+    'f:1:46: rule r: when: "data.a": expected one value, found a list: for several values write in: [a, b]',
   ],
 ])("%s is refused where it is wrong", (text, message) => {
   expect(problem(text)).toBe(message);
@@ -141,44 +141,44 @@ test.each<[string, string]>([
 
 test.each<[string, string]>([
   ["a//b", "a segment between two / is empty"],
-  ["a b", "a tag has no spaces"],
-  ["a/b**", "** stands for whole segments: write it between two /"],
-  ["disk.full", "segments of a tag are separated by /, not by dots"],
+  ["a b", "a tag must not contain spaces"],
+  ["a/b**", "** matches whole segments: write it between two /"],
+  ["disk.full", "separate the segments of a tag with /, not with dots"],
   [`${"a/".repeat(40)}a`, "more than 32 segments"],
-  ["${tag}", "no placeholder can stand here: whoever sends the event would choose it"],
+  ["${tag}", "placeholders are not allowed here: the sender of the event would control the value"],
 ])("the tag glob %s is refused", (pattern, reason) => {
   expect(problem(`rules: [{name: r, match: "${pattern}", do: [approve: {}]}]`)).toEndWith(`match: ${reason}`);
 });
 
-describe("event data chooses nothing but what is said", () => {
+describe("event data is only used as text", () => {
   test.each<[string, string]>([
-    ['function: cmd.run, args: {command: "df ${data.a}"}', "no placeholder can stand where a shell reads"],
-    ['function: cmd.run, args: {command: "df ${source}"}', "no placeholder can stand where a shell reads"],
-    ['function: cmd.retcode, args: {command: "${data.a}"}', "no placeholder can stand where a shell reads"],
-    ['function: cmd.run, args: {argv: ["${data.a}"]}', "no placeholder can stand for the program"],
-    ['function: cmd.run, args: {argv: "${data.a}"}', "no placeholder can stand for all of argv"],
-    ['function: cmd.run, args: {argv: [sh, -c, "${data.a}"]}', "no placeholder can stand behind -c"],
+    ['function: cmd.run, args: {command: "df ${data.a}"}', "placeholders are not allowed in shell commands"],
+    ['function: cmd.run, args: {command: "df ${source}"}', "placeholders are not allowed in shell commands"],
+    ['function: cmd.retcode, args: {command: "${data.a}"}', "placeholders are not allowed in shell commands"],
+    ['function: cmd.run, args: {argv: ["${data.a}"]}', "a placeholder cannot be the program"],
+    ['function: cmd.run, args: {argv: "${data.a}"}', "a placeholder cannot replace all of argv"],
+    ['function: cmd.run, args: {argv: [sh, -c, "${data.a}"]}', "a placeholder is not allowed after -c"],
     [
       'function: cmd.run, args: {argv: [/bin/bash, -lc, "x ${data.a}"]}',
-      "no placeholder can stand behind -lc",
+      "a placeholder is not allowed after -lc",
     ],
-    ['function: cmd.run, args: {argv: [sh, "${data.a}"]}', "where sh reads the name of a script"],
-    ['function: cmd.run, args: {argv: [/usr/bin/python3.11, -u, "${data.a}"]}', "where python3.11 reads"],
-    ['function: cmd.run, args: {argv: [env, "${data.a}"]}', "no placeholder can stand behind env"],
+    ['function: cmd.run, args: {argv: [sh, "${data.a}"]}', "where sh expects the name of a script"],
+    ['function: cmd.run, args: {argv: [/usr/bin/python3.11, -u, "${data.a}"]}', "where python3.11 expects"],
+    ['function: cmd.run, args: {argv: [env, "${data.a}"]}', "placeholders are not allowed after env"],
     [
       'function: cmd.run, args: {argv: [/usr/bin/sudo, -u, x, "${data.a}"]}',
-      "no placeholder can stand behind sudo",
+      "placeholders are not allowed after sudo",
     ],
-    ['function: cmd.run, args: {argv: [ls], cwd: "/${data.a}"}', "only ${source} can stand here"],
-    ['function: cmd.run, args: {argv: [ls], user: "${data.a}"}', "no placeholder can stand here"],
-    ['function: cmd.run, args: {argv: [ls], umask: "${data.a}"}', "no placeholder can stand here"],
-    ['function: cmd.run, args: {argv: [ls], timeout: "${data.a}"}', "no placeholder can stand here"],
+    ['function: cmd.run, args: {argv: [ls], cwd: "/${data.a}"}', "only ${source} is allowed here"],
+    ['function: cmd.run, args: {argv: [ls], user: "${data.a}"}', "placeholders are not allowed here"],
+    ['function: cmd.run, args: {argv: [ls], umask: "${data.a}"}', "placeholders are not allowed here"],
+    ['function: cmd.run, args: {argv: [ls], timeout: "${data.a}"}', "placeholders are not allowed here"],
     [
       'function: cmd.run, args: {argv: [ls], env: {LD_PRELOAD: "${data.a}"}}',
-      "no placeholder can stand in LD_PRELOAD",
+      "placeholders are not allowed in LD_PRELOAD",
     ],
-    ['function: cmd.run, args: {argv: [ls], env: {"${data.a}": x}}', "no placeholder can stand in a key"],
-    ['function: cmd.run, args: {argv: [ls], env: "${data.a}"}', "no placeholder can stand for all of env"],
+    ['function: cmd.run, args: {argv: [ls], env: {"${data.a}": x}}', "placeholders are not allowed in keys"],
+    ['function: cmd.run, args: {argv: [ls], env: "${data.a}"}', "a placeholder cannot replace all of env"],
     ['function: pkg.install, args: {names: ["${data.a}"]}', "write the names in the rule"],
     ['function: state.sls, args: {mods: ["${data.a}"]}', "write the mods in the rule"],
     [
@@ -187,11 +187,11 @@ describe("event data chooses nothing but what is said", () => {
     ],
     ['function: file.write, args: {path: "/x/${data.a}", content: y}', "write the path in the rule"],
     ['function: file.write, args: {path: "/x/${tag}", content: y}', "write the path in the rule"],
-    ['function: "cmd.${data.a}"', "no placeholder can stand here"],
+    ['function: "cmd.${data.a}"', "placeholders are not allowed here"],
     ['function: test.ping, timeout: "${data.a}"', "not a duration"],
     ['function: upgrade.apply, args: {manifest: "${data.a}"}', "write the manifest in the rule"],
     ['function: service.mask, args: {name: "${source}"}', "write the name in the rule"],
-    ['function: service.restart, args: {"na${source}": x}', "no placeholder can stand in a key"],
+    ['function: service.restart, args: {"na${source}": x}', "placeholders are not allowed in keys"],
   ])("%s", (fields, reason) => {
     expect(job(fields)).toContain(reason);
   });
@@ -222,28 +222,31 @@ describe("event data chooses nothing but what is said", () => {
   test.each<[string, string]>([
     [
       'job: {target: "${data.a}", function: test.ping}',
-      "target: the one placeholder that can stand here is ${source}, alone",
+      "target: the only value with a placeholder that is allowed here is ${source}",
     ],
     [
       'job: {target: "${source} or *", function: test.ping}',
-      "the one placeholder that can stand here is ${source}, alone",
+      "the only value with a placeholder that is allowed here is ${source}",
     ],
-    ['states: {target: "L@${source}"}', "the one placeholder that can stand here is ${source}, alone"],
-    ['states: {target: "*", sls: ["${data.a}"]}', "sls: no placeholder can stand here"],
-    ['emit: {tag: "a/${source}"}', "tag: no placeholder can stand here"],
-    ["emit: {tag: svc/job}", "tags that begin with svc/ are the service's own"],
+    [
+      'states: {target: "L@${source}"}',
+      "the only value with a placeholder that is allowed here is ${source}",
+    ],
+    ['states: {target: "*", sls: ["${data.a}"]}', "sls: placeholders are not allowed here"],
+    ['emit: {tag: "a/${source}"}', "tag: placeholders are not allowed here"],
+    ["emit: {tag: svc/job}", "tags that begin with svc/ are reserved for the service"],
     ["emit: {tag: a.b}", "expected letters, digits, - and _, in segments separated by /"],
-    ['emit: {tag: a, data: {"${tag}": 1}}', "no placeholder can stand in a key"],
-    ['webhook: {url: "https://x/${data.a}"}', "url: no placeholder can stand here"],
-    ["webhook: {url: http://x.example.com/}", "expected https://; http:// is for this host alone"],
-    ["webhook: {url: https://u:p@x/}", "a URL holds no password: write token_file"],
+    ['emit: {tag: a, data: {"${tag}": 1}}', "placeholders are not allowed in keys"],
+    ['webhook: {url: "https://x/${data.a}"}', "url: placeholders are not allowed here"],
+    ["webhook: {url: http://x.example.com/}", "expected https://; http:// is only allowed for this host"],
+    ["webhook: {url: https://u:p@x/}", "a URL must not contain a password: use token_file"],
     [
       "webhook: {url: https://x/, token_file: secret}",
-      "expected the absolute path of a file, not what it holds",
+      "expected the absolute path of a file, not its content",
     ],
-    ['webhook: {url: https://x/, body: "${data.a b}"}', "names nothing of an event"],
-    ['webhook: {url: https://x/, body: ["${data.a"]}', "a placeholder that has no end"],
-    ["approve: {force: true}", "takes nothing: write approve: {}"],
+    ['webhook: {url: https://x/, body: "${data.a b}"}', "is not a field of an event"],
+    ['webhook: {url: https://x/, body: ["${data.a"]}', "a placeholder is not closed"],
+    ["approve: {force: true}", "takes no fields: write approve: {}"],
   ])("%s", (action, reason) => {
     expect(doing(action)).toContain(reason);
   });
@@ -261,7 +264,7 @@ test.each<[string, string]>([
   expect(job(fields)).toContain(reason);
 });
 
-test("a directory is read file by file, and its digest follows what is in it", () => {
+test("a directory is read file by file, and its digest depends on the content", () => {
   using directory = temporaryDirectory("rules");
   const write = (name: string, text: string) => writeFileSync(join(directory.path, name), text);
   expect(loadRules(join(directory.path, "none"))).toMatchObject({ rules: [], files: [] });
@@ -277,19 +280,21 @@ test("a directory is read file by file, and its digest follows what is in it", (
   expect(loadRules(directory.path).digest).not.toBe(first.digest);
   write("b.yaml", rule("do: [emit: {tag: x}]").replace("name: r", "name: q"));
   expect(() => loadRules(directory.path)).toThrow(
-    `${directory.path}/b.yaml:1:9: the name q is taken by the rule at ${directory.path}/a.yaml:1`,
+    `${directory.path}/b.yaml:1:9: the name q is already used by the rule at ${directory.path}/a.yaml:1`,
   );
 });
 
-test("what would go unread or never end is refused", () => {
+test("files that would be ignored or block are refused", () => {
   using directory = temporaryDirectory("rules");
   mkdirSync(join(directory.path, "d.yaml"));
-  expect(() => loadRules(directory.path)).toThrow("d.yaml: not a file");
+  expect(() => loadRules(directory.path)).toThrow("d.yaml: not a regular file");
   using other = temporaryDirectory("rules");
   writeFileSync(join(other.path, "r.yml"), "");
-  expect(() => loadRules(other.path)).toThrow("r.yml: rename it to end with .yaml");
+  expect(() => loadRules(other.path)).toThrow(
+    "r.yml: the file would be ignored; rename it to end with .yaml",
+  );
   writeFileSync(join(other.path, "f"), "");
-  expect(() => loadRules(join(other.path, "f"))).toThrow("cannot read the directory of rules");
+  expect(() => loadRules(join(other.path, "f"))).toThrow("cannot read the rules directory");
   using bytes = temporaryDirectory("rules");
   writeFileSync(join(bytes.path, "r.yaml"), Uint8Array.of(0xff, 0xfe));
   expect(() => loadRules(bytes.path)).toThrow("r.yaml: not UTF-8 text");

@@ -13,32 +13,32 @@ const maxBytes = 8 * 1024 * 1024;
 
 /** The rules of a directory. */
 export interface RuleSet {
-  /** In the order of the files' names, and within a file as they stand. */
+  /** In order of file names, and within a file in order of appearance. */
   readonly rules: readonly Rule[];
   /** SHA-256 over names and contents of the files, in hexadecimal. */
   readonly digest: string;
-  /** Paths of the files that were read. */
+  /** Paths of the loaded files. */
   readonly files: readonly string[];
 }
 
-/** The files of a directory of rules as they are now. */
+/** The current files of a rules directory. */
 export interface RuleFiles {
   readonly digest: string;
   readonly texts: ReadonlyMap<string, string>;
 }
 
 /**
- * Reads every `*.yaml` of a directory of rules; a directory that is not there has none.
+ * Reads every `*.yaml` file of a rules directory. A missing directory has no rules.
  *
- * @throws SvcError `bad_request`: `<file>:<line>:<column>: <reason>`, or `<file>: <reason>` where no line is
- *   to blame; `forbidden` for what may not be read
+ * @throws SvcError `bad_request`: `<file>:<line>:<column>: <reason>`, or `<file>: <reason>` when no line
+ *   applies; `forbidden` without read permission
  */
 export function loadRules(directory: string): RuleSet {
   return rulesOf(readRuleFiles(directory));
 }
 
 /**
- * Reads the files of a directory of rules without looking at what is in them.
+ * Reads the files of a rules directory without parsing them.
  *
  * @throws SvcError as `loadRules`
  */
@@ -59,7 +59,7 @@ export function readRuleFiles(directory: string): RuleFiles {
 }
 
 /**
- * The rules in files that were read.
+ * Parses the rules in files.
  *
  * @throws SvcError as `loadRules`
  */
@@ -86,26 +86,27 @@ function namesIn(directory: string): string[] {
   } catch (thrown) {
     if (isErrno(thrown, "ENOENT")) return [];
     const kind = isErrno(thrown, "EACCES") ? "forbidden" : "bad_request";
-    throw new SvcError(kind, `cannot read the directory of rules ${directory}: ${reasonOf(thrown)}`);
+    throw new SvcError(kind, `cannot read the rules directory ${directory}: ${reasonOf(thrown)}`);
   }
   const other = names.find((name) => name.endsWith(".yml"));
   if (other !== undefined) {
     throw new SvcError(
       "bad_request",
-      `${join(directory, other)}: rename it to end with .yaml, or it is not read`,
+      `${join(directory, other)}: the file would be ignored; rename it to end with .yaml`,
     );
   }
   const files = names.filter((name) => name.endsWith(".yaml")).sort();
   if (files.length > maxFiles) {
-    throw new SvcError("bad_request", `${directory}: more than ${maxFiles} files of rules`);
+    throw new SvcError("bad_request", `${directory}: more than ${maxFiles} rule files`);
   }
   return files;
 }
 
-/** The text of a file, or `undefined` when it is gone by now. */
+/** The text of a file, or `undefined` when it was removed in the meantime. */
 function readFile(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
-  // Reading a pipe or device would never end.
-  if (found !== undefined && !found.isFile()) throw new SvcError("bad_request", `${path}: not a file`);
+  // Reading from a pipe or device might never return.
+  if (found !== undefined && !found.isFile())
+    throw new SvcError("bad_request", `${path}: not a regular file`);
   return found === undefined ? undefined : readConfigFile(path);
 }

@@ -54,7 +54,7 @@ const pattern = fc
 const tag = fc.array(segment, { minLength: 1, maxLength: 7 }).map((segments) => segments.join("/"));
 
 describe("the index over tags", () => {
-  test("finds what a loop over all patterns finds, in order", () => {
+  test("finds the same as a loop over all patterns, in order", () => {
     const lists = fc.array(fc.array(pattern, { minLength: 1, maxLength: 3 }), { maxLength: 40 });
     fc.assert(
       fc.property(lists, fc.array(tag, { maxLength: 10 }), (patterns, tags) => {
@@ -88,7 +88,7 @@ describe("the index over tags", () => {
     expect(createTagIndex([[glob]]).find(text)).toEqual(expected ? [0] : []);
   });
 
-  test("a hostile event costs a bounded time, whatever it says", () => {
+  test("a hostile event takes bounded time", () => {
     const globs = `{${Array.from({ length: 8 }, (_, at) => `data.k${at}: {glob: "*${"a*".repeat(20)}b*"}`).join(",")}}`;
     const rules = readRules(
       `rules:\n${Array.from({ length: 200 }, (_, at) => `  - {name: r${at}, match: "${"**/a*/".repeat(10)}b${at % 9}", when: {data.d.d: 1}, do: [emit: {tag: x}]}\n  - {name: s${at}, match: "**", when: ${globs}, do: [emit: {tag: x}]}`).join("\n")}`,
@@ -109,7 +109,7 @@ describe("the index over tags", () => {
   });
 });
 
-test("a matcher finds what tag, source and conditions allow, in the order of the rules", () => {
+test("a matcher finds rules by tag, source and conditions, in order", () => {
   const source = fc.constantFrom("web1_example_com", "db-1", "_master");
   const rules = fc.array(
     fc.record({
@@ -188,7 +188,7 @@ describe("conditions", () => {
     expect(check(operator, operand, value)).toBe(expected);
   });
 
-  test("the first that does not hold is the one that is told", () => {
+  test("the first failed condition is reported", () => {
     const conditions: Condition[] = [
       { path: "data.a", operator: "eq", operand: 1 },
       { path: "data.b", operator: "eq", operand: 2 },
@@ -198,7 +198,7 @@ describe("conditions", () => {
     expect(failedCondition(conditions, eventOf({ data: { a: 1, b: 2, c: 3 } }))).toBeUndefined();
   });
 
-  test("only what the data itself holds is found", () => {
+  test("only own properties of the data are found", () => {
     const data = { a: { b: [10, { c: 0 }] }, s: "text", bytes: Uint8Array.of(1), n: null };
     const at = (path: string) => valueAt(eventOf({ data }), path);
     expect([at("data.a.b.0"), at("data.a.b.1.c"), at("data.n")]).toEqual([10, 0, null]);

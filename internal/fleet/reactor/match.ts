@@ -8,13 +8,13 @@ import { createTagIndex } from "./tag-index.ts";
 /** Finds the rules that an event matches. */
 export interface Matcher {
   readonly rules: readonly Rule[];
-  /** Rules whose tag, source and conditions fit, in the order of the rules. */
+  /** Rules whose tag, source and conditions match, in order. */
   match(event: Event): Rule[];
 }
 
 /**
- * Prepares rules for many events. An index over the segments of tags leaves few rules to look at, so that
- * the cost of an event follows from the rules that have its tag and not from how many there are.
+ * Prepares rules for many events. An index over the tag segments selects few candidates, so that the cost of
+ * an event depends on the rules with its tag, not on the total number of rules.
  */
 export function createMatcher(rules: readonly Rule[]): Matcher {
   const index = createTagIndex(rules.map(({ match }) => match));
@@ -37,7 +37,7 @@ export function createMatcher(rules: readonly Rule[]): Matcher {
   };
 }
 
-/** Whether the source of an event is one that a rule is for. */
+/** Whether a rule applies to the source of an event. */
 export function matchesSource({ source: pattern }: Rule, { source }: Event): boolean {
   if (pattern === undefined || pattern === "*") return true;
   if (matchGlob(pattern, source)) return true;

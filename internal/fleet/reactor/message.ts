@@ -17,10 +17,10 @@ const serviceEvent = v.object({
   depth: v.pipe(v.number(), v.integer(), v.minValue(0)),
 });
 
-/** What a peel says of an event; the subject has the rest. */
+/** The part of an event in the message of a peel. The subject holds the rest. */
 export interface PeelEvent {
   data: Data;
-  /** The same when it is sent again because no answer came. */
+  /** Stays the same when the event is sent again after a timeout. */
   id?: string;
 }
 
@@ -28,16 +28,16 @@ export function encodePeelEvent(event: PeelEvent): Uint8Array {
   return encode(event);
 }
 
-/** @throws when the bytes are no event: a peel may send anything. What else the map holds is ignored. */
+/** @throws when the bytes are not an event. The input is untrusted. Other keys of the map are ignored. */
 export function decodePeelEvent(bytes: Uint8Array): PeelEvent {
   const { data: said, id: given } = read(peelEvent, bytes);
   return { data: said, ...defined({ id: given }) };
 }
 
-/** What a master says of an event that it publishes itself. */
+/** The message of an event that a master publishes. */
 export interface ServiceEvent {
   data: Data;
-  /** The peel that it is about, encoded, or `masterSource`. */
+  /** The peel that the event is about, encoded, or `masterSource`. */
   source: string;
   depth: number;
 }
@@ -46,18 +46,18 @@ export function encodeServiceEvent(event: ServiceEvent): Uint8Array {
   return encode(event);
 }
 
-/** @throws when the bytes are no event */
+/** @throws when the bytes are not an event */
 export function decodeServiceEvent(bytes: Uint8Array): ServiceEvent {
   return read(serviceEvent, bytes);
 }
 
 function read<Schema extends v.GenericSchema>(schema: Schema, bytes: Uint8Array): v.InferOutput<Schema> {
   const value = decode(bytes);
-  // A list would pass for a map that has none of the fields.
+  // A list would pass as a map without fields.
   const parsed = v.safeParse(schema, v.is(map, value) ? value : undefined);
   if (parsed.success) return parsed.output;
   throw new SvcError(
     "bad_request",
-    `${v.getDotPath(parsed.issues[0]) ?? "the message"} is no part of an event`,
+    `${v.getDotPath(parsed.issues[0]) ?? "the message"} is not a valid part of an event`,
   );
 }

@@ -37,7 +37,7 @@ test("a source is needed as long as one glob of one rule can match it", () => {
   expect([...neededSources([], none, 1).keys()]).toEqual([]);
 });
 
-test("a source that goes on being needed keeps its moment, and one that is needed again has a new one", () => {
+test("a source that is still needed keeps its time, and one that is needed again gets a new one", () => {
   const returns = { match: ["svc/job/**"] };
   const first = neededSources([returns], none, 100);
   const second = neededSources([{ match: ["svc/**"] }], first, 200);
@@ -52,7 +52,7 @@ test("a source that goes on being needed keeps its moment, and one that is neede
 const segment = fc.constantFrom("svc", "job", "return", "schedule", "web1", "*", "**", "s?c", "r*", "[jw]ob");
 const name = fc.stringMatching(/^[a-z0-9-]{1,8}$/);
 
-test("what a source has is never matched by rules that are said not to need it", () => {
+test("rules that do not need a source never match its events", () => {
   fc.assert(
     fc.property(
       fc.array(fc.array(segment, { minLength: 1, maxLength: 7 }), { minLength: 1, maxLength: 3 }),

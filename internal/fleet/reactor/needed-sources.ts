@@ -1,7 +1,7 @@
 import { matchGlob } from "../../tree/targets/glob.ts";
 import type { Rule } from "./rule.ts";
 
-/** Sources that say nothing to anybody but rules, and what the tags of their events look like. */
+/** Sources that only rules use, with the shape of their tags. */
 const tagShapes = {
   returns: ["svc", "job", "*", "return", "*"],
   schedules: ["svc", "schedule", "*", "*"],
@@ -9,13 +9,13 @@ const tagShapes = {
 export type OptionalSource = keyof typeof tagShapes;
 export const optionalSources = Object.keys(tagShapes) as OptionalSource[];
 
-/** The optional sources that some rule can match, each with the moment since when one can. */
+/** The optional sources that some rule can match, each with the time since when. */
 export type NeededSources = ReadonlyMap<OptionalSource, number>;
 
 /**
- * Which of the sources rules need.
+ * Finds the optional sources that rules need.
  *
- * @param before what the rules before these needed: a source that goes on being needed keeps its moment
+ * @param before the sources that the previous rules needed: a source that is still needed keeps its time
  * @param now milliseconds since the Unix epoch
  */
 export function neededSources(
@@ -29,7 +29,7 @@ export function neededSources(
   return new Map(needed.map((name) => [name, before.get(name) ?? now]));
 }
 
-/** Whether a glob matches any tag of this shape, in which `*` stands for one segment of any text. */
+/** Whether a glob matches any tag of this shape, where `*` means one arbitrary segment. */
 function canMatch([first, ...others]: readonly string[], shape: readonly string[]): boolean {
   const [segment, ...behind] = shape;
   if (first === undefined) return segment === undefined;

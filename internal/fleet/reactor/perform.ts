@@ -16,14 +16,14 @@ import { encodeServiceEvent } from "./message.ts";
 import type { Rendered } from "./render.ts";
 import { callWebhook, type WebhookDeps } from "./webhook.ts";
 
-/** What actions are done with. */
+/** Dependencies of the actions. */
 export interface PerformDeps {
   bus: Bus;
   dispatch: DispatchDeps;
   enrollments: ApplyDeps;
   /**
-   * A text that follows from this one, the same on every master, and that nobody else can tell: who knew the
-   * id of a message before could have the stream refuse it.
+   * Derives an id from a text. All masters get the same id, and no one else can predict it: with a known
+   * message id, an attacker could make the stream reject the message as a duplicate.
    */
   messageId(key: string): string;
   webhook: Omit<WebhookDeps, "signal">;
@@ -33,20 +33,19 @@ export interface PerformDeps {
 export interface Performance {
   event: Event;
   rule: string;
-  /** Its place among the actions of the rule. */
+  /** Its index among the actions of the rule. */
   index: number;
   action: Exclude<Rendered, { kind: "refused" }>;
-  /** Ends what takes long when another master takes over. */
+  /** Aborts slow actions when another master takes over. */
   signal: AbortSignal;
   log: Log;
 }
 
 /**
- * Does one action. Doing it again, also on another master, does no harm: a job and an emitted event have ids
- * that follow from the event and the rule, an enrollment is approved once, and a webhook is told a key to know
- * a call by.
+ * Performs one action. It is idempotent, also across masters: the ids of jobs and emitted events are derived
+ * from the event and the rule, an enrollment is approved once, and a webhook gets an idempotency key.
  *
- * @throws SvcError that says what went wrong
+ * @throws SvcError with the reason
  */
 export async function perform(deps: PerformDeps, doing: Performance): Promise<void> {
   const { action, event, rule, index } = doing;
@@ -80,7 +79,7 @@ async function startJob(
 ): Promise<void> {
   const { event, rule, index } = performance;
   const metadata = { ...request.metadata, reactor: { rule, event: event.id, depth: event.depth } };
-  // The job has from now on, however old the event is.
+  // The timeout of the job starts now, however old the event is.
   const identity = { jid: jidOf(event, rule, index), createdAt: dispatch.clock.now() };
   await invoke(
     createJob,
@@ -90,12 +89,12 @@ async function startJob(
   );
 }
 
-/** Whatever comes again about an event begins this job, and no other. */
+/** Every redelivery of an event leads to the same job id. */
 function jidOf(event: Event, rule: string, index: number): string {
   return derivedId("job", event.at, [event.id, rule, String(index)]);
 }
 
-/** What an action for an event is known by elsewhere. */
+/** The idempotency key of an action for an event. */
 function keyOf(event: Event, rule: string, index: number): string {
   return jidOf(event, rule, index).slice("job-".length);
 }
@@ -107,7 +106,7 @@ async function approve({ enrollments }: PerformDeps, performance: Performance, i
     await invoke(approveEnrollment, enrollments, { fields: { id } }, call);
   } catch (thrown) {
     if (!(thrown instanceof SvcError) || thrown.kind !== "invalid_transition") throw thrown;
-    // Done before, by this very rule and a master that is no more.
+    // Already done by this rule on a master that no longer runs.
     const { record } = await loadEnrollment(enrollments.enrollments, id);
     if (record.decidedBy !== operatorOf(call)) throw thrown;
   }

@@ -2,14 +2,14 @@ import type { Plain } from "../../base/msgpack.ts";
 import type { Event } from "./event.ts";
 import { eventPath, valueAt } from "./value.ts";
 
-/** How a placeholder begins. */
+/** Start of a placeholder. */
 export const opening = "${";
 const form = /\$?\$\{([^{}]*)\}/g;
 
-/** A value that an event does not have, or that does not fit where a placeholder stands. */
+/** The event does not have the value of a placeholder, or the value is not allowed there. */
 export class Unrendered extends Error {}
 
-/** The placeholders of a text, as `source` or `data.percent`. */
+/** The placeholders of a text, such as `source` or `data.percent`. */
 export function placeholdersOf(text: string): string[] {
   return [...text.matchAll(form)].flatMap(([whole, path = ""]) => (whole.startsWith("$$") ? [] : [path]));
 }
@@ -18,16 +18,16 @@ export function placeholdersOf(text: string): string[] {
 export function placeholderProblem(text: string): string | undefined {
   const bad = placeholdersOf(text).find((path) => !eventPath.test(path));
   if (bad !== undefined) {
-    return `\${${bad.slice(0, 60)}} names nothing of an event: write \${source}, \${tag}, \${id}, \${depth} or \${data.name}, or $\${...} for the characters themselves`;
+    return `\${${bad.slice(0, 60)}} is not a field of an event: write \${source}, \${tag}, \${id}, \${depth} or \${data.name}, or $\${...} for the literal characters`;
   }
   if (!text.replace(form, "").includes(opening)) return undefined;
-  return `a placeholder that has no end: write ${opening}data.name}`;
+  return `a placeholder is not closed: write ${opening}data.name}`;
 }
 
 /**
- * A value with its placeholders replaced, once: what comes out of an event is never looked at again. A text
- * that is one placeholder becomes the value itself, of whatever type; within a text only strings, numbers
- * and booleans can stand. Maps keep their keys.
+ * Replaces the placeholders of a value in a single pass: event data is never expanded again. A text that is
+ * one placeholder becomes the value itself, of any type. Inside longer text, only strings, numbers and
+ * booleans are allowed. Map keys are not changed.
  *
  * @throws Unrendered naming the placeholder
  */
@@ -45,7 +45,7 @@ function fillText(text: string, event: Event): Plain {
   return text.replace(form, (whole, path: string) => {
     if (whole.startsWith("$$")) return whole.slice(1);
     const value = neededValue(path, event);
-    if (typeof value === "object") throw new Unrendered(`${path} is no text, number or boolean`);
+    if (typeof value === "object") throw new Unrendered(`${path} is not a string, number or boolean`);
     return String(value);
   });
 }

@@ -126,7 +126,7 @@ test("a member that falls silent is lost once, and regained once with its next h
   expect(told()).toHaveLength(2);
 });
 
-test("of peels that are no members, or were never heard, nothing is told", async () => {
+test("peels that are not members, or were never heard, are not reported", async () => {
   const { beat, pass, told, members } = setup();
   await pass(30_000);
   beat("stranger", 1);
@@ -145,7 +145,7 @@ test("of peels that are no members, or were never heard, nothing is told", async
   expect(told()).toEqual(["lost web2 at 4"]);
 });
 
-test("two masters tell of a loss once, also when one is minutes late", async () => {
+test("two masters report a loss once, even when one is minutes late", async () => {
   const stream = memoryStream();
   const one = setup(stream);
   const two = setup(stream);
@@ -161,7 +161,7 @@ test("two masters tell of a loss once, also when one is minutes late", async () 
   expect(await tellOnce(stream.bus, "web1", "lost", 9)).toBe(true);
 });
 
-test("a bus that was away is no silence of peels", async () => {
+test("an outage of the bus does not count as silence of peels", async () => {
   const { beat, pass, told, state, reconnect } = setup();
   await pass(30_000);
   beat("web1", 7);
@@ -178,7 +178,7 @@ test("a bus that was away is no silence of peels", async () => {
   expect(told()).toEqual(["lost web1 at 8"]);
 });
 
-test("a master that was paused reads what came meanwhile before it judges", async () => {
+test("a master that was paused reads pending heartbeats before it reports", async () => {
   const { beat, pass, told, pause } = setup();
   await pass(30_000);
   beat("web1", 7);
@@ -191,7 +191,7 @@ test("a master that was paused reads what came meanwhile before it judges", asyn
   expect(told()).toEqual(["lost web1 at 8"]);
 });
 
-test("what could not be told is told later", async () => {
+test("a failed report is repeated later", async () => {
   const { beat, pass, told, state } = setup();
   await pass(30_000);
   beat("web1", 7);

@@ -12,13 +12,13 @@ import { masterSource } from "./event.ts";
 import { decodeServiceEvent, encodeServiceEvent } from "./message.ts";
 
 const lookMs = 5_000;
-/** A look that comes this late was held up: heartbeats may wait to be read. */
+/** A check that runs this late was delayed: heartbeats may still be unread. */
 const lateMs = 2 * lookMs;
 const againMs = 10_000;
-/** A whole site may be lost at once. */
+/** Reports at a time: a whole site may be lost at once. */
 const mostAtOnce = 32;
 
-/** What is said of a peel: that it fell silent, or is heard again. */
+/** The report about a peel: it fell silent, or it is heard again. */
 export type Presence = "lost" | "regained";
 
 export interface PresenceOptions {
@@ -32,18 +32,18 @@ export interface PresenceOptions {
   log: Log;
 }
 
-/** A peel that was heard since this master follows the fleet. */
+/** A peel that was heard since this master started to follow the fleet. */
 interface Heard {
-  /** Of its last heartbeat; of its first one after it was lost until that is told. */
+  /** Revision of its last heartbeat, or of its first one after a loss until that is reported. */
   revision: number;
   lost: boolean;
 }
 
 /**
- * Tells the reactor of members that fall silent and of those that are heard again. Every master watches and
- * tells; what is told names the heartbeat that it is about, and is stored after what was told before or not at
- * all, so that the stream has each loss and each return once. Of what was before this master began nothing is
- * told, nor of silence while the bus was away: then nobody can be heard.
+ * Reports members that fall silent, and members that are heard again, to the reactor. Every master watches
+ * and reports. A report names its heartbeat and is stored only after the previous report about the peel, so
+ * that the stream has each loss and each return once. A master does not report what happened before it
+ * started, nor silence while the bus was unreachable.
  */
 export function followPresence(options: PresenceOptions): { stop(): Promise<void> } {
   const { bus, index, clock, log } = options;
@@ -51,7 +51,7 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
   const telling = new Set<Promise<void>>();
   const slots = createSlots({ atOnce: mostAtOnce });
   let stopped = false;
-  /** Nobody counts as silent before this, on the monotonic clock. */
+  /** No peel counts as silent before this time, on the monotonic clock. */
   let patientUntil = clock.monotonic() + aliveMs;
   let lookedAt = clock.monotonic();
   let looking = false;
@@ -89,7 +89,7 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
     if (now - lookedAt > lateMs || !bus.connected || !index.running) patientUntil = now + aliveMs;
     lookedAt = now;
     if (now < patientUntil) return;
-    // What is stored and was not read yet is a sign of life as well.
+    // A stored heartbeat that was not read yet is a sign of life too.
     await index.caughtUp({ facts: false, heartbeats: true });
     for (const peel of options.members()) {
       const known = heard.get(peel);
@@ -124,9 +124,9 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
 }
 
 /**
- * Stores what is said of a peel, unless it was said already, or something newer.
+ * Stores a report about a peel, unless the same or a newer one is already stored.
  *
- * @param revision of the heartbeat that it is about
+ * @param revision revision of the heartbeat in the report
  * @returns whether this call stored it
  * @throws SvcError `unavailable`
  */

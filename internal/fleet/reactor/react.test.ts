@@ -82,7 +82,7 @@ test("each rule that matches fires once, its actions in their order", async () =
   expect(counts).toEqual({ "fires a": 1, "fires b": 1, "emit ok": 3 });
 });
 
-test("an event that comes again while it is in hand waits for it, and one that is over changes nothing", async () => {
+test("a redelivered event in progress is waited for, and a finished one has no effect", async () => {
   const { reactor, counts, performed, state } = setup([rule("a", emit("x"))]);
   const gate = Promise.withResolvers<void>();
   state.fail = () => gate.promise;
@@ -96,18 +96,18 @@ test("an event that comes again while it is in hand waits for it, and one that i
   expect(counts).toEqual({ "fires a": 1, "emit ok": 1, repeated: 2 });
 });
 
-test("what could not be done comes again, and only that is done again", async () => {
+test("an unfinished event is redelivered, and only its unfinished actions are repeated", async () => {
   const { reactor, counts, performed, state } = setup([rule("a", emit("x"), emit("y"))]);
   state.fail = ({ index }) =>
     index === 1 ? Promise.reject(new SvcError("storage", "away")) : Promise.resolve();
-  await expect(reactor.handle(event("1"), 1)).rejects.toThrow("could not be done yet");
+  await expect(reactor.handle(event("1"), 1)).rejects.toThrow("are not finished yet");
   state.fail = () => Promise.resolve();
   await reactor.handle(event("1"), 2);
   expect(performed).toEqual(["a/0 of 1", "a/1 of 1", "a/1 of 1"]);
   expect(counts).toEqual({ "fires a": 1, "emit ok": 2, "emit again": 1 });
 });
 
-test("what is wrong is over: it is counted, and the actions behind it are done", async () => {
+test("a permanent error is counted, and the following actions are performed", async () => {
   const { reactor, counts, state } = setup([rule("a", emit("x"), emit("y"))]);
   state.fail = ({ index }) =>
     index === 0 ? Promise.reject(new SvcError("not_found", "no peel")) : Promise.resolve();
@@ -122,7 +122,7 @@ test("a webhook that failed is over, whatever was wrong", async () => {
   expect(counts).toEqual({ "fires a": 1, "webhook failed": 1 });
 });
 
-test("when the tenure is over nothing is begun, and the event comes again to whoever reacts by then", async () => {
+test("after the tenure nothing is started, and the event is redelivered to the next holder", async () => {
   const { reactor, performed, state, counts } = setup([rule("a", emit("x"), emit("y"))]);
   state.fail = async () => {
     state.held = false;
@@ -151,7 +151,7 @@ test("every event and every fire that is dropped is counted under its cause", as
   });
 });
 
-test("without chaining an emit is refused, and what else the rule says is done", async () => {
+test("without chaining an emit is refused, and the other actions are performed", async () => {
   const hook: Action = { kind: "webhook", url: "https://h/" };
   const { reactor, counts, performed } = setup([rule("a", emit("x"), hook)], { enableChaining: false });
   await reactor.handle(event("1"), 1);

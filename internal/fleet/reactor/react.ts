@@ -11,9 +11,9 @@ import type { Performance } from "./perform.ts";
 import { render } from "./render.ts";
 import type { Rule } from "./rule.ts";
 
-/** More than are delivered and unacknowledged at any time. */
+/** More events than can be delivered and unacknowledged at any time. */
 const rememberedEvents = 8_192;
-/** An event that came so often has something about it that nobody can handle. */
+/** An event that was delivered this often cannot be handled, and is dropped. */
 export const mostDeliveries = 30;
 
 export interface ReactMetrics {
@@ -21,13 +21,13 @@ export interface ReactMetrics {
   reactorFired(rule: string): void;
   reactorAction(kind: string, result: "ok" | "failed" | "again"): void;
   reactorRepeated(): void;
-  /** From the moment the bus stored an event until its action was done, seconds. */
+  /** Time from the storage of an event on the bus to the end of its action, seconds. */
   reactorReacted(seconds: number): void;
 }
 
 export interface ReactOptions {
   limits: Limits;
-  /** Asked for each event, as rules change. */
+  /** Called for each event, because rules change. */
   matcher(): Matcher;
   perform(performance: Performance): Promise<void>;
   pool: Pick<Slots, "run">;
@@ -39,21 +39,21 @@ export interface ReactOptions {
   log: Log;
 }
 
-/** What was done about an event so far. */
+/** The progress of an event. */
 interface Progress {
   handling: Promise<void> | undefined;
   over: boolean;
-  /** Rules of which the fire or the drop was counted. */
+  /** Rules whose firing or drop was counted. */
   counted: Set<string>;
-  /** Actions that are done: rule and place. */
+  /** Finished actions: rule and index. */
   done: Set<string>;
 }
 
 export interface Reactor {
   /**
-   * Handles an event: decides, and does what the rules that fire say. Resolves when it is over with; rejects
-   * when it has to come again, and then only what was not done is done. One that is in hand already is
-   * waited for, and one that is over changes nothing.
+   * Handles an event: decides, and performs the actions of the rules that fire. Resolves when the event is
+   * finished. Rejects when it must be redelivered; then only unfinished actions are performed. If the event is
+   * already in progress, waits for it. A finished event has no effect.
    *
    * @param deliveries 1 for the first time
    */
@@ -114,7 +114,7 @@ export function createReactor(options: ReactOptions): Reactor {
     progress.done.add(name);
     return true;
   };
-  /** @returns whether all of it is done */
+  /** @returns whether all actions are finished */
   const fire = async (event: Event, rule: Rule, progress: Progress): Promise<boolean> => {
     let all = true;
     for (let index = 0; index < rule.actions.length; index++) {
@@ -136,7 +136,7 @@ export function createReactor(options: ReactOptions): Reactor {
     }
     const done = await Promise.all(fires.map((rule) => fire(event, rule, progress)));
     if (done.includes(false))
-      throw new SvcError("unavailable", "some of its reactions could not be done yet");
+      throw new SvcError("unavailable", "some reactions to the event are not finished yet");
   };
 
   return {
@@ -156,7 +156,7 @@ export function createReactor(options: ReactOptions): Reactor {
   };
 }
 
-/** What is away may be back soon; what is wrong stays wrong. */
+/** Retry when a service is unavailable, but not after a permanent error. */
 function comesAgain(thrown: unknown): boolean {
   if (!(thrown instanceof SvcError)) return true;
   return ["storage", "unavailable", "conflict", "internal"].includes(thrown.kind);

@@ -24,7 +24,7 @@ import type { Action, RuleTarget } from "./rule.ts";
 
 const maxText = 4_096;
 const maxStates = 64;
-/** As for a job that a person asks for. */
+/** Same limit as for jobs of operators. */
 const maxTimeoutMs = 24 * 60 * 60 * 1000;
 const tagSegment = /^[A-Za-z0-9_-]+$/;
 
@@ -44,9 +44,9 @@ const kinds: Readonly<Record<Action["kind"], Kind>> = {
 };
 
 /**
- * Reads an action: a map whose one key says what is done.
+ * Reads an action: a map with one key, which is the kind of the action.
  *
- * @throws SvcError with the place
+ * @throws SvcError with the position
  */
 export function readAction(node: YamlNode, place: Place): Action {
   const [entry, more] = entriesOf(node, place);
@@ -62,7 +62,7 @@ export function readAction(node: YamlNode, place: Place): Action {
   const { keys, required, read } = kinds[entry.key as Action["kind"]];
   const inside = within(place, entry.key);
   if (keys.length === 0 && entriesOf(entry.value, inside).length > 0) {
-    throw failure(inside, entry.value.at, `takes nothing: write ${entry.key}: {}`);
+    throw failure(inside, entry.value.at, `takes no fields: write ${entry.key}: {}`);
   }
   const fields = fieldsOf(entry.value, inside, keys);
   const missing = required.find((key) => !fields.has(key));
@@ -103,7 +103,7 @@ function readArgs(called: ModuleFunction, node: YamlNode, place: Place): Record<
   return args;
 }
 
-/** What the values of events have no part in is checked now, the rest when they are there. */
+/** Checks the arguments without event data now. The others are checked when they are rendered. */
 function checkArgs(called: ModuleFunction, args: Record<string, Plain>): void {
   const isOpen = (name: string) => allPlaceholders(args[name] ?? null).length > 0;
   const open = Object.keys(args).filter((name) => Object.hasOwn(called.args, name) && isOpen(name));
@@ -111,7 +111,7 @@ function checkArgs(called: ModuleFunction, args: Record<string, Plain>): void {
     checkCall(called.name, args);
     return;
   }
-  // A function of the same arguments that does not look at those that are not known yet.
+  // The same function, but without checks of the arguments that are not known yet.
   const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !open.includes(name)));
   const known = Object.fromEntries(Object.entries(called.args).filter(([name]) => !open.includes(name)));
   const { refuse: _later, ...settled } = called;
@@ -140,7 +140,7 @@ function readTarget(fields: Fields, place: Place): RuleTarget {
       throw failure(
         inside,
         node.at,
-        `the one placeholder that can stand here is ${sourcePlaceholder}, alone: an event must not choose who is meant`,
+        `the only value with a placeholder that is allowed here is ${sourcePlaceholder}: an event must not choose the target`,
       );
     }
     placed(inside, node.at, () => parseTarget(text));
@@ -167,7 +167,8 @@ function readEmit(fields: Fields, place: Place): Action {
     if (segments.length > maxTagSegments || !segments.every((segment) => tagSegment.test(segment))) {
       throw failure(inside, node.at, "expected letters, digits, - and _, in segments separated by /");
     }
-    if (isServiceTag(text)) throw failure(inside, node.at, "tags that begin with svc/ are the service's own");
+    if (isServiceTag(text))
+      throw failure(inside, node.at, "tags that begin with svc/ are reserved for the service");
     return text;
   });
   return { kind: "emit", tag, data: data === undefined ? {} : templateMapOf(data, within(place, "data")) };
@@ -190,23 +191,23 @@ function readWebhook(fields: Fields, place: Place): Action {
   };
 }
 
-/** The text is not repeated: it may hold a secret. */
+/** The text is never repeated: it may contain a secret. */
 function urlProblem(text: string): string | undefined {
   if (!URL.canParse(text)) return "expected a URL, such as https://hooks.example.com/svc";
   const { protocol, hostname, username, password } = new URL(text);
-  if (username !== "" || password !== "") return "a URL holds no password: write token_file";
+  if (username !== "" || password !== "") return "a URL must not contain a password: use token_file";
   const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
   if (protocol === "https:" || (protocol === "http:" && isLocal)) return undefined;
-  return "expected https://; http:// is for this host alone";
+  return "expected https://; http:// is only allowed for this host";
 }
 
 function readTokenFile(node: YamlNode, place: Place): string {
   const path = literalOf(node, place, maxText);
   if (/^\/[^\r\n\0]*$/.test(path)) return path;
-  throw failure(place, node.at, "expected the absolute path of a file, not what it holds");
+  throw failure(place, node.at, "expected the absolute path of a file, not its content");
 }
 
-/** Required fields are there by now. */
+/** Returns a required field, whose presence was checked before. */
 function need<T>(entry: YamlEntry | undefined, read: (node: YamlNode) => T): T {
   if (entry === undefined) throw new Error("a required field is missing");
   return read(entry.value);

@@ -10,10 +10,10 @@ const maxText = 4_096;
 export const maxGlob = 128;
 
 /**
- * Reads what a rule asks of the content of an event: a map from a path to a value it must have, or to a map
- * of comparisons.
+ * Reads the conditions of a rule on the content of an event: a map from a path to the expected value, or to
+ * a map of comparisons.
  *
- * @throws SvcError with the place
+ * @throws SvcError with the position
  */
 export function readConditions(node: YamlNode, place: Place): Condition[] {
   const conditions = entriesOf(node, place).flatMap(({ key, keyAt, value }): Condition[] => {
@@ -59,7 +59,11 @@ function operandOf(operator: Operator, node: YamlNode, place: Place): Condition[
 
 function scalarOf(node: YamlNode, place: Place, at: TextPosition): Scalar {
   if (node.kind !== "scalar") {
-    throw failure(place, at, `expected one value, found ${kindOf(node)}: for several write in: [a, b]`);
+    throw failure(
+      place,
+      at,
+      `expected one value, found ${kindOf(node)}: for several values write in: [a, b]`,
+    );
   }
   if (typeof node.value !== "string" || node.value.length <= maxText) return node.value;
   throw failure(place, at, `expected at most ${maxText} characters`);

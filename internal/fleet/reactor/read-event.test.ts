@@ -30,7 +30,7 @@ const causeOf = (reading: Reading) =>
 const eventOf = (reading: Reading) => (reading !== undefined && "event" in reading ? reading.event : reading);
 
 describe("an event of a peel", () => {
-  test("has its tag and its source from its subject, and depth 0 whatever it says", () => {
+  test("gets its tag and source from its subject, and always depth 0", () => {
     const data = encode({ data: { percent: 91 }, depth: -5, source: "other", tag: "x" });
     expect(eventOf(readEvent(message("svc.event.web1.disk.full", data)))).toEqual({
       id: "events:7",
@@ -43,7 +43,7 @@ describe("an event of a peel", () => {
     });
   });
 
-  test("that is sent again has the same id, and nobody else's", () => {
+  test("that is sent again has the same, unique id", () => {
     const data = encodePeelEvent({ data: {}, id: "abc" });
     const idOf = (peel: string) =>
       (eventOf(readEvent(message(`svc.event.${peel}.x`, data))) as { id: string }).id;
@@ -52,7 +52,7 @@ describe("an event of a peel", () => {
     expect(eventOf(readEvent(message("svc.event.events.x", claimed)))).toMatchObject({ id: "peel:events:7" });
   });
 
-  test("cannot cut its tag with what stands in a token", () => {
+  test("cannot split its tag with characters in a token", () => {
     const data = encodePeelEvent({ data: {} });
     expect(eventOf(readEvent(message("svc.event.web1.svc/peel/web2.lost", data)))).toMatchObject({
       tag: "svc_peel_web2/lost",
@@ -63,10 +63,10 @@ describe("an event of a peel", () => {
   test.each<[string, string, Uint8Array]>([
     ["no MessagePack", "svc.event.web1.x", Buffer.from("text")],
     ["a list", "svc.event.web1.x", encode([1])],
-    ["data that is no map", "svc.event.web1.x", encode({ data: 5 })],
+    ["data that is not a map", "svc.event.web1.x", encode({ data: 5 })],
     ["a long id", "svc.event.web1.x", encode({ id: "x".repeat(65) })],
     ["no tag", "svc.event.web1", encode({})],
-    ["a source that is no peel", "svc.event._other.x", encode({})],
+    ["a source that is not a peel", "svc.event._other.x", encode({})],
     ["a long tag", `svc.event.web1.${"x".repeat(513)}`, encode({})],
     ["many segments", `svc.event.web1${".x".repeat(33)}`, encode({})],
   ])("with %s is malformed", (_, subject, data) => {
@@ -74,7 +74,7 @@ describe("an event of a peel", () => {
   });
 });
 
-test("an event of the service says itself how deep it is, and whom it is about", () => {
+test("an event of the service contains its depth and its subject", () => {
   const data = encodeServiceEvent({ data: { revision: 3 }, source: "web1", depth: 2 });
   expect(eventOf(readEvent(message("svc.event._master.svc.peel.web1.lost", data)))).toMatchObject({
     tag: "svc/peel/web1/lost",
@@ -110,7 +110,7 @@ describe("the return of a job", () => {
   };
   const returned = (subject: string, value: unknown = result) => message(subject, encode(value));
 
-  test("has what is known of the job, one step below the reaction that began it", async () => {
+  test("contains the data of the job, one step deeper than its reaction", async () => {
     const { jobOf, asked } = lookup();
     const read = await readReturn(returned(`svc.job.${jid}.return.web1`), jobOf);
     expect(eventOf(read)).toEqual({
@@ -149,7 +149,7 @@ describe("the return of a job", () => {
     expect(eventOf(await readReturn(returned(`svc.job.${jid}.return.web1`), jobOf))).toMatchObject({ depth });
   });
 
-  test("that is large is left out, and the rest is told", async () => {
+  test("that is large is omitted from the event", async () => {
     const large = { ...result, return: "x".repeat(65 * 1024), error: "e".repeat(5_000) };
     const read = await readReturn(returned(`svc.job.${jid}.return.web1`, large), lookup().jobOf);
     const { data } = eventOf(read) as { data: Record<string, Plain> };
@@ -157,7 +157,7 @@ describe("the return of a job", () => {
     expect(data).not.toHaveProperty("return");
   });
 
-  test("of a peel that the job is not for, or of no job, is forged; what is none is malformed", async () => {
+  test("of another peel or an unknown job is forged; other bytes are malformed", async () => {
     const { jobOf } = lookup();
     const cause = async (subject: string, value?: unknown) =>
       causeOf(await readReturn(returned(subject, value), jobOf));
@@ -167,7 +167,7 @@ describe("the return of a job", () => {
     expect(await cause("svc.job.x.return.web1")).toBe("malformed");
   });
 
-  test("comes again when the job cannot be looked up, and is looked up anew", async () => {
+  test("is redelivered when the job lookup fails, and is looked up again", async () => {
     let broken = true;
     const { jobOf } = lookup();
     const sometimes = createJobLookup({
@@ -185,7 +185,7 @@ describe("the return of a job", () => {
   });
 });
 
-test("the result of a schedule has its entry in the tag, and what is none is malformed", () => {
+test("the result of a schedule has its entry in the tag, and other bytes are malformed", () => {
   const run = { schedule: "nightly run", call: { function: "test.ping", args: {} }, result };
   const subject = `svc.job.${jid}.schedule.web1`;
   expect(eventOf(readScheduled(message(subject, encodeScheduledRun(run))))).toMatchObject({
@@ -214,7 +214,7 @@ describe("a stored enrollment", () => {
   };
   const read = (value: Enrollment) => readEnrollment(message("$KV.enrollments.x", encodeRecord(value)));
 
-  test("that waits is an event of the time it was made at, with what decides", () => {
+  test("that is pending is an event with its creation time and the data for a decision", () => {
     expect(eventOf(read(record))).toEqual({
       id: record.id,
       tag: "svc/enrollment/created",
@@ -226,7 +226,7 @@ describe("a stored enrollment", () => {
     });
   });
 
-  test("that was decided, or is gone, is nothing; what is none is malformed", () => {
+  test("that was decided or removed is ignored; other bytes are malformed", () => {
     expect(read({ ...record, state: "approved" })).toBeUndefined();
     expect(readEnrollment(message("$KV.enrollments.x", new Uint8Array()))).toBeUndefined();
     expect(causeOf(readEnrollment(message("$KV.enrollments.x", encode({ a: 1 }))))).toBe("malformed");

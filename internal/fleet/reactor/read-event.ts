@@ -13,17 +13,17 @@ import { type Event, enrollmentTag, masterSource, maxTagLength, maxTagSegments, 
 import type { JobOf } from "./job-lookup.ts";
 import { decodePeelEvent, decodeServiceEvent } from "./message.ts";
 
-/** Of a return only so much goes into an event. */
+/** Maximum size of a return in an event. */
 const mostReturnBytes = 64 * 1024;
 const mostErrorText = 4_096;
 
-/** What a stored message is to the reactor: an event, one that is dropped, or nothing at all. */
+/** The result of reading a stored message: an event, a dropped one, or nothing. */
 export type Reading = { event: Event } | { dropped: DropCause; reason: string } | undefined;
 
-/** Reads a message of the stream `events`. Who it is from is the token of its subject. */
+/** Reads a message of the stream `events`. The token of its subject names the sender. */
 export function readEvent({ subject, data, sequence, storedAt }: DeliveredMessage): Reading {
   const parsed = parseEventSubject(subject);
-  if (parsed === undefined) return malformed("the subject names no event");
+  if (parsed === undefined) return malformed("the subject does not belong to an event");
   const { peel, tokens } = parsed;
   const tag = tagOf(...tokens);
   if (tag.length > maxTagLength || tokens.length > maxTagSegments) return malformed("the tag is too long");
@@ -32,11 +32,11 @@ export function readEvent({ subject, data, sequence, storedAt }: DeliveredMessag
     if (peel === masterSource) {
       return { event: { id, tag, origin: "service", at: storedAt, ...decodeServiceEvent(data) } };
     }
-    if (!isPeelId(peel)) return malformed("the subject names no peel");
+    if (!isPeelId(peel)) return malformed("the subject does not contain a peel id");
     const said = decodePeelEvent(data);
     return {
       event: {
-        // A peel sends again until it knows that the bus has it.
+        // A peel repeats a message until it knows that the bus has stored it.
         id: said.id === undefined ? id : `peel:${peel}:${said.id}`,
         tag,
         source: peel,
@@ -61,7 +61,7 @@ export async function readReturn(message: DeliveredMessage, jobOf: JobOf): Promi
   if (parsed === undefined || !isId("job", parsed.jid)) return malformed("the subject names no job");
   const { jid, peel } = parsed;
   const returned = attempt(() => decodeReturn(message.data));
-  if (returned === undefined) return malformed("it is no return");
+  if (returned === undefined) return malformed("not a return");
   const job = await jobOf(jid);
   if (job === undefined) return { dropped: "forged", reason: "there is no such job" };
   if (!job.targets.has(peel)) return { dropped: "forged", reason: "the job is not for this peel" };
@@ -91,7 +91,7 @@ export function readScheduled(message: DeliveredMessage): Reading {
   if (parsed === undefined || !isId("job", parsed.jid)) return malformed("the subject names no job");
   const { jid, peel } = parsed;
   const run = attempt(() => decodeScheduledRun(message.data));
-  if (run === undefined) return malformed("it is no result of a schedule");
+  if (run === undefined) return malformed("not a result of a schedule");
   return {
     event: {
       id: `schedule:${jid}:${peel}`,
@@ -105,11 +105,11 @@ export function readScheduled(message: DeliveredMessage): Reading {
   };
 }
 
-/** Reads a stored enrollment; one that waits for a decision is an event. */
+/** Reads a stored enrollment. A pending one is an event. */
 export function readEnrollment({ data }: DeliveredMessage): Reading {
   if (data.length === 0) return undefined;
   const record = attempt(() => decodeRecord(data));
-  if (record === undefined) return malformed("it is no enrollment");
+  if (record === undefined) return malformed("not an enrollment");
   if (record.state !== "pending") return undefined;
   const { id, peelId, hostname, metadata } = record;
   return {
@@ -118,7 +118,7 @@ export function readEnrollment({ data }: DeliveredMessage): Reading {
       tag: enrollmentTag,
       source: peelId,
       origin: "service",
-      // The record may be written again while it waits.
+      // The record may be rewritten while it is pending.
       at: record.createdAt,
       depth: 0,
       data: {

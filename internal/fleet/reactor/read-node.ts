@@ -7,13 +7,17 @@ import { opening, placeholderProblem, placeholdersOf } from "./placeholder.ts";
 export function literalOf(node: YamlNode, place: Place, most: number): string {
   const text = textOf(node, place, most);
   if (!text.includes(opening)) return text;
-  throw failure(place, node.at, "no placeholder can stand here: whoever sends the event would choose it");
+  throw failure(
+    place,
+    node.at,
+    "placeholders are not allowed here: the sender of the event would control the value",
+  );
 }
 
 /** Placeholders of one value: they bound what an event can make of it. */
 const mostPlaceholders = 64;
 
-/** A value whose strings may hold placeholders; keys may not. */
+/** A value whose strings may contain placeholders. Its keys must not. */
 export function templateOf(node: YamlNode, place: Place): Plain {
   let count = 0;
   const check = (part: YamlNode): void => {
@@ -23,7 +27,7 @@ export function templateOf(node: YamlNode, place: Place): Plain {
     }
     if (part.kind === "map") {
       for (const { key, keyAt, value } of part.entries) {
-        if (key.includes(opening)) throw failure(place, keyAt, "no placeholder can stand in a key");
+        if (key.includes(opening)) throw failure(place, keyAt, "placeholders are not allowed in keys");
         check(value);
       }
       return;

@@ -17,7 +17,7 @@ const maxThrottleMs = 30 * 24 * 60 * 60 * 1000;
 /**
  * Reads the rules of one file.
  *
- * @param file how messages call it: its path
+ * @param file path of the file, for messages
  * @throws SvcError `bad_request`: `<file>:<line>:<column>: <reason>`
  */
 export function readRules(text: string, file: string): Rule[] {
@@ -58,7 +58,7 @@ function readRule(node: YamlNode, file: string, at: number): Rule {
 function readName(node: YamlNode, place: Place): string {
   const name = textOf(node, place, 64);
   if (ruleName.test(name)) return name;
-  throw failure(place, node.at, "expected letters, digits, -, _ and dots, a letter or digit first");
+  throw failure(place, node.at, "expected letters, digits, -, _ and dots, with a letter or digit first");
 }
 
 function readMatch(node: YamlNode, place: Place): string[] {
@@ -77,14 +77,14 @@ function readMatch(node: YamlNode, place: Place): string[] {
 function patternProblem(pattern: string): string | undefined {
   const segments = pattern.split("/");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  if (/[\s\u0000-\u001f\u007f]/.test(pattern)) return "a tag has no spaces";
+  if (/[\s\u0000-\u001f\u007f]/.test(pattern)) return "a tag must not contain spaces";
   if (segments.includes("")) return "a segment between two / is empty";
   if (segments.length > maxTagSegments) return `more than ${maxTagSegments} segments`;
   if (segments.some((segment) => segment !== "**" && segment.includes("**"))) {
-    return "** stands for whole segments: write it between two /";
+    return "** matches whole segments: write it between two /";
   }
   if (segments.length === 1 && pattern.includes("."))
-    return "segments of a tag are separated by /, not by dots";
+    return "separate the segments of a tag with /, not with dots";
   return undefined;
 }
 
@@ -99,7 +99,7 @@ function readActions(node: YamlNode, place: Place, match: readonly string[]): Ac
     throw failure(place, node.at, "expected at least one action");
   }
   if (node.kind !== "list") {
-    throw failure(place, node.at, `expected a list of actions, found ${kindOf(node)}: begin each with -`);
+    throw failure(place, node.at, `expected a list of actions, found ${kindOf(node)}: start each with -`);
   }
   return itemsOf(node, place, maxActions).map((item) => {
     const action = readAction(item, place);

@@ -46,7 +46,9 @@ describe("placeholders", () => {
       "web1_example_com: 5, true at disk/full",
     );
     for (const path of ["list", "map", "none", "bytes"]) {
-      expect(() => fill(`x\${data.${path}}`, event)).toThrow(`data.${path} is no text, number or boolean`);
+      expect(() => fill(`x\${data.${path}}`, event)).toThrow(
+        `data.${path} is not a string, number or boolean`,
+      );
     }
     expect(() => fill("${data.other}", event)).toThrow("data.other is not in the event");
   });
@@ -60,7 +62,7 @@ describe("placeholders", () => {
   });
 
   test.each(["${percent}", "${}", "${data}", "${ source }", "${data.a b}", "${data..a}", "${data.a"])(
-    "%s is none",
+    "%s is rejected",
     (text) => {
       expect(placeholderProblem(text)).toBeString();
     },
@@ -99,7 +101,7 @@ describe("placeholders", () => {
     );
   });
 
-  test("whatever an event holds, the shape stays that of the rule but for values of their own", () => {
+  test("event data never changes the structure of the rule, except for whole values", () => {
     const template = fc.letrec((tie) => ({
       value: fc.oneof(
         { maxDepth: 4 },
@@ -185,7 +187,7 @@ describe("an action", () => {
     });
   });
 
-  test("approves the enrollment that an event of the service tells of, and none with a mismatch", () => {
+  test("approves the enrollment of an event of the service, but not with a mismatch", () => {
     const approve = actionOf("approve: {}", "svc/enrollment/created");
     const created = (data: Record<string, Plain>, more: Partial<Event> = {}) =>
       render(
@@ -196,7 +198,7 @@ describe("an action", () => {
     expect(created({ id: "enr-1", trust: "-" })).toEqual({ kind: "approve", enrollment: "enr-1" });
     expect(created({ id: "enr-1", trust: "MISMATCH!" })).toMatchObject({
       kind: "refused",
-      reason: "the trust of the enrollment is a mismatch, which only a person may approve",
+      reason: "the enrollment has a trust mismatch, which only an operator may approve",
     });
     expect(created({ id: "enr-1" }).kind).toBe("refused");
     expect(created({ trust: "ok" }).kind).toBe("refused");
@@ -223,12 +225,12 @@ describe("an action", () => {
     [
       'job: {target: "*", function: cmd.run, args: {argv: [ls, "${data.a}"]}}',
       { a: "-rf" },
-      "argv.1 would be read as an option",
+      "argv.1 would be parsed as an option",
     ],
     [
       'job: {target: "*", function: cmd.run, args: {argv: [ls, "${data.a}x"]}}',
       { a: "--" },
-      "argv.1 would be read as an option",
+      "argv.1 would be parsed as an option",
     ],
     [
       'job: {target: "*", function: cmd.run, args: {argv: [ls, "${data.a}"]}}',
@@ -248,7 +250,7 @@ describe("an action", () => {
     expect(JSON.stringify(rendered).length).toBeLessThan(300);
   });
 
-  test("takes a word with a dash that the rule wrote, or that stands behind --", () => {
+  test("accepts a word with a dash from the rule, or after --", () => {
     const words = (text: string, a: string) =>
       render(actionOf(`job: {target: "*", function: cmd.run, args: {argv: [${text}]}}`), withData({ a }))
         .kind;
@@ -257,7 +259,7 @@ describe("an action", () => {
     expect(words('ls, "${data.a}", --', "-rf")).toBe("refused");
   });
 
-  test("for the source alone is for nobody when no peel is the source", () => {
+  test("for the source has no target when the source is not a peel", () => {
     const action = actionOf('job: {target: "${source}", function: test.ping}');
     for (const source of ["_master", "*", "web1 or *", "G@os:x", ""]) {
       expect(render(action, eventOf({ source })).kind).toBe("refused");
@@ -266,7 +268,7 @@ describe("an action", () => {
     expect(render(action, applied).kind).toBe("refused");
   });
 
-  test("is for whom the rule says and calls what the rule says, whatever the event holds", () => {
+  test("has the target and the function of the rule, with any event data", () => {
     const actions = [
       'job: {target: "G@role:web", function: test.echo, args: {text: "${data.a}"}}',
       'job: {target: "${source}", function: cmd.run, args: {argv: [logger, --, "${data.a}", "x${data.b}"]}}',

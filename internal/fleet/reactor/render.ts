@@ -10,7 +10,7 @@ import { type Event, enrollmentTag } from "./event.ts";
 import { fill, Unrendered } from "./placeholder.ts";
 import type { Action, RuleTarget } from "./rule.ts";
 
-/** What an action does for one event. */
+/** An action, rendered for one event. */
 export type Rendered =
   | { readonly kind: "job"; readonly request: JobRequest }
   | { readonly kind: "approve"; readonly enrollment: string }
@@ -21,28 +21,28 @@ export type Rendered =
       readonly tokenFile?: string;
       readonly body: Plain;
     }
-  /** Nothing: drop cause `not_rendered`. The reason is one line that repeats no value of the event. */
+  /** Dropped with the cause `not_rendered`. The reason is one line that does not repeat event data. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** What is rendered is bounded, as a rule may name a large value more than once. */
+/** Limit of the rendered size: a rule may use a large value more than once. */
 const maxBytes = 64 * 1024;
-/** Messages of the bus are read to a depth of 32. */
+/** Messages on the bus are decoded to a depth of 32. */
 const maxDepth = 30;
 
 /**
- * Puts the values of an event into an action. The result differs from the rule in the values of placeholders
- * alone, and is checked as if a person had asked for it. A target is never wider than the rule says.
+ * Renders an action with the values of an event. The result differs from the rule only in the values of
+ * placeholders, and is checked like a request of an operator. A target is never wider than in the rule.
  */
 export function render(action: Action, event: Event): Rendered {
   try {
     const rendered = renderAction(action, event);
     if (isDeeper(rendered, maxDepth)) {
-      return { kind: "refused", reason: "with the values of the event it is nested too deeply" };
+      return { kind: "refused", reason: "nested too deeply after inserting the event data" };
     }
     if (encode(rendered).length <= maxBytes) return rendered;
     return {
       kind: "refused",
-      reason: `with the values of the event it is larger than ${maxBytes / 1024} KiB`,
+      reason: `larger than ${maxBytes / 1024} KiB after inserting the event data`,
     };
   } catch (thrown) {
     if (thrown instanceof Unrendered || thrown instanceof SvcError) {
@@ -63,7 +63,7 @@ function renderAction(action: Action, event: Event): Rendered {
       const args = fill(action.args, event) as Record<string, Plain>;
       checkCall(action.function, args);
       const word = optionLikeWord(action, args);
-      if (word !== undefined) throw new Unrendered(`${word} would be read as an option of the program`);
+      if (word !== undefined) throw new Unrendered(`${word} would be parsed as an option of the program`);
       return jobOf(action, event, action.function, args);
     }
     case "states": {
@@ -105,17 +105,17 @@ function jobOf(
 function peelOf({ source, tag }: Event): string {
   if (tag === enrollmentTag) {
     throw new Unrendered(
-      "the source of an enrollment is what the applicant calls itself, which may be a member",
+      "the source of an enrollment is claimed by the applicant, and may be the id of a member",
     );
   }
   if (isPeelId(source)) return source;
-  throw new Unrendered("source is no peel, so that there is nobody to target");
+  throw new Unrendered("source is not a peel, so there is no target");
 }
 
 function enrollmentOf({ tag, origin, data }: Event): string {
-  if (tag !== enrollmentTag || origin !== "service") throw new Unrendered("the event is no enrollment");
+  if (tag !== enrollmentTag || origin !== "service") throw new Unrendered("the event is not an enrollment");
   if (data.trust !== "ok" && data.trust !== "-") {
-    throw new Unrendered("the trust of the enrollment is a mismatch, which only a person may approve");
+    throw new Unrendered("the enrollment has a trust mismatch, which only an operator may approve");
   }
   if (typeof data.id !== "string") throw new Unrendered("data.id is not in the event");
   return data.id;

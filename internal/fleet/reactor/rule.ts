@@ -1,11 +1,11 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { TextPosition } from "../../base/place.ts";
 
-/** Whom a job of a rule is for: the source of the event alone, or a target expression. */
+/** The target of a job: only the source of the event, or a target expression. */
 export type RuleTarget = { readonly source: true } | { readonly expression: string };
 
 /**
- * What a rule does. Values may hold placeholders where the loader let them stand; `render` replaces them.
+ * An action of a rule. Values may contain placeholders where the loader allows them. `render` replaces them.
  */
 export type Action =
   | {
@@ -19,7 +19,7 @@ export type Action =
   | {
       readonly kind: "states";
       readonly target: RuleTarget;
-      /** Names of states; none are the highstate. */
+      /** Names of states. Empty means the highstate. */
       readonly sls: readonly string[];
       readonly test: boolean;
       readonly timeout?: string;
@@ -35,7 +35,7 @@ export type Action =
       readonly url: string;
       /** File of the bearer token, read for each call. */
       readonly tokenFile?: string;
-      /** Without one the event itself is sent. */
+      /** Absent means the event itself. */
       readonly body?: Plain;
     };
 
@@ -44,7 +44,7 @@ export type Operator = (typeof operators)[number];
 
 /** One comparison of a value of the event. */
 export interface Condition {
-  /** As it is written: `data.percent`. */
+  /** The path as written, such as `data.percent`. */
   readonly path: string;
   readonly operator: Operator;
   /** A number for gt, gte, lt and lte, a string for glob, a list of scalars for in, a boolean for exists. */
@@ -52,25 +52,25 @@ export interface Condition {
 }
 export type Scalar = string | number | boolean | null;
 
-/** A rule as it came out of its file, checked. */
+/** A validated rule. */
 export interface Rule {
   /** Unique over all files. */
   readonly name: string;
-  /** Globs on tags; one that matches is enough. */
+  /** Globs on tags. One must match. */
   readonly match: readonly string[];
   /** Glob on the peel id, dotted or encoded. */
   readonly source?: string;
-  /** All must hold. */
+  /** All conditions must hold. */
   readonly when: readonly Condition[];
-  /** Rest after a fire for the same source, milliseconds; the default of the configuration without one. */
+  /** Minimum time before it fires again for the same source, milliseconds. Absent means the configured default. */
   readonly throttleMs?: number;
-  /** In their order, at least one. */
+  /** In order, at least one. */
   readonly actions: readonly Action[];
-  /** Path of its file, and where in it the rule begins. */
+  /** Path of its file, and its position in the file. */
   readonly file: string;
   readonly at: TextPosition;
 }
 
-/** Names of rules are labels of metrics and parts of ids. */
+/** Rule names are used as metric labels and in ids. */
 export const ruleName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 export const maxRules = 1_000;

@@ -7,7 +7,7 @@ import { type ReactorSession, type SessionOptions, startSession } from "./sessio
 import type { SourceName } from "./sources.ts";
 import { watchRules } from "./watch.ts";
 
-/** How long the sources may take to run, before that is a problem. */
+/** Grace period for the sources to start. */
 const startMs = 5_000;
 const measureMs = 10_000;
 
@@ -16,35 +16,35 @@ export interface ReactorOptions extends SessionOptions {
   leases: Bucket;
   /** Directory of the rule files. */
   dir: string;
-  /** Name of this master, for people. */
+  /** Display name of this master. */
   self: string;
-  /** Called when this master begins to react; stops what it began when it no longer does. */
+  /** Called when this master starts the reactor. The result is stopped when it no longer runs it. */
   onSession(session: ReactorSession): { stop(): void };
   /** A number in [0, 1). */
   jitter: () => number;
 }
 
-/** One master's part in the reactor. */
+/** The reactor of one master. */
 export interface RunningReactor {
   readonly lease: Pick<Lease, "name" | "tenure" | "holder">;
   readonly rules: RuleSet;
-  /** Why the rule files as they are now are not in force. */
+  /** Why the current rule files are not in force. */
   readonly problem: string | undefined;
-  /** While this master reacts. */
+  /** Only while this master runs the reactor. */
   readonly session: ReactorSession | undefined;
-  /** What waits to be read in each source, measured a moment ago; absent on masters that stand by. */
+  /** Unread events of each source, measured recently. Absent on standby masters. */
   readonly waiting: Readonly<Partial<Record<SourceName, number>>> | undefined;
-  /** How this master does, as `/readyz` tells it. */
+  /** Health of the reactor, for `/readyz`. */
   health(): { status: "up" | "degraded" | "down"; message?: string };
   stop(): Promise<void>;
 }
 
-/** Runs the reactor whenever this master holds the lease, and stands by otherwise. */
+/** Runs the reactor while this master holds the lease. Otherwise it is on standby. */
 export function startReactor(options: ReactorOptions): RunningReactor {
   const { clock, log } = options;
   let current: { session: ReactorSession; tenure: Tenure } | undefined;
   let waiting: Partial<Record<SourceName, number>> | undefined;
-  /** The tenure in which this master could not react. */
+  /** The tenure in which the reactor failed to start. */
   let failed: Tenure | undefined;
   const running = new Set<Promise<void>>();
   let needed: NeededSources = new Map();
@@ -124,7 +124,7 @@ export function startReactor(options: ReactorOptions): RunningReactor {
       const tenure = lease.tenure;
       const wrong = problem();
       if (tenure !== undefined && failed === tenure)
-        return { status: "down", message: "it ended: see the log" };
+        return { status: "down", message: "stopped: see the log" };
       if (tenure !== undefined && current?.tenure === tenure) {
         const stopped = current.session.sources.stopped(startMs);
         if (stopped.length > 0) {
@@ -147,5 +147,5 @@ export function startReactor(options: ReactorOptions): RunningReactor {
 }
 
 function standingBy(holder: LeaseHolder | undefined): { status: "up"; message: string } {
-  return { status: "up", message: `standing by: ${holder?.holder ?? "nobody yet"} runs it` };
+  return { status: "up", message: `standby: ${holder?.holder ?? "no master"} runs the reactor` };
 }

@@ -31,28 +31,28 @@ export interface SessionOptions {
   log: Log;
 }
 
-/** The reactor of the master that holds the lease, for as long as it does. */
+/** The reactor of the master that holds the lease, for one tenure. */
 export interface ReactorSession {
   readonly sources: Sources;
   /** Milliseconds since the Unix epoch. */
   readonly since: number;
   readonly token: number;
   breakers(): OpenBreaker[];
-  /** What would happen for an event; nothing does, and nothing is counted. */
+  /** Explains what would happen for an event, without effects. */
   explain(event: Event): Explanation;
   /**
-   * Closes the breaker of a rule, or all of them.
+   * Closes the breaker of a rule, or all breakers.
    *
-   * @returns the names of those that were open
-   * @throws SvcError `not_found` when there is no such rule
+   * @returns the rule names of the breakers that were open
+   * @throws SvcError `not_found` when the rule does not exist
    */
   reset(rule?: string): Promise<string[]>;
   useRules(rules: RuleSet, needed: NeededSources): void;
-  /** Resolves when what was begun has ended. */
+  /** Resolves when all work in progress has ended. */
   stop(): Promise<void>;
 }
 
-/** Begins to react, with the breakers as the holder before left them. */
+/** Starts the reactor, with the breakers of the previous holder. */
 export async function startSession(
   options: SessionOptions & { rules(): RuleSet; isHolder(tenure: Tenure): boolean },
   tenure: Tenure,
@@ -72,10 +72,10 @@ export async function startSession(
     },
   });
   limits.restore(await store.load());
-  // Breakers of rules that are not there are kept until they close: their file may only be broken now.
+  // Breakers of unknown rules are kept until they close: their file may be broken only temporarily.
   let matcher = createMatcher(options.rules().rules);
   const assertTenure = () => {
-    if (!options.isHolder(tenure)) throw new SvcError("conflict", "another master runs the reactor by now");
+    if (!options.isHolder(tenure)) throw new SvcError("conflict", "another master runs the reactor now");
   };
   const reactor = createReactor({
     limits,

@@ -1,14 +1,14 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 
 const minute = 60_000;
-/** Sources that are counted at least at a time: more than a fleet has peels, and about 15 MiB. */
+/** Minimum number of sources to count: more than a fleet has peels, and about 15 MiB. */
 const leastSources = 65_536;
 
 /**
- * Counts events per source in minutes that begin with its first event. Beyond the bound those whose minute
- * began first are forgotten.
+ * Counts events per source in one-minute windows that begin with its first event. Beyond the bound, the
+ * oldest windows are discarded.
  *
- * @param limit events per minute; 0 is no limit
+ * @param limit events per minute; 0 means no limit
  */
 export function createSourceRates(limit: number) {
   const windows = createBoundedMap<{ began: number; count: number }>(2 * leastSources);
@@ -18,7 +18,7 @@ export function createSourceRates(limit: number) {
       const window = windows.get(source);
       return limit === 0 || window === undefined || now - window.began >= minute || window.count < limit;
     },
-    /** Counts an event, or says that it is one too many. */
+    /** Counts an event, or reports that it exceeds the limit. */
     take(source: string, now: number): boolean {
       if (limit === 0) return true;
       const window = windows.get(source);

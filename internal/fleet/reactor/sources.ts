@@ -15,14 +15,14 @@ import { type Reading, readEnrollment, readEvent, readReturn, readScheduled } fr
 
 const second = 1_000;
 /**
- * How long the bus waits for a word about an event. One that is still in hand then comes again and is known;
- * one whose master died comes again to the next. The bus may first hand it to one that is paused.
+ * Acknowledgement timeouts of the bus. An event that is still in progress is redelivered and recognized. An
+ * event of a dead master is redelivered to the next one. The bus may first deliver it to a paused master.
  */
 const backoffMs = [10, 10, 30, 60, 300].map((s) => s * second) as [number, ...number[]];
-/** Of each source at a time; a return may have a mebibyte. */
+/** Messages per source at a time. A return may have 1 MiB. */
 const atOnce = 32;
 
-/** Where events come from. A consumer of this server has one filter, so that each has its own. */
+/** The sources of events. A consumer on this server has one filter, so each source has its own consumer. */
 export const sourceNames = ["events", "returns", "schedules", "enrollments"] as const;
 export type SourceName = (typeof sourceNames)[number];
 
@@ -36,7 +36,7 @@ const sources: Record<SourceName, Source> = {
   events: { stream: "events", filter: eventSubject("*", ">"), read: readEvent },
   returns: { stream: "job-events", filter: returnSubject("*", "*"), read: readReturn },
   schedules: { stream: "job-events", filter: scheduleSubject("*", "*"), read: readScheduled },
-  // The indexes of peels lie deeper.
+  // The peel indexes have more tokens.
   enrollments: {
     stream: streamName("enrollments"),
     filter: keySubject("enrollments", "*"),
@@ -49,50 +49,50 @@ const durableOf = (name: SourceName): string => `reactor-${name}`;
 export interface SourcesOptions {
   bus: Bus;
   jobOf: JobOf;
-  /** Handles an event; rejects when it has to come again. */
+  /** Handles an event. Rejects when it must be redelivered. */
   handle(event: Event, deliveries: number): Promise<void>;
   onDropped(cause: DropCause, count: number): void;
-  /** @throws when another master reacts by now */
+  /** @throws when another master runs the reactor now */
   assertTenure(): void;
   log: Log;
 }
 
 /**
- * The consumers that all masters share, and of which the holder of the lease alone asks for more: that of
- * an optional source is there while rules need it.
+ * The consumers, which all masters share. Only the holder of the lease pulls from them. The consumer of an
+ * optional source exists while rules need it.
  */
 export interface Sources {
-  /** Those that should have run for so long, and do not. */
+  /** Sources that should have been running for this time, but are not. */
   stopped(forMs: number): SourceName[];
-  /** Begins to read what rules need from now on, and takes the consumers away that none needs. */
+  /** Starts the consumers that rules need from now on, and removes those that no rule needs. */
   use(needed: NeededSources): void;
-  /** How far each is. @throws SvcError `storage` */
+  /** Position of each source. @throws SvcError `storage` */
   positions(): Promise<Partial<Record<SourceName, ConsumerPosition>>>;
   /**
-   * Makes room for events of others when one peel says very many: what was handled goes.
+   * Makes room for events of other peels when one peel sends very many, by removing handled events.
    *
    * @throws SvcError `storage`
    */
   makeRoom(): Promise<void>;
-  /** Stops asking; resolves when what was begun has ended. */
+  /** Stops pulling. Resolves when all work in progress has ended. */
   stop(): Promise<void>;
 }
 
-/** A source that is read. */
+/** A running source. */
 interface Running {
   consumer: Consumer;
   /** By `Clock.monotonic`. */
   startedAt: number;
 }
 
-/** Starts the consumers of what is always read. */
+/** Starts the consumers of the sources that are always read. */
 export async function startSources(options: SourcesOptions): Promise<Sources> {
   const { bus, jobOf, log } = options;
   const gaps = await followGaps(options);
   const running = new Map<SourceName, Running>();
   let needed: NeededSources = new Map();
   let stopped = false;
-  /** One change after the other: rules may come and go faster than consumers. */
+  /** Serializes changes: rules may change faster than consumers. */
   let changing: Promise<unknown> = Promise.resolve();
 
   const take = async (name: SourceName, message: DeliveredMessage) => {
@@ -103,7 +103,7 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
     const { subject } = message;
     log.debug("event dropped", { subject, cause: reading.dropped, reason: reading.reason });
   };
-  /** @param since for an optional source: from when on its events count when it was not read before */
+  /** @param since for an optional source without a consumer: the time from which its events count */
   const start = (name: SourceName, since?: number) => {
     const { stream, filter } = sources[name];
     const progress = createProgress(since ?? 0);
@@ -111,7 +111,7 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
       bus,
       {
         ...{ stream, durable: durableOf(name), filter, backoffMs, atOnce },
-        // Who gives an event up counts it, and that is not the server.
+        // The reactor gives up and counts an event, not the server.
         maxDeliveries: 10 * mostDeliveries,
         ...(since === undefined ? {} : { since: progress.since }),
       },
@@ -149,7 +149,7 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
         changing = changing
           .then(() => adjust(name))
           .catch((thrown) =>
-            // It is read by nobody then, which costs nothing; the next change or master tries again.
+            // An unread consumer costs nothing. The next change or master tries again.
             log.warn("a source that no rule needs is still there", {
               source: name,
               reason: describeError(thrown),
@@ -170,7 +170,7 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
       const { stream } = sources.events;
       options.assertTenure();
       const events = await removeHandled(bus, stream, durableOf("events"), assets.events.maxBytes / 2);
-      if (events > 0) log.warn("very many events: those that were handled are removed", { events });
+      if (events > 0) log.warn("too many events: handled events are removed", { events });
     },
     async stop() {
       stopped = true;
@@ -181,16 +181,16 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
 }
 
 /**
- * How far the reading of a source is, by the times its messages were stored. Should its consumer be taken
- * away by a master that does not know yet that it does not react any more, the next one begins there.
+ * Tracks the progress of a source by the storage times of its messages. If a master that has lost the lease
+ * unknowingly removes the consumer, the next consumer starts from there.
  */
 function createProgress(since: number): {
   since(): number;
-  /** @returns called when the message is over */
+  /** @returns a function to call when the message is finished */
   begin(message: DeliveredMessage): () => void;
 } {
   const open = new Map<number, number>();
-  /** What waited for a master before this one may be older than `since`. */
+  /** Messages that waited for a previous master may be older than `since`. */
   let last: number | undefined;
   return {
     since: () => Math.min(last ?? since, ...open.values()),
@@ -202,7 +202,7 @@ function createProgress(since: number): {
   };
 }
 
-/** Counts events that left their stream unread, from where the consumer was before this master asks for more. */
+/** Counts events that left their stream unread, starting from the consumer's position before the first pull. */
 async function followGaps({
   bus,
   onDropped,
@@ -216,7 +216,7 @@ async function followGaps({
   try {
     const position = await consumerPosition(bus, stream, durableOf("events"));
     const gaps = createGaps({
-      // What was before the first reactor of this fleet was nobody's to read.
+      // Ignore events older than the first reactor of this fleet.
       delivered: position?.delivered ?? (await first()) - 1,
       first,
       onLost(count) {

@@ -2,36 +2,36 @@ import { matchGlob } from "../../tree/targets/glob.ts";
 
 const special = /[*?[]/;
 
-/** A place in the patterns: which segments may follow, and which rules are through. */
+/** A node of the pattern tree: the segments that may follow, and the rules that match here. */
 interface Node {
   readonly literal: Map<string, Node>;
   readonly globs: { readonly pattern: string; readonly node: Node }[];
-  /** Behind a `*`. */
+  /** After a `*`. */
   any: Node | undefined;
-  /** Behind a `**`, which is any number of segments: this node goes on being reached. */
+  /** After a `**`, which matches any number of segments: this node stays reached. */
   rest: Node | undefined;
   readonly isRest: boolean;
   readonly ends: number[];
-  /** The step of a walk that came here last. */
+  /** The last step that reached this node. */
   reachedIn: number;
 }
 
 interface Tree {
   readonly root: Node;
-  /** The step in which each pattern list was found last. */
+  /** The last step in which each pattern list was found. */
   readonly foundIn: Float64Array;
-  /** Counts the segments of all walks: marks tell what was reached in this one for less than sets cost. */
+  /** Counts the segments of all walks. Marks with it are cheaper than sets. */
   step: number;
 }
 
 export interface TagIndex {
-  /** Numbers of the pattern lists that a tag matches, ascending, each once. */
+  /** Indexes of the pattern lists that match a tag, ascending, without duplicates. */
   find(tag: string): readonly number[];
 }
 
 /**
- * An index over lists of tag patterns. Segments are separated by `/`: `**` as a whole segment is any number
- * of segments, none included; within one segment `*` is any run of characters, `?` one, `[ab]` one of a set.
+ * An index over lists of tag patterns. Segments are separated by `/`. `**` as a whole segment matches zero or
+ * more segments. Within a segment, `*` matches any characters, `?` one character, `[ab]` one of a set.
  */
 export function createTagIndex(lists: readonly (readonly string[])[]): TagIndex {
   const root = emptyNode(false);
@@ -51,7 +51,7 @@ function emptyNode(isRest: boolean): Node {
 
 function nodeBehind(node: Node, segment: string): Node {
   if (segment === "**") {
-    // Two in a row are one.
+    // Two in a row are equivalent to one.
     if (node.isRest) return node;
     node.rest ??= emptyNode(true);
     return node.rest;
@@ -74,7 +74,7 @@ function nodeBehind(node: Node, segment: string): Node {
   return behind;
 }
 
-/** Walks all patterns at once, segment by segment. No node is looked at twice for a segment. */
+/** Walks all patterns at once, segment by segment. Visits each node at most once per segment. */
 function find(tree: Tree, tag: string): readonly number[] {
   const { foundIn } = tree;
   let reached: Node[] = [];

@@ -1,11 +1,11 @@
 import type { DropCause } from "./drop.ts";
 
-/** Sources that rest, over all rules: about 30 MiB. */
+/** Maximum number of throttled sources over all rules: about 30 MiB. */
 const maxResting = 200_000;
 
-/** Sources that began to rest one after the other. */
+/** Sources that were throttled one after the other. */
 interface Generation {
-  /** When each may be served again. */
+  /** When the throttle of each source ends. */
   readonly until: Map<string, number>;
   /** The last of these times. */
   latest: number;
@@ -17,10 +17,10 @@ interface Resting {
 }
 
 /**
- * The rests of rules, per source. A source that rests is never forgotten: when there are too many to
- * remember, no other may fire until some have rested.
+ * The throttles of rules, per source. A throttled source is never forgotten: when there are too many, no
+ * rule may fire for another source until some throttles end.
  *
- * Each rule has two generations, and the older one is dropped as a whole when all in it have rested.
+ * Each rule has two generations. The older one is dropped as a whole when all its throttles have ended.
  */
 export function createThrottles() {
   const rules = new Map<string, Resting>();
@@ -34,7 +34,7 @@ export function createThrottles() {
   };
 
   return {
-    /** Whether a rule rests for a source. */
+    /** Whether a rule is throttled for a source. */
     check(rule: string, source: string, restMs: number, now: number): DropCause | undefined {
       if (restMs === 0) return undefined;
       const resting = rules.get(rule);
@@ -44,7 +44,7 @@ export function createThrottles() {
       for (const each of rules.values()) age(each, now);
       return size < maxResting ? undefined : "throttle_full";
     },
-    /** Says that a rule fired for a source. */
+    /** Records that a rule fired for a source. */
     note(rule: string, source: string, restMs: number, now: number): void {
       if (restMs === 0) return;
       let resting = rules.get(rule);

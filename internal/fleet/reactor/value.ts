@@ -1,12 +1,12 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { Event } from "./event.ts";
 
-/** What may be named in an event: `data.disks.0.percent` goes into maps and lists. */
+/** A path in an event. `data.disks.0.percent` descends into maps and lists. */
 export const eventPath = /^(?:id|source|tag|depth|data(?:\.[A-Za-z0-9_-]{1,64}){1,16})$/;
 
 /**
- * The value at a path of an event, or `undefined` when there is none. Only what the data itself holds is
- * found, nothing that its objects inherit.
+ * The value at a path of an event, or `undefined` when there is none. Finds only own properties, not
+ * inherited ones.
  *
  * @param path has the form of `eventPath`
  */

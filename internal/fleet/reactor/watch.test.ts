@@ -34,7 +34,7 @@ test("rules are there from the beginning, and follow the files", () => {
   expect(changes).toHaveLength(1);
 });
 
-test("a broken file leaves the last good rules, and is told once", () => {
+test("with a broken file the last valid rules stay in force, and the error is logged once", () => {
   using directory = temporaryDirectory("rules");
   const file = join(directory.path, "r.yaml");
   writeFileSync(file, rule("good"));
@@ -51,7 +51,7 @@ test("a broken file leaves the last good rules, and is told once", () => {
   watch.stop();
 });
 
-test("without a good file or a directory there are no rules", () => {
+test("without a valid file or a directory there are no rules", () => {
   using directory = temporaryDirectory("rules");
   const file = join(directory.path, "r.yaml");
   writeFileSync(file, "{{");

@@ -4,13 +4,13 @@ import type { Log } from "../../base/log.ts";
 import { watchDirectory } from "../../base/watch-directory.ts";
 import { type RuleSet, readRuleFiles, rulesOf } from "./load.ts";
 
-/** The rules of a directory as they change. */
+/** Follows the rules of a directory. */
 export interface RuleWatch {
-  /** The last set that could be read; empty until there was one. */
+  /** The last valid rule set; empty until there is one. */
   readonly current: RuleSet;
-  /** What is wrong with the files now, while `current` stays what it was. */
+  /** The error in the current files, while `current` is unchanged. */
   readonly problem: SvcError | undefined;
-  /** Looks at the files now. */
+  /** Checks the files now. */
   reload(): void;
   stop(): void;
 }
@@ -18,13 +18,13 @@ export interface RuleWatch {
 interface WatchRulesOptions {
   clock: Clock;
   log: Log;
-  /** Called with each new set, but not for the first, which is `current` from the beginning. */
+  /** Called with each new rule set except the first, which is the initial `current`. */
   onChange(rules: RuleSet): void;
 }
 
 /**
- * Loads the rules of a directory, and again shortly after a file changed. Files that cannot be read, or say
- * something wrong, leave the rules as they were.
+ * Loads the rules of a directory, and reloads them shortly after a file changes. If files are unreadable or
+ * invalid, the previous rules stay in force.
  */
 export function watchRules(directory: string, { clock, log, onChange }: WatchRulesOptions): RuleWatch {
   let current: RuleSet = { rules: [], digest: "", files: [] };
@@ -44,9 +44,12 @@ export function watchRules(directory: string, { clock, log, onChange }: WatchRul
       return isNew;
     } catch (thrown) {
       problem = toSvcError(thrown);
-      // The files are looked at every minute, and one record tells it.
+      // The files are checked every minute. Log a problem only once.
       if (problem.message !== complaint) {
-        log.error("reactor rules not loaded; the last good ones stay", { directory, error: problem });
+        log.error("reactor rules not loaded; the last valid rules stay in force", {
+          directory,
+          error: problem,
+        });
       }
       complaint = problem.message;
       return false;

@@ -47,7 +47,7 @@ test("a call is one POST of JSON with a key, and follows no redirect", async () 
 test.each([301, 302, 307, 308, 400, 401, 403, 404, 410])("%i ends it at once", async (status) => {
   const { deps, requests } = hook(status, 200);
   await expect(callWebhook(call, deps)).rejects.toThrow(
-    status < 400 ? "redirect" : `https://hooks.example.com answered ${status}`,
+    status < 400 ? "redirect" : `https://hooks.example.com responded with status ${status}`,
   );
   expect(requests).toHaveLength(1);
 });
@@ -76,11 +76,11 @@ test("after the third attempt it is given up, and the message has the place with
   await settle();
   clock.advance(4_000);
   const message = await done;
-  expect(message).toBe("the webhook of https://hooks.example.com answered 503");
+  expect(message).toBe("the webhook of https://hooks.example.com responded with status 503");
   expect(requests).toHaveLength(3);
 });
 
-test("a server that says nothing is left after 10 s", async () => {
+test("a server that does not respond times out after 10 s", async () => {
   const { deps, requests, clock } = hook("silence", 200);
   const done = callWebhook(call, deps);
   await settle();
@@ -122,7 +122,7 @@ test("the token is read from its file for each call, and a file without one is r
     "Bearer second",
   ]);
   writeFileSync(tokenFile, "two words\r\nx: y");
-  await expect(callWebhook({ ...call, tokenFile }, deps)).rejects.toThrow("holds no token");
+  await expect(callWebhook({ ...call, tokenFile }, deps)).rejects.toThrow("does not contain a token");
   await expect(callWebhook({ ...call, tokenFile: `${tokenFile}-not` }, deps)).rejects.toThrow("no such file");
   expect(requests).toHaveLength(2);
 });

@@ -5,7 +5,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
 
 const timeoutMs = 10_000;
-/** Pauses before the second and the third attempt. */
+/** Backoff before the second and the third attempt. */
 const pausesMs = [1_000, 4_000];
 const maxTokenLength = 4_096;
 
@@ -15,7 +15,7 @@ export interface WebhookCall {
   /** File of the bearer token. */
   tokenFile?: string;
   body: Plain;
-  /** The same whenever this call is made again. */
+  /** Idempotency key: the same for every repetition of this call. */
   key: string;
 }
 
@@ -28,11 +28,11 @@ export interface WebhookDeps {
 }
 
 /**
- * Posts JSON to a webhook; again, twice at most, when there is no answer within 10 s, or it is 429 or 5xx.
- * What is answered beside the status is not read, and a redirect is a failure: the token and the event are for
- * the place that the rule names.
+ * Posts JSON to a webhook. Retries up to twice after a timeout of 10 s, and after status 429 or 5xx. The
+ * response body is not read. A redirect is a failure: the token and the event are only for the URL in the
+ * rule.
  *
- * @throws SvcError that says what became of the last attempt; the reason of the signal when it aborts
+ * @throws SvcError with the result of the last attempt; the reason of the signal when it aborts
  */
 export async function callWebhook(call: WebhookCall, deps: WebhookDeps): Promise<void> {
   const { clock, jitter, signal } = deps;
@@ -63,19 +63,21 @@ interface Failure {
 async function post(url: string, init: RequestInit, deps: WebhookDeps): Promise<Failure | undefined> {
   const { clock, signal } = deps;
   const late = new AbortController();
-  const timer = clock.after(timeoutMs, () => late.abort(new Error(`no answer within ${timeoutMs / 1000} s`)));
+  const timer = clock.after(timeoutMs, () =>
+    late.abort(new Error(`no response within ${timeoutMs / 1000} s`)),
+  );
   try {
     const response = await deps.fetch(url, { ...init, signal: AbortSignal.any([late.signal, signal]) });
     await response.body?.cancel();
     const { status } = response;
     if (status >= 200 && status < 300) return undefined;
     if (status >= 300 && status < 400) {
-      return { reason: `answered with a redirect (${status}), which is not followed`, again: false };
+      return { reason: `responded with a redirect (${status}), which is not followed`, again: false };
     }
-    return { reason: `answered ${status}`, again: status === 429 || status >= 500 };
+    return { reason: `responded with status ${status}`, again: status === 429 || status >= 500 };
   } catch (thrown) {
     const reason = late.signal.aborted ? describeError(late.signal.reason) : describeError(thrown);
-    return { reason: `gave no answer: ${reason}`, again: true };
+    return { reason: `did not respond: ${reason}`, again: true };
   } finally {
     timer.cancel();
   }
@@ -84,10 +86,13 @@ async function post(url: string, init: RequestInit, deps: WebhookDeps): Promise<
 function readToken(path: string): string {
   const token = readTextFile(path, "token_file").trim();
   if (/^[\x21-\x7e]+$/.test(token) && token.length <= maxTokenLength) return token;
-  throw new SvcError("bad_request", `token_file ${path} holds no token: one line without blanks`);
+  throw new SvcError(
+    "bad_request",
+    `token_file ${path} does not contain a token: expected one line without spaces`,
+  );
 }
 
-/** Bytes have no form in JSON but text. */
+/** JSON can represent bytes only as text. */
 function jsonOf(value: Plain): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
   if (Array.isArray(value)) return value.map(jsonOf);

@@ -112,7 +112,7 @@ test("groups that were never readable are an error, until they are readable", ()
   expect(() => groups.current()).toThrow(
     expect.objectContaining({
       kind: "unavailable",
-      message: "node groups cannot be read: it is a directory",
+      message: "node groups cannot be read: is a directory",
     }),
   );
   rmdirSync(path);

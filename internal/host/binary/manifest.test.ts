@@ -12,7 +12,7 @@ const manifest: BinaryManifest = {
   chunks: [hex("1"), hex("2"), hex("3")],
 };
 
-test("what was encoded is read back, and another binary has another digest", () => {
+test("an encoded manifest reads back, and another binary has another digest", () => {
   const { digest, data } = encodeBinaryManifest(manifest);
   expect(decodeBinaryManifest(data)).toEqual(manifest);
   expect(encodeBinaryManifest(structuredClone(manifest)).digest).toBe(digest);
@@ -29,8 +29,8 @@ const bytes = Buffer.alloc(32);
 const plain = { v: 1, sha256: bytes, size: 1, platform: "linux-x64", version: "1", chunks: [bytes] };
 
 test.each([
-  ["no map", 7, "no map"],
-  ["another form", { ...plain, v: 2 }, "a form"],
+  ["no map", 7, "not a map"],
+  ["another form", { ...plain, v: 2 }, "its format"],
   ["no bytes", { ...plain, size: 0, chunks: [] }, "size"],
   ["too many bytes", { ...plain, size: 513 * 1024 * 1024 }, "size"],
   ["an unknown platform", { ...plain, platform: "windows" }, "platform"],

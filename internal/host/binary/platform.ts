@@ -1,9 +1,9 @@
-/** What peels run on. The baseline build of x64 is one of `linux-x64`. */
+/** The platforms of peels. The baseline build for x64 counts as `linux-x64`. */
 const platforms = ["linux-x64", "linux-x64-musl", "linux-arm64", "linux-arm64-musl"] as const;
 
 export type Platform = (typeof platforms)[number];
 
-/** First bytes of an executable that are enough to tell its platform. */
+/** Number of leading bytes of an executable that identify its platform. */
 export const headBytes = 4096;
 
 const machines: Readonly<Record<number, "x64" | "arm64">> = { 62: "x64", 183: "arm64" };
@@ -17,10 +17,10 @@ export function isPlatform(text: string): text is Platform {
 }
 
 /**
- * The platform an executable is for, by its ELF header and the loader it names.
+ * The platform of an executable, from its ELF header and its loader.
  *
- * @param head the first bytes of the file, `headBytes` of them when it is that long
- * @returns `undefined` when it is no executable of Linux that a peel could be
+ * @param head the first `headBytes` bytes of the file, or all of a shorter file
+ * @returns `undefined` when it is not a Linux executable for a supported platform
  */
 export function platformOf(head: Uint8Array): Platform | undefined {
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
@@ -32,7 +32,7 @@ export function platformOf(head: Uint8Array): Platform | undefined {
   return loader.includes("/ld-musl-") ? `linux-${machine}-musl` : `linux-${machine}`;
 }
 
-/** The path of the loader; `undefined` when there is none within the bytes that are here. */
+/** The path of the loader; `undefined` when it is not within the given bytes. */
 function loaderOf(view: DataView): string | undefined {
   const table = Number(view.getBigUint64(32, true));
   const entryBytes = view.getUint16(54, true);

@@ -124,7 +124,7 @@ describe("words of the command line", () => {
     [["list=[a"], "x.y: list:1:"],
     [["map=a"], "x.y: map: expected a map"],
     [["map={a: 1"], "x.y: map:1:"],
-    [["map={a: 1, a: 2}"], "is there twice"],
+    [["map={a: 1, a: 2}"], "appears twice"],
     [["count=1", "count=2"], "x.y: count: given twice"],
     [["bits=9"], "x.y: bits: expected three or four octal digits"],
   ])("%p are refused", (line, message) => {

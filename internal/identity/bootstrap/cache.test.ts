@@ -17,7 +17,7 @@ const cache = (keyed: Partial<typeof fleet> = {}, log = recordingLog()) =>
 beforeEach(() => rmSync(path, { force: true }));
 afterAll(() => files[Symbol.dispose]());
 
-test("what was saved is loaded, from a file for its owner alone", () => {
+test("loads the saved list, from a file that only its owner can access", () => {
   const log = recordingLog();
   expect(cache({}, log).load()).toBeUndefined();
   expect(log.records).toEqual([]);
@@ -71,7 +71,7 @@ test("one bad entry refuses a whole list", () => {
   for (const url of [...bad, `tls://${"a".repeat(600)}:1`]) {
     expect(() => checkDiscovered("nats_urls", [...urls, url])).toThrow(/^nats_urls: /);
   }
-  expect(() => checkDiscovered("nats_urls", Array(65).fill(urls[0]))).toThrow("more than 64");
+  expect(() => checkDiscovered("nats_urls", Array(65).fill(urls[0]))).toThrow("at most 64");
 });
 
 test("the order of servers means nothing", () => {

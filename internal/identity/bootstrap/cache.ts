@@ -7,19 +7,19 @@ import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { checkDiscovered } from "./discover.ts";
 
-/** The bus URLs a peel learned last. */
+/** The bus URLs that a peel learned last. */
 export interface BootstrapCache {
-  /** `undefined` when there are none, they are damaged, or belong to other masters. */
+  /** `undefined` when the cache is empty, damaged, or belongs to other masters. */
   load(): readonly string[] | undefined;
-  /** Keeps a checked list; a failure is logged, as the peel works without. */
+  /** Stores a validated list. Only logs a failure, because the peel works without the cache. */
   save(urls: readonly string[]): void;
 }
 
 const schema = v.object({ v: v.literal(1), identity: v.string(), nats_urls: v.array(v.string()) });
 
 /**
- * The cache of bus URLs in a file (specification, "Bus endpoint discovery precedence"). What other masters
- * or other pins once said does not count: the file is keyed to both.
+ * The cache of bus URLs in a file (specification, "Bus endpoint discovery precedence"). The file is keyed
+ * to the masters and the pins: entries of other masters or pins are ignored.
  */
 export function createBootstrapCache(options: {
   path: string;

@@ -6,7 +6,7 @@ const own = createDocument(
   0,
 );
 
-test("a document of a newer master is read without what it adds, and has the same identity", () => {
+test("unknown fields of a newer master are ignored, and do not change the identity", () => {
   const parsed = parseDocument({ ...own, later: { field: 1 }, v: 1 });
   expect(parsed).toEqual(own);
   if (parsed !== undefined) expect(documentTag(parsed)).toBe(documentTag(own));

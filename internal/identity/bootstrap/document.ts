@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 
-/** What a master tells everybody: its CA root and where the bus is (specification, "Bootstrap document"). */
+/** The public document of a master: its CA root and the bus URLs (specification, "Bootstrap document"). */
 export interface BootstrapDocument {
   v: number;
   /** PEM of the CA root; empty when the CA is external. */
@@ -32,15 +32,15 @@ export function createDocument(
   return { v: 1, ...content, issued_at: rfc3339(now) };
 }
 
-/** Reads a document from outside: unknown fields are ignored, absent ones tolerated; `undefined` if it is none. */
+/** Reads an untrusted document. Ignores unknown fields and tolerates absent ones; `undefined` if malformed. */
 export function parseDocument(value: unknown): BootstrapDocument | undefined {
   const parsed = v.safeParse(schema, value);
   return parsed.success ? parsed.output : undefined;
 }
 
 /**
- * The identity of a document's content, all of it but `issued_at`, as the entity tag of RFC 9110
- * section 8.8.3. Two documents with equal tags need not be written or fetched again.
+ * The identity of a document's content without `issued_at`, as an entity tag (RFC 9110 section 8.8.3). A
+ * document with an equal tag need not be written or fetched again.
  */
 export function documentTag({ issued_at: _, ...content }: BootstrapDocument): string {
   const fields = Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -5,7 +5,7 @@ import type { SubjectName } from "./names.ts";
 import type { Validity } from "./validity.ts";
 import { loadX509 } from "./x509.ts";
 
-/** What a leaf is for, by the file it ends up in. */
+/** The purpose of a leaf certificate, named after its file. */
 export type LeafUsage = "nats-server" | "enroll";
 
 /** The parts of a distinguished name, outermost first, as plain text. */
@@ -18,7 +18,7 @@ interface Template {
   validity: Validity;
 }
 
-/** The certificate that signs: absent means that the new one signs itself. */
+/** The issuing certificate. Absent means self-signed. */
 interface Issuer {
   /** PEM. */
   certificate: string;
@@ -33,9 +33,9 @@ export function newSerial(random: Random): string {
 }
 
 /**
- * Builds a certificate of an authority.
+ * Builds a CA certificate.
  *
- * @param pathLength how many authorities may stand below it
+ * @param pathLength maximum number of CAs below it
  * @returns PEM
  */
 export async function buildAuthorityCertificate(
@@ -50,7 +50,7 @@ export async function buildAuthorityCertificate(
 }
 
 /**
- * Builds a server certificate. A bus server also dials its peers, so its certificate serves both ends.
+ * Builds a server certificate. A bus server also dials its peers, so its certificate is valid for both ends.
  *
  * @returns PEM of the leaf alone
  */
@@ -70,18 +70,18 @@ export async function buildLeafCertificate(
   ]);
 }
 
-/** A certificate of an authority that is issued again for the same key. */
+/** A CA certificate to reissue for the same key. */
 interface Reissue {
-  /** PEM of the certificate it replaces. */
+  /** PEM of the certificate to replace. */
   certificate: string;
   serial: string;
   validity: Validity;
 }
 
 /**
- * Builds a certificate of an authority anew: what it says stays, byte for byte, but for the serial number
- * and the validity. The key and its identifier stay as well, so whatever the old one signed verifies
- * under the new one.
+ * Rebuilds a CA certificate. Everything stays the same, byte for byte, except the serial number and the
+ * validity. The key and its identifier stay too, so everything that the old certificate signed verifies
+ * with the new one.
  *
  * @param signer of the new certificate: its own key for a root
  * @returns PEM
@@ -114,9 +114,9 @@ async function build(
 ): Promise<string> {
   const x509 = await loadX509();
   const signer = "selfSigningKey" in issuer ? undefined : new x509.X509Certificate(issuer.certificate);
-  // As an object a value is taken as it is; as a string the library looks for quotes and "#" in it.
+  // The library takes an object literally; in a string it interprets quotes and "#".
   const subject = new x509.Name(template.subject.map(([type, text]) => ({ [type]: [{ utf8String: text }] })));
-  // An authority that another tool made may have derived its key identifier in another way.
+  // A CA made by another tool may derive its key identifier in another way.
   const signerKeyId = signer?.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId;
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: template.serial,

@@ -10,7 +10,7 @@ import type { Authority } from "./load.ts";
 import { authorityPaths } from "./paths.ts";
 import { assertRootValidity, intermediateValidityMs, validityFrom } from "./validity.ts";
 
-/** Upper bound of an organization or common name (RFC 5280 appendix A). */
+/** Maximum length of an organization or common name (RFC 5280 appendix A). */
 const maxNameLength = 64;
 
 export interface CreateAuthorityOptions {
@@ -23,19 +23,19 @@ export interface CreateAuthorityOptions {
   random: Random;
 }
 
-/** An authority that stands in no directory yet. */
+/** A CA that is not written to a directory yet. */
 export interface NewAuthority {
   authority: Authority;
-  /** What the root certificate says. */
+  /** Summary of the root certificate. */
   root: CertificateSummary;
-  /** The files of its directory, in the order to write them. */
+  /** The files of the CA directory, in the order to write them. */
   files: NewFile[];
 }
 
 /**
- * Makes a new authority and writes its four files, which must not exist yet.
+ * Creates a new CA and writes its four files, which must not exist yet.
  *
- * @returns what the root certificate says
+ * @returns the summary of the root certificate
  * @throws SvcError `conflict` when any of the files exists, `bad_request` for a name or validity
  */
 export async function createAuthority(options: CreateAuthorityOptions): Promise<CertificateSummary> {
@@ -45,7 +45,7 @@ export async function createAuthority(options: CreateAuthorityOptions): Promise<
 }
 
 /**
- * Makes a new authority: a root and the intermediate that signs every leaf, each with its key.
+ * Creates a new CA: a root and an intermediate that signs every leaf, each with its key.
  *
  * @throws SvcError `bad_request` for a name or validity
  */
@@ -55,7 +55,10 @@ export async function newAuthority(options: CreateAuthorityOptions): Promise<New
   assertName("organization", organization);
   assertName("common name", commonName);
   if (commonName === intermediateName(organization)) {
-    throw new SvcError("bad_request", `the common name ${JSON.stringify(commonName)} is the intermediate's`);
+    throw new SvcError(
+      "bad_request",
+      `the common name ${JSON.stringify(commonName)} is reserved for the intermediate; choose another --cn`,
+    );
   }
   const now = clock.now();
   assertRootValidity(now, rootValidityMs);
@@ -91,7 +94,7 @@ export async function newAuthority(options: CreateAuthorityOptions): Promise<New
   );
 
   const paths = authorityPaths(dir);
-  // The root certificate comes last: a master takes its presence for a complete authority.
+  // The root certificate comes last: a master takes its presence as a sign of a complete CA.
   const files = [
     { path: paths.rootKey, data: root.pem, mode: secretMode },
     { path: paths.subKey, data: intermediate.pem, mode: secretMode },
@@ -102,7 +105,7 @@ export async function newAuthority(options: CreateAuthorityOptions): Promise<New
   return { authority, root: describeCertificate(rootPem), files };
 }
 
-/** The intermediate's common name must differ from the root's, or chains could not be told apart. */
+/** The intermediate's common name must differ from the root's. Otherwise chains would be ambiguous. */
 function intermediateName(organization: string): string {
   return `${organization.slice(0, maxNameLength - " Intermediate CA".length)} Intermediate CA`;
 }

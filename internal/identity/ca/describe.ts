@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { spkiPin } from "../trust/pin.ts";
 
-/** What people compare and watch of a certificate. */
+/** The fields of a certificate that operators compare and monitor. */
 export interface CertificateSummary {
   /** `O=Example, CN=Example Root CA`. */
   subject: string;
@@ -11,11 +11,11 @@ export interface CertificateSummary {
   notAfter: number;
   /** SHA-256 of the DER certificate as OpenSSL writes it: upper case, in pairs, with colons. */
   fingerprint: string;
-  /** SPKI pin `sha256:<hex>`; it stays when the certificate is issued again for the same key. */
+  /** SPKI pin `sha256:<hex>`. It stays the same when the certificate is reissued for the same key. */
   pin: string;
 }
 
-/** Reads the summary of a PEM certificate; of a chain, that of the first one. */
+/** Reads the summary of a PEM certificate; for a chain, of the first certificate. */
 export function describeCertificate(pem: string): CertificateSummary {
   const certificate = new X509Certificate(pem);
   return {

@@ -3,20 +3,20 @@ import { type CertificateSummary, describeCertificate } from "./describe.ts";
 import { parseAuthority, readAuthorityFile } from "./load.ts";
 import { authorityPaths } from "./paths.ts";
 
-/** What a CA directory holds, as far as anybody may know. */
+/** The public content of a CA directory. */
 export interface Hierarchy {
   root: CertificateSummary;
   intermediate: CertificateSummary;
-  /** PEM of the root: what a client trusts. */
+  /** PEM of the root, which clients trust. */
   bundlePem: string;
-  /** Whether the key of the root is in the directory. */
+  /** Whether the root key is in the directory. */
   hasRootKey: boolean;
 }
 
 /**
- * Reads the certificates of a CA directory; no key is opened.
+ * Reads the certificates of a CA directory. It does not open any key.
  *
- * @throws SvcError `bad_request` naming the file and the command that makes a CA
+ * @throws SvcError `bad_request` naming the file and the command that creates a CA
  */
 export function inspectAuthority(dir: string): Hierarchy {
   const paths = authorityPaths(dir);
@@ -30,9 +30,9 @@ export function inspectAuthority(dir: string): Hierarchy {
 }
 
 /**
- * The SPKI pin of the root in a CA directory; nothing but `root.crt` is read.
+ * The SPKI pin of the root in a CA directory. It reads only `root.crt`.
  *
- * @throws SvcError `bad_request` naming the file and the command that makes a CA
+ * @throws SvcError `bad_request` naming the file and the command that creates a CA
  */
 export function rootPin(dir: string): string {
   const path = authorityPaths(dir).rootCrt;

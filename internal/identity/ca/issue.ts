@@ -10,7 +10,7 @@ import { validityFrom } from "./validity.ts";
 
 export interface IssueOptions {
   commonName: string;
-  /** DNS names and IP addresses it is valid for, at least one. */
+  /** DNS names and IP addresses of the certificate, at least one. */
   names: readonly string[];
   usage: LeafUsage;
   validityMs: number;
@@ -19,19 +19,19 @@ export interface IssueOptions {
 }
 
 export interface IssuedCertificate {
-  /** PEM of the leaf, then of the intermediate: what a server presents. */
+  /** PEM of the leaf, then of the intermediate: the chain that a server presents. */
   certPem: string;
-  /** PEM of its private key, a secret. */
+  /** PEM of the private key. Secret. */
   keyPem: string;
   /** Milliseconds since the Unix epoch. */
   notBefore: number;
   notAfter: number;
-  /** Whether it ends earlier than asked for, because the intermediate does. */
+  /** Whether it ends earlier than requested, because the intermediate does. */
   clamped: boolean;
 }
 
 /**
- * Issues a server certificate under a new key. It never outlives the intermediate that signs it.
+ * Issues a server certificate for a new key. It never outlives the intermediate that signs it.
  *
  * @throws SvcError `bad_request` for a bad name or validity, or when the intermediate has expired
  */

@@ -1,12 +1,12 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { SvcError } from "../../base/errors.ts";
 
-/** The algorithm of every key of the authority (specification: ECDSA P-256). */
+/** The algorithm of every CA key (specification: ECDSA P-256). */
 const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" } as const;
-/** How those keys sign. */
+/** The signature algorithm of those keys. */
 export const signingAlgorithm = { name: "ECDSA", hash: "SHA-256" } as const;
 
-/** Makes a key pair and the PEM (PKCS #8) of its private half, which is a secret. */
+/** Creates a key pair, and the PEM (PKCS #8) of its private key, which is secret. */
 export async function newSigningKey(): Promise<{ keys: CryptoKeyPair; pem: string }> {
   const keys = await crypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
   const der = Buffer.from(await crypto.subtle.exportKey("pkcs8", keys.privateKey));
@@ -17,8 +17,8 @@ export async function newSigningKey(): Promise<{ keys: CryptoKeyPair; pem: strin
 /**
  * Reads a private key from PEM (PKCS #8 or SEC 1).
  *
- * @param path the file it came from, for messages; the text itself is never repeated
- * @throws SvcError `bad_request` when it is no ECDSA P-256 key
+ * @param path the file of the key, for messages; the text itself is never repeated
+ * @throws SvcError `bad_request` when it is not an ECDSA P-256 key
  */
 export function parsePrivateKey(pem: string, path: string): KeyObject {
   let key: KeyObject;
@@ -33,7 +33,7 @@ export function parsePrivateKey(pem: string, path: string): KeyObject {
   return key;
 }
 
-/** The same key for the certificate library; it can sign and cannot be exported. */
+/** Imports the key for the certificate library. It can sign and cannot be exported. */
 export function importSigningKey(key: KeyObject): Promise<CryptoKey> {
   const der = key.export({ type: "pkcs8", format: "der" });
   return crypto.subtle.importKey("pkcs8", new Uint8Array(der), keyAlgorithm, false, ["sign"]);

@@ -4,21 +4,21 @@ import { readTextFile, readTextIfPresent } from "../../base/file.ts";
 import { importSigningKey, parsePrivateKey } from "./key.ts";
 import { authorityPaths } from "./paths.ts";
 
-/** An authority that can issue leaves. */
+/** A CA that can issue leaf certificates. */
 export interface Authority {
   rootPem: string;
   intermediatePem: string;
-  /** Signs leaves; it cannot be exported. */
+  /** Signs leaf certificates. It cannot be exported. */
   signingKey: CryptoKey;
-  /** Whether the key of the root is here as well; it need not be. */
+  /** Whether the root key is present too. It is optional. */
   hasRootKey: boolean;
 }
 
 /**
- * Reads a CA directory: `root.crt`, `intermediate.crt` and `intermediate.key`; `root.key` may be away.
- * The parts must belong together.
+ * Reads a CA directory: `root.crt`, `intermediate.crt` and `intermediate.key`. `root.key` is optional.
+ * The files must belong to the same CA.
  *
- * @throws SvcError `bad_request` naming the file and the command that makes a CA
+ * @throws SvcError `bad_request` naming the file and the command that creates a CA
  */
 export async function loadAuthority(dir: string): Promise<Authority> {
   const paths = authorityPaths(dir);
@@ -46,9 +46,9 @@ export async function loadAuthority(dir: string): Promise<Authority> {
 }
 
 /**
- * Reads the root of a CA directory with its key, to issue an authority's certificate again.
+ * Reads the root of a CA directory and its key, to reissue a CA certificate.
  *
- * @throws SvcError `bad_request` naming what is missing: the key of the root may be kept elsewhere
+ * @throws SvcError `bad_request` naming the missing file: the root key may be kept elsewhere
  */
 export async function loadRoot(dir: string): Promise<{ pem: string; signingKey: CryptoKey }> {
   const paths = authorityPaths(dir);
@@ -58,7 +58,7 @@ export async function loadRoot(dir: string): Promise<{ pem: string; signingKey: 
   if (keyPem === undefined) {
     throw new SvcError(
       "bad_request",
-      `${paths.rootKey} is not here, and only the key of the root can do this: run it where root.key is kept, then copy the new certificate to the masters`,
+      `${paths.rootKey} does not exist, and this command needs the root key: run it where root.key is kept, then copy the new certificate to the masters`,
     );
   }
   const key = parsePrivateKey(keyPem, paths.rootKey);
@@ -66,17 +66,17 @@ export async function loadRoot(dir: string): Promise<{ pem: string; signingKey: 
   return { pem, signingKey: await importSigningKey(key) };
 }
 
-/** Reads a file that a CA directory must have. @throws SvcError `bad_request` naming file and command */
+/** Reads a required file of a CA directory. @throws SvcError `bad_request` naming file and command */
 export function readAuthorityFile(path: string, dir: string): string {
   try {
     return readTextFile(path, "the CA file");
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : "";
-    throw new SvcError("bad_request", `${reason}: make a CA with svc ca init --dir ${dir}`);
+    throw new SvcError("bad_request", `${reason}: create a CA with svc ca init --dir ${dir}`);
   }
 }
 
-/** Parses the certificate of an authority. @throws SvcError `bad_request` naming the file */
+/** Parses a CA certificate. @throws SvcError `bad_request` naming the file */
 export function parseAuthority(pem: string, path: string): X509Certificate {
   let certificate: X509Certificate;
   try {
@@ -84,14 +84,14 @@ export function parseAuthority(pem: string, path: string): X509Certificate {
   } catch {
     throw new SvcError("bad_request", `${path} is not a certificate in PEM`);
   }
-  if (!certificate.ca) throw new SvcError("bad_request", `${path} is not the certificate of a CA`);
+  if (!certificate.ca) throw new SvcError("bad_request", `${path} is not a CA certificate`);
   return certificate;
 }
 
 function mismatch(path: string, signer: string, dir: string): SvcError {
   return new SvcError(
     "bad_request",
-    `${path} is not signed by ${signer}: copy the files of one CA to ${dir}, or make one with svc ca init --dir in an empty directory`,
+    `${path} is not signed by ${signer}: copy the files of one CA to ${dir}, or create a CA in an empty directory with svc ca init --dir`,
   );
 }
 

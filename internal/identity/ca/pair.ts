@@ -4,13 +4,13 @@ import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 
 /**
- * Checks that a certificate chain and a private key can be served together now.
+ * Checks that a TLS server can use a certificate chain and a private key together now.
  *
  * @param pair PEM texts, the leaf first in the chain
- * @param names what to call the two in messages; their texts are never repeated
+ * @param names their names in messages; the PEM texts are never repeated
  * @param now milliseconds since the Unix epoch
  * @returns the validity of the leaf, milliseconds since the Unix epoch
- * @throws SvcError `bad_request` saying what does not fit
+ * @throws SvcError `bad_request` with the reason
  */
 export function checkPair(
   pair: { cert: string; key: string },
@@ -37,7 +37,7 @@ export function checkPair(
   try {
     createSecureContext(pair);
   } catch {
-    throw refuse(`${names.cert} and ${names.key} are not what TLS can serve`);
+    throw refuse(`TLS cannot use ${names.cert} and ${names.key}`);
   }
   return { notBefore, notAfter };
 }

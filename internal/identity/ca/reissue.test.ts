@@ -118,7 +118,7 @@ describe("reissueRoot", () => {
     expect(extensions(renewed ?? "")).toContain("pathlen:1");
   });
 
-  test("what was issued before verifies under the old root and the new, what is issued after as well", async () => {
+  test("old and new certificates verify with the old and the new root", async () => {
     const oldRoot = read("root.crt");
     const oldLeaf = await issueLeaf();
     await reissueRoot({ dir, validityMs: 10 * year, clock: at(start + hour), random });
@@ -153,7 +153,7 @@ describe("reissueRoot", () => {
     for (const run of [() => reissueRoot(options), () => reissueIntermediate(options)]) {
       await expect(run()).rejects.toMatchObject({
         kind: "bad_request",
-        message: expect.stringMatching(new RegExp(`^${join(dir, "root.key")} is not here`)),
+        message: expect.stringMatching(new RegExp(`^${join(dir, "root.key")} does not exist`)),
       });
     }
     expect(snapshot()).toEqual(before);
@@ -179,7 +179,7 @@ describe("reissueRoot", () => {
     mkdirSync(join(dir, "root.crt"));
     await expect(
       reissueRoot({ dir, validityMs: 10 * year, clock: at(start + hour), random }),
-    ).rejects.toThrow("it is a directory");
+    ).rejects.toThrow("is a directory");
     const { "root.crt": _, ...rest } = before;
     expect(readdirSync(dir).sort()).toEqual([...Object.keys(rest), "root.crt"].sort());
   });
@@ -211,7 +211,7 @@ describe("reissueIntermediate", () => {
     );
   });
 
-  test("never outlives the root, and says to renew that first", async () => {
+  test("never outlives the root, and the error says to renew the root first", async () => {
     const clock = at(start + 8 * year);
     const { after } = await reissueIntermediate({ dir, clock, random });
     expect(after.notAfter).toBe(describeCertificate(read("root.crt")).notAfter);
@@ -226,7 +226,7 @@ describe("reissueIntermediate", () => {
     await create(other);
     copyFileSync(join(other, "intermediate.crt"), join(dir, "intermediate.crt"));
     await expect(reissueIntermediate({ dir, clock: at(start + year), random })).rejects.toThrow(
-      "is not of the CA",
+      "does not belong to the CA",
     );
   });
 });

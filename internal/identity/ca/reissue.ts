@@ -15,17 +15,17 @@ interface Reissuing {
   random: Random;
 }
 
-/** A certificate before and after it was issued again. */
+/** A certificate before and after its reissue. */
 export interface Reissued {
   before: CertificateSummary;
   after: CertificateSummary;
 }
 
 /**
- * Issues the root's certificate again under the key it has: its SPKI pin stays, and every intermediate
- * and leaf below it verifies under the new one. `root.crt` is replaced in one step; nothing else is.
+ * Reissues the root certificate for the same key. Its SPKI pin stays the same, and every intermediate and
+ * leaf below it verifies with the new one. Replaces `root.crt` atomically, and no other file.
  *
- * @throws SvcError `bad_request` when `root.key` is away or not the root's, or nothing would be gained
+ * @throws SvcError `bad_request` when `root.key` is missing or does not match, or nothing would be gained
  */
 export async function reissueRoot(options: Reissuing & { validityMs: number }): Promise<Reissued> {
   const { dir, clock, random, validityMs } = options;
@@ -43,10 +43,10 @@ export async function reissueRoot(options: Reissuing & { validityMs: number }): 
 }
 
 /**
- * Issues the intermediate's certificate again, for five years under the key it has, so that every leaf
- * below it verifies under the new one. `intermediate.crt` is replaced in one step; nothing else is.
+ * Reissues the intermediate certificate for the same key and five years. Every leaf below it verifies with
+ * the new one. Replaces `intermediate.crt` atomically, and no other file.
  *
- * @throws SvcError `bad_request` when `root.key` is away or not the root's, or nothing would be gained
+ * @throws SvcError `bad_request` when `root.key` is missing or does not match, or nothing would be gained
  */
 export async function reissueIntermediate({ dir, clock, random }: Reissuing): Promise<Reissued> {
   const path = authorityPaths(dir).subCrt;
@@ -55,7 +55,10 @@ export async function reissueIntermediate({ dir, clock, random }: Reissuing): Pr
   const certificate = parseAuthority(old, path);
   const issuer = parseAuthority(root.pem, authorityPaths(dir).rootCrt);
   if (!certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey)) {
-    throw new SvcError("bad_request", `${path} is not of the CA in ${dir}: copy the files of one CA there`);
+    throw new SvcError(
+      "bad_request",
+      `${path} does not belong to the CA in ${dir}: copy the files of one CA there`,
+    );
   }
   const before = describeCertificate(old);
   const validity = validityFrom(clock.now(), intermediateValidityMs, describeCertificate(root.pem));
@@ -72,7 +75,7 @@ function assertLater(next: Validity, before: CertificateSummary, remedy: string)
   if (next.notAfter > before.notAfter) return;
   throw new SvcError(
     "bad_request",
-    `the certificate is valid until ${rfc3339(before.notAfter)} and the new one would end no later: ${remedy}`,
+    `the certificate is valid until ${rfc3339(before.notAfter)}, and the new one would not end later: ${remedy}`,
   );
 }
 

@@ -35,7 +35,7 @@ test("it is never negative, at once when it is late, and sooner the more jitter"
   );
 });
 
-test("what ends before it begins is renewed at once", () => {
+test("a certificate with an end before its start is renewed at once", () => {
   expect(nextRenewal(2000, 1000, 2000, 0)).toBe(0);
   expect(remainingLife(2000, 1000, 1500)).toBe(0);
 });

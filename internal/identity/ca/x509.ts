@@ -1,11 +1,11 @@
 import type * as X509 from "@peculiar/x509";
 
 /**
- * The certificate library, loaded when the first certificate is made: it costs 20 ms that a command
- * without certificates need not pay.
+ * Loads the certificate library on first use: loading takes 20 ms, which commands without certificates
+ * do not need.
  *
- * The polyfill must have run before the library does, so the two are awaited in this order; static
- * imports in a chunk that is itself loaded lazily lose that order in a compiled binary.
+ * The polyfill must run before the library, so they are awaited in this order. In a compiled binary, static
+ * imports in a lazily loaded chunk would lose that order.
  */
 export async function loadX509(): Promise<typeof X509> {
   await import("reflect-metadata");

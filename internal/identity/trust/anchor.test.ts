@@ -106,7 +106,7 @@ describe.each(strict)("the strict rung %s", (name) => {
     await expectRefused(serve(await twin.issue(), twin.rootPem), rungs[name](), /rung [123] /);
   });
 
-  test("refuses an attacker's certificate beside a bundle that holds the honest root", async () => {
+  test("refuses an attacker's certificate with a bundle that contains the honest root", async () => {
     for (const bundle of [fleet.rootPem + other.rootPem, other.rootPem + fleet.rootPem]) {
       await expectRefused(serve(await other.issue(), bundle), rungs[name](), /rung [123] /);
     }
@@ -147,14 +147,14 @@ describe.each(strict)("the strict rung %s", (name) => {
     await expectRefused(serve({ cert: leaf, key }, fleet.rootPem), rungs[name](), /UNABLE_TO_/);
   });
 
-  test("a master that is away is no mismatch", async () => {
+  test("an unreachable master is not a mismatch", async () => {
     const { result } = await ask({ url: "https://localhost:1" }, rungs[name]());
     expect(result).toBeInstanceOf(Error);
     expect(result).not.toBeInstanceOf(TrustError);
   });
 });
 
-describe("what to do is said in the message", () => {
+describe("the message contains the remedy", () => {
   test("of the anchor: which file to delete", async () => {
     await expectRefused(
       serve(await other.issue(), other.rootPem),
@@ -165,7 +165,11 @@ describe("what to do is said in the message", () => {
 
   test("of a damaged or empty anchor the same: it never counts as none", async () => {
     for (const pem of ["", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]) {
-      await expectRefused(await honest(), { rung: 3, ca: file(pem) }, /holds no CA certificate; .*delete/);
+      await expectRefused(
+        await honest(),
+        { rung: 3, ca: file(pem) },
+        /does not contain a CA certificate; .*delete/,
+      );
     }
   });
 
@@ -173,16 +177,16 @@ describe("what to do is said in the message", () => {
     await expectRefused(
       serve(await other.issue(), other.rootPem),
       rungs.pin(),
-      /rung 2 .*matches no pin; .*svc ca fingerprint/,
+      /rung 2 .*does not match any pin; .*svc ca fingerprint/,
     );
   });
 });
 
 describe("pins", () => {
-  test("a pinned intermediate or leaf is no anchor, only a root is", async () => {
+  test("a pinned intermediate or leaf is not an anchor, only a root is", async () => {
     const tls = await fleet.issue();
     const pins = splitPem(tls.cert).map(spkiPin);
-    await expectRefused(serve(tls, tls.cert + fleet.rootPem), { rung: 2, pins }, /matches no pin/);
+    await expectRefused(serve(tls, tls.cert + fleet.rootPem), { rung: 2, pins }, /does not match any pin/);
   });
 
   test("of two pinned roots the one that verifies is used and attested", async () => {
@@ -192,7 +196,7 @@ describe("pins", () => {
   });
 
   test("a document without a CA matches nothing", async () => {
-    await expectRefused(serve(await fleet.issue(), ""), rungs.pin(), /serves no CA/);
+    await expectRefused(serve(await fleet.issue(), ""), rungs.pin(), /does not serve a CA/);
   });
 
   test("a root that was renewed under its pin since is looked at again", async () => {
@@ -222,7 +226,7 @@ describe("the system trust store", () => {
 });
 
 describe("trust on first use", () => {
-  test("takes the root that really verifies, keeps it alone, and says its fingerprint", async () => {
+  test("trusts only the root that verifies, stores it, and logs its fingerprint", async () => {
     const server = serve(await fleet.issue(), other.rootPem + fleet.rootPem);
     const { result, kept, log } = await ask(server, rungs.firstUse());
     expect(result).toMatchObject({ text: "told", spki: fleet.pin });
@@ -256,9 +260,9 @@ describe("trust on first use", () => {
       expectRefused(serve(tls, bundle), rungs.firstUse(), message);
     await refuse(await fleet.issue({ at }), fleet.rootPem, /CERT_HAS_EXPIRED/);
     await refuse(await fleet.issue({ names: ["elsewhere.example"] }), fleet.rootPem, /ALTNAME_INVALID/);
-    await refuse(await fleet.issue(), "", /no CA that could be trusted/);
+    await refuse(await fleet.issue(), "", /does not serve a CA to trust/);
     const tls = await fleet.issue();
-    await refuse(tls, tls.cert, /no CA that could be trusted/);
+    await refuse(tls, tls.cert, /does not serve a CA to trust/);
   });
 
   test("an anchor that cannot be kept is not used", async () => {
@@ -273,17 +277,17 @@ describe("trust on first use", () => {
   });
 });
 
-describe("a bootstrap document from nobody in particular", () => {
+describe("a bootstrap document without verification", () => {
   const odd: Record<string, () => Response | Promise<Response>> = {
     "that redirects to http": () => Response.redirect("http://localhost:1/"),
     "that is huge": () => new Response("x".repeat(300 * 1024)),
     "that never ends": () =>
       new Response(new ReadableStream({ pull: (sink) => sink.enqueue(new Uint8Array(65_536)) })),
     "that is junk": () => new Response("<html>sign in to use this network</html>"),
-    "that is no object": () => Response.json([1, 2, 3]),
+    "that is not an object": () => Response.json([1, 2, 3]),
     "that is an error": () => new Response("{}", { status: 503 }),
   };
-  test.each(Object.keys(odd))("%s is no document, and no mismatch", async (name) => {
+  test.each(Object.keys(odd))("%s is not a document, and not a mismatch", async (name) => {
     const server = serve(await other.issue(), odd[name] ?? (() => new Response()));
     for (const rung of [rungs.pin(), rungs.firstUse()]) {
       const { result, kept } = await ask(server, rung);
@@ -304,7 +308,7 @@ describe("a bootstrap document from nobody in particular", () => {
     const pending = ask(server, rungs.pin(), { clock });
     await asked.promise;
     clock.advance(15_000);
-    expect((await pending).result).toMatchObject({ kind: "unavailable", message: "no answer in time" });
+    expect((await pending).result).toMatchObject({ kind: "unavailable", message: "no response in time" });
     expect(clock.pending).toBe(0);
   });
 });

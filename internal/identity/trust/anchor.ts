@@ -12,13 +12,13 @@ const maxDocumentBytes = 256 * 1024;
 
 /** How to verify a master. */
 export interface Anchor {
-  /** PEM of the only CA that verifies; absent means the system trust store. */
+  /** PEM of the only trusted CA. Absent means the system trust store. */
   ca: string | undefined;
-  /** SPKI pin of the root that verified; absent when the peel does not know which one of the system did. */
+  /** SPKI pin of the root that verified. Absent when an unknown root of the system trust store did. */
   spki: string | undefined;
 }
 
-/** Decides whom to believe, by the one rung that applies. */
+/** Decides which masters to trust, by the one rung that applies. */
 export interface Trust {
   /**
    * Runs requests to a master with the anchor that verifies it.
@@ -30,7 +30,7 @@ export interface Trust {
 
 export interface TrustOptions {
   rung: Rung;
-  /** Stores the PEM of a root that was trusted on first use. */
+  /** Stores the PEM of a root that the peel trusted on first use. */
   keepAnchor(pem: string): void;
   clock: Clock;
   log: Log;
@@ -38,9 +38,9 @@ export interface TrustOptions {
 }
 
 export function createTrust({ rung, keepAnchor, clock, log, signal }: TrustOptions): Trust {
-  /** Established by asking the master; the others follow from the configuration alone. */
+  /** Anchors established by asking a master. The others follow from the configuration alone. */
   const known = new Map<string, Anchor>();
-  /** Once any master was verified in a better way, nobody is trusted on first use any more. */
+  /** Trust on first use ends as soon as any master was verified in a stronger way. */
   let firstUse = rung.rung === 4 && rung.firstUse;
   let adopted: Anchor | undefined;
 
@@ -61,7 +61,7 @@ export function createTrust({ rung, keepAnchor, clock, log, signal }: TrustOptio
     return document;
   };
 
-  /** The first of the candidates below which the master's certificate really stands, or why none is. */
+  /** The first candidate that verifies the master's certificate, or the reason why none does. */
   const findVerifying = async (url: string, candidates: readonly string[]): Promise<Anchor | string> => {
     let reason = "";
     for (const ca of candidates) {
@@ -70,7 +70,7 @@ export function createTrust({ rung, keepAnchor, clock, log, signal }: TrustOptio
         return { ca, spki: spkiPin(ca) };
       } catch (thrown) {
         if (!isCertificateError(thrown)) throw thrown;
-        // That the right CA signed for another name says more than that the wrong one signed.
+        // "The right CA signed another name" is a better explanation than "the wrong CA signed".
         if (reason === "" || !isUnknownAuthority(thrown)) reason = describeError(thrown);
       }
     }
@@ -80,7 +80,7 @@ export function createTrust({ rung, keepAnchor, clock, log, signal }: TrustOptio
   const oneOf = async (url: string, candidates: readonly string[], none: string): Promise<Anchor> => {
     const [only, ...others] = candidates;
     if (only === undefined) throw mismatch(rung, url, none);
-    // A single candidate is verified by the request itself.
+    // The request itself verifies a single candidate.
     if (others.length === 0) return { ca: only, spki: spkiPin(only) };
     const found = await findVerifying(url, candidates);
     if (typeof found === "string") throw mismatch(rung, url, found);
@@ -102,7 +102,7 @@ export function createTrust({ rung, keepAnchor, clock, log, signal }: TrustOptio
 
   const onFirstUse = async (url: string): Promise<Anchor> => {
     const roots = rootsOf((await fetchDocument(url, "nobody")).ca_bundle_pem);
-    if (roots.length === 0) throw mismatch(rung, url, "it serves no CA that could be trusted");
+    if (roots.length === 0) throw mismatch(rung, url, "it does not serve a CA to trust");
     const found = await findVerifying(url, roots);
     if (typeof found === "string") {
       throw mismatch(rung, url, `the CA it serves does not verify its own certificate: ${found}`);
@@ -121,11 +121,14 @@ export function createTrust({ rung, keepAnchor, clock, log, signal }: TrustOptio
     switch (rung.rung) {
       case 1:
       case 3:
-        return oneOf(url, certificatesOf(rung.ca.pem), `${rung.ca.path} holds no CA certificate`);
+        return oneOf(url, certificatesOf(rung.ca.pem), `${rung.ca.path} does not contain a CA certificate`);
       case 2: {
         const document = await fetchDocument(url, "nobody");
         const roots = pinnedRoots(document.ca_bundle_pem, rung.pins);
-        const none = document.ca_bundle_pem === "" ? "it serves no CA" : "the CA it serves matches no pin";
+        const none =
+          document.ca_bundle_pem === ""
+            ? "it does not serve a CA"
+            : "the CA it serves does not match any pin";
         return oneOf(url, roots, none);
       }
       case 4:
@@ -144,7 +147,7 @@ export function createTrust({ rung, keepAnchor, clock, log, signal }: TrustOptio
         } catch (thrown) {
           if (thrown instanceof TrustError || !isCertificateError(thrown)) throw thrown;
           known.delete(url);
-          // What was learned earlier may be a root that was renewed since; it is looked at once more.
+          // The known anchor may be a root that was renewed since. Check it once more.
           if (remembered === undefined || again) throw mismatch(rung, url, describeError(thrown));
         }
       }

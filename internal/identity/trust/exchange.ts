@@ -4,7 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 
 const tls13 = 772;
 
-/** Who may answer: the holder of a certificate below this CA, or below one of the system's; or anybody. */
+/** How to verify the server: with this CA, with the system trust store, or not at all. */
 export type Verify = { ca: string | undefined } | "nobody";
 
 export interface ExchangeOptions {
@@ -13,14 +13,14 @@ export interface ExchangeOptions {
   headers?: Record<string, string>;
   body?: string;
   verify: Verify;
-  /** Milliseconds for the whole answer. */
+  /** Timeout of the whole exchange in milliseconds. */
   timeoutMs: number;
   maxBytes: number;
   clock: Clock;
   signal: AbortSignal;
 }
 
-/** An answer that was read to its end. */
+/** A complete response. */
 export interface Exchanged {
   status: number;
   headers: Headers;
@@ -28,10 +28,10 @@ export interface Exchanged {
 }
 
 /**
- * Sends one HTTPS request and reads the answer, bounded in time and size. Redirects are never followed.
+ * Sends one HTTPS request and reads the response, bounded in time and size. Never follows redirects.
  *
- * @throws SvcError `unavailable` for a redirect, an answer that is too long or too late; the
- *   signal's reason; what the network and the certificate check throw
+ * @throws SvcError `unavailable` for a redirect, a response that is too large, or a timeout; the reason of
+ *   the signal; errors of the network and of certificate verification
  */
 export async function exchange(options: ExchangeOptions): Promise<Exchanged> {
   const patience = startPatience(options.clock, options.signal, options.timeoutMs);
@@ -50,43 +50,43 @@ export async function exchange(options: ExchangeOptions): Promise<Exchanged> {
   }
 }
 
-/** Sends the request and returns at the head of the answer. @throws like `exchange` */
+/** Sends the request and returns when the response headers arrive. @throws as `exchange` does */
 export async function openExchange(
   options: Pick<ExchangeOptions, "url" | "method" | "headers" | "body" | "verify">,
   signal: AbortSignal,
 ): Promise<Response> {
   const response = await fetch(options.url, {
     method: options.method ?? "GET",
-    // Without compression the bytes that are counted are the bytes that came.
+    // Without compression the limit counts the bytes that were received.
     headers: { "Accept-Encoding": "identity", ...options.headers },
     ...defined({ body: options.body }),
     tls: tlsOf(options.verify),
     redirect: "manual",
-    // A connection to nobody in particular is not used a second time.
+    // A connection to an unverified server is not reused.
     keepalive: options.verify !== "nobody",
     signal,
   });
   if (response.status >= 300 && response.status < 400 && response.status !== 304) {
-    throw new SvcError("unavailable", `a redirect (status ${response.status}), which is never followed`);
+    throw new SvcError("unavailable", `a redirect (status ${response.status}); redirects are never followed`);
   }
   return response;
 }
 
-/** A time limit that can be extended, and leaves nothing behind on the signal it obeys. */
+/** A deadline that can be extended. It leaves no listener on its parent signal. */
 export interface Patience {
   readonly signal: AbortSignal;
-  /** Why it ended, once it has; the parent's reason or that time ran out. */
+  /** Why it ended: the parent's reason, or the timeout. `undefined` before that. */
   readonly reason: unknown;
-  /** Starts the time anew. */
+  /** Restarts the timeout. */
   extend(ms: number): void;
   giveUp(): void;
-  /** Must be called in the end. */
+  /** Releases the timer and the listener. Always call it. */
   end(): void;
 }
 
 /**
- * Limits one request. `AbortSignal.any` and `AbortSignal.timeout` would do the same, and leave a little
- * memory on the parent each time: too much for a peel that waits for weeks.
+ * Starts the deadline of one request. `AbortSignal.any` and `AbortSignal.timeout` would do the same, but
+ * leak a little memory on the parent each time: too much for a peel that waits for weeks.
  */
 export function startPatience(clock: Clock, parent: AbortSignal, ms: number): Patience {
   const controller = new AbortController();
@@ -95,7 +95,7 @@ export function startPatience(clock: Clock, parent: AbortSignal, ms: number): Pa
     reason ??= why;
     controller.abort(why);
   };
-  const late = () => stop(new SvcError("unavailable", "no answer in time"));
+  const late = () => stop(new SvcError("unavailable", "no response in time"));
   const obey = () => stop(parent.reason);
   let timer = clock.after(ms, late);
   parent.addEventListener("abort", obey, { once: true });
@@ -117,7 +117,7 @@ export function startPatience(clock: Clock, parent: AbortSignal, ms: number): Pa
   };
 }
 
-/** TLS 1.3, and verified whatever NODE_TLS_REJECT_UNAUTHORIZED says: unset it would follow that. */
+/** TLS 1.3. Sets verification explicitly: otherwise NODE_TLS_REJECT_UNAUTHORIZED would control it. */
 function tlsOf(verify: Verify): BunFetchRequestInitTLS {
   if (verify === "nobody") return { rejectUnauthorized: false, minVersion: tls13 } as BunFetchRequestInitTLS;
   return {
@@ -133,7 +133,7 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   let size = 0;
   for await (const chunk of response.body) {
     size += chunk.length;
-    if (size > maxBytes) throw new SvcError("unavailable", `an answer of more than ${maxBytes} bytes`);
+    if (size > maxBytes) throw new SvcError("unavailable", `a response of more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -18,7 +18,7 @@ test("an empty file is still that rung", () => {
   expect(chooseRung({ ...nothing, anchor: { ...anchor, pem: "" } }).rung).toBe(3);
 });
 
-test("nobody is trusted on first use with credentials, or when it is switched off", () => {
+test("no trust on first use with credentials, or with strict trust", () => {
   expect(chooseRung({ ...nothing, hasCredentials: true })).toEqual({ rung: 4, firstUse: false });
   expect(chooseRung({ ...nothing, mode: "strict" })).toEqual({ rung: 4, firstUse: false });
 });

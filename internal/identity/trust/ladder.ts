@@ -1,16 +1,16 @@
-/** A CA file: where it is, for messages, and its PEM text. */
+/** A CA file: its path, for messages, and its PEM text. */
 export interface CaFile {
   path: string;
   pem: string;
 }
 
-/** What a peel has to verify a master with. */
+/** The sources a peel has to verify a master. */
 export interface TrustSources {
   /** Rung 1: the file of `enroll_ca`. */
   enrollCa?: CaFile;
   /** Rung 2: `enroll_ca_pin`. */
   pins: readonly string[];
-  /** Rung 3: the persisted anchor. An empty or damaged one is still an anchor, that nobody matches. */
+  /** Rung 3: the persisted anchor. An empty or damaged file is still an anchor, which no master matches. */
   anchor?: CaFile;
   hasCredentials: boolean;
   mode: "tofu" | "strict";
@@ -24,8 +24,8 @@ export type Rung =
   | { rung: 4; firstUse: boolean };
 
 /**
- * The first rung that applies (specification, "Peel trust ladder"). A mismatch on it is final: there
- * is no way from a strict rung to a lower one.
+ * The first rung that applies (specification, "Peel trust ladder"). A mismatch on it is final: a strict
+ * rung never falls back to a lower one.
  */
 export function chooseRung(sources: TrustSources): Rung {
   if (sources.enrollCa !== undefined) return { rung: 1, ca: sources.enrollCa };

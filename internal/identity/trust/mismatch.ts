@@ -1,14 +1,14 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Rung } from "./ladder.ts";
 
-/** The other side is not who it must be. It is final: nothing is sent, and no lower rung is tried. */
+/** The server failed verification. This is final: nothing is sent, and no lower rung is tried. */
 export class TrustError extends SvcError {
   constructor(message: string) {
     super("forbidden", message);
   }
 }
 
-/** The failure of a rung as one line that says what an operator can do about it. */
+/** Describes the failure of a rung in one line, with the remedy for the operator. */
 export function mismatch(rung: Rung, url: string, reason: string): TrustError {
   return new TrustError(`${url} is not trusted by ${nameOf(rung)}: ${reason}; ${remedyOf(rung)}`);
 }
@@ -29,18 +29,17 @@ function nameOf(rung: Rung): string {
 function remedyOf(rung: Rung): string {
   switch (rung.rung) {
     case 1:
-      return "if the fleet's CA was replaced, replace that file";
+      return "if the fleet's CA was replaced, replace this file";
     case 2:
       return "compare enroll_ca_pin with svc ca fingerprint";
     case 3:
-      return `if the fleet's CA was replaced on purpose, delete ${rung.ca.path}, set enroll_ca_pin, and start again`;
+      return `if the fleet's CA was replaced on purpose, delete ${rung.ca.path}, set enroll_ca_pin, and restart`;
     case 4:
       return "set enroll_ca or enroll_ca_pin";
   }
 }
 
-// The names under which BoringSSL's X509_V_ERR codes reach JavaScript: no path leads from the
-// certificate that was shown to what is trusted.
+// The JavaScript names of BoringSSL's X509_V_ERR codes for a certificate without a path to a trusted root.
 const authorityCodes = new Set([
   "UNABLE_TO_GET_ISSUER_CERT",
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
@@ -80,12 +79,12 @@ const certificateCodes = new Set([
   "UNSPECIFIED",
 ]);
 
-/** Whether a request failed because the certificate did not verify, which is not the network's fault. */
+/** Whether a request failed because of certificate verification, as opposed to the network. */
 export function isCertificateError(thrown: unknown): boolean {
   return certificateCodes.has(codeOf(thrown));
 }
 
-/** Whether it failed because the certificate comes from an authority that is not trusted. */
+/** Whether it failed because the certificate's CA is not trusted. */
 export function isUnknownAuthority(thrown: unknown): boolean {
   return authorityCodes.has(codeOf(thrown));
 }

@@ -12,7 +12,7 @@ export function splitPem(text: string): string[] {
   return text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
 }
 
-/** The self-signed authorities of a bundle; whatever else it holds is left out. */
+/** The self-signed CA certificates of a bundle. Skips everything else. */
 export function rootsOf(bundle: string): string[] {
   return splitPem(bundle).filter((pem) => {
     try {
@@ -26,7 +26,7 @@ export function rootsOf(bundle: string): string[] {
   });
 }
 
-/** The roots of a bundle that match a pin. A root that was made anew under the same key matches as well. */
+/** The roots of a bundle that match a pin. A root that was reissued for the same key matches as well. */
 export function pinnedRoots(bundle: string, pins: readonly string[]): string[] {
   return rootsOf(bundle).filter((pem) => pins.includes(spkiPin(pem)));
 }

@@ -1,98 +1,98 @@
 import { dropCauses } from "../../fleet/reactor/drop.ts";
 import { createRegistry, type MetricInfo } from "../../program/health/registry.ts";
 
-/** What a master shows of itself, asked at each scrape; a part that has not started shows nothing. */
+/** The state of a master, read at each scrape. A part that has not started shows nothing. */
 export interface MasterView {
-  /** Enrollments that count, by state. */
+  /** Current enrollments, by state. */
   enrollments?(): Record<string, number>;
   /** Members whose heartbeat is recent. */
   peelsAlive?(): number | undefined;
   credentials?(): {
-    /** When the first of those that are good now end, milliseconds since the Unix epoch. */
+    /** The earliest expiry of all valid credentials, milliseconds since the Unix epoch. */
     soonestExpiry?: number;
-    /** How many members hold credentials that have ended. */
+    /** Number of members whose credentials have expired. */
     expired: number;
   };
   jobsRunning?(): number;
   /** Rollouts that have not ended. */
   rollouts?(): {
-    /** How many, by status. */
+    /** Number of rollouts, by status. */
     byStatus: Record<string, number>;
-    /** The part of each one's peels whose wave has ended, 0 to 1, by its id. */
+    /** The fraction of each rollout's peels whose wave has ended, 0 to 1, by rollout id. */
     progress: Record<string, number>;
-    /** How many have no driver, and nobody took them. */
+    /** Number of rollouts without a driver that no master took over. */
     undriven: number;
   };
-  /** By the name of the connection. */
+  /** By connection name. */
   bus?(): Record<string, { connected: boolean; reconnects: number }>;
-  /** Whether this master holds a lease, by its name. */
+  /** Whether this master holds a lease, by lease name. */
   leases?(): Record<string, boolean>;
   reactor?(): {
     rules: number;
-    /** Whether the files are not those in force. */
+    /** Whether the current files could not be loaded. */
     failed: boolean;
-    /** While this master reacts. */
+    /** Only while this master runs the reactor. */
     breakersOpen?: number;
-    /** Events that are not over, by source; while this master reacts. */
+    /** Unfinished events, by source. Only while this master runs the reactor. */
     waiting?: Record<string, number>;
   };
 }
 
-/** One answered request. */
+/** One completed request. */
 export interface AnsweredRequest {
   method: string;
-  /** The route as it is declared, with its `:name` parameters; `none` when there is none. */
+  /** The route as declared, with its `:name` parameters; `none` when no route matched. */
   route: string;
   status: number;
   seconds: number;
 }
 
-/** What a master counts. Names and labels are part of the product: alerts are written against them. */
+/** The metrics of a master. Names and labels are a stable interface: alerts depend on them. */
 export interface MasterMetrics {
-  /** A request was answered; a stream when it began. */
+  /** A request completed; for a stream, it began. */
   httpRequest(request: AnsweredRequest): void;
-  /** From an operator's request for a job to its last command handed to the bus, seconds. */
+  /** Time from an operator's request for a job to its last command handed to the bus, seconds. */
   jobDispatched(seconds: number): void;
-  /** From the creation of a job this master dispatched to one return, seconds. */
+  /** Time from the creation of a job that this master dispatched to one return, seconds. */
   jobReturned(seconds: number): void;
-  /** This master wrote the end of a job, or changed it because of late returns. */
+  /** This master wrote the result of a job, or updated it because of late returns. */
   jobSettled(job: { status: string; counts: Counts }, before: { counts: Counts } | undefined): void;
-  /** From an operator's revocation to the end of the peel's live connection, seconds. */
+  /** Time from an operator's revocation to the end of the peel's connection, seconds. */
   revocationSeconds(seconds: number): void;
   rateLimited(budget: string): void;
   keyMismatch(): void;
-  /** A status stream was opened; call what it returns, once, when it is closed. */
+  /** A status stream was opened. Call the returned function once when it is closed. */
   streamOpened(): () => void;
-  /** @param epochMs when the certificate ends */
+  /** @param epochMs expiry of the certificate */
   certificateNotAfter(certificate: "enroll" | "intermediate" | "root", epochMs: number): void;
-  /** The certificate of the listener was renewed or replaced, or could not be. */
+  /** The renewal or replacement of the listener's certificate succeeded or failed. */
   certificateRenewal(result: "ok" | "failed"): void;
-  /** A peel's schedule sent a result: it became a job, had been one before, or could not be one. */
+  /** A peel's schedule sent a result: it was stored as a job, was a repeat, or was refused. */
   scheduleResult(result: "stored" | "repeated" | "refused"): void;
-  /** What became of a peel's settings: `written`, `unchanged`, `failed`, … */
+  /** The result of compiling a peel's settings: `written`, `unchanged`, `failed`, … */
   settingsRenewal(result: string): void;
   /** A wave of a rollout began on this master. */
   rolloutWave(): void;
   /** A rollout ended on this master. */
   rolloutEnded(status: string): void;
-  /** This master took a rollout over. */
+  /** This master took over a rollout. */
   rolloutTaken(from: "silent" | "given_back"): void;
-  /** Events, or fires or actions of rules, were dropped. */
+  /** Events, rule firings or actions were dropped. */
   reactorDropped(cause: string, count?: number): void;
   /** A rule fired for an event. */
   reactorFired(rule: string): void;
-  /** An action was done, failed, or has to be tried again. */
+  /** An action succeeded, failed, or will be retried. */
   reactorAction(action: string, result: "ok" | "failed" | "again"): void;
-  /** An event came again while it was in hand, or over. */
+  /** An event was redelivered while in progress, or after it was finished. */
   reactorRepeated(): void;
-  /** From the moment the bus stored an event until an action for it was done, seconds. */
+  /** Time from the storage of an event on the bus to the end of an action for it, seconds. */
   reactorReacted(seconds: number): void;
   reactorBreakerOpened(): void;
-  /** The embedded bus ended and was started again. */
+  /** The embedded bus exited and was restarted. */
   busRestarted(): void;
   /** The text of `/metrics`. */
   render(): Promise<string>;
-  /** Every metric there is. */
+  /** All metrics. */
   catalog(): MetricInfo[];
 }
 
@@ -102,7 +102,7 @@ type Counts = Readonly<Record<string, number | undefined>>;
 const fast = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const slow = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
 
-/** Rules that have a label value of their own. */
+/** Maximum number of rules with their own label value. */
 const mostRuleNames = 2_000;
 
 /**
@@ -134,7 +134,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   );
   gaugeBy(
     "svc_rollout_progress_ratio",
-    "Part of the peels of a rollout that has not ended whose wave has ended, 0 to 1",
+    "Fraction of the peels of a running rollout whose wave has ended, 0 to 1",
     "rollout",
     () => view().rollouts?.().progress,
   );
@@ -158,11 +158,11 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
 
   const requests = histogram(
     "svc_http_request_seconds",
-    "Time to answer a request on the HTTPS listener; of a stream, until it began",
+    "Time to serve a request on the HTTPS listener; for a stream, until it began",
     ["method", "route", "status"],
     fast,
   );
-  const limited = counter("svc_http_rate_limited_total", "Requests refused by the rate limit", ["budget"]);
+  const limited = counter("svc_http_rate_limited_total", "Requests rejected by the rate limit", ["budget"]);
   const dispatched = histogram(
     "svc_job_dispatch_seconds",
     "Time from the request for a job until every command was handed to the bus",
@@ -171,14 +171,14 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   );
   const returned = histogram(
     "svc_job_return_seconds",
-    "Time from the creation of a job to the return of one target, on the master that dispatched it",
+    "Time from the creation of a job to the return of a target, on the master that dispatched it",
     [],
     slow,
   );
-  const jobs = counter("svc_jobs_total", "Jobs whose end this master wrote, by status", ["status"]);
+  const jobs = counter("svc_jobs_total", "Jobs whose result this master wrote, by status", ["status"]);
   const targets = counter(
     "svc_job_targets_total",
-    "Targets of jobs whose end this master wrote, by outcome; a late return counts under its outcome as well",
+    "Targets of jobs whose result this master wrote, by outcome; a late return is also counted under its outcome",
     ["outcome"],
   );
   const revocation = histogram(
@@ -195,12 +195,12 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   const streams = registry.level("svc_enroll_streams", "Open enrollment status streams", []);
   const notAfter = registry.level(
     "svc_certificate_not_after_timestamp_seconds",
-    "When a certificate ends, seconds since the Unix epoch",
+    "Expiry of a certificate, seconds since the Unix epoch",
     ["certificate"],
   );
   const renewals = counter(
     "svc_certificate_renewals_total",
-    "Renewals of the enrollment certificate while running, by result",
+    "Renewals of the enrollment certificate since the start, by result",
     ["result"],
   );
   const scheduleResults = counter(
@@ -214,39 +214,39 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     ["result"],
   );
   const rolloutWaves = counter("svc_rollout_waves_total", "Waves of rollouts that began on this master", []);
-  const rollouts = counter("svc_rollouts_ended_total", "Rollouts whose end this master wrote, by status", [
+  const rollouts = counter("svc_rollouts_ended_total", "Rollouts whose result this master wrote, by status", [
     "status",
   ]);
   const takeovers = counter(
     "svc_rollout_takeovers_total",
-    "Rollouts this master took from a driver that was silent, or that gave them back",
+    "Rollouts that this master took over from a silent driver, or from a driver that released them",
     ["from"],
   );
   const dropped = counter(
     "svc_reactor_dropped_total",
-    "Events, fires of rules and actions that the reactor dropped, by cause",
+    "Events, rule firings and actions that the reactor dropped, by cause",
     ["cause"],
   );
-  const fires = counter("svc_reactor_fires_total", "Events that a rule fired for, by rule", ["rule"]);
+  const fires = counter("svc_reactor_fires_total", "Events for which a rule fired, by rule", ["rule"]);
   const actions = counter(
     "svc_reactor_actions_total",
-    "Actions of rules, by kind and result; one that is tried again counts each time",
+    "Actions of rules, by kind and result; each retry is counted",
     ["action", "result"],
   );
   const repeated = counter(
     "svc_reactor_repeated_total",
-    "Events that came again while they were in hand, or over",
+    "Events that were redelivered while in progress, or after they were finished",
     [],
   );
   const reacted = histogram(
     "svc_reactor_reaction_seconds",
-    "Time from the storing of an event on the bus until an action for it was done",
+    "Time from the storage of an event on the bus to the end of an action for it",
     [],
     slow,
   );
   const breakersOpened = counter(
     "svc_reactor_breaker_opened_total",
-    "Times the breaker of a rule opened because it fired too often",
+    "Times the circuit breaker of a rule opened because it fired too often",
     [],
   );
   gauge("svc_reactor_rules", "Rules of the reactor that are in force", () => view().reactor?.().rules);
@@ -262,17 +262,13 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   );
   gaugeBy(
     "svc_reactor_waiting_events",
-    "Events that were not handled yet, by source, on the master that reacts",
+    "Events that are not handled yet, by source, on the master that runs the reactor",
     "source",
     () => view().reactor?.().waiting,
   );
   const ruleNames = new Set<string>();
-  const busRestarts = counter(
-    "svc_embedded_bus_restarts_total",
-    "Times the embedded bus had to be started again",
-    [],
-  );
-  // What has not happened yet is 0 and not missing, so that the first time is an increase.
+  const busRestarts = counter("svc_embedded_bus_restarts_total", "Restarts of the embedded bus", []);
+  // Counters start at 0 instead of missing, so that the first event is an increase.
   for (const budget of ["strict", "relaxed"]) limited.inc({ budget }, 0);
   for (const status of ["completed", "failed", "cancelled"]) jobs.inc({ status }, 0);
   for (const outcome of ["ok", "failed", "busy", "offline", "timeout", "lost", "cancelled"]) {
@@ -310,7 +306,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     rolloutTaken: (from) => takeovers.inc({ from }),
     reactorDropped: (cause, count = 1) => dropped.inc({ cause }, count),
     reactorFired(rule) {
-      // Names come from files that change, and a label value is never forgotten.
+      // Rule names come from files that change, and a label value is never removed.
       if (ruleNames.size < mostRuleNames) ruleNames.add(rule);
       fires.inc({ rule: ruleNames.has(rule) ? rule : "(other)" });
     },

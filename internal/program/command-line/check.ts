@@ -22,7 +22,7 @@ export function checkCommand(program: string, check: Check): CommandDef {
       flags: {
         type: "positional",
         rest: true,
-        description: `Behind --, the flags that ${program} is started with`,
+        description: `After --, the flags of ${program}`,
       },
     },
     async run({ flags }, cli) {

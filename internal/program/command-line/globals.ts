@@ -8,9 +8,9 @@ export const globalArgs = {
     type: "enum",
     options: [...outputFormats],
     default: "table",
-    description: "Form of the result",
+    description: "Output format",
   },
-  "no-color": { type: "boolean", description: "Write without color, as NO_COLOR does" },
-  help: { type: "boolean", alias: "h", description: "Show how a command is used" },
+  "no-color": { type: "boolean", description: "Disable color, like NO_COLOR" },
+  help: { type: "boolean", alias: "h", description: "Show help" },
   version: { type: "boolean", description: "Show the version" },
 } as const satisfies ArgsDef;

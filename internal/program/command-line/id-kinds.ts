@@ -1,8 +1,8 @@
-/** What completion can read from the bus, to offer it for an argument. */
+/** The kinds of ids that completion can read from the bus. */
 export const idKinds = [
-  /** Peels that take jobs. */
+  /** Peels that accept jobs. */
   "members",
-  /** Every peel that ever enrolled. */
+  /** All peels that ever enrolled. */
   "peels",
   "enrollments",
   "pending-enrollments",
@@ -13,5 +13,5 @@ export const idKinds = [
 ] as const;
 export type IdKind = (typeof idKinds)[number];
 
-/** The name under which the scripts ask for ids: `svc __ids KIND PREFIX CONFIG`. No help shows it. */
+/** The hidden command that the scripts call for ids: `svc __ids KIND PREFIX CONFIG`. */
 export const idsCommand = "__ids";

@@ -47,7 +47,7 @@ describe("a positional that takes the rest", () => {
 
   test("tells where a word belongs that looks like an option", async () => {
     await expect(parse("go", "here", "-l")).rejects.toThrow(
-      'unknown option "-l"; what is no option of svc goes behind "--"; see svc go --help',
+      'unknown option "-l"; put words that are not options of svc after "--"; see svc go --help',
     );
     await expect(parse("go", "here", "a", "--fasd")).rejects.toThrow(
       'unknown option "--fasd" (did you mean --fast?); see',

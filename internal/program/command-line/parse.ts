@@ -178,7 +178,7 @@ function unknownOption(
     word,
     names.map((name) => `--${name}`),
   );
-  const way = wordsFollow && hint === "" ? '; what is no option of svc goes behind "--"' : "";
+  const way = wordsFollow && hint === "" ? '; put words that are not options of svc after "--"' : "";
   return usage(path, `unknown option ${shown(word)}${hint}${way}`);
 }
 

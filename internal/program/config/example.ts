@@ -4,9 +4,8 @@ import { resolve } from "./resolve.ts";
 const width = 100;
 
 /**
- * An example of a daemon's file: every key with its default, its meaning and what it takes, commented out.
- * As it is, it says nothing; a key counts when its `#` is taken away, and for a key of a section that of
- * nothing else.
+ * An example of a daemon's file: every key with its default, description and value type, commented out.
+ * Unchanged, it configures nothing. Uncommenting a single key is enough, also for a key in a section.
  *
  * @param dataDir takes the place of `/data` in the defaults
  */
@@ -32,7 +31,7 @@ export function formatExample(
   }
   const head = comment(
     `Example for ${defaultFile}: every setting of ${name} with its default, commented out. ` +
-      `${name} --print-config shows what is in force, and where each value comes from.`,
+      `${name} --print-config shows the values in force and their origins.`,
     "",
   );
   const texts = [...sections].map(([section, keys]) =>

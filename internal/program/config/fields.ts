@@ -10,9 +10,9 @@ type FieldValues<F extends Fields> = {
 };
 
 /**
- * Reads a map with these fields and no others; fields that are not there stay out.
+ * Reads a map with these fields and no others. The result omits absent fields.
  *
- * @throws Complaint at the place of the field
+ * @throws Complaint at the position of the field
  */
 export function readFields<F extends Fields>(node: YamlNode, fields: F): FieldValues<F> {
   const names = Object.keys(fields);

@@ -4,14 +4,14 @@ import { fileError, type TextPosition } from "../../base/place.ts";
 import { isNothing, kindOf, parseYaml, type YamlEntry, type YamlNode } from "../../base/yaml.ts";
 import { Complaint, type Option, type OptionTable } from "./option.ts";
 
-/** A value and its place in the file. */
+/** A value and its position in the file. */
 export interface FileValue {
   readonly value: unknown;
   readonly at: TextPosition;
 }
 
 /**
- * Reads every key of a file, strictly: nested at the dots, no key that no table knows.
+ * Reads every key of a file, strictly: dotted keys are nested maps, and unknown keys are errors.
  *
  * @param tables the tables whose keys the file may hold
  * @returns the values by dotted key

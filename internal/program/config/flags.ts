@@ -3,21 +3,21 @@ import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { Complaint, flagOf, type OptionTable } from "./option.ts";
 
-/** A command line, read. */
+/** A parsed command line. */
 export interface Flags {
   /** What to print instead of running. */
   readonly wants: "help" | "version" | "print" | undefined;
   /** The file named by `--config`. */
   readonly config: string | undefined;
-  /** The keys whose flags were passed, and the flag. */
+  /** The values of the flags that were passed, by key, with the flag. */
   readonly values: ReadonlyMap<string, { readonly value: unknown; readonly flag: string }>;
 }
 
-/** How a flag is written: `valued` needs a value, `switch` may have one, `bare` has none. */
+/** The syntax of a flag: `valued` needs a value, `switch` may have one, `bare` has none. */
 type Form = "valued" | "switch" | "bare";
 
 /**
- * Reads a daemon's command line, strictly. Of a flag passed twice the last counts; lists add up.
+ * Reads a daemon's command line, strictly. If a flag is repeated, the last value wins; lists are joined.
  *
  * @throws SvcError `usage` for an unknown flag, a bad or missing value, or an argument
  */
@@ -52,11 +52,11 @@ export function readFlags(table: OptionTable, argv: readonly string[]): Flags {
   return { wants: used.has("print-config") ? "print" : undefined, config, values };
 }
 
-/** The texts of every flag used, by name; a switch has `true` or `false`. */
+/** The texts of every flag that was passed, by name; a switch has `true` or `false`. */
 function collect(argv: readonly string[], forms: ReadonlyMap<string, Form>): Map<string, string[]> {
   const { tokens } = parseArgs({
     args: [...argv],
-    // Its own messages know neither the nearest name nor --no-<flag>; the tokens are judged below.
+    // The parser's own messages do not suggest names and do not know --no-<flag>; the tokens are checked below.
     strict: false,
     tokens: true,
     options: {
@@ -96,7 +96,7 @@ function readToken(token: FlagToken, forms: ReadonlyMap<string, Form>): [flag: s
   switch (form) {
     case "valued":
       if (value === undefined) throw new SvcError("usage", `--${name} needs a value`);
-      // A forgotten value would otherwise swallow the next flag.
+      // Otherwise a forgotten value would consume the next flag.
       if (!inlineValue && value.startsWith("-")) {
         throw new SvcError(
           "usage",

@@ -4,9 +4,9 @@ const width = 100;
 
 type Row = readonly [left: string, right: string];
 
-/** The variables that a daemon reads, and what they mean. */
+/** The environment variables that a daemon reads, with their descriptions. */
 export const environment: readonly Row[] = [
-  ["SVC_DATA_DIR", "directory that takes the place of /data in every default (default /data)"],
+  ["SVC_DATA_DIR", "directory that replaces /data in every default (default /data)"],
   ["BUS_CA_FILE", "CA file that verifies the bus server when bus_ca is empty"],
 ];
 
@@ -16,7 +16,7 @@ export function formatHelp(program: {
   summary: string;
   options: OptionTable;
   defaultFile: string;
-  /** What may stand in the place of the flags, and what it does. */
+  /** The subcommands, with their descriptions. */
   commands?: readonly Row[];
 }): string {
   const groups = new Map<string, Row[]>();
@@ -38,7 +38,7 @@ export function formatHelp(program: {
     `${program.name}: ${program.summary}`,
     `Usage: ${program.name} [flags]`,
     wrap(
-      "A setting is its default, or what the YAML file says, or the flag when one is passed. A list takes values separated by commas; an empty one clears the list of the file.",
+      "A flag overrides the YAML file, and the file overrides the default. Separate the values of a list with commas; an empty list clears the list of the file.",
       width,
     ).join("\n"),
     ...(commands.length === 0 ? [] : [section("Commands", commands, left)]),

@@ -3,10 +3,10 @@ import { Complaint, type OptionType } from "./option.ts";
 import { quoted, type ReadText, stringOf } from "./scalar.ts";
 
 /**
- * A list of strings. Its flag takes several separated by commas and may be repeated; an empty flag
- * clears what the file lists.
+ * A list of strings. Its flag takes several values separated by commas and may be repeated. An empty flag
+ * clears the list of the file.
  *
- * @param read checks one item and returns it in the form to keep
+ * @param read checks one item and returns its normalized form
  */
 export function listOf(form: {
   name: string;

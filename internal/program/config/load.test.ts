@@ -83,7 +83,7 @@ describe("refusals of the master's file", () => {
     ["gitfs: {remotes: ['--upload-pack=x']}", "gitfs.remotes: a Git URL may not start with a hyphen"],
     ["gitfs: {remotes: ['https://a:b@host/c']}", "gitfs.remotes: a Git URL may not hold credentials"],
     ["gitfs: {remotes: ['https://token@host/c']}", "gitfs.remotes: a Git URL may not hold credentials"],
-    ["log_level: info\nlog_level: info", `${f}:2:1: the key "log_level" is there twice`],
+    ["log_level: info\nlog_level: info", `${f}:2:1: the key "log_level" appears twice`],
   ])("%j", (file, message) => {
     const failed = failure(() => master([], file));
     expect(failed.message).toStartWith(f);
@@ -124,7 +124,7 @@ describe("refusals of the peel's file", () => {
     ],
     [
       "schedule: {a: {module: m, cron: '0 0 30 2 *'}}",
-      `${p}:1:33: schedule: entry "a": cron: the cron expression names a day that never comes`,
+      `${p}:1:33: schedule: entry "a": cron: the cron expression names a date that never occurs`,
     ],
     [`schedule: {${"a".repeat(129)}: {module: m, interval: 1s}}`, "expected a name of 1 to 128 characters"],
     ["schedule: []", "expected a map of schedule entries, found a list"],
@@ -283,7 +283,7 @@ describe("secrets", () => {
     `master: {creds_file: ${seed}}`,
   ])("a pasted seed is refused and not repeated: %#", (file) => {
     const { message } = failure(() => master([], file));
-    expect(message).toContain("expected the path of a file, not what it holds");
+    expect(message).toContain("expected the path of a file, not its content");
     expect(message).not.toContain(seed);
   });
 

@@ -24,9 +24,9 @@ const gitRemotes = listOf({
   name: "Git URLs",
   placeholder: "<url>",
   read: (url) => {
-    // Git would take it for an option of its own.
+    // Git would parse it as an option.
     if (url.startsWith("-")) throw new Complaint("a Git URL may not start with a hyphen");
-    // It would show in the list of processes.
+    // They would be visible in the process list.
     if (/:\/\/[^/]*:[^/@]*@/.test(url) || /^https?:\/\/[^/]*@/i.test(url)) {
       throw new Complaint("a Git URL may not hold credentials; use SSH with gitfs.ssh_key");
     }
@@ -60,7 +60,7 @@ export const masterOptions = {
     group: "Bus",
     type: advertiseUrls,
     default: [],
-    doc: "bus URLs handed to peels; none turns discovery off; no loopback or link-local hosts",
+    doc: "bus URLs handed to peels; an empty list turns discovery off; no loopback or link-local hosts",
   }),
   storage_replicas: option({
     group: "Bus",
@@ -72,25 +72,25 @@ export const masterOptions = {
     group: "Bus",
     type: bool,
     default: false,
-    doc: "run a nats-server as a child of this master, and start it again when it ends",
+    doc: "run a nats-server as a child process of this master, and restart it when it exits",
   }),
   embedded_bus_dir: option({
     group: "Bus",
     type: requiredPath,
     default: inDataDir("bus"),
-    doc: "directory of the embedded bus, with its nats-server.conf",
+    doc: "directory of the embedded bus and its nats-server.conf",
   }),
   embedded_bus_only: option({
     group: "Bus",
     type: bool,
     default: false,
-    doc: "run the embedded bus and no master: for backups, and for a server that only completes a cluster",
+    doc: "run only the embedded bus, without a master: for backups, and for a server that only adds a cluster member",
   }),
   embedded_bus_path: option({
     group: "Bus",
     type: path,
     default: "",
-    doc: "the nats-server to run, 2.9.10 or newer; empty means the one this executable carries, then the one on the PATH",
+    doc: "path of the nats-server to run, 2.9.10 or newer; empty means the one inside this executable, then the one on the PATH",
   }),
   auth_dir: option({
     group: "Files",
@@ -108,7 +108,7 @@ export const masterOptions = {
     group: "Files",
     type: requiredPath,
     default: inDataDir("settings"),
-    doc: "directory of settings files, and of nodegroups.yaml: the node groups that targets name",
+    doc: "directory of settings files and of nodegroups.yaml, the node groups for targets",
   }),
   health_addr: option({
     group: "Health and logs",
@@ -120,13 +120,13 @@ export const masterOptions = {
     group: "Health and logs",
     type: oneOf(logLevels),
     default: "info",
-    doc: "least level that is logged",
+    doc: "minimum level to log",
   }),
   log_format: option({
     group: "Health and logs",
     type: oneOf(logFormats),
     default: "json",
-    doc: "form of a log record",
+    doc: "format of log records",
   }),
   "enroll.addr": option({
     group: "HTTPS listener",
@@ -182,19 +182,19 @@ export const masterOptions = {
     group: "Certificate authority",
     type: sans,
     default: [],
-    doc: "further names and addresses in that certificate, beside the host's name and localhost",
+    doc: "additional DNS names and IP addresses in that certificate, besides the host name and localhost",
   }),
   "gitfs.remotes": option({
     group: "GitFS",
     type: gitRemotes,
     default: [],
-    doc: "Git repositories to take state files from; none turns GitFS off",
+    doc: "Git repositories to take state files from; an empty list turns GitFS off",
   }),
   "gitfs.interval": option({
     group: "GitFS",
     type: duration(1_000),
     default: 5 * minute,
-    doc: "time between two pulls",
+    doc: "interval between pulls",
   }),
   "gitfs.ssh_key": option({
     group: "GitFS",
@@ -219,13 +219,13 @@ export const masterOptions = {
     group: "Reactor",
     type: integer(1, 1024),
     default: 4,
-    doc: "reactions that run at the same time",
+    doc: "number of reactions that run at the same time",
   }),
   "reactor.max_chain_depth": option({
     group: "Reactor",
     type: integer(0, 100),
     default: 3,
-    doc: "events further down a chain of reactions are dropped",
+    doc: "maximum length of a chain of reactions; events beyond it are dropped",
   }),
   "reactor.enable_chaining": option({
     group: "Reactor",
@@ -237,30 +237,30 @@ export const masterOptions = {
     group: "Reactor",
     type: duration(0),
     default: 0,
-    doc: "rest of a rule per source after it fired; 0 means none",
+    doc: "minimum time before a rule fires again for the same source; 0 means none",
   }),
   "reactor.source_rate_limit": option({
     group: "Reactor",
     type: integer(0, 1_000_000),
     default: 120,
-    doc: "events per minute from one source; 0 means no limit",
+    doc: "maximum events per minute from one source; 0 means no limit",
   }),
   "reactor.max_event_age": option({
     group: "Reactor",
     type: duration(0),
     default: hour,
-    doc: "older events are dropped when read; 0 replays all",
+    doc: "maximum age of an event; older events are dropped when read; 0 replays all",
   }),
   "reactor.storm_rate": option({
     group: "Reactor",
     type: integer(0, 1_000_000),
     default: 60,
-    doc: "fires of one rule per minute that trip its circuit breaker; 0 means no breaker",
+    doc: "maximum times per minute that a rule may fire; more open its circuit breaker; 0 means no breaker",
   }),
   "reactor.breaker_cooldown": option({
     group: "Reactor",
     type: duration(0),
     default: 5 * minute,
-    doc: "time a tripped breaker stays open",
+    doc: "how long an open circuit breaker stays open",
   }),
 } satisfies OptionTable;

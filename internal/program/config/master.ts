@@ -7,7 +7,7 @@ import { type Env, type Loaded, loadConfig, type Refuse } from "./resolve.ts";
 
 export type MasterConfig = Values<typeof masterOptions>;
 
-/** What help and reference say about the master daemon. */
+/** The program's entry in help and reference. */
 export const masterProgram = {
   name: "svc-master",
   summary: "serves enrollment, the REST API and the bus services of a fleet",
@@ -18,7 +18,7 @@ export const masterProgram = {
 
 /**
  * Reads the configuration of the master daemon. Its file may also hold the `master:` section of the
- * `svc` tool, which is checked and left out.
+ * `svc` tool, which is validated and then ignored.
  *
  * @param argv arguments without the program's name
  * @throws SvcError `usage` or `bad_request`

@@ -4,7 +4,7 @@ import { busUrls } from "./url.ts";
 
 const group = "Operator";
 
-/** Every key of the `svc` tool (specification, "Operator CLI configuration"); it has no flags for them. */
+/** Every key of the `svc` tool (specification, "Operator CLI configuration"). They have no flags. */
 export const operatorOptions = {
   "master.urls": option({
     group,

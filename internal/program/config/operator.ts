@@ -10,17 +10,17 @@ import { dataDir, type Env, refusal, resolve } from "./resolve.ts";
 
 type OperatorConfig = Values<typeof operatorOptions>;
 
-/** The file the tool shares with the master daemon. */
+/** The file that the tool shares with the master daemon. */
 const sharedFile = "/etc/svc/master.yaml";
 
 /**
  * Reads the configuration of the `svc` tool: the file of `--config` and no other, or else the first
  * of `/etc/svc/master.yaml` and `~/.svc/config.yaml` that has a `master:` section (specification,
- * "Operator CLI configuration"). Both may be absent, and the operator may lack the right to read the
- * first when the second is there.
+ * "Operator CLI configuration"). Both may be absent. If the second exists, the first may be unreadable
+ * for the operator.
  *
- * @param input.home home directory of the operator; empty for none
- * @throws SvcError `bad_request`, or `forbidden` when no file is left that may be read
+ * @param input.home home directory of the operator; empty means none
+ * @throws SvcError `bad_request`, or `forbidden` when a file exists but none is readable
  */
 export function loadOperatorConfig(input: {
   configFlag?: string | undefined;

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import type { TextPosition } from "../../base/place.ts";
 import type { YamlNode } from "../../base/yaml.ts";
 
-/** How the text of a file and of a flag becomes a value, and back. */
+/** Converts the text of a file or a flag to a value, and back. */
 export interface OptionType<T> {
-  /** What stands for the value in help and reference: `<url>`. */
+  /** Placeholder of the value in help and reference, such as `<url>`. */
   readonly placeholder: string;
   /** Name of the type in the reference. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface OptionType<T> {
   /** @throws Complaint */
   fromYaml(node: YamlNode): T;
   /**
-   * @param texts the values of every use of the flag, in order, at least one
+   * @param texts the value of each use of the flag, in order, at least one
    * @throws Complaint
    */
   fromFlag(texts: readonly string[]): T;
@@ -21,9 +21,9 @@ export interface OptionType<T> {
   format(value: T): string;
 }
 
-/** A default that follows from the data directory or from other keys. */
+/** A default that depends on the data directory or on other keys. */
 export interface Derived<T> {
-  /** How help and reference write it: `<auth_dir>/ca`. */
+  /** The text in help and reference, such as `<auth_dir>/ca`. */
   readonly text: string;
   resolve(context: DefaultContext): T;
 }
@@ -31,24 +31,24 @@ export interface Derived<T> {
 export interface DefaultContext {
   /** `SVC_DATA_DIR`, or `/data`. */
   readonly dataDir: string;
-  /** The resolved value of a key that stands earlier in the table and holds text. */
+  /** The resolved value of a text key that is declared earlier in the table. */
   text(key: string): string;
 }
 
-/** One key: what it is called in the file follows from its place in the table. */
+/** One key. Its name in the file is its key in the table. */
 export interface Option<T> {
   readonly group: string;
   readonly type: OptionType<T>;
   readonly default: T | Derived<T>;
   /** One line without a full stop. */
   readonly doc: string;
-  /** Name of the flag where the rule of the specification does not give it; `null` for none. */
+  /** Name of the flag, when it differs from the rule in the specification; `null` means no flag. */
   readonly flag?: string | null;
-  /** The environment variable that counts where the value is empty. */
+  /** The environment variable to use when the value is empty. */
   readonly variable?: string;
 }
 
-/** All keys of one program, in the order they are shown. */
+/** All keys of one program, in display order. */
 export type OptionTable = Readonly<Record<string, Option<unknown>>>;
 
 /** The resolved values of a table, by key. */
@@ -56,7 +56,7 @@ export type Values<Table extends OptionTable> = {
   readonly [Key in keyof Table]: Table[Key] extends { type: OptionType<infer T> } ? T : never;
 };
 
-/** Declares one key; it only fixes the types. */
+/** Declares one key. Only for type inference. */
 export function option<T>(declared: {
   group: string;
   type: OptionType<T>;
@@ -68,12 +68,12 @@ export function option<T>(declared: {
   return declared;
 }
 
-/** A default below the data directory. */
+/** A default inside the data directory. */
 export function inDataDir(path: string): Derived<string> {
   return { text: join("/data", path), resolve: (context) => join(context.dataDir, path) };
 }
 
-/** A default below the directory that another key names. */
+/** A default inside the directory that another key names. */
 export function inDirectoryOf(key: string, path: string): Derived<string> {
   return { text: `<${key}>/${path}`, resolve: (context) => join(context.text(key), path) };
 }
@@ -83,12 +83,12 @@ export function isDerived<T>(value: T | Derived<T>): value is Derived<T> {
   return typeof value === "object" && value !== null && "resolve" in value;
 }
 
-/** The default as a person reads it. */
+/** The default in human-readable form. */
 export function defaultText(declared: Option<unknown>): string {
   return isDerived(declared.default) ? declared.default.text : declared.type.format(declared.default);
 }
 
-/** What a key means, as a sentence. A value of the key that begins it stays as it is written. */
+/** The description of a key as a sentence. If it starts with a value of the key, the case is kept. */
 export function sentenceOf({ doc, type }: Option<unknown>): string {
   const [first = ""] = doc.split(" ");
   const isWord = /^[a-z]+$/.test(first) && !type.name.split(", ").includes(first);
@@ -104,7 +104,7 @@ export function flagOf(key: string, declared: Option<unknown>): string | undefin
   return declared.flag ?? key.replaceAll(/[._]/g, "-");
 }
 
-/** What is wrong with one value, without the key and the place: the loader knows those and adds them. */
+/** An error for one value, without key and position: the loader adds them. */
 export class Complaint extends Error {
   /** Where in the file, when that is more exact than the place of the key's value. */
   readonly at: TextPosition | undefined;

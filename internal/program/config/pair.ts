@@ -1,4 +1,4 @@
-/** Two keys that only work together: the one that is set alone, and what it lacks. */
+/** Checks two keys that must be set together: returns the one that is set alone, and what is missing. */
 export function pairProblem<Key extends string>(
   values: Readonly<Record<Key, string>>,
   first: Key,

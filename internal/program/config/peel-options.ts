@@ -38,13 +38,13 @@ export const peelOptions = {
     group: "Identity",
     type: peelId,
     default: "",
-    doc: "name of this peel, with dots as in a host name; empty means the fully qualified host name",
+    doc: "id of this peel, with dots as in a host name; empty means the fully qualified host name",
   }),
   bus_url: option({
     group: "Bus",
     type: optionalBusUrl,
     default: "",
-    doc: "URL of the message bus; only tls:// is accepted; empty means to discover it, and tls://bus:4222 in the end",
+    doc: "URL of the message bus; only tls:// is accepted; empty means to discover it, with tls://bus:4222 as the last resort",
   }),
   bus_ca: option({
     group: "Bus",
@@ -70,13 +70,13 @@ export const peelOptions = {
     group: "Enrollment",
     type: httpsUrls,
     default: [],
-    doc: "https:// URLs of several masters in the order to try; they replace master_url",
+    doc: "https:// URLs of several masters, in the order to try; overrides master_url",
   }),
   enroll_ca: option({
     group: "Enrollment",
     type: path,
     default: "",
-    doc: "CA file that alone verifies the master",
+    doc: "CA file that verifies the master; no other CA is accepted",
   }),
   enroll_ca_pin: option({
     group: "Enrollment",
@@ -88,13 +88,13 @@ export const peelOptions = {
     group: "Enrollment",
     type: oneOf(["tofu", "strict"]),
     default: "tofu",
-    doc: "tofu trusts the master met at first enrollment; strict never does",
+    doc: "tofu trusts the CA that the master serves at first enrollment; strict never does",
   }),
   states_cache: option({
     group: "States",
     type: requiredPath,
     default: inDataDir("states-cache"),
-    doc: "directory where state files are kept",
+    doc: "directory of the state file cache",
   }),
   startup_states: option({
     group: "States",
@@ -106,13 +106,13 @@ export const peelOptions = {
     group: "States",
     type: stateRefs,
     default: [],
-    doc: "states to apply in order at start; only with startup_states: sls",
+    doc: "states to apply at start, in order; only with startup_states: sls",
   }),
   schedule: option({
     group: "Schedule",
     type: schedule,
     default: [],
-    doc: "jobs to run by themselves: entries with module, args, interval or cron, splay, maxrunning, run_on_start, return_job, enabled",
+    doc: "scheduled jobs: entries with module, args, interval or cron, splay, maxrunning, run_on_start, return_job, enabled",
   }),
   health_addr: option({
     group: "Health and logs",
@@ -124,12 +124,12 @@ export const peelOptions = {
     group: "Health and logs",
     type: oneOf(logLevels),
     default: "info",
-    doc: "least level that is logged",
+    doc: "minimum level to log",
   }),
   log_format: option({
     group: "Health and logs",
     type: oneOf(logFormats),
     default: "json",
-    doc: "form of a log record",
+    doc: "format of log records",
   }),
 } satisfies OptionTable;

@@ -6,7 +6,7 @@ import { type Env, type Loaded, loadConfig, type Refuse } from "./resolve.ts";
 
 export type PeelConfig = Values<typeof peelOptions>;
 
-/** What help and reference say about the peel daemon. */
+/** The program's entry in help and reference. */
 export const peelProgram = {
   name: "svc-peel",
   summary: "runs on a managed host: enrolls it and executes its jobs",
@@ -15,7 +15,7 @@ export const peelProgram = {
   commands: [
     ["call", "run a function on this host, without a master; see svc-peel call --help"],
     ["check", "test the configuration without starting the daemon; see svc-peel check --help"],
-    ["watchdog", "run the peel, with these flags, below a process that starts it again and upgrades it"],
+    ["watchdog", "run the peel with these flags under a watchdog process that restarts and upgrades it"],
   ],
 } as const;
 

@@ -112,7 +112,7 @@ describe.each(programs)("$name", (program) => {
     expect(options[key]?.doc).toMatch(/[^.]$/);
   });
 
-  test("what --print-config prints reads back to the same values", () => {
+  test("the output of --print-config reads back to the same values", () => {
     const argv = withFlags.map(({ key, flag }) => `--${flag}=${samples[key]?.[0]}`);
     const printed = load([...argv, "--print-config"]);
     const direct = load(argv);

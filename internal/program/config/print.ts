@@ -6,14 +6,15 @@ import type { OptionTable, Values } from "./option.ts";
 /** Where the value of a key comes from. */
 export type Origin =
   | { readonly from: "default" }
-  /** A default that follows from a variable, or one that counts where the key is empty. */
+  /** An environment variable that determines the default, or that is used when the key is empty. */
   | { readonly from: "environment"; readonly variable: string }
   | { readonly from: "file"; readonly file: string; readonly at: TextPosition }
   | { readonly from: "flag"; readonly flag: string };
 
 /**
- * Every resolved key as YAML that can be read again, each with a comment that names its origin. What reads
- * as a secret is masked: a key may hold one by mistake, as the arguments of a schedule entry.
+ * Formats every resolved key as YAML that can be read back, each with a comment that names its origin.
+ * Values that look like secrets are masked: a key may hold one by mistake, such as the arguments of a
+ * schedule entry.
  */
 export function formatConfig<Table extends OptionTable>(
   name: string,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfigFile } from "./read-file.ts";
 
-test("reads UTF-8 text up to 1 MiB, and says what it refuses", () => {
+test("reads UTF-8 text up to 1 MiB, and rejects other files with a reason", () => {
   const dir = mkdtempSync(join(tmpdir(), "svc-config-"));
   try {
     const path = join(dir, "c.yaml");
@@ -16,8 +16,8 @@ test("reads UTF-8 text up to 1 MiB, and says what it refuses", () => {
     writeFileSync(path, Buffer.alloc(1024 * 1024 + 1, "#"));
     expect(() => readConfigFile(path)).toThrow(`${path}: larger than 1 MiB`);
     expect(() => readConfigFile("/dev/zero")).toThrow("/dev/zero: larger than 1 MiB");
-    expect(() => readConfigFile(dir)).toThrow(`cannot read the configuration ${dir}: it is a directory`);
-    expect(() => readConfigFile(join(path, "x"))).toThrow("a part of the path is not a directory");
+    expect(() => readConfigFile(dir)).toThrow(`cannot read the configuration ${dir}: is a directory`);
+    expect(() => readConfigFile(join(path, "x"))).toThrow("a component of the path is not a directory");
   } finally {
     rmSync(dir, { recursive: true });
   }

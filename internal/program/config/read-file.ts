@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
 
-/** Reads a configuration file; `undefined` when there is none. Tests pass a map of their own. */
+/** Reads a configuration file; `undefined` when it does not exist. Tests pass their own map. */
 export type ReadFile = (path: string) => string | undefined;
 
 const maxBytes = 1024 * 1024;
@@ -10,7 +10,7 @@ const maxBytes = 1024 * 1024;
 /**
  * Reads a file of UTF-8 text of at most 1 MiB.
  *
- * @throws SvcError `bad_request` that names the file; `forbidden` when it may not be read
+ * @throws SvcError `bad_request` that names the file; `forbidden` when permission is denied
  */
 export const readConfigFile: ReadFile = (path) => {
   try {
@@ -28,7 +28,7 @@ export const readConfigFile: ReadFile = (path) => {
 function readBounded(path: string): Uint8Array {
   const file = openSync(path, "r");
   try {
-    // One byte more than allowed tells a file that is too large, also where the size is not known before.
+    // Read one byte more than allowed to detect a file that is too large, even when its size is not known in advance.
     const bytes = new Uint8Array(maxBytes + 1);
     let length = 0;
     for (let got = -1; got !== 0 && length < bytes.length; length += got) {

@@ -11,7 +11,7 @@ import { type ReadFile, readConfigFile } from "./read-file.ts";
 /** Environment variables by name. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Refuses the value of a key; the error also names the place the value came from. */
+/** Rejects the value of a key. The error also names the origin of the value. */
 export type Refuse<Table extends OptionTable> = (key: keyof Table & string, complaint: string) => never;
 
 export interface LoadInput<Table extends OptionTable> {
@@ -23,18 +23,18 @@ export interface LoadInput<Table extends OptionTable> {
   /** Arguments without the program's name. */
   readonly argv: readonly string[];
   readonly env: Env;
-  /** Read when `--config` names no other; it may be absent. */
+  /** The file to read without `--config`. It may be absent. */
   readonly defaultFile: string;
-  /** Keys of another program that shares the file: checked, and left out. */
+  /** Keys of another program that shares the file: validated, then ignored. */
   readonly shared?: OptionTable;
-  /** Rules that concern several keys. */
+  /** Rules that involve several keys. */
   readonly validate?: (values: Values<Table>, refuse: Refuse<Table>) => void;
   readonly readFile?: ReadFile | undefined;
 }
 
 const fixedDataDir = "/data";
 
-/** What a daemon is to do: print a text and exit 0, or run. */
+/** What the daemon must do: print a text and exit 0, or run. */
 export type Loaded<V> =
   | { kind: "help" | "print"; text: string }
   | { kind: "version" }
@@ -46,11 +46,11 @@ export type Loaded<V> =
     };
 
 /**
- * Resolves the configuration of a daemon: default, then file, then flags that were passed
+ * Resolves the configuration of a daemon: defaults, then the file, then the flags that were passed
  * (specification, "Master configuration").
  *
  * @throws SvcError `usage` for flags, `bad_request` for the file and the environment, `forbidden` for
- *   a file that may not be read
+ *   a file without read permission
  */
 export function loadConfig<Table extends OptionTable>(input: LoadInput<Table>): Loaded<Values<Table>> {
   const flags = readFlags(input.options, input.argv);
@@ -91,7 +91,7 @@ export function loadConfig<Table extends OptionTable>(input: LoadInput<Table>): 
 /**
  * Completes the given values with the defaults of a table.
  *
- * @param given values by key; keys of other tables are left out
+ * @param given values by key; keys of other tables are ignored
  */
 export function resolve<Table extends OptionTable>(
   options: Table,
@@ -112,13 +112,12 @@ export function resolve<Table extends OptionTable>(
     if (found !== undefined) values.set(key, found.value);
     else values.set(key, isDerived(declared.default) ? declared.default.resolve(context) : declared.default);
   }
-  // Every value was made by the type of its own key.
+  // Every value was created by the type of its own key.
   return Object.fromEntries(values) as Values<Table>;
 }
 
 /**
- * Where a daemon keeps what it has, and what takes the place of `/data` in its defaults:
- * `SVC_DATA_DIR`, or `/data`.
+ * The data directory of a daemon, which replaces `/data` in its defaults: `SVC_DATA_DIR`, or `/data`.
  *
  * @throws SvcError `bad_request` when it is not an absolute path
  */
@@ -129,7 +128,7 @@ export function dataDir(env: Env): string {
   return given.replace(/(?<=.)\/+$/, "");
 }
 
-/** The error for the value of a key, with the place it came from. */
+/** The error for the value of a key, with the origin of the value. */
 export function refusal(key: string, complaint: string, origin: Origin): SvcError {
   if (origin.from === "flag") return new SvcError("usage", `${origin.flag}: ${complaint}`);
   if (origin.from === "file") return fileError(origin.file, origin.at, `${key}: ${complaint}`);

@@ -5,7 +5,7 @@ import { suggestion } from "../../base/nearest.ts";
 import { kindOf, type YamlNode } from "../../base/yaml.ts";
 import { Complaint, type OptionType } from "./option.ts";
 
-/** Reads one text: returns the value to keep, or throws a `Complaint` that does not repeat a secret. */
+/** Reads one text: returns the value, or throws a `Complaint` that does not repeat a secret. */
 export type ReadText<T> = (text: string) => T;
 
 /** A type whose value is written as one string. */
@@ -27,7 +27,7 @@ export function text<T = string>(form: {
 
 const plainForm = /^(?:[a-z/][A-Za-z0-9/._:-]*[A-Za-z0-9/._-]|[a-z/]|(?:\d+\.){3}\d+:\d+)$/;
 
-/** A string in YAML: plain where that is plainly safe, in double quotes elsewhere. */
+/** A string in YAML: plain where that is certainly safe, otherwise in double quotes. */
 export function quoted(value: string): string {
   return plainForm.test(value) && !["true", "false", "null"].includes(value) ? value : JSON.stringify(value);
 }
@@ -41,19 +41,19 @@ export function stringOf(node: YamlNode): string {
   throw new Complaint(`expected a string, found ${kindOf(node)}`, node.at);
 }
 
-// A pasted key or token instead of a path would end up wherever a path may be shown.
+// A key or token that was pasted instead of a path would be shown wherever paths are shown.
 const pastedSecret = /-----BEGIN|^S[A-Z][A-Z2-7]{56}$|^ey[A-Za-z0-9_-]+\.|[\r\n\0]/;
 
-/** A file or directory, or `""` for none. */
+/** The path of a file or directory, or `""` for none. */
 export const path: OptionType<string> = text({ name: "path", placeholder: "<path>", read: readPath });
 
-/** The path in a text. @throws Complaint when it cannot be one; the text is not repeated */
+/** Reads a path. @throws Complaint when the text cannot be a path; the text is not repeated */
 function readPath(value: string): string {
-  if (pastedSecret.test(value)) throw new Complaint("expected the path of a file, not what it holds");
+  if (pastedSecret.test(value)) throw new Complaint("expected the path of a file, not its content");
   return value;
 }
 
-/** A path that may not be empty. */
+/** A path that must not be empty. */
 export const requiredPath: OptionType<string> = text({
   name: "path",
   placeholder: "<path>",
@@ -63,7 +63,7 @@ export const requiredPath: OptionType<string> = text({
   },
 });
 
-/** One of a few words. */
+/** One word of a fixed set. */
 export function oneOf<const Word extends string>(words: readonly Word[]): OptionType<Word> {
   const shown = words.map((word) => (word === "" ? '""' : word));
   return text({
@@ -79,7 +79,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]): Option
   });
 }
 
-/** A whole number within bounds, both allowed. */
+/** An integer within inclusive bounds. */
 export function integer(min: number, max: number): OptionType<number> {
   const expected = `expected a whole number from ${min} to ${max}`;
   const check = (value: number): number => {

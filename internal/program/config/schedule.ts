@@ -6,7 +6,7 @@ import { readFields } from "./fields.ts";
 import { Complaint, type OptionType } from "./option.ts";
 import { bool, duration, integer, text } from "./scalar.ts";
 
-/** One entry of the peel's scheduler; it has either `interval` or `cron`. */
+/** One entry of the peel's scheduler. It has either `interval` or `cron`. */
 export interface ScheduleEntry {
   readonly name: string;
   /** Module function to run. */
@@ -17,15 +17,15 @@ export interface ScheduleEntry {
   readonly cron?: string;
   /** Milliseconds. */
   readonly splay: number;
-  /** How many runs of this entry may overlap. */
+  /** Maximum number of concurrent runs of this entry. */
   readonly maxrunning: number;
   readonly run_on_start: boolean;
-  /** Whether the result is published to the masters. */
+  /** Whether to publish the result to the masters. */
   readonly return_job: boolean;
   readonly enabled: boolean;
 }
 
-/** The name of an entry travels with its results, and masters refuse longer ones. */
+/** The name of an entry is sent with its results, and masters reject longer names. */
 export const maxEntryName = 128;
 
 const args: OptionType<Record<string, unknown>> = {
@@ -53,7 +53,7 @@ const fields = {
   enabled: bool,
 };
 
-/** An argument of such a name is not shown. */
+/** The values of arguments with such a name are not shown. */
 const secretName = /passw(?:or)?d|passphrase|secret|token|credential|private_?key|api_?key/i;
 
 /** The map under `schedule`, as a list of named entries. Its flag takes the same map as YAML or JSON. */

@@ -16,7 +16,7 @@ const fields = {
   token_file: path,
 };
 
-/** The list under `api.tokens`; it has no flag. */
+/** The list under `api.tokens`. It has no flag. */
 export const apiTokens: OptionType<readonly ApiToken[]> = {
   name: "list of {username, token_file}",
   placeholder: "",

@@ -15,9 +15,9 @@ const orEmpty =
   (url) =>
     url === "" ? "" : read(url);
 
-/** A bus URL that must be there. */
+/** A required bus URL. */
 export const busUrl = text({ name: "tls:// URL", placeholder: "<url>", read: checked(busUrlProblem) });
-/** A bus URL, or empty to discover it. */
+/** A bus URL; empty means to discover it. */
 export const optionalBusUrl = text({
   name: "tls:// URL",
   placeholder: "<url>",

@@ -31,8 +31,8 @@ export interface DaemonOptions<Values> {
 }
 
 /**
- * The life of a daemon: configuration, log, signals, exit code. SIGTERM and SIGINT end it in order, a
- * second one at once.
+ * The life cycle of a daemon: configuration, log, signals, exit code. The first SIGTERM or SIGINT stops
+ * it gracefully, the second at once.
  *
  * @returns the exit code
  */
@@ -97,8 +97,8 @@ async function runUntilSignal<Values extends { log_level: LogLevel; log_format: 
 }
 
 /**
- * Joins what is written within one turn of the event loop, so that a busy daemon does not stop for each
- * line.
+ * Joins the lines written within one turn of the event loop, so that a busy daemon does not block on
+ * each line.
  */
 function writeTogether(write: (text: string) => void): { write(line: string): void; flush(): void } {
   let waiting: string[] = [];
@@ -115,7 +115,7 @@ function writeTogether(write: (text: string) => void): { write(line: string): vo
   };
 }
 
-/** Writes one line for the person at the terminal; the details of a surprise go to the log. */
+/** Writes one line for the person at the terminal. Details of an unexpected error go to the log. */
 function complain(name: string, thrown: unknown): number {
   const error = toSvcError(thrown);
   const text = error.kind === "internal" ? describeError(thrown) : error.message;

@@ -7,23 +7,23 @@ import { newerCredentials } from "../../bus/request.ts";
 import { judgeClock, judgeEnd } from "./findings.ts";
 import type { Finding, Step } from "./step.ts";
 
-/** What the steps on the way to a bus work with. */
+/** The context of the bus steps. */
 export interface BusContext {
-  /** Servers, in the order to try. */
+  /** Server URLs, in the order to try. */
   urls(): readonly string[];
   /** PEM of the CA that verifies the server. */
   ca(): string | undefined;
   client(): { cert: string; key: string } | undefined;
-  /** Opens the connection, or the one that is open already. */
+  /** Opens the connection, or returns the open one. */
   connect(): Promise<Bus>;
   clock: Clock;
 }
 
 /**
- * The way to the bus, step by step: name, connection, TLS, credentials.
+ * The steps of a bus connection: name, connection, TLS, credentials.
  *
- * @param config names of the steps without which it is not known where the bus is
- * @param identity names of the steps without which there is nobody to be
+ * @param config names of the steps that provide the bus URLs
+ * @param identity names of the steps that provide the credentials
  */
 export function busSteps(
   config: readonly string[],
@@ -33,7 +33,7 @@ export function busSteps(
     {
       name: "bus name",
       needs: config,
-      next: "correct the host in the URL, or the name service of this host",
+      next: "correct the host in the URL, or fix name resolution on this host",
       look: ({ urls }) =>
         firstOf(urls(), async (url) => {
           const place = placeOf(url);
@@ -43,7 +43,7 @@ export function busSteps(
     {
       name: "bus connection",
       needs: ["bus name"],
-      next: "start the bus there, open the port in firewalls, or correct the URL",
+      next: "start the bus, open the port in the firewalls, or correct the URL",
       look: ({ urls, clock }) =>
         firstOf(urls(), async (url) => {
           return { level: "ok", message: `${url}: nats-server ${await greetServer(placeOf(url), clock)}` };
@@ -52,7 +52,7 @@ export function busSteps(
     {
       name: "bus TLS",
       needs: ["bus connection"],
-      next: "see the log of the bus",
+      next: "check the log of the bus",
       look: ({ urls, ca, client, clock }) =>
         firstOf(urls(), async (url) => {
           const options = { ca: ca(), client: client(), clock };
@@ -61,20 +61,20 @@ export function busSteps(
             "the certificate of the bus",
             notAfter,
             clock.now(),
-            "issue another with svc ca issue, and reload the bus",
+            "issue a new one with svc ca issue, and reload the bus",
           );
           if (problem === undefined || ends.level === "fail") return ends;
           return {
             level: "fail",
-            message: `the certificate of ${url} is not believed: ${problem}`,
-            next: "name the CA that signed it as the CA of the bus, or connect to a name that it is for",
+            message: `the certificate of ${url} is not trusted: ${problem}`,
+            next: "set the CA that signed it as the CA of the bus, or connect to a name in the certificate",
           };
         }),
     },
     {
       name: "bus credentials",
       needs: ["bus TLS", ...identity],
-      next: "take credentials that this bus knows: they may be of another fleet, revoked, or ended",
+      next: "use credentials of this bus: these may be of another fleet, revoked, or expired",
       async look({ connect }) {
         const { nats } = await connect();
         return { level: "ok", message: `accepted by ${nats.info?.server_name ?? nats.getServer()}` };
@@ -84,16 +84,16 @@ export function busSteps(
 }
 
 /**
- * What is stored on the bus, and its clock.
+ * The steps for the storage and the clock of the bus.
  *
- * @param names what these credentials must be able to read; the first one tells the time
+ * @param names the assets that these credentials must be able to read; the first one provides the time
  */
 export function storageSteps(names: readonly [AssetName, ...AssetName[]]): readonly Step<BusContext>[] {
   return [
     {
       name: "storage",
       needs: ["bus credentials"],
-      next: "see the log of the bus: is JetStream on, and its disk not full?",
+      next: "check the log of the bus: JetStream must be enabled, and its disk must not be full",
       async look({ connect }) {
         const states = await inspectAssets(await connect(), names);
         const those = (state: string) => names.filter((name) => states.get(name) === state).join(", ");
@@ -105,11 +105,11 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
             next: newerCredentials,
           };
         }
-        if (missing === "") return { level: "ok", message: `${names.length} buckets and streams are there` };
+        if (missing === "") return { level: "ok", message: `${names.length} buckets and streams exist` };
         return {
           level: "warn",
-          message: `not there yet: ${missing}`,
-          next: "start a master, or restart one: it makes what is missing",
+          message: `do not exist yet: ${missing}`,
+          next: "start or restart a master: it creates the missing ones",
         };
       },
     },
@@ -120,7 +120,7 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
         const bus = await connect();
         const states = await inspectAssets(bus, [names[0]]);
         if (states.get(names[0]) !== "there") {
-          return { level: "warn", message: "not compared: there is nothing stored yet that tells the time" };
+          return { level: "warn", message: "not compared: nothing is stored on the bus yet" };
         }
         const { aheadMs, roundTripMs } = await clockDifference(bus, names[0]);
         return judgeClock("the bus", aheadMs, roundTripMs / 2);
@@ -129,7 +129,7 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
   ];
 }
 
-/** The first of several servers that is well; what was found of the last when none is. */
+/** The finding of the first healthy server, or of the last server when none is healthy. */
 async function firstOf(urls: readonly string[], look: (url: string) => Promise<Finding>): Promise<Finding> {
   const [url = "", ...others] = urls;
   if (others.length === 0) return look(url);

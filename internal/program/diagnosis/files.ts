@@ -6,21 +6,21 @@ import type { Finding } from "./step.ts";
 
 const secretName = /\.(?:seed|creds|key|token)$/;
 
-/** Looks for secrets in a directory that group or others can reach. @throws SvcError `bad_request` */
+/** Finds secrets in a directory that group or others can access. @throws SvcError `bad_request` */
 export function findOpenSecrets(directory: string): Finding {
   const names = attempt(directory, () => readdirSync(directory)).filter((name) => secretName.test(name));
   const open = names.filter((name) => (statSync(join(directory, name)).mode & 0o077) !== 0);
   if (open.length === 0) {
-    return { level: "ok", message: `${directory}: ${names.length} secrets, for their owner alone` };
+    return { level: "ok", message: `${directory}: ${names.length} secrets, accessible only by their owner` };
   }
   return {
     level: "warn",
-    message: `${directory}: group or others can reach ${open.join(", ")}`,
+    message: `${directory}: group or others can access ${open.join(", ")}`,
     next: `chmod 600 ${open.map((name) => join(directory, name)).join(" ")}`,
   };
 }
 
-/** Whether this user may write into a directory. One that is not there is made by the daemon at its start. */
+/** Whether this user may write to a directory. The daemon creates a missing one at start. */
 export function findUnwritable(directory: string): Finding {
   try {
     accessSync(directory, constants.W_OK | constants.X_OK);
@@ -29,19 +29,19 @@ export function findUnwritable(directory: string): Finding {
     if (isErrno(thrown, "ENOENT")) {
       return {
         level: "warn",
-        message: `${directory} is not there yet`,
-        next: "the daemon makes it, when it may write into the directory above",
+        message: `${directory} does not exist yet`,
+        next: "the daemon creates it, if it may write to the parent directory",
       };
     }
     return {
       level: "fail",
       message: `${directory}: ${reasonOf(thrown)}`,
-      next: "give it to the user the daemon runs as (chown), and run this check as that user",
+      next: "change its owner to the user of the daemon (chown), and run this check as that user",
     };
   }
 }
 
-/** Which of these directories are missing or cannot be read. */
+/** Finds directories that are missing or cannot be read. */
 export function findUnreadable(directories: readonly string[]): Finding {
   const problems = directories.flatMap((directory) => {
     try {
@@ -55,7 +55,7 @@ export function findUnreadable(directories: readonly string[]): Finding {
   return {
     level: "warn",
     message: problems.join("; "),
-    next: "make the directory, or name another; without it there is nothing to serve",
+    next: "create the directory, or set another; without it there is nothing to serve",
   };
 }
 

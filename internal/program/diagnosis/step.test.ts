@@ -10,7 +10,7 @@ const ok = (name: string, needs?: string[]): Step<unknown> => ({
   look: () => ({ level: "ok", message: "well" }),
 });
 
-test("what needs a failed step is left out, and what needs that as well; the rest is looked at", async () => {
+test("steps that depend on a failed step are skipped, transitively; the others run", async () => {
   const broken: Step<unknown> = {
     name: "b",
     next: "mend it",
@@ -23,11 +23,11 @@ test("what needs a failed step is left out, and what needs that as well; the res
   expect(results[1]).toEqual({ step: "b", level: "fail", message: "broken", next: "mend it" });
   expect(hasFailed(results)).toBe(true);
   expect(formatSteps(results.slice(1, 3))).toBe(
-    "FAIL  b  broken\n         next: mend it\nskip  c  not looked at: it needs b",
+    "FAIL  b  broken\n         next: mend it\nskip  c  not checked: it needs b",
   );
 });
 
-test("what ends is well for 30 days and more, worth a look before, and wrong in the end", () => {
+test("an expiry is ok for 30 days or more, then a warning, then a failure", () => {
   const levelAt = (endsAt: number | undefined) => judgeEnd("it", endsAt, 1_000, "renew").level;
   expect([undefined, 1_000 + 30 * day, 30 * day, 1_001, 1_000].map(levelAt)).toEqual([
     "ok",
@@ -38,7 +38,7 @@ test("what ends is well for 30 days and more, worth a look before, and wrong in 
   ]);
 });
 
-test("a clock is judged by what is sure of its difference", () => {
+test("only the certain part of a clock difference counts", () => {
   const levelOf = (aheadMs: number, uncertainMs = 0) => judgeClock("the bus", aheadMs, uncertainMs).level;
   expect([0, 1_999, -1_999].map((ms) => levelOf(ms))).toEqual(["ok", "ok", "ok"]);
   expect([2_000, -29_999].map((ms) => levelOf(ms))).toEqual(["warn", "warn"]);

@@ -2,34 +2,34 @@ import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 
 /**
- * What a look at one thing found. A `warn` works now and is worth a look; a `fail` does not work; a `skip`
- * cannot be told yet.
+ * The result of one check. `warn`: works now, but needs attention. `fail`: does not work. `skip`: cannot be
+ * checked yet.
  */
 export interface Finding {
   level: "ok" | "warn" | "fail" | "skip";
   /** One line. */
   message: string;
-  /** What to do next, one line. */
+  /** The next step, one line. */
   next?: string;
 }
 
-/** One thing that is looked at. */
+/** One check. */
 export interface Step<Context> {
   readonly name: string;
-  /** Steps without which this one can tell nothing: it is left out when one of them failed or was left out. */
+  /** Steps that this one depends on: it is skipped when one of them failed or was skipped. */
   readonly needs?: readonly string[];
-  /** @throws what becomes a `fail` with the error as its message */
+  /** A thrown error becomes a `fail` with the error as its message. */
   look(context: Context): Promise<Finding> | Finding;
-  /** What to do when `look` throws. */
+  /** The next step when `look` throws. */
   readonly next?: string;
 }
 
-/** What became of a step. */
+/** The result of a step. */
 export interface StepResult extends Finding {
   step: string;
 }
 
-/** Takes the steps one after the other, in their order. */
+/** Runs the steps one after the other, in order. */
 export async function takeSteps<Context>(
   steps: readonly Step<Context>[],
   context: Context,
@@ -41,7 +41,7 @@ export async function takeSteps<Context>(
     const found: Finding =
       missing === undefined
         ? await lookAt(step, context)
-        : { level: "skip", message: `not looked at: it needs ${missing}` };
+        : { level: "skip", message: `not checked: it needs ${missing}` };
     if (found.level === "fail" || found.level === "skip") unusable.add(step.name);
     results.push({ step: step.name, ...found });
   }
@@ -53,7 +53,7 @@ export function hasFailed(results: readonly StepResult[]): boolean {
   return results.some(({ level }) => level === "fail");
 }
 
-/** The results for people: one line for each step, and below it what to do next. */
+/** Formats the results for people: one line for each step, followed by its next step. */
 export function formatSteps(results: readonly StepResult[]): string {
   const width = Math.max(...results.map(({ step }) => step.length));
   return results
@@ -73,7 +73,7 @@ async function lookAt<Context>(step: Step<Context>, context: Context): Promise<F
   }
 }
 
-/** Makes something when it is first wanted, and that one ever after. */
+/** Creates a value on first use, and returns the same value afterwards. */
 export function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {

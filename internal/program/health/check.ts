@@ -3,7 +3,7 @@ import { describeError } from "../../base/errors.ts";
 
 const timeoutMs = 2_000;
 
-/** What a readiness check found; `degraded` is worth a look, `down` takes the daemon out of service. */
+/** The result of a readiness check. `degraded` needs attention, `down` takes the daemon out of service. */
 export interface CheckResult {
   status: "up" | "degraded" | "down";
   message?: string;
@@ -16,7 +16,7 @@ export interface Readiness {
   checks: Record<string, CheckResult & { latency_ms: number }>;
 }
 
-/** Runs all checks at once, each for at most 2 s; one that fails or takes longer is `down`. */
+/** Runs all checks concurrently. A check that fails, or takes longer than 2 s, is `down`. */
 export async function runChecks(checks: Readonly<Record<string, Check>>, clock: Clock): Promise<Readiness> {
   const entries = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => {

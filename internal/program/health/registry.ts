@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { version } from "../../base/version.ts";
 
-/** One metric as its documentation shows it. */
+/** Documentation of one metric. */
 export interface MetricInfo {
   name: string;
   type: string;
@@ -12,13 +12,13 @@ export interface MetricInfo {
 type Read = () => number | undefined;
 type ReadByLabel = () => Readonly<Record<string, number>> | undefined;
 
-/** Makes the metrics of one daemon, beside those of its process that every daemon has. */
+/** Creates the metrics of one daemon, in addition to the process metrics of every daemon. */
 export interface MetricsRegistry {
-  /** A gauge that is read at each scrape; `undefined` means that it is not known, and shows as NaN. */
+  /** A gauge that is read at each scrape; `undefined` means unknown, and is shown as NaN. */
   gauge(name: string, help: string, read: Read): void;
-  /** The same with one label; nothing is shown for a value that is not known. */
+  /** A gauge with one label. Unknown values are not shown. */
   gaugeBy(name: string, help: string, label: string, read: ReadByLabel): void;
-  /** A counter that somebody else keeps, read at each scrape. */
+  /** A counter that is kept elsewhere, read at each scrape. */
   counted(name: string, help: string, read: () => number): void;
   countedBy(name: string, help: string, label: string, read: ReadByLabel): void;
   counter<L extends string>(name: string, help: string, labels: readonly L[]): Counter<L>;
@@ -31,7 +31,7 @@ export interface MetricsRegistry {
   level<L extends string>(name: string, help: string, labels: readonly L[]): Gauge<L>;
   /** The text of `/metrics`. */
   render(): Promise<string>;
-  /** Every metric, those of the process included. */
+  /** All metrics, including the process metrics. */
   catalog(): MetricInfo[];
 }
 
@@ -41,7 +41,7 @@ export function createRegistry(): MetricsRegistry {
   collectDefaultMetrics({ register: registry });
   const build = new Gauge({
     name: "svc_build_info",
-    help: "1, with the version of the program",
+    help: "Always 1, labeled with the version of the program",
     labelNames: ["version"],
     registers,
   });
@@ -99,7 +99,7 @@ export function createRegistry(): MetricsRegistry {
     render: () => registry.metrics(),
     catalog: () =>
       registry.getMetricsAsArray().map((metric) => {
-        // What they are made of is there and not in the types.
+        // These fields exist, but are not in the types.
         const { name, help, type, labelNames } = metric as unknown as {
           name: string;
           help: string;

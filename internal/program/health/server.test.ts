@@ -66,7 +66,7 @@ test("a check that does not answer is down after 2 s, and holds up no other", as
   delete checks.slow;
 });
 
-test("anything else is 404, whatever the Host header says", async () => {
+test("other paths are 404, with any Host header", async () => {
   expect((await get("/nothing")).status).toBe(404);
   expect((await get("/metrics")).status).toBe(404);
   const socket = connect(server.port, "127.0.0.1");
@@ -76,7 +76,7 @@ test("anything else is 404, whatever the Host header says", async () => {
   expect(text).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test("an address that is taken is told with its key", async () => {
+test("the error for an address in use names its key", async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   const { port } = other.address() as AddressInfo;

@@ -53,12 +53,12 @@ function listen(
       port,
       idleTimeout: 10,
       maxRequestBodySize: 1024,
-      // Otherwise a failure would be shown with its stack.
+      // Otherwise an error response would contain a stack trace.
       development: false,
-      // Bun turns this on outside development: two daemons would answer on one port, by turns, and a watchdog
-      // would take the word of another's peel.
+      // Bun enables this outside development: two daemons would share one port, and a watchdog could get answers
+      // from another peel.
       reusePort: false,
-      // The URL holds what the Host header says, which need not be a host.
+      // The URL contains the Host header, which may be malformed.
       fetch: ({ url }) => answer(url.replace(/^http:\/\/[^/]*/, "").replace(/\?.*$/, "")),
     });
   } catch (cause) {

@@ -58,7 +58,7 @@ type Contender = keyof typeof contenders;
 const names = Object.keys(contenders) as Contender[];
 const rates = new Map<Contender, number[]>(names.map((name) => [name, []]));
 
-// What is loaded or compiled at the first use is not what is measured.
+// Warm up: loading and compiling on first use is not measured.
 for (const name of names) await measure(name, Math.min(100, perRound));
 for (let round = 0; round < rounds; round++) {
   for (const name of names) rates.get(name)?.push(await measure(name, perRound));

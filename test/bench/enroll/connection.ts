@@ -5,7 +5,7 @@ export interface Answer {
   body: string;
 }
 
-/** One kept-alive HTTP/1.1 connection: as little client as possible, so that the server is what is measured. */
+/** One keep-alive HTTP/1.1 connection: a minimal client, so that the server dominates the measurement. */
 export interface Connection {
   /** Sends a request and reads its answer; one at a time. @throws Error when the connection breaks */
   request(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<Answer>;

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { connect, credsAuthenticator, type KV, StorageType } from "nats";
 import { answerCommands } from "../../harness/worker.ts";
 
-// The floor: a bare Bun.serve that answers the same four requests with as many bytes as a master does,
-// and in them does bare what the protocol cannot do without. It checks nothing and knows no rule.
+// The floor: a plain Bun.serve that answers the same four requests with as many bytes as a master, and does
+// only what the protocol requires. It has no checks and no rules.
 
 /** What a request costs on the floor. */
 export type Parts =

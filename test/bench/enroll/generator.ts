@@ -13,9 +13,9 @@ export interface Batch {
   token: string;
   /** Enrollments in this batch. */
   count: number;
-  /** Enrollments under way at once. */
+  /** Number of concurrent enrollments. */
   concurrency: number;
-  /** Begins every peel id of the batch. */
+  /** Prefix of every peel id of the batch. */
   prefix: string;
 }
 

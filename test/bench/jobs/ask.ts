@@ -10,14 +10,14 @@ import { bareAnswers, type Observer } from "./observer.ts";
 
 const requestTimeoutMs = 30_000;
 
-/** A job as the bench asks for it. */
+/** A job of the bench. */
 export interface BenchJob {
   target: string;
   function: string;
   args: Record<string, Plain>;
 }
 
-/** When the answers to one question came, milliseconds after it was asked. */
+/** Arrival times of the answers to one request, in milliseconds after the request. */
 export type Answers = readonly number[];
 
 /** Dispatches a job over the bus and waits until the stream has shown every return. */
@@ -33,7 +33,7 @@ export async function runJob(observer: Observer, job: BenchJob, targets: number)
   return times.map((at) => at - asked);
 }
 
-/** Asks one peel with bare messages, so many of them under way at once; its answers are stored. */
+/** Sends plain messages to one peel, with a number in flight at once. Its answers are stored. */
 export async function runFloorLanes(
   observer: Observer,
   peel: string,

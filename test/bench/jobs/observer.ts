@@ -11,13 +11,13 @@ import { answerSubject } from "../../fleet/floor.ts";
 import { connectTo, type TestBus } from "../../harness/bus.ts";
 import { recordingLog } from "../../harness/log.ts";
 
-/** Where answers come in, with the time of each (milliseconds, monotonic). */
+/** Receives answers, with the time of each (milliseconds, monotonic). */
 export interface Observer extends AsyncDisposable {
   /** A connection inside the peels' account: the asking side of the floor. */
   readonly asker: Bus;
   /** Signs the floor's asks; the peels know its public half. */
   readonly commandKey: KeyPair;
-  /** A connection that stands where the masters stand. */
+  /** A connection in the masters' account. */
   readonly master: Bus;
   /** Resolves with the times of a job's returns, or of bare answers, once so many of them have come. */
   arrived(key: string, count: number): Promise<readonly number[]>;

@@ -137,7 +137,7 @@ const contenders: Record<string, () => number> = {
   "the same of one source": () => decideAll(one),
 };
 
-/** A storm as a reactor meets it: everything at once, and limits that know nothing yet. */
+/** An event storm: everything at once, with empty limits. */
 function decideAll(messages: readonly DeliveredMessage[]): number {
   const own = limits();
   let fires = 0;
@@ -154,7 +154,7 @@ const before = memory();
 const rates = new Map<string, number[]>(Object.keys(contenders).map((name) => [name, []]));
 const processor = new Map<string, number[]>(Object.keys(contenders).map((name) => [name, []]));
 const found = new Map<string, number>();
-// What is compiled at the first use is not what is measured.
+// Warm up: compiling on first use is not measured.
 for (let round = -1; round < rounds; round++) {
   for (const [name, run] of Object.entries(contenders)) {
     const begun = clock.monotonic();

@@ -73,7 +73,7 @@ for (let round = -2; round < rounds; round++) {
     const [begun, used] = [clock.monotonic(), cpuSecondsOf(master.program.pid)];
     await run();
     const ms = clock.monotonic() - begun;
-    // What is compiled at the first use is not what is measured.
+    // Warm up: compiling on first use is not measured.
     if (round >= 0) {
       samples.get(name)?.push({ ms, cpuMs: (cpuSecondsOf(master.program.pid) - used) * 1000 });
     }

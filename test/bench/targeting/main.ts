@@ -30,7 +30,7 @@ const systems: Record<string, Plain>[] = [
   { os: "SUSE", os_family: "Suse", osrelease: "15.6" },
 ];
 const ids = Array.from({ length: peels }, (_, i) => `${roles[i % 5]}-${i}_dc${i % 7}_example_com`).sort();
-/** What this machine tells of itself; every peel tells it with its own names, numbers and addresses. */
+/** The facts of this machine. Every peel has them with its own names, numbers and addresses. */
 const template = (await collectFacts(builtinFacts, systemHost(hostname(), {}), clock)).facts;
 
 function factsOf(at: number): Plain {
@@ -127,7 +127,7 @@ for (const text of [
 
 const times = new Map<string, number[]>(Object.keys(contenders).map((name) => [name, []]));
 const counts = new Map<string, number>();
-// What is compiled at the first use is not what is measured.
+// Warm up: compiling on first use is not measured.
 for (let round = -3; round < rounds; round++) {
   for (const [name, run] of Object.entries(contenders)) {
     const begun = clock.monotonic();
