@@ -1,10 +1,7 @@
 import { gzipSync } from "node:zlib";
-import { completionScript } from "../internal/cli/completion/command.ts";
-import { masterUnit, peelUnit } from "../internal/cli/setup/units.ts";
-import { tree } from "../internal/cli/tree.ts";
-import { formatExample } from "../internal/program/config/example.ts";
-import { masterProgram } from "../internal/program/config/master.ts";
-import { peelProgram } from "../internal/program/config/peel.ts";
+import { completionScript, tree } from "../internal/cli/mod.ts";
+import { masterUnit, peelUnit } from "../internal/cli/setup/mod.ts";
+import { formatExample, masterProgram, peelProgram } from "../internal/program/config/mod.ts";
 import type { Binary } from "./compile.ts";
 import { manualOf } from "./man/pages.ts";
 import { debScripts, rpmScripts, type Service } from "./package-scripts.ts";

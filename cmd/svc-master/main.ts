@@ -2,9 +2,9 @@ import { argv, env } from "node:process";
 
 // Each side is loaded alone, as a daemon keeps no commands in memory.
 if (argv[2] === "check") {
-  const { runMasterCommand } = await import("../../internal/master/command/command.ts");
+  const { runMasterCommand } = await import("../../internal/master/command/mod.ts");
   process.exit(await runMasterCommand(process, argv.slice(2)));
 } else {
-  const { runMasterDaemon } = await import("../../internal/master/daemon/daemon.ts");
+  const { runMasterDaemon } = await import("../../internal/master/daemon/mod.ts");
   process.exit(await runMasterDaemon(argv.slice(2), env));
 }

@@ -5,14 +5,14 @@ const { argv, env } = process;
 // Each side is loaded alone: a call starts without the daemon, and a peel keeps no commands in memory.
 if (argv[2] === "call" || argv[2] === "check") {
   startShortLived(argv.slice(2), env);
-  const { runPeelCommand } = await import("../../internal/agent/command/command.ts");
+  const { runPeelCommand } = await import("../../internal/agent/command/mod.ts");
   await runPeelCommand(process, argv.slice(2), (code) => {
     process.exitCode = code;
   });
 } else if (argv[2] === "watchdog") {
-  const { runWatchdogDaemon } = await import("../../internal/agent/watchdog/daemon.ts");
+  const { runWatchdogDaemon } = await import("../../internal/agent/watchdog/mod.ts");
   process.exit(await runWatchdogDaemon(argv.slice(3), env));
 } else {
-  const { runPeelDaemon } = await import("../../internal/agent/daemon/daemon.ts");
+  const { runPeelDaemon } = await import("../../internal/agent/daemon/mod.ts");
   process.exit(await runPeelDaemon(argv.slice(2), env));
 }

@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import { runCli } from "../../internal/cli/run.ts";
-import { endOnBrokenOutput } from "../../internal/program/command-line/broken-output.ts";
+import { runCli } from "../../internal/cli/mod.ts";
+import { endOnBrokenOutput } from "../../internal/program/command-line/mod.ts";
 
 endOnBrokenOutput("svc", process, (code) => {
   process.exitCode = code;

@@ -6,8 +6,7 @@ import { type Clock, sleep } from "../base/clock.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
-import { parseCredentials } from "../identity/credentials.ts";
-import { keyPairFromSeed } from "../identity/nkey.ts";
+import { keyPairFromSeed, parseCredentials } from "../identity/mod.ts";
 
 /** How the client proves who it is: a `.creds` text, or a bare nkey seed. Both are secrets. */
 export type BusIdentity = { credentials: string } | { seed: string };

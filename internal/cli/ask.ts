@@ -2,10 +2,9 @@ import type * as v from "valibot";
 import { SvcError, toSvcError } from "../base/errors.ts";
 import { encode, type Plain } from "../base/msgpack.ts";
 import { newRequestId } from "../base/request-id.ts";
-import type { Bus } from "../bus/connect.ts";
-import { requestReply } from "../bus/request.ts";
-import type { FieldsSchema, InputSchema } from "../fleet/operation/operation.ts";
-import { type BusBinding, readReply } from "../fleet/over-bus/bind.ts";
+import { type Bus, requestReply } from "../bus/mod.ts";
+import type { FieldsSchema, InputSchema } from "../fleet/operation/mod.ts";
+import { type BusBinding, readReply } from "../fleet/over-bus/mod.ts";
 import { withHint } from "./hints.ts";
 import { operatorName } from "./operator.ts";
 

@@ -1,8 +1,7 @@
 import type * as v from "valibot";
 import { createLog } from "../base/log.ts";
-import { invoke } from "../fleet/operation/invoke.ts";
-import type { InputSchema, Operation } from "../fleet/operation/operation.ts";
-import type { Cli } from "../program/command-line/command.ts";
+import { type InputSchema, invoke, type Operation } from "../fleet/operation/mod.ts";
+import type { Cli } from "../program/command-line/mod.ts";
 import { hinted } from "./hints.ts";
 import { operatorName } from "./operator.ts";
 

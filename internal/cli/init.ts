@@ -3,11 +3,9 @@ import { isIPv6 } from "node:net";
 import { dirname, join } from "node:path";
 import { type Address, parseAddress } from "../base/address.ts";
 import { SvcError } from "../base/errors.ts";
-import { parseNames } from "../identity/ca/names.ts";
-import { command } from "../program/command-line/command.ts";
-import { readFlag, readListFlag } from "../program/command-line/flag.ts";
-import { formatFields } from "../program/command-line/print.ts";
-import type { Setup } from "./setup/init.ts";
+import { parseNames } from "../identity/ca/mod.ts";
+import { command, formatFields, readFlag, readListFlag } from "../program/command-line/mod.ts";
+import type { Setup } from "./setup/mod.ts";
 
 const defaultApiPort = 8443;
 /** Where packages put the programs. */
@@ -52,7 +50,7 @@ export const initCommand = command({
       apiPort,
     };
     // Certificates and the bus client are not loaded for other commands.
-    const { initFleet } = await import("./setup/init.ts");
+    const { initFleet } = await import("./setup/mod.ts");
     const { operatorName } = await import("./operator.ts");
     const made = await initFleet({
       ...wishes,

@@ -2,10 +2,9 @@ import { homedir, userInfo } from "node:os";
 import { SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import { createLog } from "../base/log.ts";
-import { clientCertificate } from "../bus/client-certificate.ts";
-import { type Bus, type BusIdentity, type BusOptions, connectBus } from "../bus/connect.ts";
-import type { Cli } from "../program/command-line/command.ts";
-import { loadOperatorConfig } from "../program/config/load.ts";
+import { type Bus, type BusIdentity, type BusOptions, clientCertificate, connectBus } from "../bus/mod.ts";
+import type { Cli } from "../program/command-line/mod.ts";
+import { loadOperatorConfig } from "../program/config/mod.ts";
 
 /** What of a command line tells how the operator connects. */
 type OperatorCli = Pick<Cli, "config" | "env" | "clock" | "stderr">;

@@ -1,5 +1,4 @@
-import { idsCommand } from "../program/command-line/id-kinds.ts";
-import { type CliOptions, runTree } from "../program/command-line/run-tree.ts";
+import { type CliOptions, idsCommand, runTree } from "../program/command-line/mod.ts";
 import { tree } from "./tree.ts";
 
 /** Runs one command line of `svc`. @returns the exit code */

@@ -1,5 +1,5 @@
 import type { CommandDef } from "citty";
-import { group } from "../program/command-line/command.ts";
+import { group } from "../program/command-line/mod.ts";
 import { completionCommand } from "./completion/command.ts";
 import { doctorCommand } from "./doctor/command.ts";
 import { initCommand } from "./init.ts";

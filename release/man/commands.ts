@@ -1,5 +1,10 @@
-import { type CommandDef, childrenOf, metaOf } from "../../internal/program/command-line/command.ts";
-import { describeCommand, globalRows } from "../../internal/program/command-line/usage.ts";
+import {
+  type CommandDef,
+  childrenOf,
+  describeCommand,
+  globalRows,
+  metaOf,
+} from "../../internal/program/command-line/mod.ts";
 import {
   type Edition,
   heading,

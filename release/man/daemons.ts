@@ -1,12 +1,12 @@
-import type { CommandDef } from "../../internal/program/command-line/command.ts";
-import { environment } from "../../internal/program/config/help.ts";
+import type { CommandDef } from "../../internal/program/command-line/mod.ts";
 import {
   defaultText,
+  environment,
   flagOf,
   type Option,
   type OptionTable,
   sentenceOf,
-} from "../../internal/program/config/option.ts";
+} from "../../internal/program/config/mod.ts";
 import { commandSections, globalOptions, runnables, usageOf } from "./commands.ts";
 import {
   type Edition,

@@ -1,9 +1,7 @@
-import { peelCommands } from "../../internal/agent/command/call.ts";
-import { tree } from "../../internal/cli/tree.ts";
-import { masterCommands } from "../../internal/master/command/command.ts";
-import { masterProgram } from "../../internal/program/config/master.ts";
-import { operatorOptions } from "../../internal/program/config/operator-options.ts";
-import { peelProgram } from "../../internal/program/config/peel.ts";
+import { peelCommands } from "../../internal/agent/command/mod.ts";
+import { tree } from "../../internal/cli/mod.ts";
+import { masterCommands } from "../../internal/master/command/mod.ts";
+import { masterProgram, operatorOptions, peelProgram } from "../../internal/program/config/mod.ts";
 import type { Binary } from "../compile.ts";
 import { commandPages } from "./commands.ts";
 import { daemonPage, filePage } from "./daemons.ts";

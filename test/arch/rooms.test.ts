@@ -60,6 +60,10 @@ test("a room that stands too high, and one without a file, are found", () => {
   expect(planted).toContain("internal/fleet/jobs: is a room without a file");
 });
 
+test("a room is entered by its door", () => {
+  expect(lines(checkDoors(repository))).toEqual([]);
+});
+
 test("an import past the door of a room is found; a library has none", () => {
   const text =
     'import "../fleet/jobs/mod.ts";\nimport "../fleet/jobs/record.ts";\nimport "../base/log.ts";\nimport "./tree.ts";';

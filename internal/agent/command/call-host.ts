@@ -6,20 +6,14 @@ import { readTextIfPresent } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { version } from "../../base/version.ts";
-import { systemHost } from "../../host/facts/host.ts";
-import { runFactProgram } from "../../host/facts/run-program.ts";
-import { openFactStore } from "../../host/facts/store.ts";
-import type { CallContext } from "../../host/modules/function.ts";
-import type { SettingsStore } from "../../host/modules/settings-store.ts";
-import type { StatesService } from "../../host/modules/states-service.ts";
-import { displayPeelId, encodePeelId } from "../../identity/peel-id.ts";
-import { dataDir, loadPeelConfig, type PeelConfig } from "../../program/config/load.ts";
-import { createDirectorySource } from "../../tree/files/directory-source.ts";
-import { createRunLock, type RunLock } from "../../tree/run/run-lock.ts";
-import { createStatesService } from "../../tree/run/service.ts";
-import { statesLockFile } from "../execution/states.ts";
-import { createCommandKeys } from "../joining/command-keys.ts";
-import { identityFiles } from "../joining/identity.ts";
+import { openFactStore, runFactProgram, systemHost } from "../../host/facts/mod.ts";
+import type { CallContext, SettingsStore, StatesService } from "../../host/modules/mod.ts";
+import { displayPeelId, encodePeelId } from "../../identity/mod.ts";
+import { dataDir, loadPeelConfig, type PeelConfig } from "../../program/config/mod.ts";
+import { createDirectorySource } from "../../tree/files/mod.ts";
+import { createRunLock, createStatesService, type RunLock } from "../../tree/run/mod.ts";
+import { statesLockFile } from "../execution/mod.ts";
+import { createCommandKeys, identityFiles } from "../joining/mod.ts";
 
 export interface CallHostOptions {
   /** The peel's configuration file. Absent means the default file, if it exists. */
@@ -101,7 +95,7 @@ async function directorySettings(
   facts: CallContext["facts"]["items"],
 ): Promise<SettingsStore> {
   if (directory !== undefined) {
-    const { localSettings } = await import("../../fleet/settings/local.ts");
+    const { localSettings } = await import("../../fleet/settings/mod.ts");
     return localSettings({ directory, peelId, facts });
   }
   return {
@@ -130,7 +124,7 @@ function openDirectory(directory: string | undefined, environment = "base") {
 async function keptSettings(
   options: CallHostOptions & { data: string; peelId: string },
 ): Promise<SettingsStore> {
-  const { openPeelSettings } = await import("../daemon/settings.ts");
+  const { openPeelSettings } = await import("../daemon/mod.ts");
   const files = identityFiles(join(options.data, "auth"), options.peelId);
   return openPeelSettings({
     ...options,
@@ -148,7 +142,7 @@ async function keptStates(
     lock: RunLock;
   },
 ): Promise<StatesService> {
-  const { openStateFiles } = await import("../state-files/state-files.ts");
+  const { openStateFiles } = await import("../state-files/mod.ts");
   // The stored settings were verified when they arrived, and no master is asked here.
   const files = openStateFiles({ ...options, dir: options.cacheDir, commandKeys: { current: [] } });
   return createStatesService({

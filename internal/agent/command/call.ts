@@ -3,16 +3,21 @@ import { SvcError } from "../../base/errors.ts";
 import { systemJitter } from "../../base/id.ts";
 import { createLog } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { execute } from "../../fleet/jobs/execute.ts";
-import { readCall } from "../../host/modules/read-call.ts";
-import { peelIdFromConfig } from "../../identity/peel-id.ts";
-import { checkCommand } from "../../program/command-line/check.ts";
-import { type Cli, command, Exit, group } from "../../program/command-line/command.ts";
-import { readFlag } from "../../program/command-line/flag.ts";
-import { indent } from "../../program/command-line/plain-lines.ts";
-import { visible } from "../../program/command-line/print.ts";
-import { showValue } from "../../program/command-line/show-value.ts";
-import { qualifiedHostname } from "../daemon/hostname.ts";
+import { execute } from "../../fleet/jobs/mod.ts";
+import { readCall } from "../../host/modules/mod.ts";
+import { peelIdFromConfig } from "../../identity/mod.ts";
+import {
+  type Cli,
+  checkCommand,
+  command,
+  Exit,
+  group,
+  indent,
+  readFlag,
+  showValue,
+  visible,
+} from "../../program/command-line/mod.ts";
+import { qualifiedHostname } from "../daemon/mod.ts";
 
 /** The subcommands of `svc-peel`. Without one it runs the daemon. */
 export const peelCommands = group({

@@ -4,25 +4,34 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile, readTextIfPresent } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
-import { clientCertificate } from "../../bus/client-certificate.ts";
-import { type Bus, connectBus, resolveBusCa } from "../../bus/connect.ts";
-import { peelInboxPrefix } from "../../bus/subjects.ts";
-import { createBootstrapCache } from "../../identity/bootstrap/cache.ts";
-import { checkDiscovered } from "../../identity/bootstrap/discover.ts";
-import { parseDocument } from "../../identity/bootstrap/document.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { createTrust } from "../../identity/trust/anchor.ts";
-import { exchange } from "../../identity/trust/exchange.ts";
-import { dataDir, loadPeelConfig, type PeelConfig } from "../../program/config/load.ts";
-import { type BusContext, busSteps } from "../../program/diagnosis/bus.ts";
-import { findOpenSecrets, findUnwritable } from "../../program/diagnosis/files.ts";
-import { judgeClock, judgeCredentials } from "../../program/diagnosis/findings.ts";
-import { type Finding, once, type Step, type StepResult, takeSteps } from "../../program/diagnosis/step.ts";
-import { parseObject } from "../joining/events.ts";
-import { type IdentityFiles, identityFiles, knownPeelId } from "../joining/identity.ts";
-import { masterUrls, rungOf } from "../joining/master-trust.ts";
-import { builtinBusUrl } from "../link/find-bus.ts";
-import { checkSchedule } from "../schedule/check.ts";
+import { type Bus, clientCertificate, connectBus, peelInboxPrefix, resolveBusCa } from "../../bus/mod.ts";
+import { checkDiscovered, createBootstrapCache, parseDocument } from "../../identity/bootstrap/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { createTrust, exchange } from "../../identity/trust/mod.ts";
+import { dataDir, loadPeelConfig, type PeelConfig } from "../../program/config/mod.ts";
+import {
+  type BusContext,
+  busSteps,
+  type Finding,
+  findOpenSecrets,
+  findUnwritable,
+  judgeClock,
+  judgeCredentials,
+  once,
+  type Step,
+  type StepResult,
+  takeSteps,
+} from "../../program/diagnosis/mod.ts";
+import {
+  type IdentityFiles,
+  identityFiles,
+  knownPeelId,
+  masterUrls,
+  parseObject,
+  rungOf,
+} from "../joining/mod.ts";
+import { builtinBusUrl } from "../link/mod.ts";
+import { checkSchedule } from "../schedule/mod.ts";
 
 const timeoutMs = 5_000;
 const maxDocumentBytes = 256 * 1024;

@@ -1,8 +1,7 @@
 import { hostname } from "node:os";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
-import { endOnBrokenOutput } from "../../program/command-line/broken-output.ts";
-import { runTree } from "../../program/command-line/run-tree.ts";
+import { endOnBrokenOutput, runTree } from "../../program/command-line/mod.ts";
 import { peelCommands } from "./call.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { systemClock } from "../../base/clock.ts";
 import { systemJitter, systemRandom } from "../../base/id.ts";
-import { dataDir, loadPeelConfig } from "../../program/config/load.ts";
-import { runDaemon } from "../../program/daemon/daemon.ts";
+import { dataDir, loadPeelConfig } from "../../program/config/mod.ts";
+import { runDaemon } from "../../program/daemon/mod.ts";
 import { qualifiedHostname } from "./hostname.ts";
 import type { PeelOptions } from "./options.ts";
 import { runPeel } from "./run.ts";

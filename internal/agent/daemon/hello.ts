@@ -5,11 +5,11 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
-import { helloSubject, hintSubject, keySubject } from "../../bus/subjects.ts";
-import type { FedSettingsStore, Told } from "../../fleet/settings/store.ts";
-import { type BootstrapDocument, parseDocument } from "../../identity/bootstrap/document.ts";
-import type { Connection } from "../link/connection.ts";
-import type { StateFiles } from "../state-files/state-files.ts";
+import { helloSubject, hintSubject, keySubject } from "../../bus/mod.ts";
+import type { FedSettingsStore, Told } from "../../fleet/settings/mod.ts";
+import { type BootstrapDocument, parseDocument } from "../../identity/bootstrap/mod.ts";
+import type { Connection } from "../link/mod.ts";
+import type { StateFiles } from "../state-files/mod.ts";
 
 const requestTimeoutMs = 5_000;
 /** Spreads the requests of a fleet that learns of a change at the same moment. */

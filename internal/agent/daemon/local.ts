@@ -3,17 +3,20 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
-import { parseJobSubject, returnSubject } from "../../bus/subjects.ts";
-import { execute, isReadOnly } from "../../fleet/jobs/execute.ts";
-import type { CallContext } from "../../host/modules/function.ts";
-import { createCounts, type PeelCounts } from "../execution/counts.ts";
-import { type Dedup, openDedup } from "../execution/dedup.ts";
-import { createExecutor, type Executor } from "../execution/executor.ts";
-import { failedReturn } from "../execution/return.ts";
-import { createOutbox, type Outbox } from "../link/outbox.ts";
-import { upgradeFiles } from "../upgrade/files.ts";
-import type { Upgrades } from "../upgrade/upgrade.ts";
-import { createUpgradeReturns } from "../upgrade/upgrade-return.ts";
+import { parseJobSubject, returnSubject } from "../../bus/mod.ts";
+import { execute, isReadOnly } from "../../fleet/jobs/mod.ts";
+import type { CallContext } from "../../host/modules/mod.ts";
+import {
+  createCounts,
+  createExecutor,
+  type Dedup,
+  type Executor,
+  failedReturn,
+  openDedup,
+  type PeelCounts,
+} from "../execution/mod.ts";
+import { createOutbox, type Outbox } from "../link/mod.ts";
+import { createUpgradeReturns, type Upgrades, upgradeFiles } from "../upgrade/mod.ts";
 
 /** Specification, "Limits". */
 const rememberedJobs = 4096;

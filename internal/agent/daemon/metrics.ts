@@ -1,4 +1,4 @@
-import { createRegistry, type MetricsRegistry } from "../../program/health/registry.ts";
+import { createRegistry, type MetricsRegistry } from "../../program/health/mod.ts";
 
 /** The state of a peel, read at each scrape. */
 export interface PeelView {

@@ -2,9 +2,8 @@ import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service-manager.ts";
-import type { PeelConfig } from "../../program/config/load.ts";
-import type { CommandKeys } from "../joining/command-keys.ts";
-import type { IdentityFiles } from "../joining/identity.ts";
+import type { PeelConfig } from "../../program/config/mod.ts";
+import type { CommandKeys, IdentityFiles } from "../joining/mod.ts";
 
 export interface PeelOptions {
   config: PeelConfig;

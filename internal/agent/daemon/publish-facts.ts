@@ -3,11 +3,9 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { assertStored } from "../../bus/stored.ts";
-import { keySubject } from "../../bus/subjects.ts";
-import { encodeFacts } from "../../host/facts/merge.ts";
-import type { FactStore } from "../../host/facts/store.ts";
-import type { Connection } from "../link/connection.ts";
+import { assertStored, keySubject } from "../../bus/mod.ts";
+import { encodeFacts, type FactStore } from "../../host/facts/mod.ts";
+import type { Connection } from "../link/mod.ts";
 
 const timeoutMs = 5_000;
 const pauses = { firstMs: 10_000, longestMs: 5 * 60_000 };

@@ -1,12 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { scheduleSubject } from "../../bus/subjects.ts";
-import { encodeScheduledRun } from "../../fleet/jobs/scheduled.ts";
-import type { PeelConfig } from "../../program/config/load.ts";
-import { fittingReturn } from "../execution/return.ts";
-import { startScheduler } from "../schedule/scheduler.ts";
-import { createUptime } from "../schedule/uptime.ts";
+import { scheduleSubject } from "../../bus/mod.ts";
+import { encodeScheduledRun } from "../../fleet/jobs/mod.ts";
+import type { PeelConfig } from "../../program/config/mod.ts";
+import { fittingReturn } from "../execution/mod.ts";
+import { createUptime, startScheduler } from "../schedule/mod.ts";
 import type { Local } from "./local.ts";
 
 /** The maximum timeout of a job, so that a run that hangs does not block the queue forever. */

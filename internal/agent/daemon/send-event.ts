@@ -1,9 +1,9 @@
 import { encodeBase64Url } from "../../base/base64.ts";
 import type { Random } from "../../base/id.ts";
-import { eventSubject } from "../../bus/subjects.ts";
-import { encodePeelEvent } from "../../fleet/reactor/message.ts";
-import type { CallContext } from "../../host/modules/function.ts";
-import type { Outbox } from "../link/outbox.ts";
+import { eventSubject } from "../../bus/mod.ts";
+import { encodePeelEvent } from "../../fleet/reactor/mod.ts";
+import type { CallContext } from "../../host/modules/mod.ts";
+import type { Outbox } from "../link/mod.ts";
 
 /**
  * Lets functions send events to the masters. Each event waits on disk until the bus has stored it. When the

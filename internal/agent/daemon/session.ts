@@ -1,10 +1,9 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { FactStore } from "../../host/facts/store.ts";
-import type { BootstrapDocument } from "../../identity/bootstrap/document.ts";
-import type { Connection } from "../link/connection.ts";
-import { type Heartbeat, startHeartbeat } from "../link/heartbeat.ts";
-import type { StateFiles } from "../state-files/state-files.ts";
+import type { FactStore } from "../../host/facts/mod.ts";
+import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
+import { type Connection, type Heartbeat, startHeartbeat } from "../link/mod.ts";
+import type { StateFiles } from "../state-files/mod.ts";
 import { startHello } from "./hello.ts";
 import type { Local } from "./local.ts";
 import { publishFacts } from "./publish-facts.ts";

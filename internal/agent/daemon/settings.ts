@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { type FedSettingsStore, openSettingsStore } from "../../fleet/settings/store.ts";
-import type { SettingsStore } from "../../host/modules/settings-store.ts";
-import { deriveCurveKey } from "../../identity/curve.ts";
-import { type IdentityFiles, loadOrCreateKey } from "../joining/identity.ts";
+import { type FedSettingsStore, openSettingsStore } from "../../fleet/settings/mod.ts";
+import type { SettingsStore } from "../../host/modules/mod.ts";
+import { deriveCurveKey } from "../../identity/mod.ts";
+import { type IdentityFiles, loadOrCreateKey } from "../joining/mod.ts";
 
 /** The settings of a running peel: from disk, and from the masters after the first connection. */
 export interface PeelSettings extends SettingsStore, FedSettingsStore {

@@ -5,19 +5,18 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { readRequestId } from "../../base/request-id.ts";
+import { ackSubject, dispatchSubject, parseJobSubject, returnSubject, stopSubject } from "../../bus/mod.ts";
 import {
-  ackSubject,
-  dispatchSubject,
-  parseJobSubject,
-  returnSubject,
-  stopSubject,
-} from "../../bus/subjects.ts";
-import { type Call, decodeCall } from "../../fleet/jobs/call.ts";
-import { type Command, type CommandKind, CommandRefused, openCommand } from "../../fleet/jobs/command.ts";
-import type { JobReturn } from "../../fleet/jobs/record.ts";
-import { reportProgress } from "../execution/report-progress.ts";
-import { busyReturn, failedReturn, fittingReturn } from "../execution/return.ts";
-import type { Connection } from "../link/connection.ts";
+  type Call,
+  type Command,
+  type CommandKind,
+  CommandRefused,
+  decodeCall,
+  type JobReturn,
+  openCommand,
+} from "../../fleet/jobs/mod.ts";
+import { busyReturn, failedReturn, fittingReturn, reportProgress } from "../execution/mod.ts";
+import type { Connection } from "../link/mod.ts";
 import type { Local } from "./local.ts";
 
 /** How long after the deadline to keep trying to send the return of a read-only job. */

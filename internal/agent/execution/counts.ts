@@ -1,5 +1,4 @@
-import { type RefusalReason, refusalReasons } from "../../fleet/jobs/command.ts";
-import { endings } from "../../fleet/jobs/outcome.ts";
+import { endings, type RefusalReason, refusalReasons } from "../../fleet/jobs/mod.ts";
 
 /** How a job ended on this peel. */
 export type JobEnd = "ok" | "failed" | (typeof endings)[number];

@@ -1,9 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { Call } from "../../fleet/jobs/call.ts";
-import type { JobReturn } from "../../fleet/jobs/record.ts";
-import type { CallProgress } from "../../host/modules/states-service.ts";
-import type { UpgradeService } from "../../host/modules/upgrade-service.ts";
+import type { Call, JobReturn } from "../../fleet/jobs/mod.ts";
+import type { CallProgress, UpgradeService } from "../../host/modules/mod.ts";
 import { busyReturn, failedReturn } from "./return.ts";
 
 /** Maximum number of mutating calls that are queued or running (specification, "Limits"). */

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { encode } from "../../base/msgpack.ts";
-import { progressSubject } from "../../bus/subjects.ts";
-import type { CallProgress } from "../../host/modules/states-service.ts";
-import type { Connection } from "../link/connection.ts";
+import { progressSubject } from "../../bus/mod.ts";
+import type { CallProgress } from "../../host/modules/mod.ts";
+import type { Connection } from "../link/mod.ts";
 
 /** Once a second per peel: a fleet of thousands may run states at once, and people only need rough progress. */
 const everyMs = 1_000;

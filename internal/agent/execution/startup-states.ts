@@ -1,10 +1,10 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { Call } from "../../fleet/jobs/call.ts";
-import type { SettingsStore } from "../../host/modules/settings-store.ts";
-import type { PeelConfig } from "../../program/config/load.ts";
-import type { StateFiles } from "../state-files/state-files.ts";
+import type { Call } from "../../fleet/jobs/mod.ts";
+import type { SettingsStore } from "../../host/modules/mod.ts";
+import type { PeelConfig } from "../../program/config/mod.ts";
+import type { StateFiles } from "../state-files/mod.ts";
 import type { Executor } from "./executor.ts";
 
 /** Timeout for the bus, state files and settings (specification, "Limits"). */

@@ -1,11 +1,9 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { CallContext } from "../../host/modules/function.ts";
-import type { StatesService } from "../../host/modules/states-service.ts";
-import { createRunLock } from "../../tree/run/run-lock.ts";
-import { createStatesService } from "../../tree/run/service.ts";
-import type { StateFiles } from "../state-files/state-files.ts";
+import type { CallContext, StatesService } from "../../host/modules/mod.ts";
+import { createRunLock, createStatesService } from "../../tree/run/mod.ts";
+import type { StateFiles } from "../state-files/mod.ts";
 
 /** The states of a peel: runs the published state files, one run at a time. */
 export function createPeelStates(options: {

@@ -1,7 +1,7 @@
 import { publicMode, readTextIfPresent, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { writing } from "../../base/new-files.ts";
-import { decodePublicKey } from "../../identity/nkey.ts";
+import { decodePublicKey } from "../../identity/mod.ts";
 
 /** The public keys whose commands this peel accepts, stored in a file. */
 export interface CommandKeys {

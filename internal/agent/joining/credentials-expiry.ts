@@ -1,6 +1,5 @@
 import { readTextIfPresent } from "../../base/file.ts";
-import { parseCredentials } from "../../identity/credentials.ts";
-import { readClaims } from "../../identity/jwt.ts";
+import { parseCredentials, readClaims } from "../../identity/mod.ts";
 
 /**
  * Expiry of the bus credentials, milliseconds since the Unix epoch; `undefined` when they do not exist,

@@ -1,8 +1,6 @@
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { BootstrapCache } from "../../identity/bootstrap/cache.ts";
-import { checkDiscovered } from "../../identity/bootstrap/discover.ts";
-import { parseDocument } from "../../identity/bootstrap/document.ts";
+import { type BootstrapCache, checkDiscovered, parseDocument } from "../../identity/bootstrap/mod.ts";
 import type { CommandKeys } from "./command-keys.ts";
 import type { MasterClient } from "./master-client.ts";
 

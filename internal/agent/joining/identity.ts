@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { createFileAtomic, publicMode, readTextIfPresent, secretMode } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
-import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../identity/nkey.ts";
-import { isPeelId, peelIdFromConfig } from "../../identity/peel-id.ts";
+import { isPeelId, type KeyPair, keyPairFromSeed, newKeyPair, peelIdFromConfig } from "../../identity/mod.ts";
 
 /** The files of a peel's identity. The auth directory is fixed, inside the data directory. */
 export interface IdentityFiles {

@@ -4,9 +4,14 @@ import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { requestIdOf } from "../../base/request-id.ts";
-import type { Anchor, Trust } from "../../identity/trust/anchor.ts";
-import { exchange, openExchange, startPatience } from "../../identity/trust/exchange.ts";
-import { TrustError } from "../../identity/trust/mismatch.ts";
+import {
+  type Anchor,
+  exchange,
+  openExchange,
+  startPatience,
+  type Trust,
+  TrustError,
+} from "../../identity/trust/mod.ts";
 import { parseObject, readEvents } from "./events.ts";
 
 const requestTimeoutMs = 15_000;

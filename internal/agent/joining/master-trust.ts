@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readTextFile, readTextIfPresent } from "../../base/file.ts";
-import { chooseRung, type Rung } from "../../identity/trust/ladder.ts";
-import type { PeelConfig } from "../../program/config/load.ts";
+import { chooseRung, type Rung } from "../../identity/trust/mod.ts";
+import type { PeelConfig } from "../../program/config/mod.ts";
 import type { IdentityFiles } from "./identity.ts";
 
 /** The configured masters, in the order to try. Empty means the default master. */

@@ -1,9 +1,12 @@
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { BootstrapCache } from "../../identity/bootstrap/cache.ts";
-import { checkDiscovered, sameServers } from "../../identity/bootstrap/discover.ts";
-import type { BootstrapDocument } from "../../identity/bootstrap/document.ts";
-import type { CommandKeys } from "../joining/command-keys.ts";
+import {
+  type BootstrapCache,
+  type BootstrapDocument,
+  checkDiscovered,
+  sameServers,
+} from "../../identity/bootstrap/mod.ts";
+import type { CommandKeys } from "../joining/mod.ts";
 import type { Connection } from "./connection.ts";
 
 export interface FollowOptions {

@@ -3,7 +3,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
-import { keySubject } from "../../bus/subjects.ts";
+import { keySubject } from "../../bus/mod.ts";
 import type { Connection } from "./connection.ts";
 
 const intervalMs = 10_000;

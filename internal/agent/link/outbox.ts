@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { assertStored, isTooLarge } from "../../bus/stored.ts";
+import { assertStored, isTooLarge } from "../../bus/mod.ts";
 import type { Connection } from "./connection.ts";
 import { createOutboxFiles, type KeptMessage } from "./outbox-files.ts";
 

@@ -1,9 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
-import type { Call } from "../../fleet/jobs/call.ts";
-import { maxArgsBytes } from "../../fleet/jobs/scheduled.ts";
-import { checkCall } from "../../host/modules/registry.ts";
-import type { ScheduleEntry } from "../../program/config/schedule.ts";
+import { type Call, maxArgsBytes } from "../../fleet/jobs/mod.ts";
+import { checkCall } from "../../host/modules/mod.ts";
+import type { ScheduleEntry } from "../../program/config/mod.ts";
 
 /** The call of an entry. */
 export function callOf({ module, args }: Pick<ScheduleEntry, "module" | "args">): Call {

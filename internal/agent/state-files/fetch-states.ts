@@ -3,9 +3,8 @@ import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { failureOf } from "../../bus/envelope.ts";
-import { fetchSubject } from "../../bus/subjects.ts";
-import type { Connection } from "../link/connection.ts";
+import { failureOf, fetchSubject } from "../../bus/mod.ts";
+import type { Connection } from "../link/mod.ts";
 
 /** Long, because masters serve files one after the other when a whole fleet asks. */
 const fetchTimeoutMs = 30_000;

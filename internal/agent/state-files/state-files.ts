@@ -3,20 +3,25 @@ import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, type Timer } from "../../base/clock.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type BlobFiles, openBlobFiles } from "../../tree/files/blob-files.ts";
-import { type Catalog, decodeCatalog, findSnapshot } from "../../tree/files/catalog.ts";
 import {
   assembleManifest,
+  type BlobFiles,
   blobsOf,
+  type Catalog,
+  createSnapshotSource,
+  decodeCatalog,
   decodePage,
   decodeRoot,
+  findSnapshot,
   isEnvironmentName,
   type Manifest,
   maxBlobBytes,
-} from "../../tree/files/manifest.ts";
-import { createSnapshotSource, type SnapshotSource } from "../../tree/files/snapshot-source.ts";
-import { openStatement, type SignedStatement } from "../../tree/files/statement.ts";
-import type { Connection } from "../link/connection.ts";
+  openBlobFiles,
+  openStatement,
+  type SignedStatement,
+  type SnapshotSource,
+} from "../../tree/files/mod.ts";
+import type { Connection } from "../link/mod.ts";
 import { createStatesClient, type StatesClient, type Wanted } from "./fetch-states.ts";
 import { type CachedSnapshot, openSnapshotList } from "./state-snapshots.ts";
 

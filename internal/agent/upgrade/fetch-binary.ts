@@ -10,10 +10,9 @@ import type { Log } from "../../base/log.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { failureOf } from "../../bus/envelope.ts";
-import { fetchSubject } from "../../bus/subjects.ts";
-import { type BinaryManifest, chunkBytes, decodeBinaryManifest } from "../../host/binary/manifest.ts";
-import type { Connection } from "../link/connection.ts";
+import { failureOf, fetchSubject } from "../../bus/mod.ts";
+import { type BinaryManifest, chunkBytes, decodeBinaryManifest } from "../../host/binary/mod.ts";
+import type { Connection } from "../link/mod.ts";
 
 const requestTimeoutMs = 30_000;
 /** Number of concurrent chunk requests. Each chunk is in memory until it is written. */

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { cleanEnvironment } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
-import type { Connection } from "../link/connection.ts";
+import type { Connection } from "../link/mod.ts";
 import { type FetchBinaryOptions, fetchBinary } from "./fetch-binary.ts";
 import { upgradeFiles } from "./files.ts";
 import { type WatchdogAbove, watchdogAbove } from "./parent.ts";

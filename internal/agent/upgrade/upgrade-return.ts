@@ -1,12 +1,10 @@
 import { type Clock, rfc3339, type Timer } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
-import { returnSubject } from "../../bus/subjects.ts";
-import type { JobReturn } from "../../fleet/jobs/record.ts";
-import type { PeelCounts } from "../execution/counts.ts";
-import type { Dedup } from "../execution/dedup.ts";
-import { failedReturn } from "../execution/return.ts";
-import type { Outbox } from "../link/outbox.ts";
+import { returnSubject } from "../../bus/mod.ts";
+import type { JobReturn } from "../../fleet/jobs/mod.ts";
+import { type Dedup, failedReturn, type PeelCounts } from "../execution/mod.ts";
+import type { Outbox } from "../link/mod.ts";
 import type { UpgradeFiles, UpgradeOutcome } from "./files.ts";
 
 const pollMs = 1_000;

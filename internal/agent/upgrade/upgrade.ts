@@ -7,11 +7,8 @@ import { makeDirectory, reasonOf, syncDirectory } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { version as ownVersion } from "../../base/version.ts";
-import { digestOfFile } from "../../host/binary/digest.ts";
-import type { BinaryManifest } from "../../host/binary/manifest.ts";
-import { headBytes, platformOf } from "../../host/binary/platform.ts";
-import { FunctionFailure } from "../../host/modules/function.ts";
-import type { UpgradeRequest, UpgradeService } from "../../host/modules/upgrade-service.ts";
+import { type BinaryManifest, digestOfFile, headBytes, platformOf } from "../../host/binary/mod.ts";
+import { FunctionFailure, type UpgradeRequest, type UpgradeService } from "../../host/modules/mod.ts";
 import type { UpgradeFiles } from "./files.ts";
 import { outcomeValue } from "./upgrade-return.ts";
 

@@ -1,8 +1,8 @@
 import { systemClock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemJitter } from "../../base/id.ts";
-import { dataDir, loadPeelConfig } from "../../program/config/load.ts";
-import { runDaemon } from "../../program/daemon/daemon.ts";
+import { dataDir, loadPeelConfig } from "../../program/config/mod.ts";
+import { runDaemon } from "../../program/daemon/mod.ts";
 import { usualLimits } from "./limits.ts";
 import { runWatchdog, type WatchdogOptions } from "./run.ts";
 

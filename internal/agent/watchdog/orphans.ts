@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { SvcError } from "../../base/errors.ts";
 import { statOf } from "../../base/process/process-stat.ts";
-import { markIn } from "../upgrade/parent.ts";
+import { markIn } from "../upgrade/mod.ts";
 
 /** A process that a watchdog started. */
 export interface Marked {

@@ -4,10 +4,14 @@ import { describeError } from "../../base/errors.ts";
 import { isErrno } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service-manager.ts";
-import { digestOfFile } from "../../host/binary/digest.ts";
-import { type StagedUpgrade, upgradeFiles } from "../upgrade/files.ts";
-import { watchdogVariable } from "../upgrade/parent.ts";
-import { afterEvent, type UpgradeEvent } from "../upgrade/transition.ts";
+import { digestOfFile } from "../../host/binary/mod.ts";
+import {
+  afterEvent,
+  type StagedUpgrade,
+  type UpgradeEvent,
+  upgradeFiles,
+  watchdogVariable,
+} from "../upgrade/mod.ts";
 import { type Child, startChild } from "./child.ts";
 import { endLeftovers } from "./leftovers.ts";
 import type { Limits } from "./limits.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
-import type { StagedUpgrade } from "../upgrade/files.ts";
+import type { StagedUpgrade } from "../upgrade/mod.ts";
 import type { Limits } from "./limits.ts";
 import { isOwnPort } from "./listener.ts";
 import { probe, unreadiness } from "./probe.ts";

@@ -5,7 +5,7 @@ import { SvcError } from "../../base/errors.ts";
 import { publicMode, secretMode } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
 import { createFiles, type NewFile } from "../../base/new-files.ts";
-import { type KeyPair, newKeyPair } from "../../identity/nkey.ts";
+import { type KeyPair, newKeyPair } from "../../identity/mod.ts";
 import { encodeMastersAccount, encodeOperator, encodeSystemAccount } from "./operator.ts";
 import { encodePeelsAccount } from "./peels-account.ts";
 import { formatServerConfig } from "./server-config.ts";

@@ -1,4 +1,4 @@
-import { parseCredentials } from "../../identity/credentials.ts";
+import { parseCredentials } from "../../identity/mod.ts";
 import { maxControlLine } from "./server-config.ts";
 
 /** The default maximum control line of a bus server. */

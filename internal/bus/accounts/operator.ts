@@ -1,5 +1,4 @@
-import { encodeJwt } from "../../identity/jwt.ts";
-import type { KeyPair } from "../../identity/nkey.ts";
+import { encodeJwt, type KeyPair } from "../../identity/mod.ts";
 import { accountLimits } from "./account-limits.ts";
 import { wallExports } from "./exports-imports.ts";
 

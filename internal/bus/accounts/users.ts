@@ -1,7 +1,5 @@
 import type { Random } from "../../base/id.ts";
-import { formatCredentials } from "../../identity/credentials.ts";
-import { type Claims, encodeJwt } from "../../identity/jwt.ts";
-import { type KeyPair, newKeyPair } from "../../identity/nkey.ts";
+import { type Claims, encodeJwt, formatCredentials, type KeyPair, newKeyPair } from "../../identity/mod.ts";
 
 /** Subjects a user may publish and subscribe to. */
 interface Permissions {

@@ -3,7 +3,7 @@ import { type Clock, rfc3339, sleep, type Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Bucket, Change } from "../bucket.ts";
+import type { Bucket, Change } from "../mod.ts";
 
 /** How long the bucket keeps a lease that is not renewed (specification, section "Limits"). */
 const ttlMs = 15_000;

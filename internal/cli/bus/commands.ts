@@ -1,9 +1,6 @@
 import { resolve } from "node:path";
-import { type BackedUp, backUpBus, restoreBus } from "../../bus/backup.ts";
-import type { Bus } from "../../bus/connect.ts";
-import type { Cli } from "../../program/command-line/command.ts";
-import { command } from "../../program/command-line/command.ts";
-import { formatTable } from "../../program/command-line/print.ts";
+import { type BackedUp, type Bus, backUpBus, restoreBus } from "../../bus/mod.ts";
+import { type Cli, command, formatTable } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 
 const credsArg = {

@@ -1,5 +1,5 @@
-import { rootPin } from "../../identity/ca/inspect.ts";
-import { command } from "../../program/command-line/command.ts";
+import { rootPin } from "../../identity/ca/mod.ts";
+import { command } from "../../program/command-line/mod.ts";
 import { dirArg } from "./args.ts";
 
 export const fingerprintCommand = command({

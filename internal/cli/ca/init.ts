@@ -1,10 +1,8 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { createAuthority } from "../../identity/ca/create.ts";
-import { command } from "../../program/command-line/command.ts";
-import { readFlag } from "../../program/command-line/flag.ts";
-import { formatFields } from "../../program/command-line/print.ts";
+import { createAuthority } from "../../identity/ca/mod.ts";
+import { command, formatFields, readFlag } from "../../program/command-line/mod.ts";
 import { dirArg } from "./args.ts";
 
 export const initCommand = command({

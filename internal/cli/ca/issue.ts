@@ -4,14 +4,21 @@ import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { publicMode, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
 import { createFiles, makePrivateDirectory, type NewFile, writing } from "../../base/new-files.ts";
-import type { LeafUsage } from "../../identity/ca/build.ts";
-import { issueCertificate } from "../../identity/ca/issue.ts";
-import { loadAuthority } from "../../identity/ca/load.ts";
-import { parseDnsName, parseIpAddress } from "../../identity/ca/names.ts";
-import type { Cli } from "../../program/command-line/command.ts";
-import { command, group } from "../../program/command-line/command.ts";
-import { readFlag, readListFlag } from "../../program/command-line/flag.ts";
-import { formatFields } from "../../program/command-line/print.ts";
+import {
+  issueCertificate,
+  type LeafUsage,
+  loadAuthority,
+  parseDnsName,
+  parseIpAddress,
+} from "../../identity/ca/mod.ts";
+import {
+  type Cli,
+  command,
+  formatFields,
+  group,
+  readFlag,
+  readListFlag,
+} from "../../program/command-line/mod.ts";
 import { issueArgs } from "./args.ts";
 
 const dnsHint = { type: "string", valueHint: "name,..." } as const;

@@ -1,8 +1,6 @@
 import { rfc3339 } from "../../base/clock.ts";
-import type { CertificateSummary } from "../../identity/ca/describe.ts";
-import { inspectAuthority } from "../../identity/ca/inspect.ts";
-import { command } from "../../program/command-line/command.ts";
-import { formatFields } from "../../program/command-line/print.ts";
+import { type CertificateSummary, inspectAuthority } from "../../identity/ca/mod.ts";
+import { command, formatFields } from "../../program/command-line/mod.ts";
 import { dirArg } from "./args.ts";
 
 export const printCommand = command({

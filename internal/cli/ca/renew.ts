@@ -1,11 +1,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { parseDuration } from "../../base/duration.ts";
-import { authorityPaths } from "../../identity/ca/paths.ts";
-import { type Reissued, reissueIntermediate, reissueRoot } from "../../identity/ca/reissue.ts";
-import type { Cli } from "../../program/command-line/command.ts";
-import { command } from "../../program/command-line/command.ts";
-import { readFlag } from "../../program/command-line/flag.ts";
-import { formatFields } from "../../program/command-line/print.ts";
+import { authorityPaths, type Reissued, reissueIntermediate, reissueRoot } from "../../identity/ca/mod.ts";
+import { type Cli, command, formatFields, readFlag } from "../../program/command-line/mod.ts";
 import { dirArg } from "./args.ts";
 
 export const renewRootCommand = command({

@@ -1,4 +1,4 @@
-import { idsCommand } from "../../program/command-line/id-kinds.ts";
+import { idsCommand } from "../../program/command-line/mod.ts";
 import { type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
 
 /**

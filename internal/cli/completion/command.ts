@@ -1,7 +1,7 @@
 import type { CommandDef } from "citty";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { command, metaOf } from "../../program/command-line/command.ts";
+import { command, metaOf } from "../../program/command-line/mod.ts";
 import { bashScript } from "./bash.ts";
 import { fishScript } from "./fish.ts";
 import { type Place, placesOf } from "./places.ts";

@@ -1,7 +1,12 @@
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
-import { childrenOf, type IdsArg, isRest, metaOf } from "../../program/command-line/command.ts";
-import { globalArgs } from "../../program/command-line/globals.ts";
-import type { IdKind } from "../../program/command-line/id-kinds.ts";
+import {
+  childrenOf,
+  globalArgs,
+  type IdKind,
+  type IdsArg,
+  isRest,
+  metaOf,
+} from "../../program/command-line/mod.ts";
 
 /** A word that may come next, with its description. */
 interface Choice {

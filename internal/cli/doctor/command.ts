@@ -1,6 +1,5 @@
-import { peelIdFromConfig } from "../../identity/peel-id.ts";
-import { command } from "../../program/command-line/command.ts";
-import { readFlag } from "../../program/command-line/flag.ts";
+import { peelIdFromConfig } from "../../identity/mod.ts";
+import { command, readFlag } from "../../program/command-line/mod.ts";
 
 export const doctorCommand = command({
   name: "doctor",

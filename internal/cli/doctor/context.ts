@@ -1,9 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
-import type { AssetName } from "../../bus/assets.ts";
-import { type Bucket, openBucket } from "../../bus/bucket.ts";
-import type { BusIdentity } from "../../bus/connect.ts";
-import { inspectAssets } from "../../bus/inspect.ts";
-import type { BusContext } from "../../program/diagnosis/bus.ts";
+import { type AssetName, type Bucket, type BusIdentity, inspectAssets, openBucket } from "../../bus/mod.ts";
+import type { BusContext } from "../../program/diagnosis/mod.ts";
 
 /** The context of the steps of `svc doctor`. */
 export interface DoctorContext extends BusContext {

@@ -1,14 +1,15 @@
-import { lackingGrants } from "../../bus/accounts/users.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { connectBus } from "../../bus/connect.ts";
-import { newerCredentials } from "../../bus/request.ts";
-import { parseCredentials } from "../../identity/credentials.ts";
-import { readClaims } from "../../identity/jwt.ts";
-import { quietLog, showSteps } from "../../program/command-line/check.ts";
-import type { Cli } from "../../program/command-line/command.ts";
-import { busSteps, storageSteps } from "../../program/diagnosis/bus.ts";
-import { judgeCredentials } from "../../program/diagnosis/findings.ts";
-import { once, type Step, takeSteps } from "../../program/diagnosis/step.ts";
+import { lackingGrants } from "../../bus/accounts/mod.ts";
+import { type Bus, connectBus, newerCredentials } from "../../bus/mod.ts";
+import { parseCredentials, readClaims } from "../../identity/mod.ts";
+import { type Cli, quietLog, showSteps } from "../../program/command-line/mod.ts";
+import {
+  busSteps,
+  judgeCredentials,
+  once,
+  type Step,
+  storageSteps,
+  takeSteps,
+} from "../../program/diagnosis/mod.ts";
 import { operatorBus } from "../operator.ts";
 import type { DoctorContext } from "./context.ts";
 import { leaseStep, masterStep } from "./masters.ts";

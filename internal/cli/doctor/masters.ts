@@ -1,6 +1,5 @@
 import { version } from "../../base/version.ts";
-import { judgeEnd } from "../../program/diagnosis/findings.ts";
-import type { Step } from "../../program/diagnosis/step.ts";
+import { judgeEnd, type Step } from "../../program/diagnosis/mod.ts";
 import { readLeases, readMasters } from "../status/heartbeats.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";
 

@@ -1,12 +1,10 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { type Enrollment, type EnrollmentState, trustOf } from "../../fleet/enrollment/record.ts";
-import { findByPeel } from "../../fleet/enrollment/store.ts";
-import { decodeJob } from "../../fleet/jobs/record.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { judgeEnd } from "../../program/diagnosis/findings.ts";
-import type { Finding, Step } from "../../program/diagnosis/step.ts";
+import { type Enrollment, type EnrollmentState, findByPeel, trustOf } from "../../fleet/enrollment/mod.ts";
+import { decodeJob } from "../../fleet/jobs/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { type Finding, judgeEnd, type Step } from "../../program/diagnosis/mod.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";
 
 /** Peels publish their facts at least this often. */

@@ -1,6 +1,6 @@
-import { enrollmentsOverBus } from "../../fleet/over-bus/enrollment.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { command } from "../../program/command-line/command.ts";
+import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { runDirectly } from "../direct.ts";
 import { withBus } from "../operator.ts";

@@ -1,5 +1,4 @@
-import { type Bucket, openBucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
+import { type Bucket, type Bus, openBucket } from "../../bus/mod.ts";
 
 /** The argument that every changing command of the group takes. */
 export const directArg = {

@@ -1,8 +1,11 @@
-import { type EnrollmentState, enrollmentStates, summarize } from "../../fleet/enrollment/record.ts";
-import { readEnrollments } from "../../fleet/enrollment/store.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { command } from "../../program/command-line/command.ts";
-import { formatTable } from "../../program/command-line/print.ts";
+import {
+  type EnrollmentState,
+  enrollmentStates,
+  readEnrollments,
+  summarize,
+} from "../../fleet/enrollment/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { command, formatTable } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { openEnrollments } from "./ask.ts";
 

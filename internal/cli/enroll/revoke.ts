@@ -1,10 +1,8 @@
-import { openBucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import type { RevokeOperationDeps } from "../../fleet/enrollment/operations.ts";
-import { writeRevocation } from "../../fleet/enrollment/revocations.ts";
-import { enrollmentsOverBus } from "../../fleet/over-bus/enrollment.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { type Cli, command } from "../../program/command-line/command.ts";
+import { type Bus, openBucket } from "../../bus/mod.ts";
+import { type RevokeOperationDeps, writeRevocation } from "../../fleet/enrollment/mod.ts";
+import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { type Cli, command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { runDirectly } from "../direct.ts";
 import { withBus } from "../operator.ts";

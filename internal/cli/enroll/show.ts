@@ -1,8 +1,6 @@
-import { type Enrollment, toStored, trustOf } from "../../fleet/enrollment/record.ts";
-import { loadEnrollment } from "../../fleet/enrollment/store.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { command } from "../../program/command-line/command.ts";
-import { formatFields } from "../../program/command-line/print.ts";
+import { type Enrollment, loadEnrollment, toStored, trustOf } from "../../fleet/enrollment/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { command, formatFields } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { idArg, openEnrollments } from "./ask.ts";
 

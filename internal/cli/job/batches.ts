@@ -1,6 +1,6 @@
 import { sleep } from "../../base/clock.ts";
-import type { JobView } from "../../fleet/jobs/show.ts";
-import { type Cli, Exit } from "../../program/command-line/command.ts";
+import type { JobView } from "../../fleet/jobs/mod.ts";
+import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { addCounts, type Dispatched, jobSize, peelCount, summaryLine } from "./counts.ts";
 import { Interrupted, interruptedExit, untilInterrupted } from "./interrupt.ts";
 import { formatReturns } from "./table.ts";

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
-import { jobsOverBus } from "../../fleet/over-bus/job.ts";
-import { command } from "../../program/command-line/command.ts";
+import { jobsOverBus } from "../../fleet/over-bus/mod.ts";
+import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { jidArg } from "./ask.ts";

@@ -1,4 +1,4 @@
-import { type Outcome, outcomes } from "../../fleet/jobs/outcome.ts";
+import { type Outcome, outcomes } from "../../fleet/jobs/mod.ts";
 
 /** How many targets had each outcome; absent is none. */
 export type Counts = Partial<Record<Outcome, number>>;

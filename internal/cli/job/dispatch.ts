@@ -1,8 +1,8 @@
-import type { Bus } from "../../bus/connect.ts";
-import type { JobRequest } from "../../fleet/jobs/operations.ts";
-import { jobsOverBus } from "../../fleet/over-bus/job.ts";
-import { readCall } from "../../host/modules/read-call.ts";
-import type { Cli, RestWords } from "../../program/command-line/command.ts";
+import type { Bus } from "../../bus/mod.ts";
+import type { JobRequest } from "../../fleet/jobs/mod.ts";
+import { jobsOverBus } from "../../fleet/over-bus/mod.ts";
+import { readCall } from "../../host/modules/mod.ts";
+import type { Cli, RestWords } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { type BatchSize, batchesOf } from "./batch.ts";

@@ -1,7 +1,5 @@
-import { followJob, type Progress } from "../../fleet/jobs/follow.ts";
-import type { JobView, ShowDeps } from "../../fleet/jobs/show.ts";
-import type { Cli } from "../../program/command-line/command.ts";
-import { Exit } from "../../program/command-line/command.ts";
+import { followJob, type JobView, type Progress, type ShowDeps } from "../../fleet/jobs/mod.ts";
+import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { summaryLine } from "./counts.ts";
 import { Interrupted, interruptedExit } from "./interrupt.ts";
 import { startProgress } from "./progress.ts";

@@ -1,4 +1,4 @@
-import type { Cli } from "../../program/command-line/command.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
 
 /** The reason of a signal that Ctrl-C aborted. */
 export class Interrupted extends Error {}

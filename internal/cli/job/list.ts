@@ -1,10 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
-import type { JobSummary } from "../../fleet/jobs/board.ts";
-import { type JobStatus, jobStatuses } from "../../fleet/jobs/outcome.ts";
-import { jobsOverBus } from "../../fleet/over-bus/job.ts";
-import { command } from "../../program/command-line/command.ts";
-import { readFlag } from "../../program/command-line/flag.ts";
-import { formatTable } from "../../program/command-line/print.ts";
+import { type JobStatus, type JobSummary, jobStatuses } from "../../fleet/jobs/mod.ts";
+import { jobsOverBus } from "../../fleet/over-bus/mod.ts";
+import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { total } from "./counts.ts";

@@ -1,6 +1,5 @@
-import { displayPeelId } from "../../identity/peel-id.ts";
-import type { Cli } from "../../program/command-line/command.ts";
-import { formatTable } from "../../program/command-line/print.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { type Cli, formatTable } from "../../program/command-line/mod.ts";
 import { type BatchSize, batchesOf } from "./batch.ts";
 import { peelCount } from "./counts.ts";
 import type { ResolvedPeel } from "./resolve.ts";

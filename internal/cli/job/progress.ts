@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../base/clock.ts";
-import type { Output } from "../../program/command-line/command.ts";
+import type { Output } from "../../program/command-line/mod.ts";
 import { type Counts, countWords, total } from "./counts.ts";
 
 /** Ten times a second is as often as an eye follows. */

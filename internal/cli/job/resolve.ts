@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { targetsOverBus } from "../../fleet/over-bus/target.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { targetsOverBus } from "../../fleet/over-bus/mod.ts";
 import { ask } from "../ask.ts";
 import { hinted } from "../hints.ts";
 

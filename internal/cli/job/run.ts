@@ -1,7 +1,6 @@
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { command } from "../../program/command-line/command.ts";
-import { readFlag } from "../../program/command-line/flag.ts";
+import { command, readFlag } from "../../program/command-line/mod.ts";
 import { parseBatchSize } from "./batch.ts";
 
 /** Stands at the top of the tree, so what it needs is only loaded when it runs. */

@@ -1,6 +1,5 @@
-import type { Progress } from "../../fleet/jobs/follow.ts";
-import type { PeelProgress } from "../../fleet/jobs/progress.ts";
-import { visible } from "../../program/command-line/print.ts";
+import type { PeelProgress, Progress } from "../../fleet/jobs/mod.ts";
+import { visible } from "../../program/command-line/mod.ts";
 
 /** How far the peels are that have not returned, together. */
 export interface Running {

@@ -1,8 +1,11 @@
-import type { Outcome } from "../../fleet/jobs/outcome.ts";
-import type { SeenReturn } from "../../fleet/jobs/show.ts";
-import { textLines } from "../../program/command-line/plain-lines.ts";
-import { showStates } from "../../program/command-line/show-states.ts";
-import { plainOrOutput, type ShownValue, showValue } from "../../program/command-line/show-value.ts";
+import type { Outcome, SeenReturn } from "../../fleet/jobs/mod.ts";
+import {
+  plainOrOutput,
+  type ShownValue,
+  showStates,
+  showValue,
+  textLines,
+} from "../../program/command-line/mod.ts";
 
 /** What is said of a peel that has not returned anything. */
 const silence: Partial<Record<Outcome, string>> = {

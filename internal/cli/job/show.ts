@@ -1,7 +1,6 @@
-import { type JobView, showJob } from "../../fleet/jobs/show.ts";
-import { displayPeelId, encodePeelId } from "../../identity/peel-id.ts";
-import { command } from "../../program/command-line/command.ts";
-import { formatFields } from "../../program/command-line/print.ts";
+import { type JobView, showJob } from "../../fleet/jobs/mod.ts";
+import { displayPeelId, encodePeelId } from "../../identity/mod.ts";
+import { command, formatFields } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { jidArg } from "./ask.ts";
 import { summaryLine } from "./counts.ts";

@@ -1,8 +1,6 @@
-import { openBucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { readAlive } from "../../fleet/jobs/alive.ts";
-import type { ShowDeps } from "../../fleet/jobs/show.ts";
-import type { Cli } from "../../program/command-line/command.ts";
+import { type Bus, openBucket } from "../../bus/mod.ts";
+import { readAlive, type ShowDeps } from "../../fleet/jobs/mod.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
 
 /** Opens what jobs are read from; no master is needed for it. */
 export async function openJobs(bus: Bus, cli: Pick<Cli, "clock">): Promise<ShowDeps> {

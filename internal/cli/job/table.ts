@@ -1,8 +1,6 @@
-import type { Outcome } from "../../fleet/jobs/outcome.ts";
-import type { JobView } from "../../fleet/jobs/show.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { indent } from "../../program/command-line/plain-lines.ts";
-import { formatTable } from "../../program/command-line/print.ts";
+import type { JobView, Outcome } from "../../fleet/jobs/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { formatTable, indent } from "../../program/command-line/mod.ts";
 import { showReturn } from "./show-return.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { command } from "../../program/command-line/command.ts";
+import { command } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { jidArg } from "./ask.ts";
 import { printEnd, watchJob } from "./follow.ts";

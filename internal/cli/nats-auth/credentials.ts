@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile, secretMode } from "../../base/file.ts";
 import { createFiles } from "../../base/new-files.ts";
-import { newCredentials } from "../../bus/accounts/users.ts";
-import { keyPairFromSeed } from "../../identity/nkey.ts";
-import { command } from "../../program/command-line/command.ts";
+import { newCredentials } from "../../bus/accounts/mod.ts";
+import { keyPairFromSeed } from "../../identity/mod.ts";
+import { command } from "../../program/command-line/mod.ts";
 
 export const credentialsCommand = command({
   name: "credentials",

@@ -1,9 +1,7 @@
 import { type Address, parseAddress } from "../../base/address.ts";
 import { SvcError } from "../../base/errors.ts";
-import { type Audience, initNatsAuth } from "../../bus/accounts/init.ts";
-import { command } from "../../program/command-line/command.ts";
-import { readFlag } from "../../program/command-line/flag.ts";
-import { formatTable } from "../../program/command-line/print.ts";
+import { type Audience, initNatsAuth } from "../../bus/accounts/mod.ts";
+import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
 
 const audiences: Record<Audience, string> = {
   bus: "bus servers",

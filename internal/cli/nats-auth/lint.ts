@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
-import { lintCredentials } from "../../bus/accounts/lint.ts";
-import { command } from "../../program/command-line/command.ts";
+import { lintCredentials } from "../../bus/accounts/mod.ts";
+import { command } from "../../program/command-line/mod.ts";
 
 export const lintCommand = command({
   name: "lint",

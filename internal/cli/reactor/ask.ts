@@ -1,4 +1,4 @@
-import type { Cli } from "../../program/command-line/command.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
 
 /** Says on standard error what is wrong with the rule files, if anything is. */
 export function sayProblem(

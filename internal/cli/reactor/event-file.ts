@@ -3,8 +3,8 @@ import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { entriesOf, failure, fieldsOf, textOf } from "../../base/read-yaml.ts";
 import { parseYaml, plainValue, type YamlNode } from "../../base/yaml.ts";
-import { maxTagLength } from "../../fleet/reactor/event.ts";
-import { readConfigFile } from "../../program/config/read-file.ts";
+import { maxTagLength } from "../../fleet/reactor/mod.ts";
+import { readConfigFile } from "../../program/config/mod.ts";
 
 const keys = ["tag", "source", "data", "depth", "at"] as const;
 

@@ -1,6 +1,5 @@
-import { reactorOverBus } from "../../fleet/over-bus/reactor.ts";
-import { command } from "../../program/command-line/command.ts";
-import { formatTable } from "../../program/command-line/print.ts";
+import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
+import { command, formatTable } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 

@@ -1,7 +1,6 @@
-import { reactorOverBus } from "../../fleet/over-bus/reactor.ts";
-import type { ReactorStatus } from "../../fleet/reactor/operations.ts";
-import { command } from "../../program/command-line/command.ts";
-import { formatFields, formatTable } from "../../program/command-line/print.ts";
+import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
+import type { ReactorStatus } from "../../fleet/reactor/mod.ts";
+import { command, formatFields, formatTable } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { sayProblem } from "./ask.ts";

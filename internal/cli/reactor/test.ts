@@ -1,10 +1,7 @@
 import { formatYaml } from "../../base/yaml.ts";
-import { reactorOverBus } from "../../fleet/over-bus/reactor.ts";
-import type { Reaction } from "../../fleet/reactor/describe.ts";
-import type { SaidEvent } from "../../fleet/reactor/operations.ts";
-import { command } from "../../program/command-line/command.ts";
-import { indent } from "../../program/command-line/plain-lines.ts";
-import { formatTable } from "../../program/command-line/print.ts";
+import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
+import type { Reaction, SaidEvent } from "../../fleet/reactor/mod.ts";
+import { command, formatTable, indent } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { sayProblem } from "./ask.ts";

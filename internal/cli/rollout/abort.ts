@@ -1,4 +1,4 @@
-import { command, Exit } from "../../program/command-line/command.ts";
+import { command, Exit } from "../../program/command-line/mod.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
 import { withBus } from "../operator.ts";
 import { commandRollout, idArg } from "./ask.ts";

@@ -1,8 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { rolloutsOverBus } from "../../fleet/over-bus/rollout.ts";
-import type { RolloutSummary } from "../../fleet/rollout/show.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
+import type { RolloutSummary } from "../../fleet/rollout/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
 import { withHint } from "../hints.ts";
 

@@ -1,9 +1,14 @@
-import { followJob, type Progress as JobProgress } from "../../fleet/jobs/follow.ts";
-import { jobOfStep } from "../../fleet/rollout/decide.ts";
-import { followRollout } from "../../fleet/rollout/follow.ts";
-import type { Rollout, WaveCounts } from "../../fleet/rollout/record.ts";
-import { loadTargets, type RolloutView, viewOfRollout } from "../../fleet/rollout/show.ts";
-import { type Cli, Exit } from "../../program/command-line/command.ts";
+import { followJob, type Progress as JobProgress } from "../../fleet/jobs/mod.ts";
+import {
+  followRollout,
+  jobOfStep,
+  loadTargets,
+  type Rollout,
+  type RolloutView,
+  viewOfRollout,
+  type WaveCounts,
+} from "../../fleet/rollout/mod.ts";
+import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { hinted } from "../hints.ts";
 import { countWords, peelCount } from "../job/counts.ts";
 import { Interrupted, interruptedExit } from "../job/interrupt.ts";

@@ -1,7 +1,6 @@
-import type { RolloutView, WaveView } from "../../fleet/rollout/show.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { type Cli, Exit } from "../../program/command-line/command.ts";
-import { formatFields, formatTable } from "../../program/command-line/print.ts";
+import type { RolloutView, WaveView } from "../../fleet/rollout/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { type Cli, Exit, formatFields, formatTable } from "../../program/command-line/mod.ts";
 import { countWords, peelCount } from "../job/counts.ts";
 
 /** Peels of a wave that stand on its line. */

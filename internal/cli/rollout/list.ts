@@ -1,10 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
-import { rolloutsOverBus } from "../../fleet/over-bus/rollout.ts";
-import { type RolloutStatus, rolloutStatuses } from "../../fleet/rollout/record.ts";
-import type { RolloutSummary } from "../../fleet/rollout/show.ts";
-import { command } from "../../program/command-line/command.ts";
-import { readFlag } from "../../program/command-line/flag.ts";
-import { formatTable } from "../../program/command-line/print.ts";
+import { rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
+import { type RolloutStatus, type RolloutSummary, rolloutStatuses } from "../../fleet/rollout/mod.ts";
+import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 

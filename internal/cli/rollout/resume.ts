@@ -1,4 +1,4 @@
-import { command } from "../../program/command-line/command.ts";
+import { command } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { commandRollout, idArg } from "./ask.ts";
 

@@ -1,6 +1,6 @@
-import { openBucket } from "../../bus/bucket.ts";
-import { showRollout } from "../../fleet/rollout/show.ts";
-import { command } from "../../program/command-line/command.ts";
+import { openBucket } from "../../bus/mod.ts";
+import { showRollout } from "../../fleet/rollout/mod.ts";
+import { command } from "../../program/command-line/mod.ts";
 import { hinted } from "../hints.ts";
 import { withBus } from "../operator.ts";
 import { checkedId, idArg } from "./ask.ts";

@@ -1,5 +1,5 @@
-import { readCall } from "../../host/modules/read-call.ts";
-import { command } from "../../program/command-line/command.ts";
+import { readCall } from "../../host/modules/mod.ts";
+import { command } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { printRolloutEnd } from "./format.ts";
 import { launchRollout, readMode, readPlan } from "./launch.ts";

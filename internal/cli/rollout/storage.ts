@@ -1,8 +1,7 @@
-import { openBucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import type { ShowDeps } from "../../fleet/jobs/show.ts";
-import type { FollowDeps } from "../../fleet/rollout/follow.ts";
-import type { Cli } from "../../program/command-line/command.ts";
+import { type Bus, openBucket } from "../../bus/mod.ts";
+import type { ShowDeps } from "../../fleet/jobs/mod.ts";
+import type { FollowDeps } from "../../fleet/rollout/mod.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
 import { openJobs } from "../job/storage.ts";
 
 /** What rollouts, and the jobs of their waves, are followed by; no master is needed for it. */

@@ -1,4 +1,4 @@
-import { command } from "../../program/command-line/command.ts";
+import { command } from "../../program/command-line/mod.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
 import { withBus } from "../operator.ts";
 import { checkedId, idArg } from "./ask.ts";

@@ -1,8 +1,6 @@
-import { encodePeelId } from "../../identity/peel-id.ts";
-import { command, Exit } from "../../program/command-line/command.ts";
-import { textLines } from "../../program/command-line/plain-lines.ts";
-import { visible } from "../../program/command-line/print.ts";
-import type { StateProblem } from "../../tree/function/problem.ts";
+import { encodePeelId } from "../../identity/mod.ts";
+import { command, Exit, textLines, visible } from "../../program/command-line/mod.ts";
+import type { StateProblem } from "../../tree/function/mod.ts";
 import { readSubject, subjectArgs } from "./subject.ts";
 
 export const lintCommand = command({
@@ -13,8 +11,8 @@ export const lintCommand = command({
     ...subjectArgs,
   },
   async run(args, cli) {
-    const { createDirectorySource } = await import("../../tree/files/directory-source.ts");
-    const { lintStates } = await import("../../tree/language/lint.ts");
+    const { createDirectorySource } = await import("../../tree/files/mod.ts");
+    const { lintStates } = await import("../../tree/language/mod.ts");
     const subject = await readSubject(args, cli);
     const files = createDirectorySource(args.dir);
     const id = typeof subject.facts.id === "string" ? subject.facts.id : cli.hostname;

@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { command, Exit } from "../../program/command-line/command.ts";
-import { textLines } from "../../program/command-line/plain-lines.ts";
-import { formatProblems, StateErrors } from "../../tree/function/problem.ts";
+import { command, Exit, textLines } from "../../program/command-line/mod.ts";
+import { formatProblems, StateErrors } from "../../tree/function/mod.ts";
 import { readSubject, subjectArgs } from "./subject.ts";
 
 export const renderCommand = command({
@@ -19,8 +18,8 @@ export const renderCommand = command({
     ...subjectArgs,
   },
   async run(args, cli) {
-    const { createDirectorySource } = await import("../../tree/files/directory-source.ts");
-    const { renderAlone } = await import("../../tree/language/render-alone.ts");
+    const { createDirectorySource } = await import("../../tree/files/mod.ts");
+    const { renderAlone } = await import("../../tree/language/mod.ts");
     const file = resolve(args.file);
     const root = args.root === undefined ? rootOf(file) : resolve(args.root);
     const path = relative(root, file);

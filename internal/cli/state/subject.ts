@@ -3,9 +3,8 @@ import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { parseYaml, plainValue } from "../../base/yaml.ts";
-import { builtinFacts, collectFacts } from "../../host/facts/collect.ts";
-import { systemHost } from "../../host/facts/host.ts";
-import type { Cli } from "../../program/command-line/command.ts";
+import { builtinFacts, collectFacts, systemHost } from "../../host/facts/mod.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
 
 /** The peel to compile states for. */
 export interface Subject {

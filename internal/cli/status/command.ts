@@ -1,4 +1,4 @@
-import { command } from "../../program/command-line/command.ts";
+import { command } from "../../program/command-line/mod.ts";
 
 export const statusCommand = command({
   name: "status",

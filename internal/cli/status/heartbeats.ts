@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { decode } from "../../base/msgpack.ts";
-import type { Bucket, Entry } from "../../bus/bucket.ts";
+import type { Bucket, Entry } from "../../bus/mod.ts";
 
 const masterBeat = v.object({
   hostname: v.string(),

@@ -1,16 +1,28 @@
 import { rfc3339 } from "../../base/clock.ts";
-import type { AssetName } from "../../bus/assets.ts";
-import { type Bucket, openBucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { inspectAssets } from "../../bus/inspect.ts";
-import { newerCredentials } from "../../bus/request.ts";
-import { type EnrollmentState, type EnrollmentSummary, summarize } from "../../fleet/enrollment/record.ts";
-import { readEnrollments } from "../../fleet/enrollment/store.ts";
-import { decodeJob, type Job } from "../../fleet/jobs/record.ts";
-import { decodeRollout, isLive, type Rollout } from "../../fleet/rollout/record.ts";
-import { type RolloutSummary, summaryOf } from "../../fleet/rollout/show.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { soonMs } from "../../program/diagnosis/findings.ts";
+import {
+  type AssetName,
+  type Bucket,
+  type Bus,
+  inspectAssets,
+  newerCredentials,
+  openBucket,
+} from "../../bus/mod.ts";
+import {
+  type EnrollmentState,
+  type EnrollmentSummary,
+  readEnrollments,
+  summarize,
+} from "../../fleet/enrollment/mod.ts";
+import { decodeJob, type Job } from "../../fleet/jobs/mod.ts";
+import {
+  decodeRollout,
+  isLive,
+  type Rollout,
+  type RolloutSummary,
+  summaryOf,
+} from "../../fleet/rollout/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { soonMs } from "../../program/diagnosis/mod.ts";
 import { type HeldLease, type MasterBeat, readLeases, readMasters, readPeels } from "./heartbeats.ts";
 
 const sources = ["enrollments", "peel-heartbeat", "master-heartbeat", "jobs", "rollouts", "leases"] as const;

@@ -1,8 +1,7 @@
-import { inspectCertificate, placeOf } from "../../bus/probe.ts";
-import { enrollmentStates } from "../../fleet/enrollment/record.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import type { Cli } from "../../program/command-line/command.ts";
-import { formatFields, formatTable } from "../../program/command-line/print.ts";
+import { inspectCertificate, placeOf } from "../../bus/mod.ts";
+import { enrollmentStates } from "../../fleet/enrollment/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { type Cli, formatFields, formatTable } from "../../program/command-line/mod.ts";
 import { operatorBus, withBus } from "../operator.ts";
 import { type FleetStatus, readStatus } from "./read.ts";
 

@@ -1,4 +1,4 @@
-import { command } from "../../program/command-line/command.ts";
+import { command } from "../../program/command-line/mod.ts";
 import { planArgs } from "../rollout/plan-args.ts";
 
 /** Stands at the top of the tree, so what it needs is only loaded when it runs. */

@@ -1,11 +1,9 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { Bus } from "../../bus/connect.ts";
-import type { Outcome } from "../../fleet/jobs/outcome.ts";
-import { type SeenReturn, showJob } from "../../fleet/jobs/show.ts";
-import type { RolloutView } from "../../fleet/rollout/show.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { type Cli, Exit } from "../../program/command-line/command.ts";
-import { formatTable, visible } from "../../program/command-line/print.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { type Outcome, type SeenReturn, showJob } from "../../fleet/jobs/mod.ts";
+import type { RolloutView } from "../../fleet/rollout/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { type Cli, Exit, formatTable, visible } from "../../program/command-line/mod.ts";
 import { peelCount } from "../job/counts.ts";
 import { openJobs } from "../job/storage.ts";
 import { formatWaves } from "../rollout/format.ts";

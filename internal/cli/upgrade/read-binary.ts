@@ -4,15 +4,16 @@ import { resolve } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import { runProcess } from "../../base/process/process.ts";
-import { digestOf } from "../../host/binary/digest.ts";
 import {
   type BinaryManifest,
   chunkBytes,
+  digestOf,
   encodeBinaryManifest,
+  headBytes,
   maxBinaryBytes,
-} from "../../host/binary/manifest.ts";
-import { headBytes, platformOf } from "../../host/binary/platform.ts";
-import type { Cli } from "../../program/command-line/command.ts";
+  platformOf,
+} from "../../host/binary/mod.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
 
 const versionTimeoutMs = 10_000;
 const self = "/proc/self/exe";

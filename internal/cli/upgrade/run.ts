@@ -1,8 +1,7 @@
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/connect.ts";
-import type { Cli } from "../../program/command-line/command.ts";
-import { readFlag } from "../../program/command-line/flag.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { type Cli, readFlag } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { launchRollout, type PlanWords, readMode, readPlan } from "../rollout/launch.ts";
 import { printUpgradeEnd } from "./print-end.ts";

@@ -1,6 +1,6 @@
 import { SvcError, toSvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { binariesOverBus } from "../../fleet/over-bus/binary.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { binariesOverBus } from "../../fleet/over-bus/mod.ts";
 import { ask } from "../ask.ts";
 import type { BinaryFile } from "./read-binary.ts";
 

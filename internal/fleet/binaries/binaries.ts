@@ -4,15 +4,14 @@ import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import type { BlobStore } from "../../bus/blob-store.ts";
-import { openContentStore, readBlob } from "../../bus/content-store.ts";
+import { type BlobStore, openContentStore, readBlob } from "../../bus/mod.ts";
 import {
   type BinaryManifest,
   chunkBytes,
   decodeBinaryManifest,
   maxBinaryBytes,
   maxManifestBytes,
-} from "../../host/binary/manifest.ts";
+} from "../../host/binary/mod.ts";
 import {
   type BinaryCatalog,
   decodeBinaryCatalog,

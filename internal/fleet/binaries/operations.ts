@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { digestOf } from "../../host/binary/digest.ts";
-import { operation, operatorOf } from "../operation/operation.ts";
+import { digestOf } from "../../host/binary/mod.ts";
+import { operation, operatorOf } from "../operation/mod.ts";
 import type { Binaries } from "./binaries.ts";
 
 /** What the operations on binaries need. */

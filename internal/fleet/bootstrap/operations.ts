@@ -1,7 +1,6 @@
 import * as v from "valibot";
-import { type BootstrapDocument, documentTag } from "../../identity/bootstrap/document.ts";
-import { operation } from "../operation/operation.ts";
-import { described, integer, timestamp, titled } from "../operation/schema.ts";
+import { type BootstrapDocument, documentTag } from "../../identity/bootstrap/mod.ts";
+import { described, integer, operation, timestamp, titled } from "../operation/mod.ts";
 
 export interface FleetDeps {
   /** The document to tell as of now. */

@@ -1,6 +1,6 @@
 import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import { decode } from "../../base/msgpack.ts";
-import { type BootstrapDocument, documentTag, parseDocument } from "../../identity/bootstrap/document.ts";
+import { type BootstrapDocument, documentTag, parseDocument } from "../../identity/bootstrap/mod.ts";
 
 /** What a master found at `_cluster_info`. */
 export type Stored =

@@ -2,8 +2,8 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import type { BootstrapDocument } from "../../identity/bootstrap/document.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
 import { decide, readStored, type Stance, type Stored } from "./publish-decision.ts";
 
 /** Key of the bucket `secrets` (specification, "Bootstrap document"). */

@@ -1,6 +1,6 @@
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket, Change } from "../../bus/bucket.ts";
+import type { Bucket, Change } from "../../bus/mod.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
 import type { Directory } from "./directory.ts";
 import { findByPeel } from "./store.ts";

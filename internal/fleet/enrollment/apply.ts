@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Bucket } from "../../bus/bucket.ts";
+import type { Bucket } from "../../bus/mod.ts";
 import type { Enrollment } from "./record.ts";
 import { loadEnrollment, saveEnrollment } from "./store.ts";
 import { type EnrollmentEvent, transition } from "./transition.ts";

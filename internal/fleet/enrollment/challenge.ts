@@ -3,7 +3,7 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Bucket } from "../../bus/bucket.ts";
+import type { Bucket } from "../../bus/mod.ts";
 
 const lifetimeMs = 5 * 60 * 1000;
 const challengeBytes = 32;

@@ -4,10 +4,14 @@ import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import { formatCredentials } from "../../identity/credentials.ts";
-import { encodeJwt } from "../../identity/jwt.ts";
-import { type KeyPair, newKeyPair, verifySignature } from "../../identity/nkey.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import {
+  encodeJwt,
+  formatCredentials,
+  type KeyPair,
+  newKeyPair,
+  verifySignature,
+} from "../../identity/mod.ts";
 import { credentialsMessage } from "./messages.ts";
 import { peelPermissions } from "./permissions.ts";
 import type { Enrollment } from "./record.ts";

@@ -1,8 +1,7 @@
 import { toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { createSortedItems } from "../../base/sorted-items.ts";
-import type { Bucket, Change } from "../../bus/bucket.ts";
-import { createOrderedView } from "../../bus/ordered-view.ts";
+import { type Bucket, type Change, createOrderedView } from "../../bus/mod.ts";
 import {
   decodeSummary,
   type EnrollmentState,

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { SystemBus } from "../../bus/system.ts";
+import type { SystemBus } from "../../bus/mod.ts";
 
 /**
  * How long to wait for the report of a closed connection once the servers hold the revocation. They

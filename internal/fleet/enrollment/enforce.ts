@@ -1,8 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { SystemBus } from "../../bus/system.ts";
-import { readClaims } from "../../identity/jwt.ts";
+import type { SystemBus } from "../../bus/mod.ts";
+import { readClaims } from "../../identity/mod.ts";
 import { isOver, type Revocation, type Revocations } from "./revocations.ts";
 
 const reconcileMs = 60_000;

@@ -2,10 +2,18 @@ import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { isId } from "../../base/id.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import { feed } from "../operation/feed.ts";
-import { type Call, operation, operatorOf } from "../operation/operation.ts";
-import { described, pageFields, pageOf, timestamp, titled } from "../operation/schema.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import {
+  type Call,
+  described,
+  feed,
+  operation,
+  operatorOf,
+  pageFields,
+  pageOf,
+  timestamp,
+  titled,
+} from "../operation/mod.ts";
 import type { ApplyDeps } from "./apply.ts";
 import { approve } from "./approve.ts";
 import { type ChallengeDeps, issueChallenge } from "./challenge.ts";

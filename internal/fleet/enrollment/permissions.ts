@@ -1,4 +1,4 @@
-import { peelInboxPrefix } from "../../bus/subjects.ts";
+import { peelInboxPrefix } from "../../bus/mod.ts";
 
 /**
  * What a peel may do inside the peels' account: only what carries its own token, plus the published

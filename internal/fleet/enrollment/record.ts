@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
-import { described, plainMap, titled } from "../operation/schema.ts";
+import { described, plainMap, titled } from "../operation/mod.ts";
 
 export const enrollmentStates = ["pending", "approved", "rejected", "issued", "active", "revoked"] as const;
 export type EnrollmentState = (typeof enrollmentStates)[number];

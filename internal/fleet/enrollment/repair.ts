@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/bucket.ts";
+import type { Bucket } from "../../bus/mod.ts";
 import type { Directory, Unindexed } from "./directory.ts";
 import { findByPeel } from "./store.ts";
 

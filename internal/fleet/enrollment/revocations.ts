@@ -4,7 +4,7 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import { instant } from "../../base/instant.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Bucket } from "../../bus/bucket.ts";
+import type { Bucket } from "../../bus/mod.ts";
 
 /** One revoked key of the bus. Times are milliseconds since the Unix epoch. */
 export interface Revocation {

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Bucket, Entry } from "../../bus/bucket.ts";
+import type { Bucket, Entry } from "../../bus/mod.ts";
 import { decodeRecord, type Enrollment, encodeRecord } from "./record.ts";
 import { liveStates } from "./transition.ts";
 

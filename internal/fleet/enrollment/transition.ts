@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
+import { displayPeelId } from "../../identity/mod.ts";
 import type { Enrollment, EnrollmentState } from "./record.ts";
 
 /** What can happen to an enrollment record after it was created. */

@@ -1,5 +1,5 @@
 import { mapBounded } from "../../base/map-bounded.ts";
-import type { Bucket } from "../../bus/bucket.ts";
+import type { Bucket } from "../../bus/mod.ts";
 
 const readAtOnce = 64;
 

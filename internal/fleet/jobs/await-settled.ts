@@ -1,4 +1,4 @@
-import { untilKey } from "../../bus/until-key.ts";
+import { untilKey } from "../../bus/mod.ts";
 import { decodeJob, type Settled } from "./record.ts";
 import { type SettleDeps, settleJob } from "./settle.ts";
 

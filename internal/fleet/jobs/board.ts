@@ -1,10 +1,7 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { createOrderedView } from "../../bus/ordered-view.ts";
-import { jobEventSubjects } from "../../bus/subjects.ts";
+import { type Bucket, type Bus, createOrderedView, jobEventSubjects } from "../../bus/mod.ts";
 import type { CommandKind } from "./command.ts";
 import { type JobEvent, readEvent, readEvents } from "./events.ts";
 import type { JobStatus } from "./outcome.ts";

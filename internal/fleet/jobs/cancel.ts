@@ -2,7 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Vouch } from "../../identity/record-mac.ts";
+import type { Vouch } from "../../identity/mod.ts";
 import { readEvents } from "./events.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import { isGenuine, vouchForCancel } from "./record-mac.ts";

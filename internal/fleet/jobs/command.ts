@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import { type KeyPair, verifySignature } from "../../identity/nkey.ts";
+import { type KeyPair, verifySignature } from "../../identity/mod.ts";
 
 // The bus only carries commands; it cannot make them. A command is signed by a master over its kind,
 // job, peel, deadline and the digest of its body, so that nothing of it can be changed, replayed to

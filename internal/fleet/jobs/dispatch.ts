@@ -1,16 +1,15 @@
-import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import { checkCall } from "../../host/modules/registry.ts";
-import type { Vouch } from "../../identity/record-mac.ts";
-import { described, plainMap, titled } from "../operation/schema.ts";
-import { chosenTarget, type Target, targetFields } from "../targeting/resolve.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import { checkCall } from "../../host/modules/mod.ts";
+import type { Vouch } from "../../identity/mod.ts";
+import { chosenTarget, type Target } from "../targeting/mod.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import { vouchForJob } from "./record-mac.ts";
+import type { JobRequest } from "./request.ts";
 import type { SendCommand } from "./send.ts";
 
 const defaultTimeoutMs = 60_000;
@@ -36,24 +35,6 @@ export interface DispatchDeps {
   requestId?: string;
   log: Log;
 }
-
-/** A dispatch request. */
-export const jobRequestSchema = titled(
-  "JobRequest",
-  v.strictObject({
-    ...targetFields,
-    function: described(v.string(), "`module.function`, such as `test.ping`"),
-    args: v.optional(described(plainMap, "Arguments of the function by name")),
-    timeout: v.optional(
-      v.pipe(
-        v.string(),
-        v.metadata({ description: "How long a peel may take, `90s` or `1h30m`, at most 24h", default: "1m" }),
-      ),
-    ),
-    metadata: v.optional(described(plainMap, "Kept with the job")),
-  }),
-);
-export type JobRequest = v.InferOutput<typeof jobRequestSchema>;
 
 /** Who a job is, for those who must be able to ask for it again after a crash. */
 export interface JobIdentity {

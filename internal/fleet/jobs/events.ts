@@ -1,6 +1,12 @@
-import type { Bus } from "../../bus/connect.ts";
-import { readStream, type StoredMessage } from "../../bus/stream.ts";
-import { ackSubject, parseJobSubject, returnSubject, scheduleSubject } from "../../bus/subjects.ts";
+import {
+  ackSubject,
+  type Bus,
+  parseJobSubject,
+  readStream,
+  returnSubject,
+  type StoredMessage,
+  scheduleSubject,
+} from "../../bus/mod.ts";
 import { decodeReturn, type Job, type JobReturn } from "./record.ts";
 
 /** What a peel said about a job: that it took it, or how it ended. */

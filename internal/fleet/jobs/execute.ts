@@ -1,7 +1,6 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { type CallContext, FunctionFailure } from "../../host/modules/function.ts";
-import { checkCall, functionNamed } from "../../host/modules/registry.ts";
+import { type CallContext, checkCall, FunctionFailure, functionNamed } from "../../host/modules/mod.ts";
 import type { Call } from "./call.ts";
 import type { JobReturn } from "./record.ts";
 

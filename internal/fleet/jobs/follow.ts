@@ -1,11 +1,5 @@
 import { sleep } from "../../base/clock.ts";
-import {
-  ackSubject,
-  keySubject,
-  progressSubject,
-  returnSubject,
-  scheduleSubject,
-} from "../../bus/subjects.ts";
+import { ackSubject, keySubject, progressSubject, returnSubject, scheduleSubject } from "../../bus/mod.ts";
 import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
 import { type PeelProgress, readProgress } from "./progress.ts";

@@ -1,24 +1,26 @@
 import * as v from "valibot";
 import { isId } from "../../base/id.ts";
-import { encodePeelId } from "../../identity/peel-id.ts";
-import { feed } from "../operation/feed.ts";
-import { operation, operatorOf } from "../operation/operation.ts";
+import { encodePeelId } from "../../identity/mod.ts";
 import {
   described,
+  feed,
   integer,
+  operation,
+  operatorOf,
   pageFields,
   pageOf,
   plain,
   plainMap,
   timestamp,
   titled,
-} from "../operation/schema.ts";
-import { targetOf } from "../targeting/resolve.ts";
+} from "../operation/mod.ts";
+import { targetOf } from "../targeting/mod.ts";
 import type { Board, JobSummary } from "./board.ts";
 import { type CancelDeps, cancelJob } from "./cancel.ts";
-import { type DispatchDeps, dispatchJob, type JobIdentity, jobRequestSchema } from "./dispatch.ts";
+import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
 import { followJob, type Progress } from "./follow.ts";
 import { endings, jobStatuses, outcomes } from "./outcome.ts";
+import { jobRequestSchema } from "./request.ts";
 import { type JobView, loadJob, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
 
 const jid = described(v.string(), "Id of the job: `job-` and a KSUID");
@@ -221,8 +223,6 @@ export const streamJob = operation({
     };
   },
 });
-
-export type { JobRequest } from "./dispatch.ts";
 
 /** What the operations on jobs need. */
 export interface JobOperationDeps {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { decode } from "../../base/msgpack.ts";
-import { parseJobSubject } from "../../bus/subjects.ts";
+import { parseJobSubject } from "../../bus/mod.ts";
 
 /** How far a job is on one peel. */
 export interface PeelProgress {

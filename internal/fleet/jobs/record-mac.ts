@@ -1,5 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
-import { isVouched, type Vouch } from "../../identity/record-mac.ts";
+import { isVouched, type Vouch } from "../../identity/mod.ts";
 import type { CommandKind } from "./command.ts";
 import type { Job } from "./record.ts";
 

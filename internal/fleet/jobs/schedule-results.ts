@@ -2,11 +2,15 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { isId, timeOfId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { type Consumer, consume } from "../../bus/consumer.ts";
-import type { StoredMessage } from "../../bus/stream.ts";
-import { parseJobSubject, scheduleSubject } from "../../bus/subjects.ts";
+import {
+  type Bucket,
+  type Bus,
+  type Consumer,
+  consume,
+  parseJobSubject,
+  type StoredMessage,
+  scheduleSubject,
+} from "../../bus/mod.ts";
 import { outcomeOf, statusOf } from "./outcome.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import { decodeScheduledRun } from "./scheduled.ts";

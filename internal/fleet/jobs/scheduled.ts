@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
-import { maxEntryName } from "../../program/config/schedule.ts";
+import { maxEntryName } from "../../program/config/mod.ts";
 import type { Call } from "./call.ts";
 import { decodeReturn, type JobReturn } from "./record.ts";
 

@@ -1,8 +1,6 @@
 import type { Log } from "../../base/log.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { dispatchSubject, stopSubject } from "../../bus/subjects.ts";
-import type { KeyPair } from "../../identity/nkey.ts";
-import type { Vouch } from "../../identity/record-mac.ts";
+import { type Bus, dispatchSubject, stopSubject } from "../../bus/mod.ts";
+import type { KeyPair, Vouch } from "../../identity/mod.ts";
 import { encodeCall, encodeStop } from "./call.ts";
 import { type CommandKind, commandSigner } from "./command.ts";
 import type { Job } from "./record.ts";

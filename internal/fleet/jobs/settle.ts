@@ -1,7 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
+import type { Bucket, Bus } from "../../bus/mod.ts";
 import { readEvents } from "./events.ts";
 import { decodeJob, encodeJob, type Job, type Settled } from "./record.ts";
 import { createTally, settledOf, standingOf, type Tally } from "./tally.ts";

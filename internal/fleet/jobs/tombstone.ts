@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import type { Bucket } from "../../bus/bucket.ts";
+import type { Bucket } from "../../bus/mod.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 
 /** A job as it would have been made. */

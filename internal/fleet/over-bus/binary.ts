@@ -1,5 +1,5 @@
-import { binaryCommitSubject, binaryPutSubject, mastersQueue } from "../../bus/subjects.ts";
-import { type BinaryDeps, commitBinary, putChunk } from "../binaries/operations.ts";
+import { binaryCommitSubject, binaryPutSubject, mastersQueue } from "../../bus/mod.ts";
+import { type BinaryDeps, commitBinary, putChunk } from "../binaries/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
 const queue = mastersQueue;

@@ -4,10 +4,14 @@ import { describeError, meaningOf, SvcError, toSvcError } from "../../base/error
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
 import { newRequestId, requestIdOf } from "../../base/request-id.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { encodeFailure, encodeSuccess, openReply } from "../../bus/envelope.ts";
-import { invoke } from "../operation/invoke.ts";
-import type { Caller, FieldsSchema, InputSchema, Operation } from "../operation/operation.ts";
+import { type Bus, encodeFailure, encodeSuccess, openReply } from "../../bus/mod.ts";
+import {
+  type Caller,
+  type FieldsSchema,
+  type InputSchema,
+  invoke,
+  type Operation,
+} from "../operation/mod.ts";
 
 /** How operators ask for an operation over the bus. Masters serve it, and `svc` asks by it. */
 export interface BusBinding<

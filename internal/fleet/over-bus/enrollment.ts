@@ -1,10 +1,10 @@
-import { type AdminAction, adminQueue, adminSubject } from "../../bus/subjects.ts";
+import { type AdminAction, adminQueue, adminSubject } from "../../bus/mod.ts";
 import {
   approveEnrollment,
   type OperatorEnrollmentDeps,
   rejectEnrollment,
   revokeEnrollment,
-} from "../enrollment/operations.ts";
+} from "../enrollment/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
 // Of all masters one takes each request. Older clients send the fields of all decisions with each of them.

@@ -1,5 +1,5 @@
-import { cancelSubject, jobListSubject, jobRequestSubject, mastersQueue } from "../../bus/subjects.ts";
-import { createJob, type JobOperationDeps, listJobs, stopJob } from "../jobs/operations.ts";
+import { cancelSubject, jobListSubject, jobRequestSubject, mastersQueue } from "../../bus/mod.ts";
+import { createJob, type JobOperationDeps, listJobs, stopJob } from "../jobs/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
 const queue = mastersQueue;

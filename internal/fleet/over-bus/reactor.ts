@@ -1,11 +1,11 @@
-import { mastersQueue, type ReactorAction, reactorSubject } from "../../bus/subjects.ts";
+import { mastersQueue, type ReactorAction, reactorSubject } from "../../bus/mod.ts";
 import {
   listRules,
   type ReactorOperationDeps,
   resetBreakers,
   showStatus,
   testEvent,
-} from "../reactor/operations.ts";
+} from "../reactor/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
 const at = (action: ReactorAction) => ({ subject: reactorSubject(action), queue: mastersQueue });

@@ -1,5 +1,5 @@
-import { mastersQueue, type RolloutAction, rolloutSubject } from "../../bus/subjects.ts";
-import { abort, list, pause, type RolloutOperationDeps, resume, start } from "../rollout/operations.ts";
+import { mastersQueue, type RolloutAction, rolloutSubject } from "../../bus/mod.ts";
+import { abort, list, pause, type RolloutOperationDeps, resume, start } from "../rollout/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
 const at = (action: RolloutAction) => ({ subject: rolloutSubject(action), queue: mastersQueue });

@@ -1,6 +1,5 @@
-import type { Bus } from "../../bus/connect.ts";
-import { targetQueue, targetResolveSubject } from "../../bus/subjects.ts";
-import { type ResolveDeps, resolveTarget } from "../targeting/operations.ts";
+import { type Bus, targetQueue, targetResolveSubject } from "../../bus/mod.ts";
+import { type ResolveDeps, resolveTarget } from "../targeting/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
 /** What the bus takes in one message when it does not say, and what is kept free of that. */

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Plain } from "../../base/msgpack.ts";
-import type { ModuleFunction } from "../../host/modules/function.ts";
+import type { ModuleFunction } from "../../host/modules/mod.ts";
 import { placeholdersOf } from "./placeholder.ts";
 
 const chosen = "the sender of the event would control its value";

@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { matchGlob } from "../../tree/targets/glob.ts";
+import { matchGlob } from "../../tree/targets/mod.ts";
 import type { Event } from "./event.ts";
 import type { Condition, Scalar } from "./rule.ts";
 import { valueAt } from "./value.ts";

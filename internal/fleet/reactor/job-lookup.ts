@@ -1,7 +1,7 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import { decodeJob, type Job } from "../jobs/record.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import { decodeJob, type Job } from "../jobs/mod.ts";
 
 /** Targets of all jobs that are remembered; one job may have 100,000 of them. */
 const mostTargets = 400_000;

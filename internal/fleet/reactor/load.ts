@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
 import { atLine, fileError } from "../../base/place.ts";
-import { readConfigFile } from "../../program/config/read-file.ts";
+import { readConfigFile } from "../../program/config/mod.ts";
 import { readRules } from "./read-rule.ts";
 import { maxRules, type Rule } from "./rule.ts";
 

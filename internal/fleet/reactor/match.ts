@@ -1,5 +1,5 @@
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { matchGlob } from "../../tree/targets/glob.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { matchGlob } from "../../tree/targets/mod.ts";
 import { failedCondition } from "./condition.ts";
 import { type Event, masterSource } from "./event.ts";
 import type { Rule } from "./rule.ts";

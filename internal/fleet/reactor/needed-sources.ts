@@ -1,4 +1,4 @@
-import { matchGlob } from "../../tree/targets/glob.ts";
+import { matchGlob } from "../../tree/targets/mod.ts";
 import type { Rule } from "./rule.ts";
 
 /** Sources that only rules use, with the shape of their tags. */

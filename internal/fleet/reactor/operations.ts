@@ -1,9 +1,8 @@
 import * as v from "valibot";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { encodePeelId, isPeelId } from "../../identity/peel-id.ts";
-import { operation, operatorOf } from "../operation/operation.ts";
-import { plainMap } from "../operation/schema.ts";
+import { encodePeelId, isPeelId } from "../../identity/mod.ts";
+import { operation, operatorOf, plainMap } from "../operation/mod.ts";
 import {
   breakerSchema,
   describeBreaker,

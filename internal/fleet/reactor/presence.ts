@@ -3,11 +3,8 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { createSlots } from "../../base/slots.ts";
-import { append, lastOn } from "../../bus/append.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { eventSubject } from "../../bus/subjects.ts";
-import { aliveMs } from "../targeting/fleet.ts";
-import type { FleetIndex } from "../targeting/fleet-index.ts";
+import { append, type Bus, eventSubject, lastOn } from "../../bus/mod.ts";
+import { aliveMs, type FleetIndex } from "../targeting/mod.ts";
 import { masterSource } from "./event.ts";
 import { decodeServiceEvent, encodeServiceEvent } from "./message.ts";
 

@@ -12,10 +12,14 @@ import {
   within,
 } from "../../base/read-yaml.ts";
 import type { YamlEntry, YamlNode } from "../../base/yaml.ts";
-import { argumentProblem, checkArguments } from "../../host/modules/arguments.ts";
-import type { ModuleFunction } from "../../host/modules/function.ts";
-import { checkCall, functionNamed } from "../../host/modules/registry.ts";
-import { parseTarget } from "../../tree/targets/parse.ts";
+import {
+  argumentProblem,
+  checkArguments,
+  checkCall,
+  functionNamed,
+  type ModuleFunction,
+} from "../../host/modules/mod.ts";
+import { parseTarget } from "../../tree/targets/mod.ts";
 import { allPlaceholders, placeholderRefusal } from "./argument-policy.ts";
 import { isServiceTag, maxTagLength, maxTagSegments } from "./event.ts";
 import { opening } from "./placeholder.ts";

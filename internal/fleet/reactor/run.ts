@@ -1,6 +1,6 @@
 import { describeError } from "../../base/errors.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import { contend, type Lease, type LeaseHolder, type Tenure } from "../../bus/lease/lease.ts";
+import { contend, type Lease, type LeaseHolder, type Tenure } from "../../bus/lease/mod.ts";
+import type { Bucket } from "../../bus/mod.ts";
 import type { RuleSet } from "./load.ts";
 import { type NeededSources, neededSources } from "./needed-sources.ts";
 import { type ReactorSession, type SessionOptions, startSession } from "./session.ts";

@@ -1,10 +1,22 @@
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { assets, streamName } from "../../bus/assets.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { type Consumer, consume, type DeliveredMessage, removeConsumer } from "../../bus/consumer.ts";
-import { type ConsumerPosition, consumerPosition, firstSequence, removeHandled } from "../../bus/position.ts";
-import { eventSubject, keySubject, returnSubject, scheduleSubject } from "../../bus/subjects.ts";
+import {
+  assets,
+  type Bus,
+  type Consumer,
+  type ConsumerPosition,
+  consume,
+  consumerPosition,
+  type DeliveredMessage,
+  eventSubject,
+  firstSequence,
+  keySubject,
+  removeConsumer,
+  removeHandled,
+  returnSubject,
+  scheduleSubject,
+  streamName,
+} from "../../bus/mod.ts";
 import type { DropCause } from "./drop.ts";
 import type { Event } from "./event.ts";
 import { createGaps } from "./gaps.ts";

@@ -1,4 +1,4 @@
-import { matchGlob } from "../../tree/targets/glob.ts";
+import { matchGlob } from "../../tree/targets/mod.ts";
 
 const special = /[*?[]/;
 

@@ -2,7 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import { timeOfId } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import type { Bucket } from "../../bus/bucket.ts";
+import type { Bucket } from "../../bus/mod.ts";
 import { decodeRollout, isLive, type Rollout } from "./record.ts";
 
 /** Between taking its place and being stored a rollout takes much less. */

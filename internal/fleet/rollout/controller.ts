@@ -1,8 +1,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { createOrderedView } from "../../bus/ordered-view.ts";
+import { type Bus, createOrderedView } from "../../bus/mod.ts";
 import type { DriveDeps } from "./drive.ts";
 import { createDrives } from "./drives.ts";
 import { pruneRollouts } from "./prune.ts";

@@ -2,9 +2,9 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import type { Vouch } from "../../identity/record-mac.ts";
-import type { UnmadeJob } from "../jobs/tombstone.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import type { Vouch } from "../../identity/mod.ts";
+import type { UnmadeJob } from "../jobs/mod.ts";
 import { type Action, decide, jobOfStep, type Sight } from "./decide.ts";
 import type { RolloutJobs } from "./jobs.ts";
 import {

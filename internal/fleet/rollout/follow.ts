@@ -1,6 +1,4 @@
-import type { Bucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { type Look, untilKey } from "../../bus/until-key.ts";
+import { type Bucket, type Bus, type Look, untilKey } from "../../bus/mod.ts";
 import { isLive, type Rollout } from "./record.ts";
 import { loadRollout } from "./show.ts";
 

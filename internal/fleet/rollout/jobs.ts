@@ -1,12 +1,18 @@
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { untilSettled } from "../jobs/await-settled.ts";
-import { type CancelDeps, cancelJob } from "../jobs/cancel.ts";
-import { type DispatchDeps, dispatchJob } from "../jobs/dispatch.ts";
-import { readEvents } from "../jobs/events.ts";
-import { decodeJob } from "../jobs/record.ts";
-import { createTally, standingOf } from "../jobs/tally.ts";
-import { forbidJob, type UnmadeJob } from "../jobs/tombstone.ts";
+import {
+  type CancelDeps,
+  cancelJob,
+  createTally,
+  type DispatchDeps,
+  decodeJob,
+  dispatchJob,
+  forbidJob,
+  readEvents,
+  standingOf,
+  type UnmadeJob,
+  untilSettled,
+} from "../jobs/mod.ts";
 import type { Sight } from "./decide.ts";
 
 /** What a rollout does with jobs. Everything may be done again, by anybody, at any time. */

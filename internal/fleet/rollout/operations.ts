@@ -1,10 +1,19 @@
 import * as v from "valibot";
 import { isId } from "../../base/id.ts";
-import { outcomes } from "../jobs/outcome.ts";
-import { feed } from "../operation/feed.ts";
-import { operation, operatorOf } from "../operation/operation.ts";
-import { described, integer, pageFields, pageOf, plainMap, timestamp, titled } from "../operation/schema.ts";
-import { targetOf } from "../targeting/resolve.ts";
+import { outcomes } from "../jobs/mod.ts";
+import {
+  described,
+  feed,
+  integer,
+  operation,
+  operatorOf,
+  pageFields,
+  pageOf,
+  plainMap,
+  timestamp,
+  titled,
+} from "../operation/mod.ts";
+import { targetOf } from "../targeting/mod.ts";
 import { abortRollout, type CommandDeps, pauseRollout, resumeRollout } from "./command.ts";
 import type { RolloutKeeper } from "./controller.ts";
 import { type FollowDeps, followRollout } from "./follow.ts";

@@ -1,4 +1,4 @@
-import type { Bucket } from "../../bus/bucket.ts";
+import type { Bucket } from "../../bus/mod.ts";
 import { leavePlace } from "./claim.ts";
 import { decodeTargets, isLive, type Rollout, targetsKey } from "./record.ts";
 

@@ -1,6 +1,6 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { isVouched, type Vouch } from "../../identity/record-mac.ts";
+import { isVouched, type Vouch } from "../../identity/mod.ts";
 import { encodeTargets, type Rollout } from "./record.ts";
 
 // The record of a rollout and its frozen list lie on the bus, and masters make jobs from them. What an

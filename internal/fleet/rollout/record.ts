@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { instant } from "../../base/instant.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
-import { outcomes } from "../jobs/outcome.ts";
+import { outcomes } from "../jobs/mod.ts";
 
 export const rolloutStatuses = ["running", "paused", "completed", "failed", "aborted"] as const;
 /** `failed`: too many peels did not end well, or the deadline passed. */

@@ -2,9 +2,9 @@ import * as v from "valibot";
 import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
-import { checkCall } from "../../host/modules/registry.ts";
-import { described, plainMap, titled } from "../operation/schema.ts";
-import { chosenTarget, type Target, targetFields } from "../targeting/resolve.ts";
+import { checkCall } from "../../host/modules/mod.ts";
+import { described, plainMap, titled } from "../operation/mod.ts";
+import { chosenTarget, type Target, targetFields } from "../targeting/mod.ts";
 import { parseSize, type Size } from "./plan.ts";
 
 const second = 1_000;

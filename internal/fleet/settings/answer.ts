@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { Bucket } from "../../bus/bucket.ts";
+import type { Bucket } from "../../bus/mod.ts";
 import { readClaim } from "./envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
 import type { Told } from "./store.ts";

@@ -1,10 +1,9 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { isNothing, plainValue, type YamlNode } from "../../base/yaml.ts";
-import type { Facts } from "../../host/facts/fact.ts";
-import { displayPeelId } from "../../identity/peel-id.ts";
-import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
-import type { Groups } from "../../tree/targets/groups.ts";
-import { createTemplates } from "../../tree/template/render.ts";
+import type { Facts } from "../../host/facts/mod.ts";
+import { displayPeelId } from "../../identity/mod.ts";
+import { createFactPacker, type FactMap, type Groups } from "../../tree/targets/mod.ts";
+import { createTemplates } from "../../tree/template/mod.ts";
 import { encodeSettings, type Settings } from "./envelope.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import { mergeSettings } from "./merge.ts";

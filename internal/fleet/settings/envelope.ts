@@ -4,9 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
-import type { CurveKey } from "../../identity/curve.ts";
-import { type KeyPair, verifySignature } from "../../identity/nkey.ts";
-import { openSealed, seal } from "../../identity/seal.ts";
+import { type CurveKey, type KeyPair, openSealed, seal, verifySignature } from "../../identity/mod.ts";
 
 // Settings are sealed to the peel, so that only the peel can read them, and signed by a master, so that only
 // masters can create them: anyone can seal to a public key. The signature covers the peel, its curve key and

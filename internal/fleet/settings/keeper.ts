@@ -1,9 +1,8 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import type { ExclusiveWriter } from "../../bus/fenced-writer.ts";
-import type { Tenure } from "../../bus/lease/lease.ts";
+import type { Tenure } from "../../bus/lease/mod.ts";
+import type { Bucket, ExclusiveWriter } from "../../bus/mod.ts";
 import type { SettingsCompiler } from "./compile.ts";
 import { SettingsFault } from "./fault.ts";
 import type { FollowedTree } from "./follow.ts";

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import type { Facts } from "../../host/facts/fact.ts";
-import type { SettingsStore } from "../../host/modules/settings-store.ts";
+import type { Facts } from "../../host/facts/mod.ts";
+import type { SettingsStore } from "../../host/modules/mod.ts";
 import { createCompilers } from "./compile.ts";
 import { settingAt } from "./store.ts";
 import { readTree } from "./tree.ts";

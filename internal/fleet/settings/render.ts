@@ -1,6 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { Facts } from "../../host/facts/fact.ts";
-import type { Templates } from "../../tree/template/render.ts";
+import type { Facts } from "../../host/facts/mod.ts";
+import type { Templates } from "../../tree/template/mod.ts";
 
 /** The variables of the templates of one peel. Reusing the object for all templates of a peel is cheaper. */
 export interface PeelScope {

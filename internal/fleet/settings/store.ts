@@ -4,9 +4,9 @@ import { describeError } from "../../base/errors.ts";
 import { isErrno, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
-import { lookUpFact } from "../../host/facts/look-up.ts";
-import type { SettingsStore } from "../../host/modules/settings-store.ts";
-import type { CurveKey } from "../../identity/curve.ts";
+import { lookUpFact } from "../../host/facts/mod.ts";
+import type { SettingsStore } from "../../host/modules/mod.ts";
+import type { CurveKey } from "../../identity/mod.ts";
 import { isSettings, openEnvelope, type Settings } from "./envelope.ts";
 
 /** What the masters say of a peel's settings. */

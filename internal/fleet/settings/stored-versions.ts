@@ -1,5 +1,4 @@
-import type { Bucket } from "../../bus/bucket.ts";
-import { fenceKey } from "../../bus/fenced-writer.ts";
+import { type Bucket, fenceKey } from "../../bus/mod.ts";
 import { type Claim, readClaim } from "./envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
 

@@ -1,10 +1,15 @@
 import { SvcError } from "../../base/errors.ts";
 import { atLine } from "../../base/place.ts";
 import { isNothing, parseYaml, type YamlNode } from "../../base/yaml.ts";
-import { compileTarget, type PeelTest } from "../../tree/targets/evaluate.ts";
-import { matchersOf } from "../../tree/targets/expression.ts";
-import { expandGroups, type Groups, readGroups } from "../../tree/targets/groups.ts";
-import { parseTarget } from "../../tree/targets/parse.ts";
+import {
+  compileTarget,
+  expandGroups,
+  type Groups,
+  matchersOf,
+  type PeelTest,
+  parseTarget,
+  readGroups,
+} from "../../tree/targets/mod.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import type { SettingsTree } from "./tree.ts";
 

@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { decode } from "../../base/msgpack.ts";
-import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
+import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
 import type { SettingsCompiler } from "./compile.ts";
 import { isSettings } from "./envelope.ts";
 import { SettingsFault } from "./fault.ts";

@@ -3,8 +3,8 @@ import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
-import type { Bucket, Change } from "../../bus/bucket.ts";
-import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
+import type { Bucket, Change } from "../../bus/mod.ts";
+import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
 import { aliveMs, type Fleet, type Wanted } from "./fleet.ts";
 
 /** An in-memory index of all peels, kept up to date by one watch per bucket. */

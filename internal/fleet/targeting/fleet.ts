@@ -1,7 +1,6 @@
 import { decode } from "../../base/msgpack.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import type { PeelView } from "../../tree/targets/evaluate.ts";
-import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import { createFactPacker, type FactMap, type PeelView } from "../../tree/targets/mod.ts";
 
 /** Time that a peel counts as alive after a heartbeat (specification, bucket `peel-heartbeat`). */
 export const aliveMs = 30_000;

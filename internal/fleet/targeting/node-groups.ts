@@ -3,7 +3,7 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { parseYaml } from "../../base/yaml.ts";
-import { type Groups, readGroups } from "../../tree/targets/groups.ts";
+import { type Groups, readGroups } from "../../tree/targets/mod.ts";
 
 /** The current node groups of this master's file. */
 export interface NodeGroups {

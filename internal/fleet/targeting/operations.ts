@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { operation } from "../operation/operation.ts";
+import { operation } from "../operation/mod.ts";
 import { chosenTarget, targetFields, targetOf } from "./resolve.ts";
 import type { Resolver } from "./resolver.ts";
 

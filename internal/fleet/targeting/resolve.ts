@@ -1,10 +1,9 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { encodePeelId, isPeelId } from "../../identity/peel-id.ts";
-import { compileTarget } from "../../tree/targets/evaluate.ts";
-import { type ExpandedExpression, matchersOf } from "../../tree/targets/expression.ts";
-import { described } from "../operation/schema.ts";
+import { encodePeelId, isPeelId } from "../../identity/mod.ts";
+import { compileTarget, type ExpandedExpression, matchersOf } from "../../tree/targets/mod.ts";
+import { described } from "../operation/mod.ts";
 import type { Fleet } from "./fleet.ts";
 
 /** The target of a job: an expression over the fleet, or explicit peel ids. */

@@ -1,10 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import { matchersOf } from "../../tree/targets/expression.ts";
-import type { FactMap } from "../../tree/targets/fact-map.ts";
-import { expandGroups } from "../../tree/targets/groups.ts";
-import { parseTarget } from "../../tree/targets/parse.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import { expandGroups, type FactMap, matchersOf, parseTarget } from "../../tree/targets/mod.ts";
 import { type Fleet, scanFleet, type Wanted } from "./fleet.ts";
 import type { FleetIndex } from "./fleet-index.ts";
 import type { NodeGroups } from "./node-groups.ts";

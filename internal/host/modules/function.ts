@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import type { FactStore } from "../facts/store.ts";
+import type { FactStore } from "../facts/mod.ts";
 import type { SettingsStore } from "./settings-store.ts";
 import type { CallProgress, StatesService } from "./states-service.ts";
 import type { UpgradeService } from "./upgrade-service.ts";

@@ -1,12 +1,13 @@
 import {
   type InstalledPackages,
   type PackageManager,
+  packagesOf,
+  refreshIfDue,
   refusePackageName,
   refusePackageVersion,
-} from "../system/packages/manager.ts";
-import { packagesOf } from "../system/packages/open.ts";
-import { refreshIfDue } from "../system/packages/refresh.ts";
-import { type System, systemOf } from "../system/system.ts";
+  type System,
+  systemOf,
+} from "../system/mod.ts";
 import { define } from "./define.ts";
 import type { ArgSpec, ModuleFunction } from "./function.ts";
 

@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import type { RestWords } from "../../program/command-line/command.ts";
+import type { RestWords } from "../../program/command-line/mod.ts";
 import { readCommandLine } from "./arguments.ts";
 import type { ModuleFunction } from "./function.ts";
 import { checkCall, functionNamed } from "./registry.ts";

@@ -1,7 +1,11 @@
 import { SvcError } from "../../base/errors.ts";
-import { refuseServiceName, type ServiceAction, type ServiceManager } from "../system/services/manager.ts";
-import { servicesOf } from "../system/services/open.ts";
-import { systemOf } from "../system/system.ts";
+import {
+  refuseServiceName,
+  type ServiceAction,
+  type ServiceManager,
+  servicesOf,
+  systemOf,
+} from "../system/mod.ts";
 import { define } from "./define.ts";
 import type { ArgSpec, CallContext, ModuleFunction } from "./function.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { lastingMounts, parseMountInfo } from "../facts/disks.ts";
+import { lastingMounts, parseMountInfo } from "../facts/mod.ts";
 import { define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 import { commandOf, listProcesses, parseLoad, parseMemory, parseUptime } from "./proc.ts";

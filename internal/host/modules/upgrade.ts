@@ -1,6 +1,6 @@
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { isVersionText, maxBinaryBytes } from "../binary/manifest.ts";
+import { isVersionText, maxBinaryBytes } from "../binary/mod.ts";
 import { define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { spkiPin } from "../trust/pin.ts";
+import { spkiPin } from "../trust/mod.ts";
 
 /** The fields of a certificate that operators compare and monitor. */
 export interface CertificateSummary {

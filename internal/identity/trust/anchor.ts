@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type BootstrapDocument, parseDocument } from "../bootstrap/document.ts";
+import { type BootstrapDocument, parseDocument } from "../bootstrap/mod.ts";
 import { exchange, type Verify } from "./exchange.ts";
 import type { Rung } from "./ladder.ts";
 import { isCertificateError, isUnknownAuthority, mismatch, TrustError } from "./mismatch.ts";

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { rfc3339, type Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
-import { checkPair } from "../../identity/ca/pair.ts";
+import { checkPair } from "../../identity/ca/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
 /** For file systems that tell nothing, and for a directory that was itself swapped for another. */

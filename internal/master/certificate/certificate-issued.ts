@@ -1,12 +1,16 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { readTextIfPresent } from "../../base/file.ts";
-import { describeCertificate } from "../../identity/ca/describe.ts";
-import { issueCertificate } from "../../identity/ca/issue.ts";
-import { loadAuthority } from "../../identity/ca/load.ts";
-import { authorityPaths } from "../../identity/ca/paths.ts";
-import { nextRenewal, remainingLife, retryPause } from "../../identity/ca/renew.ts";
-import type { CheckResult } from "../../program/health/check.ts";
+import {
+  authorityPaths,
+  describeCertificate,
+  issueCertificate,
+  loadAuthority,
+  nextRenewal,
+  remainingLife,
+  retryPause,
+} from "../../identity/ca/mod.ts";
+import type { CheckResult } from "../../program/health/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
 /**

@@ -1,8 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { MasterConfig } from "../../program/config/load.ts";
-import type { Check } from "../../program/health/check.ts";
+import type { MasterConfig } from "../../program/config/mod.ts";
+import type { Check } from "../../program/health/mod.ts";
 
 /** What the HTTPS listener serves, and the CA root behind it where the master knows it. */
 export interface EnrollCertificate {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { MasterConfig } from "../../program/config/load.ts";
+import type { MasterConfig } from "../../program/config/mod.ts";
 import { createFileCertificate } from "./certificate-files.ts";
 import { createIssuedCertificate } from "./certificate-issued.ts";
 import type { CertificateOptions, CertificateSource } from "./certificate-source.ts";

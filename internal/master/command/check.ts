@@ -2,21 +2,27 @@ import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { AssetName } from "../../bus/assets.ts";
-import { clientCertificate } from "../../bus/client-certificate.ts";
-import { type Bus, connectBus, resolveBusCa } from "../../bus/connect.ts";
-import { loadRules } from "../../fleet/reactor/load.ts";
-import { describeCertificate } from "../../identity/ca/describe.ts";
-import { loadAuthority } from "../../identity/ca/load.ts";
-import { dataDir, loadMasterConfig, type MasterConfig } from "../../program/config/load.ts";
-import { type BusContext, busSteps, storageSteps } from "../../program/diagnosis/bus.ts";
-import { findOpenSecrets, findUnreadable, findUnwritable } from "../../program/diagnosis/files.ts";
-import { judgeCredentials, judgeEnd } from "../../program/diagnosis/findings.ts";
-import { once, type Step, type StepResult, takeSteps } from "../../program/diagnosis/step.ts";
-import { isEmbedded } from "../certificate/certificate.ts";
-import { createFileCertificate } from "../certificate/certificate-files.ts";
-import { loadMasterKeys } from "../daemon/keys.ts";
-import { warnOfTokenFiles } from "../doors/http/tokens.ts";
+import { type AssetName, type Bus, clientCertificate, connectBus, resolveBusCa } from "../../bus/mod.ts";
+import { loadRules } from "../../fleet/reactor/mod.ts";
+import { describeCertificate, loadAuthority } from "../../identity/ca/mod.ts";
+import { dataDir, loadMasterConfig, type MasterConfig } from "../../program/config/mod.ts";
+import {
+  type BusContext,
+  busSteps,
+  findOpenSecrets,
+  findUnreadable,
+  findUnwritable,
+  judgeCredentials,
+  judgeEnd,
+  once,
+  type Step,
+  type StepResult,
+  storageSteps,
+  takeSteps,
+} from "../../program/diagnosis/mod.ts";
+import { createFileCertificate, isEmbedded } from "../certificate/mod.ts";
+import { loadMasterKeys } from "../daemon/mod.ts";
+import { warnOfTokenFiles } from "../doors/http/mod.ts";
 
 const needed = ["master-heartbeat", "enrollments", "jobs", "settings", "secrets", "leases"] as const;
 const renewMaster =

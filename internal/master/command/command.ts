@@ -1,9 +1,7 @@
 import { hostname } from "node:os";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
-import { checkCommand } from "../../program/command-line/check.ts";
-import { group } from "../../program/command-line/command.ts";
-import { runTree } from "../../program/command-line/run-tree.ts";
+import { checkCommand, group, runTree } from "../../program/command-line/mod.ts";
 import { checkMaster } from "./check.ts";
 
 /** What stands behind `svc-master` as a word; without one it is the daemon. */

@@ -3,13 +3,11 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
-import { openBlobStore } from "../../bus/blob-store.ts";
-import { type Bucket, openBucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { openBinaries } from "../../fleet/binaries/binaries.ts";
-import type { Board } from "../../fleet/jobs/board.ts";
-import { serveBinaries } from "../../fleet/over-bus/binary.ts";
-import { type BlobCache, createBlobCache } from "../../tree/files/blob-cache.ts";
+import { type Bucket, type Bus, openBlobStore, openBucket } from "../../bus/mod.ts";
+import { openBinaries } from "../../fleet/binaries/mod.ts";
+import type { Board } from "../../fleet/jobs/mod.ts";
+import { serveBinaries } from "../../fleet/over-bus/mod.ts";
+import { type BlobCache, createBlobCache } from "../../tree/files/mod.ts";
 
 /** Bytes of binaries that a master keeps in memory for peels that ask: one of them, with room to spare. */
 const cacheBytes = 160 * 1024 * 1024;

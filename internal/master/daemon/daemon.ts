@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import { systemClock } from "../../base/clock.ts";
 import { systemJitter, systemRandom } from "../../base/id.ts";
-import { loadMasterConfig } from "../../program/config/load.ts";
-import { runDaemon } from "../../program/daemon/daemon.ts";
+import { loadMasterConfig } from "../../program/config/mod.ts";
+import { runDaemon } from "../../program/daemon/mod.ts";
 import type { MasterOptions } from "./options.ts";
 import { runMaster } from "./run.ts";
 

@@ -1,10 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import { startPublisher } from "../../fleet/bootstrap/publish.ts";
-import { type BootstrapDocument, createDocument } from "../../identity/bootstrap/document.ts";
-import { spkiPin } from "../../identity/trust/pin.ts";
-import type { CertificateSource } from "../certificate/certificate-source.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import { startPublisher } from "../../fleet/bootstrap/mod.ts";
+import { type BootstrapDocument, createDocument } from "../../identity/bootstrap/mod.ts";
+import { spkiPin } from "../../identity/trust/mod.ts";
+import type { CertificateSource } from "../certificate/mod.ts";
 
 /** The bootstrap document of this master, which follows the root of the CA, and is published in the bucket. */
 export function startDocument(options: {

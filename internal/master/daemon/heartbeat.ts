@@ -1,8 +1,7 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
+import type { Bucket, Bus } from "../../bus/mod.ts";
 
 const intervalMs = 5_000;
 

@@ -1,9 +1,7 @@
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
-import { parseCredentials } from "../../identity/credentials.ts";
-import { readClaims } from "../../identity/jwt.ts";
-import { type KeyPair, keyPairFromSeed } from "../../identity/nkey.ts";
+import { type KeyPair, keyPairFromSeed, parseCredentials, readClaims } from "../../identity/mod.ts";
 
 /** The secrets a master works with; `svc nats-auth init` writes them. */
 export interface MasterKeys {

@@ -2,10 +2,10 @@ import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service-manager.ts";
-import type { RolloutTiming } from "../../fleet/rollout/timing.ts";
-import type { MasterConfig } from "../../program/config/load.ts";
-import type { ServedRoute } from "../doors/http/listener.ts";
-import type { MasterMetrics } from "../metrics/metrics.ts";
+import type { RolloutTiming } from "../../fleet/rollout/mod.ts";
+import type { MasterConfig } from "../../program/config/mod.ts";
+import type { ServedRoute } from "../doors/http/mod.ts";
+import type { MasterMetrics } from "../metrics/mod.ts";
 import type { MasterKeys } from "./keys.ts";
 
 export interface MasterOptions {

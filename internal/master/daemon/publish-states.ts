@@ -2,14 +2,18 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { watchDirectory } from "../../base/watch-directory.ts";
-import type { BlobStore } from "../../bus/blob-store.ts";
-import type { Tenure } from "../../bus/lease/lease.ts";
-import { createComposer, type Layer } from "../../tree/files/compose.ts";
-import type { Contents } from "../../tree/files/contents.ts";
-import type { HeadSeal } from "../../tree/files/head-seal.ts";
-import { type Publisher, takeOverHead } from "../../tree/files/publish.ts";
-import { createDirectoryScan } from "../../tree/files/scan-directory.ts";
-import type { GitSync } from "../../tree/git/sync.ts";
+import type { Tenure } from "../../bus/lease/mod.ts";
+import type { BlobStore } from "../../bus/mod.ts";
+import {
+  type Contents,
+  createComposer,
+  createDirectoryScan,
+  type HeadSeal,
+  type Layer,
+  type Publisher,
+  takeOverHead,
+} from "../../tree/files/mod.ts";
+import type { GitSync } from "../../tree/git/mod.ts";
 
 const retryMs = 5_000;
 const collectMs = 10 * 60_000;

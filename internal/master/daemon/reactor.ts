@@ -1,20 +1,17 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bus } from "../../bus/connect.ts";
-import type { Lease } from "../../bus/lease/lease.ts";
-import type { Directory } from "../../fleet/enrollment/directory.ts";
-import { memberStates } from "../../fleet/enrollment/transition.ts";
-import type { DispatchDeps } from "../../fleet/jobs/dispatch.ts";
-import { serveReactor } from "../../fleet/over-bus/reactor.ts";
-import { createJobLookup } from "../../fleet/reactor/job-lookup.ts";
-import { followPresence } from "../../fleet/reactor/presence.ts";
-import { startReactor } from "../../fleet/reactor/run.ts";
-import type { FleetIndex } from "../../fleet/targeting/fleet-index.ts";
-import type { KeyPair } from "../../identity/nkey.ts";
-import type { MasterConfig } from "../../program/config/load.ts";
-import type { Check } from "../../program/health/check.ts";
-import type { MasterMetrics, MasterView } from "../metrics/metrics.ts";
+import type { Lease } from "../../bus/lease/mod.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { type Directory, memberStates } from "../../fleet/enrollment/mod.ts";
+import type { DispatchDeps } from "../../fleet/jobs/mod.ts";
+import { serveReactor } from "../../fleet/over-bus/mod.ts";
+import { createJobLookup, followPresence, startReactor } from "../../fleet/reactor/mod.ts";
+import type { FleetIndex } from "../../fleet/targeting/mod.ts";
+import type { KeyPair } from "../../identity/mod.ts";
+import type { MasterConfig } from "../../program/config/mod.ts";
+import type { Check } from "../../program/health/mod.ts";
+import type { MasterMetrics, MasterView } from "../metrics/mod.ts";
 import type { Storage } from "./storage.ts";
 
 /** Separates what is signed here from commands, which are MessagePack maps. */

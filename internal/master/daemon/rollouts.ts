@@ -1,19 +1,18 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { openBucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import type { CancelDeps } from "../../fleet/jobs/cancel.ts";
-import type { DispatchDeps } from "../../fleet/jobs/dispatch.ts";
-import { serveRollouts } from "../../fleet/over-bus/rollout.ts";
-import { keepRollouts } from "../../fleet/rollout/controller.ts";
-import { createRolloutJobs } from "../../fleet/rollout/jobs.ts";
-import { isLive } from "../../fleet/rollout/record.ts";
-import type { StartDeps } from "../../fleet/rollout/start.ts";
-import type { RolloutTiming } from "../../fleet/rollout/timing.ts";
-import { rolloutRoutes } from "../doors/http/rollout-routes.ts";
-import type { Route } from "../doors/http/route.ts";
-import type { MasterMetrics, MasterView } from "../metrics/metrics.ts";
+import { type Bus, openBucket } from "../../bus/mod.ts";
+import type { CancelDeps, DispatchDeps } from "../../fleet/jobs/mod.ts";
+import { serveRollouts } from "../../fleet/over-bus/mod.ts";
+import {
+  createRolloutJobs,
+  isLive,
+  keepRollouts,
+  type RolloutTiming,
+  type StartDeps,
+} from "../../fleet/rollout/mod.ts";
+import { type Route, rolloutRoutes } from "../doors/http/mod.ts";
+import type { MasterMetrics, MasterView } from "../metrics/mod.ts";
 
 /** Rollouts on a master: those it drives, those it may take over, and the doors to all of them. */
 export interface MasterRollouts {

@@ -1,7 +1,6 @@
 import { untilAborted } from "../../base/clock.ts";
-import { createParts } from "../../program/health/parts.ts";
-import { startHealthServer } from "../../program/health/server.ts";
-import { createMasterMetrics, type MasterView } from "../metrics/metrics.ts";
+import { createParts, startHealthServer } from "../../program/health/mod.ts";
+import { createMasterMetrics, type MasterView } from "../metrics/mod.ts";
 import { runBusAlone } from "./embedded-bus.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { loadMasterKeys } from "./keys.ts";

@@ -1,25 +1,26 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { takeOver } from "../../bus/fenced-writer.ts";
-import { contend, type Lease } from "../../bus/lease/lease.ts";
-import { hintSubject } from "../../bus/subjects.ts";
-import type { Directory } from "../../fleet/enrollment/directory.ts";
-import { findByPeel } from "../../fleet/enrollment/store.ts";
-import { memberStates } from "../../fleet/enrollment/transition.ts";
-import { tellSettings } from "../../fleet/settings/answer.ts";
-import { createCompilers, type SettingsCompiler } from "../../fleet/settings/compile.ts";
-import { createEnvelopeMaker } from "../../fleet/settings/envelope.ts";
-import { followTree } from "../../fleet/settings/follow.ts";
-import { createKeeper } from "../../fleet/settings/keeper.ts";
-import type { Told } from "../../fleet/settings/store.ts";
-import { type Peels, trackSettings } from "../../fleet/settings/tracker.ts";
-import { createSettingsView, type SettingsView } from "../../fleet/settings/view.ts";
-import type { FleetIndex } from "../../fleet/targeting/fleet-index.ts";
-import type { KeyPair } from "../../identity/nkey.ts";
-import type { Check } from "../../program/health/check.ts";
-import type { MasterMetrics } from "../metrics/metrics.ts";
+import { contend, type Lease } from "../../bus/lease/mod.ts";
+import { type Bus, hintSubject, takeOver } from "../../bus/mod.ts";
+import { type Directory, findByPeel, memberStates } from "../../fleet/enrollment/mod.ts";
+import {
+  createCompilers,
+  createEnvelopeMaker,
+  createKeeper,
+  createSettingsView,
+  followTree,
+  type Peels,
+  type SettingsCompiler,
+  type SettingsView,
+  type Told,
+  tellSettings,
+  trackSettings,
+} from "../../fleet/settings/mod.ts";
+import type { FleetIndex } from "../../fleet/targeting/mod.ts";
+import type { KeyPair } from "../../identity/mod.ts";
+import type { Check } from "../../program/health/mod.ts";
+import type { MasterMetrics } from "../metrics/mod.ts";
 import type { Storage } from "./storage.ts";
 
 /** Settings on a master: compiled by whoever holds the lease, told to peels by everyone. */

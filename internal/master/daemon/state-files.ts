@@ -1,20 +1,13 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { openBlobStore } from "../../bus/blob-store.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { contend, type Lease, type Tenure } from "../../bus/lease/lease.ts";
-import { hintSubject } from "../../bus/subjects.ts";
-import type { KeyPair } from "../../identity/nkey.ts";
-import type { Check } from "../../program/health/check.ts";
-import { type BlobCache, createBlobCache } from "../../tree/files/blob-cache.ts";
-import { followCatalog } from "../../tree/files/follow-catalog.ts";
-import { createHeadSeal } from "../../tree/files/head-seal.ts";
-import { openGit } from "../../tree/git/git.ts";
-import { openMirror } from "../../tree/git/mirror.ts";
-import { type GitSync, startGitSync } from "../../tree/git/sync.ts";
-import { serveFetch } from "../doors/peels/fetch.ts";
+import { contend, type Lease, type Tenure } from "../../bus/lease/mod.ts";
+import { type Bucket, type Bus, hintSubject, openBlobStore } from "../../bus/mod.ts";
+import type { KeyPair } from "../../identity/mod.ts";
+import type { Check } from "../../program/health/mod.ts";
+import { type BlobCache, createBlobCache, createHeadSeal, followCatalog } from "../../tree/files/mod.ts";
+import { type GitSync, openGit, openMirror, startGitSync } from "../../tree/git/mod.ts";
+import { serveFetch } from "../doors/peels/mod.ts";
 import { publishStates } from "./publish-states.ts";
 
 /** Bytes of state files that a master keeps in memory for peels that ask. */

@@ -1,10 +1,17 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type AssetName, provision, provisionOne, type Replication, replicasFor } from "../../bus/assets.ts";
-import { type Bucket, openBucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import type { SystemBus } from "../../bus/system.ts";
+import {
+  type AssetName,
+  type Bucket,
+  type Bus,
+  openBucket,
+  provision,
+  provisionOne,
+  type Replication,
+  replicasFor,
+  type SystemBus,
+} from "../../bus/mod.ts";
 
 const retryMs = 2_000;
 

@@ -1,10 +1,9 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { shareWatch } from "../../bus/shared-watch.ts";
-import { watchFacts } from "../../fleet/enrollment/activate.ts";
-import type { Directory } from "../../fleet/enrollment/directory.ts";
-import { createFleetIndex, type FleetIndex } from "../../fleet/targeting/fleet-index.ts";
-import type { Check } from "../../program/health/check.ts";
+import { shareWatch } from "../../bus/mod.ts";
+import { type Directory, watchFacts } from "../../fleet/enrollment/mod.ts";
+import { createFleetIndex, type FleetIndex } from "../../fleet/targeting/mod.ts";
+import type { Check } from "../../program/health/mod.ts";
 import type { Storage } from "./storage.ts";
 
 /** How long a start waits for the index; then it goes on, and targets are found by reading buckets. */

@@ -1,5 +1,5 @@
-import { dropCauses } from "../../fleet/reactor/drop.ts";
-import { createRegistry, type MetricInfo } from "../../program/health/registry.ts";
+import { dropCauses } from "../../fleet/reactor/mod.ts";
+import { createRegistry, type MetricInfo } from "../../program/health/mod.ts";
 
 /** The state of a master, read at each scrape. A part that has not started shows nothing. */
 export interface MasterView {

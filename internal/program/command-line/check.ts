@@ -1,6 +1,6 @@
 import type { CommandDef } from "citty";
 import { createLog, type Log } from "../../base/log.ts";
-import { formatSteps, hasFailed, type StepResult } from "../diagnosis/step.ts";
+import { formatSteps, hasFailed, type StepResult } from "../diagnosis/mod.ts";
 import { type Cli, command, Exit } from "./command.ts";
 import { visible } from "./print.ts";
 

@@ -1,9 +1,15 @@
 import type { Clock } from "../../base/clock.ts";
-import type { AssetName } from "../../bus/assets.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { clockDifference, inspectAssets } from "../../bus/inspect.ts";
-import { greetServer, inspectCertificate, placeOf, resolveHost } from "../../bus/probe.ts";
-import { newerCredentials } from "../../bus/request.ts";
+import {
+  type AssetName,
+  type Bus,
+  clockDifference,
+  greetServer,
+  inspectAssets,
+  inspectCertificate,
+  newerCredentials,
+  placeOf,
+  resolveHost,
+} from "../../bus/mod.ts";
 import { judgeClock, judgeEnd } from "./findings.ts";
 import type { Finding, Step } from "./step.ts";
 

@@ -1,6 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
-import { parseCredentials } from "../../identity/credentials.ts";
-import { readClaims } from "../../identity/jwt.ts";
+import { parseCredentials, readClaims } from "../../identity/mod.ts";
 import type { Finding } from "./step.ts";
 
 const day = 24 * 3600_000;

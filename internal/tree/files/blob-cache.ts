@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import type { BlobStore } from "../../bus/blob-store.ts";
+import type { BlobStore } from "../../bus/mod.ts";
 import { digestOf } from "./manifest.ts";
 
 /** An LRU cache of blobs with a limit on its memory. */

@@ -1,9 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { BlobStore, Head } from "../../bus/blob-store.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { readBlob } from "../../bus/content-store.ts";
+import { type BlobStore, type Bus, type Head, readBlob } from "../../bus/mod.ts";
 import { type Catalog, decodeCatalog } from "./catalog.ts";
 import type { HeadSeal } from "./head-seal.ts";
 

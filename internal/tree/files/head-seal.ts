@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { Head } from "../../bus/blob-store.ts";
-import type { KeyPair } from "../../identity/nkey.ts";
+import type { Head } from "../../bus/mod.ts";
+import type { KeyPair } from "../../identity/mod.ts";
 import { openStatement, type SignedStatement, type Statement, signStatement } from "./statement.ts";
 
 /** Signs heads, and verifies that a head was signed by a master. Each master has one. */

@@ -1,8 +1,7 @@
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import type { BlobStore } from "../../bus/blob-store.ts";
-import { readBlob } from "../../bus/content-store.ts";
+import { type BlobStore, readBlob } from "../../bus/mod.ts";
 import { type Catalog, decodeCatalog, type Published } from "./catalog.ts";
 import { blobsOf, decodePage, decodeRoot } from "./manifest.ts";
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import { type KeyPair, verifySignature } from "../../identity/nkey.ts";
+import { type KeyPair, verifySignature } from "../../identity/mod.ts";
 
 // A snapshot is verified by its digest, so the digest in force decides what hosts do, and the bus must not be
 // able to choose it. A master signs what it publishes with a version that only grows, so that neither a

@@ -1,5 +1,4 @@
-import type { ValuesOf } from "../../host/modules/define.ts";
-import type { ArgSpec, CallArgs } from "../../host/modules/function.ts";
+import type { ArgSpec, CallArgs, ValuesOf } from "../../host/modules/mod.ts";
 import type { Plan, StateContext, StateFunction } from "./function.ts";
 
 interface Definition<Specs extends Readonly<Record<string, ArgSpec>>>

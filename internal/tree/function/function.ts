@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import type { ArgSpec, CallArgs, CallContext } from "../../host/modules/function.ts";
-import type { FileSource } from "../files/files.ts";
+import type { ArgSpec, CallArgs, CallContext } from "../../host/modules/mod.ts";
+import type { FileSource } from "../files/mod.ts";
 
 /**
  * The changes of a state, by name: `{"/etc/motd": {diff: "…"}}`. Empty when the host is already in the

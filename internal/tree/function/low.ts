@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { CallArgs } from "../../host/modules/function.ts";
+import type { CallArgs } from "../../host/modules/mod.ts";
 
 /** A place in the rendered text. */
 export interface Place {

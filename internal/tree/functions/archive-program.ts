@@ -1,6 +1,6 @@
 import { cleanEnvironment } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
-import { type StateContext, StateFailure } from "../function/function.ts";
+import { type StateContext, StateFailure } from "../function/mod.ts";
 import type { ArchiveFormat } from "./archive-format.ts";
 
 const timeoutMs = 30 * 60_000;

@@ -3,8 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { temporaryName } from "../../base/file.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { defineState } from "../function/define.ts";
-import { type Plan, type StateContext, StateFailure, type StateFunction } from "../function/function.ts";
+import {
+  defineState,
+  type Plan,
+  type StateContext,
+  StateFailure,
+  type StateFunction,
+} from "../function/mod.ts";
 import { type ArchiveFormat, formatNames, formatOf } from "./archive-format.ts";
 import { extractArchive, listArchive, type Member } from "./archive-program.ts";
 import { download } from "./download.ts";

@@ -6,16 +6,15 @@ import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { findAccount } from "../../base/process/account.ts";
-import type { ValuesOf } from "../../host/modules/define.ts";
-import { type ArgSpec, FunctionFailure } from "../../host/modules/function.ts";
-import { defineState } from "../function/define.ts";
+import { type ArgSpec, FunctionFailure, type ValuesOf } from "../../host/modules/mod.ts";
 import {
   type Changes,
+  defineState,
   type Plan,
   type StateContext,
   StateFailure,
   type StateFunction,
-} from "../function/function.ts";
+} from "../function/mod.ts";
 import { findSource, refuseSource, sourceHashArg } from "./source.ts";
 import { readSourceHash } from "./source-hash.ts";
 import { unchanged } from "./steps.ts";

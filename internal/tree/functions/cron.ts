@@ -1,17 +1,23 @@
 import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import type { ArgSpec } from "../../host/modules/function.ts";
-import { localUsers } from "../../host/system/accounts/users.ts";
-import { type Crontab, parseCrontab, readCrontab, writeCrontab } from "../../host/system/crontab.ts";
-import { type System, systemOf } from "../../host/system/system.ts";
-import { defineState } from "../function/define.ts";
+import type { ArgSpec } from "../../host/modules/mod.ts";
+import {
+  type Crontab,
+  localUsers,
+  parseCrontab,
+  readCrontab,
+  type System,
+  systemOf,
+  writeCrontab,
+} from "../../host/system/mod.ts";
 import {
   type Changes,
+  defineState,
   type Plan,
   type StateContext,
   StateFailure,
   type StateFunction,
-} from "../function/function.ts";
+} from "../function/mod.ts";
 import { planSteps, refuseWith, unchanged } from "./steps.ts";
 
 const user = { type: "string", doc: "Owner of the crontab; root by default." } as const satisfies ArgSpec;

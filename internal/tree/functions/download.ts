@@ -1,5 +1,5 @@
 import { describeError } from "../../base/errors.ts";
-import { StateFailure } from "../function/function.ts";
+import { StateFailure } from "../function/mod.ts";
 import { type SourceHash, verifying } from "./source-hash.ts";
 
 /** Maximum size of a download, in bytes. */

@@ -1,5 +1,5 @@
-import { tagProblem } from "../../host/modules/event.ts";
-import { StateFailure, type StateFunction } from "../function/function.ts";
+import { tagProblem } from "../../host/modules/mod.ts";
+import { StateFailure, type StateFunction } from "../function/mod.ts";
 
 /** Events for the reactor of the masters. */
 export const eventStates: readonly StateFunction[] = [

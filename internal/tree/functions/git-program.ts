@@ -2,7 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { findAccount } from "../../base/process/account.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
-import { type StateContext, StateFailure } from "../function/function.ts";
+import { type StateContext, StateFailure } from "../function/mod.ts";
 
 /** Timeout of one step, such as a clone. */
 const timeoutMs = 30 * 60_000;

@@ -1,8 +1,13 @@
 import { readdirSync } from "node:fs";
 import type { Plain } from "../../base/msgpack.ts";
 import { findAccount } from "../../base/process/account.ts";
-import { defineState } from "../function/define.ts";
-import { type Plan, type StateContext, StateFailure, type StateFunction } from "../function/function.ts";
+import {
+  defineState,
+  type Plan,
+  type StateContext,
+  StateFailure,
+  type StateFunction,
+} from "../function/mod.ts";
 import { noAttributes } from "./file/attributes.ts";
 import { kindOf, lookAt } from "./file/look.ts";
 import { makeDirectory, makeParents } from "./file/parents.ts";

@@ -1,10 +1,6 @@
 import { defined } from "../../base/defined.ts";
-import { refuseAccountName } from "../../host/system/accounts/manager.ts";
-import { accountsOf } from "../../host/system/accounts/open.ts";
-import { localGroups } from "../../host/system/accounts/users.ts";
-import { systemOf } from "../../host/system/system.ts";
-import { defineState } from "../function/define.ts";
-import type { StateFunction } from "../function/function.ts";
+import { accountsOf, localGroups, refuseAccountName, systemOf } from "../../host/system/mod.ts";
+import { defineState, type StateFunction } from "../function/mod.ts";
 import { planSteps, refuseWith, type Step, unchanged } from "./steps.ts";
 
 const maxId = 4_294_967_294;

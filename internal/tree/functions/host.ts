@@ -1,8 +1,14 @@
 import { isIP } from "node:net";
-import { hostsPath, parseHosts, withHost, withOnlyHosts, withoutHost } from "../../host/system/hosts-file.ts";
-import { type System, systemOf } from "../../host/system/system.ts";
-import { defineState } from "../function/define.ts";
-import type { Plan, StateFunction } from "../function/function.ts";
+import {
+  hostsPath,
+  parseHosts,
+  type System,
+  systemOf,
+  withHost,
+  withOnlyHosts,
+  withoutHost,
+} from "../../host/system/mod.ts";
+import { defineState, type Plan, type StateFunction } from "../function/mod.ts";
 import { planSteps, refuseWith } from "./steps.ts";
 
 /** States of /etc/hosts. Unaffected lines are preserved, with their comments. */

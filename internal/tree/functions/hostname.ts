@@ -1,6 +1,5 @@
-import { systemOf } from "../../host/system/system.ts";
-import { defineState } from "../function/define.ts";
-import type { StateFunction } from "../function/function.ts";
+import { systemOf } from "../../host/system/mod.ts";
+import { defineState, type StateFunction } from "../function/mod.ts";
 import { planSteps, refuseWith, type Step } from "./steps.ts";
 
 const configured = "/etc/hostname";

@@ -1,12 +1,18 @@
 import { mkdirSync } from "node:fs";
 import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
-import { parseMountInfo } from "../../host/facts/disks.ts";
-import { argumentProblem } from "../../host/modules/arguments.ts";
-import { fstabEntry, fstabPath, withEntry, withoutEntry } from "../../host/system/fstab.ts";
-import { type System, succeed, systemOf } from "../../host/system/system.ts";
-import { defineState } from "../function/define.ts";
-import { StateFailure, type StateFunction } from "../function/function.ts";
+import { parseMountInfo } from "../../host/facts/mod.ts";
+import { argumentProblem } from "../../host/modules/mod.ts";
+import {
+  fstabEntry,
+  fstabPath,
+  type System,
+  succeed,
+  systemOf,
+  withEntry,
+  withoutEntry,
+} from "../../host/system/mod.ts";
+import { defineState, StateFailure, type StateFunction } from "../function/mod.ts";
 import { planSteps, refuseWith, type Step } from "./steps.ts";
 
 const mountTimeoutMs = 120_000;

@@ -1,24 +1,24 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { ArgSpec } from "../../host/modules/function.ts";
-import { packageChanges } from "../../host/modules/pkg.ts";
+import { type ArgSpec, packageChanges } from "../../host/modules/mod.ts";
 import {
   type InstalledPackages,
   type PackageManager,
+  packagesOf,
+  refreshIfDue,
   refusePackageName,
   refusePackageVersion,
+  type System,
+  systemOf,
   type WantedPackage,
-} from "../../host/system/packages/manager.ts";
-import { packagesOf } from "../../host/system/packages/open.ts";
-import { refreshIfDue } from "../../host/system/packages/refresh.ts";
-import { type System, systemOf } from "../../host/system/system.ts";
-import { defineState } from "../function/define.ts";
+} from "../../host/system/mod.ts";
 import {
   type Changes,
+  defineState,
   type Plan,
   type StateContext,
   StateFailure,
   type StateFunction,
-} from "../function/function.ts";
+} from "../function/mod.ts";
 import { refuseWith, unchanged } from "./steps.ts";
 
 const pkgs = {

@@ -1,4 +1,4 @@
-import type { StateFunction } from "../function/function.ts";
+import type { StateFunction } from "../function/mod.ts";
 
 type Load = () => Promise<readonly StateFunction[]>;
 

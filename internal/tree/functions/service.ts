@@ -1,8 +1,17 @@
-import { refuseServiceName, type ServiceManager } from "../../host/system/services/manager.ts";
-import { servicesOf } from "../../host/system/services/open.ts";
-import { type System, systemOf } from "../../host/system/system.ts";
-import { defineState } from "../function/define.ts";
-import { type Plan, type StateContext, StateFailure, type StateFunction } from "../function/function.ts";
+import {
+  refuseServiceName,
+  type ServiceManager,
+  type System,
+  servicesOf,
+  systemOf,
+} from "../../host/system/mod.ts";
+import {
+  defineState,
+  type Plan,
+  type StateContext,
+  StateFailure,
+  type StateFunction,
+} from "../function/mod.ts";
 import { planSteps, refuseWith, type Step, unchanged } from "./steps.ts";
 
 const enable = {

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import { StateFailure } from "../function/function.ts";
+import { StateFailure } from "../function/mod.ts";
 
 /** The expected digest of a file. */
 export interface SourceHash {

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { isErrno, reasonOf } from "../../base/file.ts";
-import type { ArgSpec } from "../../host/modules/function.ts";
-import type { FileSource } from "../files/files.ts";
-import { StateFailure } from "../function/function.ts";
+import type { ArgSpec } from "../../host/modules/mod.ts";
+import type { FileSource } from "../files/mod.ts";
+import { StateFailure } from "../function/mod.ts";
 import { download } from "./download.ts";
 import type { Content } from "./file/content.ts";
 import { refuseSourceHash, type SourceHash, verifying } from "./source-hash.ts";

@@ -1,25 +1,28 @@
 import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Account } from "../../base/process/process.ts";
-import type { ArgSpec } from "../../host/modules/function.ts";
-import { localUsers, type User } from "../../host/system/accounts/users.ts";
+import type { ArgSpec } from "../../host/modules/mod.ts";
 import {
   type AuthorizedKey,
   findKey,
   formatKey,
+  localUsers,
   parseKey,
+  type System,
+  succeed,
+  systemOf,
+  type User,
   withKey,
   withoutKey,
-} from "../../host/system/authorized-keys.ts";
-import { type System, succeed, systemOf } from "../../host/system/system.ts";
-import { defineState } from "../function/define.ts";
+} from "../../host/system/mod.ts";
 import {
   type Changes,
+  defineState,
   type Plan,
   type StateContext,
   StateFailure,
   type StateFunction,
-} from "../function/function.ts";
+} from "../function/mod.ts";
 import { findSource, refuseSource, sourceHashArg } from "./source.ts";
 import { readSourceHash } from "./source-hash.ts";
 import { planSteps, refuseWith, unchanged } from "./steps.ts";

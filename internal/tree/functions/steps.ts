@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { type Changes, type Plan, StateFailure } from "../function/function.ts";
+import { type Changes, type Plan, StateFailure } from "../function/mod.ts";
 
 /** One step of a plan, with its changes. */
 export interface Step {

@@ -4,11 +4,10 @@ import {
   runningValue,
   setRunningValue,
   sysctlPath,
+  systemOf,
   withValue,
-} from "../../host/system/sysctl.ts";
-import { systemOf } from "../../host/system/system.ts";
-import { defineState } from "../function/define.ts";
-import { StateFailure, type StateFunction } from "../function/function.ts";
+} from "../../host/system/mod.ts";
+import { defineState, StateFailure, type StateFunction } from "../function/mod.ts";
 import { planSteps, type Step } from "./steps.ts";
 
 /** States of kernel parameters. */

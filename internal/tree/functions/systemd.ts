@@ -1,10 +1,11 @@
-import { servicesOf } from "../../host/system/services/open.ts";
-import { reloadUnits } from "../../host/system/services/systemd.ts";
-import { unitEnablement } from "../../host/system/services/unit-files.ts";
-import { systemOf } from "../../host/system/system.ts";
-import { defineState } from "../function/define.ts";
-import { describeChange } from "../function/diff.ts";
-import { type StateContext, StateFailure, type StateFunction } from "../function/function.ts";
+import { reloadUnits, servicesOf, systemOf, unitEnablement } from "../../host/system/mod.ts";
+import {
+  defineState,
+  describeChange,
+  type StateContext,
+  StateFailure,
+  type StateFunction,
+} from "../function/mod.ts";
 import { enabling, start } from "./service.ts";
 import { findSource, refuseSource, sourceHashArg } from "./source.ts";
 import { readSourceHash } from "./source-hash.ts";

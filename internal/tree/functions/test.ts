@@ -1,5 +1,4 @@
-import type { Changes, Plan, StateFunction } from "../function/function.ts";
-import { StateFailure } from "../function/function.ts";
+import { type Changes, type Plan, StateFailure, type StateFunction } from "../function/mod.ts";
 
 const example: Changes = { testing: { old: "unchanged", new: "something pretended to change" } };
 const comment = { type: "string", doc: "Comment of the result." } as const;

@@ -1,7 +1,5 @@
-import { systemOf } from "../../host/system/system.ts";
-import { currentZone, setZone, zoneProblem } from "../../host/system/timezone.ts";
-import { defineState } from "../function/define.ts";
-import type { StateFunction } from "../function/function.ts";
+import { currentZone, setZone, systemOf, zoneProblem } from "../../host/system/mod.ts";
+import { defineState, type StateFunction } from "../function/mod.ts";
 import { planSteps, refuseWith } from "./steps.ts";
 
 /** States of the time zone. */

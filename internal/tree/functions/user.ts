@@ -1,20 +1,20 @@
 import { lstatSync } from "node:fs";
 import type { Plain } from "../../base/msgpack.ts";
-import type { ValuesOf } from "../../host/modules/define.ts";
-import type { ArgSpec } from "../../host/modules/function.ts";
-import { refuseAccountName, refuseField, type UserChange } from "../../host/system/accounts/manager.ts";
-import { accountsOf } from "../../host/system/accounts/open.ts";
+import type { ArgSpec, ValuesOf } from "../../host/modules/mod.ts";
 import {
+  accountsOf,
   groupsOfUser,
   localGroups,
   localUsers,
   passwordHash,
+  refuseAccountName,
+  refuseField,
+  type System,
+  systemOf,
   type User,
-} from "../../host/system/accounts/users.ts";
-import { type System, systemOf } from "../../host/system/system.ts";
-import { defineState } from "../function/define.ts";
-import type { Changes, StateFunction } from "../function/function.ts";
-import { StateFailure } from "../function/function.ts";
+  type UserChange,
+} from "../../host/system/mod.ts";
+import { type Changes, defineState, StateFailure, type StateFunction } from "../function/mod.ts";
 import { planSteps, refuseWith, type Step, unchanged } from "./steps.ts";
 
 const maxId = 4_294_967_294;

@@ -5,9 +5,16 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import { makeDirectory } from "../../base/file.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { maxEnvironments } from "../files/catalog.ts";
-import { type Content, type Contents, cut, startHashing } from "../files/contents.ts";
-import { type ManifestFile, maxFiles, pathProblem } from "../files/manifest.ts";
+import {
+  type Content,
+  type Contents,
+  cut,
+  type ManifestFile,
+  maxEnvironments,
+  maxFiles,
+  pathProblem,
+  startHashing,
+} from "../files/mod.ts";
 import { openCatFile } from "./cat-file.ts";
 import { type Git, shownUrl } from "./git.ts";
 import { environmentsOf, parseRefs } from "./refs.ts";

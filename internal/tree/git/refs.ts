@@ -1,4 +1,4 @@
-import { isEnvironmentName } from "../files/manifest.ts";
+import { isEnvironmentName } from "../files/mod.ts";
 
 /** A branch or tag and its object. */
 export interface Ref {

@@ -1,11 +1,8 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { plainValue, type YamlNode } from "../../base/yaml.ts";
-import { argumentProblem, expectation } from "../../host/modules/arguments.ts";
-import type { ArgSpec, CallArgs } from "../../host/modules/function.ts";
-import type { StateFunction } from "../function/function.ts";
-import { placeOf } from "../function/low.ts";
-import type { Problems } from "../function/problem.ts";
+import { type ArgSpec, argumentProblem, type CallArgs, expectation } from "../../host/modules/mod.ts";
+import { type Problems, placeOf, type StateFunction } from "../function/mod.ts";
 import { type CommonArgs, commonNames, isCommon, noCommonArgs, readCommon } from "./common-args.ts";
 import type { DeclaredArg, DeclaredFunction } from "./declare.ts";
 

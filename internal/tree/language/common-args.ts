@@ -5,12 +5,12 @@ import { plainValue, type YamlNode } from "../../base/yaml.ts";
 import {
   type Condition,
   type Place,
+  type Problems,
   placeOf,
   type RequisiteKind,
   type Retry,
   requisiteKinds,
-} from "../function/low.ts";
-import type { Problems } from "../function/problem.ts";
+} from "../function/mod.ts";
 import type { DeclaredArg } from "./declare.ts";
 
 /** A requisite as written in a state file. */

@@ -1,13 +1,10 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import type { CallArgs } from "../../host/modules/function.ts";
-import type { FileSource } from "../files/files.ts";
-import type { StateFunction } from "../function/function.ts";
-import type { LowState, Place } from "../function/low.ts";
-import { Problems } from "../function/problem.ts";
-import { type StateRegistry, stateRegistry } from "../functions/registry.ts";
-import type { Scope } from "../template/lookups.ts";
-import type { Renderer, Templates } from "../template/render.ts";
+import type { CallArgs } from "../../host/modules/mod.ts";
+import type { FileSource } from "../files/mod.ts";
+import { type LowState, type Place, Problems, type StateFunction } from "../function/mod.ts";
+import { type StateRegistry, stateRegistry } from "../functions/mod.ts";
+import type { Renderer, Scope, Templates } from "../template/mod.ts";
 import { problemsOfCall, type ReadState, readArguments } from "./arguments.ts";
 import { noCommonArgs } from "./common-args.ts";
 import type { Declaration } from "./declare.ts";

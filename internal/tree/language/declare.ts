@@ -1,6 +1,5 @@
 import { isNothing, type YamlEntry, type YamlNode } from "../../base/yaml.ts";
-import type { Place } from "../function/low.ts";
-import type { Problems } from "../function/problem.ts";
+import type { Place, Problems } from "../function/mod.ts";
 import type { RenderedFile } from "./render.ts";
 
 /** An argument as written in a state file. */

@@ -1,6 +1,6 @@
 import { suggestion } from "../../base/nearest.ts";
 import { atLine } from "../../base/place.ts";
-import type { Problems } from "../function/problem.ts";
+import type { Problems } from "../function/mod.ts";
 import { isCommon } from "./common-args.ts";
 import type { Declaration, DeclaredArg, DeclaredFile } from "./declare.ts";
 

@@ -1,8 +1,8 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import type { FileSource } from "../files/files.ts";
-import { Problems, StateErrors, type StateProblem } from "../function/problem.ts";
-import { createTemplates, type Templates } from "../template/render.ts";
+import type { FileSource } from "../files/mod.ts";
+import { Problems, StateErrors, type StateProblem } from "../function/mod.ts";
+import { createTemplates, type Templates } from "../template/mod.ts";
 import { compileStates } from "./compile.ts";
 import { renderFile, templatesOf } from "./render.ts";
 import type { Assigned } from "./top.ts";

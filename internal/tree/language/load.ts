@@ -1,5 +1,5 @@
 import { suggestion } from "../../base/nearest.ts";
-import type { Place } from "../function/low.ts";
+import type { Place } from "../function/mod.ts";
 import { type DeclaredFile, readDeclarations } from "./declare.ts";
 import { type RenderDeps, renderFile } from "./render.ts";
 import { absoluteName, type Tree } from "./tree.ts";

@@ -1,4 +1,4 @@
-import type { Place, Requisite } from "../function/low.ts";
+import type { Place, Requisite } from "../function/mod.ts";
 
 /** The fields that decide the order of a state. */
 export interface Orderable extends Place {

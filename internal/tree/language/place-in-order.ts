@@ -1,7 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import { atLine } from "../../base/place.ts";
-import type { LowState, Place, Requisite } from "../function/low.ts";
-import type { Problems } from "../function/problem.ts";
+import type { LowState, Place, Problems, Requisite } from "../function/mod.ts";
 import type { ReadState } from "./arguments.ts";
 import { Cycle, orderStates } from "./order.ts";
 

@@ -1,5 +1,5 @@
-import { Problems } from "../function/problem.ts";
-import { createTemplates } from "../template/render.ts";
+import { Problems } from "../function/mod.ts";
+import { createTemplates } from "../template/mod.ts";
 import type { LintOptions } from "./lint.ts";
 import { variablesOf } from "./load.ts";
 import { decodeText, renderFile, templatesOf } from "./render.ts";

@@ -1,11 +1,9 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { parseYaml, type YamlNode } from "../../base/yaml.ts";
-import type { FileSource } from "../files/files.ts";
-import type { Problems } from "../function/problem.ts";
-import { TemplateError } from "../template/error.ts";
-import type { Scope } from "../template/lookups.ts";
-import type { Renderer, Templates } from "../template/render.ts";
+import type { FileSource } from "../files/mod.ts";
+import type { Problems } from "../function/mod.ts";
+import { type Renderer, type Scope, TemplateError, type Templates } from "../template/mod.ts";
 
 /** A rendered state file. */
 export interface RenderedFile {

@@ -1,7 +1,6 @@
 import { suggestion } from "../../base/nearest.ts";
-import type { Place, Requisite, RequisiteKind } from "../function/low.ts";
-import type { Problems } from "../function/problem.ts";
-import { matchGlob } from "../targets/glob.ts";
+import type { Place, Problems, Requisite, RequisiteKind } from "../function/mod.ts";
+import { matchGlob } from "../targets/mod.ts";
 import type { WrittenRequisite } from "./common-args.ts";
 
 /** A state that a requisite can refer to. */

@@ -2,13 +2,16 @@ import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { YamlEntry, YamlNode } from "../../base/yaml.ts";
-import type { Place } from "../function/low.ts";
-import type { Problems } from "../function/problem.ts";
-import { compileTarget } from "../targets/evaluate.ts";
-import { type ExpandedExpression, type Expression, matchersOf } from "../targets/expression.ts";
-import { createFactPacker } from "../targets/fact-map.ts";
-import { matchGlob } from "../targets/glob.ts";
-import { parseTarget } from "../targets/parse.ts";
+import type { Place, Problems } from "../function/mod.ts";
+import {
+  compileTarget,
+  createFactPacker,
+  type ExpandedExpression,
+  type Expression,
+  matchersOf,
+  matchGlob,
+  parseTarget,
+} from "../targets/mod.ts";
 import type { RenderedFile } from "./render.ts";
 
 /** The peel that a top file is evaluated for. */

@@ -1,4 +1,4 @@
-import type { FileSource } from "../files/files.ts";
+import type { FileSource } from "../files/mod.ts";
 
 /** The state files of a tree by their dotted names: `web.nginx` is web/nginx.sls or web/nginx/init.sls. */
 export interface Tree {

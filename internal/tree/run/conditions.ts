@@ -1,8 +1,7 @@
 import { findAccountIfPresent } from "../../base/process/account.ts";
 import { cleanEnvironment } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
-import type { StateContext } from "../function/function.ts";
-import type { Condition, LowState } from "../function/low.ts";
+import type { Condition, LowState, StateContext } from "../function/mod.ts";
 
 /**
  * Evaluates `onlyif` and `unless` of a state: it runs when every `onlyif` condition holds and not all

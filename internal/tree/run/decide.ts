@@ -1,4 +1,4 @@
-import type { RequisiteKind } from "../function/low.ts";
+import type { RequisiteKind } from "../function/mod.ts";
 
 /** The result of a state that another state depends on. */
 export interface Ended {

@@ -1,7 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { readArgument } from "../../host/modules/arguments.ts";
-import type { CallArgs } from "../../host/modules/function.ts";
-import { stateRegistry } from "../functions/registry.ts";
+import { type CallArgs, readArgument } from "../../host/modules/mod.ts";
+import { stateRegistry } from "../functions/mod.ts";
 
 /**
  * Converts the arguments of a state from a command line, where everything is text, to the types of the

@@ -1,5 +1,4 @@
-import type { Changes } from "../function/function.ts";
-import type { LowState } from "../function/low.ts";
+import type { Changes, LowState } from "../function/mod.ts";
 
 /** The result of one state. */
 export interface StateResult {

@@ -1,7 +1,12 @@
 import { sleep } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { type Plan, type StateContext, StateFailure, type StateFunction } from "../function/function.ts";
-import type { LowState } from "../function/low.ts";
+import {
+  type LowState,
+  type Plan,
+  type StateContext,
+  StateFailure,
+  type StateFunction,
+} from "../function/mod.ts";
 import { refusedBy } from "./conditions.ts";
 import type { Outcome } from "./result.ts";
 

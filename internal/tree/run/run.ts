@@ -1,11 +1,16 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import type { CallArgs, CallContext } from "../../host/modules/function.ts";
-import { type StateContext, StateFailure, type StateFunction } from "../function/function.ts";
-import type { LowState, Requisite } from "../function/low.ts";
-import type { CompiledStates } from "../language/compile.ts";
-import { TemplateError } from "../template/error.ts";
+import type { CallArgs, CallContext } from "../../host/modules/mod.ts";
+import {
+  type LowState,
+  type Requisite,
+  type StateContext,
+  StateFailure,
+  type StateFunction,
+} from "../function/mod.ts";
+import type { CompiledStates } from "../language/mod.ts";
+import { TemplateError } from "../template/mod.ts";
 import { decide, type Met } from "./decide.ts";
 import {
   isChanged,

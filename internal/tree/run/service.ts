@@ -3,16 +3,17 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { atLine } from "../../base/place.ts";
-import type { CallArgs, CallContext } from "../../host/modules/function.ts";
 import type {
+  CallArgs,
+  CallContext,
   StateResult,
   StatesCaller,
   StatesRequest,
   StatesService,
-} from "../../host/modules/states-service.ts";
-import type { FileSource } from "../files/files.ts";
-import type { CompiledStates, CompileOptions } from "../language/compile.ts";
-import { createTemplates } from "../template/render.ts";
+} from "../../host/modules/mod.ts";
+import type { FileSource } from "../files/mod.ts";
+import type { CompiledStates, CompileOptions } from "../language/mod.ts";
+import { createTemplates } from "../template/mod.ts";
 import type { StateResult as EngineResult } from "./result.ts";
 import type { RunOptions } from "./run.ts";
 import type { RunLock } from "./run-lock.ts";
@@ -107,7 +108,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
       const context = contextOf(caller);
       const { files, options } = await open(request, context);
       if (what === "top") {
-        const { assignedStates } = await import("../language/compile.ts");
+        const { assignedStates } = await import("../language/mod.ts");
         return { [files.environment]: await assignedStates(options) };
       }
       const { states } = await compile(request, options);
@@ -122,14 +123,14 @@ async function compile(request: StatesRequest, options: CompileOptions): Promise
   try {
     return await compileAny(request, options);
   } catch (thrown) {
-    const { formatProblems, StateErrors } = await import("../function/problem.ts");
+    const { formatProblems, StateErrors } = await import("../function/mod.ts");
     if (!(thrown instanceof StateErrors)) throw thrown;
     throw new SvcError("bad_request", formatProblems(thrown.problems).trimEnd(), { cause: thrown });
   }
 }
 
 async function compileAny(request: StatesRequest, options: CompileOptions): Promise<CompiledStates> {
-  const { compileSingle, compileStates } = await import("../language/compile.ts");
+  const { compileSingle, compileStates } = await import("../language/mod.ts");
   if (request.single === undefined) return compileStates(options, request.mods ?? "highstate");
   const { readTexts } = await import("./read-texts.ts");
   const { function: called, args } = request.single;
@@ -188,7 +189,7 @@ function progressOf({ progress }: StatesCaller, planned: number): Pick<RunOption
 }
 
 async function callFunction(name: string, args: CallArgs, context: CallContext): Promise<Plain> {
-  const { checkCall } = await import("../../host/modules/registry.ts");
+  const { checkCall } = await import("../../host/modules/mod.ts");
   return checkCall(name, args).run(args, context);
 }
 

@@ -1,14 +1,16 @@
 import { abortable } from "../../../base/abortable.ts";
 import { readTextFile } from "../../../base/file.ts";
-import { type BusOptions, connectBus } from "../../../bus/connect.ts";
-import { peelInboxPrefix } from "../../../bus/subjects.ts";
-import { displayPeelId } from "../../../identity/peel-id.ts";
-import type { CheckResult } from "../../../program/health/check.ts";
-import { assemble } from "../../../program/health/parts.ts";
-import { createConnection } from "../../link/connection.ts";
-import { type BusSource, builtinBusUrl, findBus } from "../../link/find-bus.ts";
-import { followCluster } from "../../link/follow-cluster.ts";
-import { startRecovery } from "../../link/recover.ts";
+import { type BusOptions, connectBus, peelInboxPrefix } from "../../../bus/mod.ts";
+import { displayPeelId } from "../../../identity/mod.ts";
+import { assemble, type CheckResult } from "../../../program/health/mod.ts";
+import {
+  type BusSource,
+  builtinBusUrl,
+  createConnection,
+  findBus,
+  followCluster,
+  startRecovery,
+} from "../../link/mod.ts";
 import type { PeelDeps } from "../options.ts";
 import { startSession } from "../session.ts";
 import type { Kept } from "./kept.ts";

@@ -1,11 +1,8 @@
 import { version } from "../../../base/version.ts";
-import { systemHost } from "../../../host/facts/host.ts";
-import { keepFresh } from "../../../host/facts/keep-fresh.ts";
-import { runFactProgram } from "../../../host/facts/run-program.ts";
-import { openFactStore } from "../../../host/facts/store.ts";
-import { displayPeelId } from "../../../identity/peel-id.ts";
-import type { OffersOf } from "../../../program/health/parts.ts";
-import { openStateFiles } from "../../state-files/state-files.ts";
+import { keepFresh, openFactStore, runFactProgram, systemHost } from "../../../host/facts/mod.ts";
+import { displayPeelId } from "../../../identity/mod.ts";
+import type { OffersOf } from "../../../program/health/mod.ts";
+import { openStateFiles } from "../../state-files/mod.ts";
 import type { PeelDeps } from "../options.ts";
 import { openPeelSettings } from "../settings.ts";
 

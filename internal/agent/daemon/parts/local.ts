@@ -1,8 +1,7 @@
-import type { OffersOf } from "../../../program/health/parts.ts";
-import { createPeelStates } from "../../execution/states.ts";
-import { credentialsExpiry } from "../../joining/credentials-expiry.ts";
-import { upgradeFiles } from "../../upgrade/files.ts";
-import { upgradesOfHost } from "../../upgrade/upgrade-host.ts";
+import type { OffersOf } from "../../../program/health/mod.ts";
+import { createPeelStates } from "../../execution/mod.ts";
+import { credentialsExpiry } from "../../joining/mod.ts";
+import { upgradeFiles, upgradesOfHost } from "../../upgrade/mod.ts";
 import { openOutbox, startLocal } from "../local.ts";
 import type { PeelView } from "../metrics.ts";
 import type { PeelDeps } from "../options.ts";

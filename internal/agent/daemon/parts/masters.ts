@@ -4,16 +4,19 @@ import { describeError, SvcError } from "../../../base/errors.ts";
 import { createFileAtomic, publicMode, secretMode, writeFileAtomic } from "../../../base/file.ts";
 import type { Log } from "../../../base/log.ts";
 import { writing } from "../../../base/new-files.ts";
-import { createBootstrapCache } from "../../../identity/bootstrap/cache.ts";
-import { displayPeelId } from "../../../identity/peel-id.ts";
-import { createTrust } from "../../../identity/trust/anchor.ts";
-import { TrustError } from "../../../identity/trust/mismatch.ts";
-import type { OffersOf } from "../../../program/health/parts.ts";
-import { enrollPeel } from "../../joining/enroll.ts";
-import { fetchDocument } from "../../joining/fetch-document.ts";
-import { loadOrCreateKey } from "../../joining/identity.ts";
-import { createMasterClient, type MasterClient } from "../../joining/master-client.ts";
-import { masterUrls, rungOf } from "../../joining/master-trust.ts";
+import { createBootstrapCache } from "../../../identity/bootstrap/mod.ts";
+import { displayPeelId } from "../../../identity/mod.ts";
+import { createTrust, TrustError } from "../../../identity/trust/mod.ts";
+import type { OffersOf } from "../../../program/health/mod.ts";
+import {
+  createMasterClient,
+  enrollPeel,
+  fetchDocument,
+  loadOrCreateKey,
+  type MasterClient,
+  masterUrls,
+  rungOf,
+} from "../../joining/mod.ts";
 import type { PeelDeps } from "../options.ts";
 
 const defaultMasterUrl = "https://svc:8443";

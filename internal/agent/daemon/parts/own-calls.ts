@@ -1,5 +1,5 @@
-import { assemble, type OffersOf } from "../../../program/health/parts.ts";
-import { startStartupStates } from "../../execution/startup-states.ts";
+import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { startStartupStates } from "../../execution/mod.ts";
 import type { PeelDeps } from "../options.ts";
 import { startSchedule } from "../schedule.ts";
 import type { Kept } from "./kept.ts";

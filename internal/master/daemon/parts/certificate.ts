@@ -1,6 +1,5 @@
-import type { OffersOf } from "../../../program/health/parts.ts";
-import { createCertificateSource } from "../../certificate/certificate.ts";
-import type { CertificateSource } from "../../certificate/certificate-source.ts";
+import type { OffersOf } from "../../../program/health/mod.ts";
+import { type CertificateSource, createCertificateSource } from "../../certificate/mod.ts";
 import type { MasterDeps } from "../options.ts";
 
 /** The certificate of the HTTPS listener, which changes while the master runs. */

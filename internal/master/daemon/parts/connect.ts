@@ -1,9 +1,12 @@
 import { abortable } from "../../../base/abortable.ts";
-import { clientCertificate } from "../../../bus/client-certificate.ts";
-import { type Bus, connectBusForever, resolveBusCa } from "../../../bus/connect.ts";
-import { createSystemBus } from "../../../bus/system.ts";
-import type { CheckResult } from "../../../program/health/check.ts";
-import { assemble, type OffersOf } from "../../../program/health/parts.ts";
+import {
+  type Bus,
+  clientCertificate,
+  connectBusForever,
+  createSystemBus,
+  resolveBusCa,
+} from "../../../bus/mod.ts";
+import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
 import { startEmbeddedBus } from "../embedded-bus.ts";
 import type { MasterDeps } from "../options.ts";
 

@@ -1,15 +1,15 @@
-import { serveEnrollments } from "../../../fleet/over-bus/enrollment.ts";
-import { serveJobs } from "../../../fleet/over-bus/job.ts";
-import { serveTargets } from "../../../fleet/over-bus/target.ts";
-import { assemble } from "../../../program/health/parts.ts";
-import { bootstrapRoutes } from "../../doors/http/bootstrap-routes.ts";
-import { docsRoutes } from "../../doors/http/docs-routes.ts";
-import { enrollRoutes } from "../../doors/http/enroll-routes.ts";
-import { enrollmentRoutes } from "../../doors/http/enrollment-routes.ts";
-import { jobRoutes } from "../../doors/http/job-routes.ts";
-import { startListener } from "../../doors/http/listener.ts";
-import { warnOfTokenFiles } from "../../doors/http/tokens.ts";
-import { serveHello } from "../../doors/peels/hello.ts";
+import { serveEnrollments, serveJobs, serveTargets } from "../../../fleet/over-bus/mod.ts";
+import { assemble } from "../../../program/health/mod.ts";
+import {
+  bootstrapRoutes,
+  docsRoutes,
+  enrollmentRoutes,
+  enrollRoutes,
+  jobRoutes,
+  startListener,
+  warnOfTokenFiles,
+} from "../../doors/http/mod.ts";
+import { serveHello } from "../../doors/peels/mod.ts";
 import { startDocument } from "../document.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Certificate } from "./certificate.ts";

@@ -1,13 +1,14 @@
 import { join } from "node:path";
-import { encodePeelsAccount } from "../../../bus/accounts/peels-account.ts";
-import { createDirectory } from "../../../fleet/enrollment/directory.ts";
-import { createDisconnections } from "../../../fleet/enrollment/disconnections.ts";
-import { createEnforcer } from "../../../fleet/enrollment/enforce.ts";
-import { repairOrphans } from "../../../fleet/enrollment/repair.ts";
-import { createRevocations } from "../../../fleet/enrollment/revocations.ts";
-import { followNodeGroups } from "../../../fleet/targeting/node-groups.ts";
-import { createResolver } from "../../../fleet/targeting/resolver.ts";
-import { assemble, type OffersOf } from "../../../program/health/parts.ts";
+import { encodePeelsAccount } from "../../../bus/accounts/mod.ts";
+import {
+  createDirectory,
+  createDisconnections,
+  createEnforcer,
+  createRevocations,
+  repairOrphans,
+} from "../../../fleet/enrollment/mod.ts";
+import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
+import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import { startSettings } from "../settings.ts";
 import { startTargeting } from "../targeting.ts";

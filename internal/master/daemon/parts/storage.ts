@@ -1,5 +1,5 @@
 import { abortable } from "../../../base/abortable.ts";
-import type { OffersOf } from "../../../program/health/parts.ts";
+import type { OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import { openStorage } from "../storage.ts";
 import type { Connected } from "./connect.ts";

@@ -1,12 +1,9 @@
 import { join } from "node:path";
-import { readAlive } from "../../../fleet/jobs/alive.ts";
-import { createBoard } from "../../../fleet/jobs/board.ts";
-import { startScheduleResults } from "../../../fleet/jobs/schedule-results.ts";
-import { createCommands } from "../../../fleet/jobs/send.ts";
-import { rolloutTiming } from "../../../fleet/rollout/timing.ts";
-import { createVouch } from "../../../identity/record-mac.ts";
-import { dataDir } from "../../../program/config/load.ts";
-import { assemble, type OffersOf } from "../../../program/health/parts.ts";
+import { createBoard, createCommands, readAlive, startScheduleResults } from "../../../fleet/jobs/mod.ts";
+import { rolloutTiming } from "../../../fleet/rollout/mod.ts";
+import { createVouch } from "../../../identity/mod.ts";
+import { dataDir } from "../../../program/config/mod.ts";
+import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { startBinaries } from "../binaries.ts";
 import type { MasterDeps } from "../options.ts";
 import { startMasterReactor } from "../reactor.ts";

@@ -1,15 +1,15 @@
 import type * as v from "valibot";
 import type { Clock } from "../../../base/clock.ts";
-import type { feed } from "../../../fleet/operation/feed.ts";
-import { invoke } from "../../../fleet/operation/invoke.ts";
-import type {
-  Call as Asking,
-  Caller,
-  FieldsSchema,
-  InputSchema,
-  Operation,
-} from "../../../fleet/operation/operation.ts";
-import type { Asked } from "../../../fleet/operation/parse.ts";
+import {
+  type Asked,
+  type Call as Asking,
+  type Caller,
+  type FieldsSchema,
+  type feed,
+  type InputSchema,
+  invoke,
+  type Operation,
+} from "../../../fleet/operation/mod.ts";
 import { describeRoute, pathFields, type RouteLines } from "./describe-route.ts";
 import { withHint } from "./hints.ts";
 import { pageResponse } from "./page.ts";

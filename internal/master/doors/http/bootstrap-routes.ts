@@ -1,5 +1,5 @@
 import type { Clock } from "../../../base/clock.ts";
-import { describeFleet, type FleetDeps } from "../../../fleet/bootstrap/operations.ts";
+import { describeFleet, type FleetDeps } from "../../../fleet/bootstrap/mod.ts";
 import { httpDoor } from "./bind.ts";
 import { json, type Route } from "./route.ts";
 

@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { FieldsSchema, InputSchema, Operation } from "../../../fleet/operation/operation.ts";
+import type { FieldsSchema, InputSchema, Operation } from "../../../fleet/operation/mod.ts";
 import { type JsonSchema, schemaOf } from "./json-schema.ts";
 import { nextPage, pageParameters } from "./page.ts";
 import type { Route } from "./route.ts";

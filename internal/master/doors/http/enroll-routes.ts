@@ -5,7 +5,7 @@ import {
   getState,
   type PeelEnrollmentDeps,
   submit,
-} from "../../../fleet/enrollment/operations.ts";
+} from "../../../fleet/enrollment/mod.ts";
 import { httpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
 

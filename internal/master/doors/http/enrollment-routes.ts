@@ -4,7 +4,7 @@ import {
   type OperatorEnrollmentDeps,
   rejectEnrollment,
   revokeEnrollment,
-} from "../../../fleet/enrollment/operations.ts";
+} from "../../../fleet/enrollment/mod.ts";
 import { httpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
 

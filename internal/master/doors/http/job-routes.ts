@@ -6,7 +6,7 @@ import {
   listJobs,
   stopJob,
   streamJob,
-} from "../../../fleet/jobs/operations.ts";
+} from "../../../fleet/jobs/mod.ts";
 import { httpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
 

@@ -1,5 +1,4 @@
-import type { InputSchema } from "../../../fleet/operation/operation.ts";
-import { type Asked, parse } from "../../../fleet/operation/parse.ts";
+import { type Asked, type InputSchema, parse } from "../../../fleet/operation/mod.ts";
 import { json } from "./route.ts";
 import type { RouteDoc } from "./route-doc.ts";
 

@@ -8,7 +8,7 @@ import {
   resume,
   show,
   start,
-} from "../../../fleet/rollout/operations.ts";
+} from "../../../fleet/rollout/mod.ts";
 import { httpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
 

@@ -2,13 +2,13 @@ import * as v from "valibot";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
 import { decode, encode } from "../../../base/msgpack.ts";
-import type { Bus } from "../../../bus/connect.ts";
-import { encodeFailure } from "../../../bus/envelope.ts";
-import { fetchSubject, mastersQueue } from "../../../bus/subjects.ts";
-import type { BlobCache } from "../../../tree/files/blob-cache.ts";
-import { findSnapshot } from "../../../tree/files/catalog.ts";
-import type { CatalogView } from "../../../tree/files/follow-catalog.ts";
-import { isEnvironmentName } from "../../../tree/files/manifest.ts";
+import { type Bus, encodeFailure, fetchSubject, mastersQueue } from "../../../bus/mod.ts";
+import {
+  type BlobCache,
+  type CatalogView,
+  findSnapshot,
+  isEnvironmentName,
+} from "../../../tree/files/mod.ts";
 
 const maxRequestBytes = 32 * 1024;
 const maxDigests = 256;

@@ -2,11 +2,9 @@ import { type Clock, rfc3339 } from "../../../base/clock.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
 import { decode, encode } from "../../../base/msgpack.ts";
-import type { Bus } from "../../../bus/connect.ts";
-import { encodeFailure } from "../../../bus/envelope.ts";
-import { helloSubject, mastersQueue } from "../../../bus/subjects.ts";
-import type { Told } from "../../../fleet/settings/store.ts";
-import type { BootstrapDocument } from "../../../identity/bootstrap/document.ts";
+import { type Bus, encodeFailure, helloSubject, mastersQueue } from "../../../bus/mod.ts";
+import type { Told } from "../../../fleet/settings/mod.ts";
+import type { BootstrapDocument } from "../../../identity/bootstrap/mod.ts";
 
 /** A hello says little; what is longer no peel of ours made. */
 const maxRequestBytes = 4096;

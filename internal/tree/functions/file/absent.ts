@@ -1,8 +1,7 @@
 import { rmSync, type Stats } from "node:fs";
 import { rm } from "node:fs/promises";
-import { isRootDirectory } from "../../../host/modules/file-write.ts";
-import { defineState } from "../../function/define.ts";
-import { StateFailure } from "../../function/function.ts";
+import { isRootDirectory } from "../../../host/modules/mod.ts";
+import { defineState, StateFailure } from "../../function/mod.ts";
 import { failureOf, kindOf, lookAt, realPathOf, touching } from "./look.ts";
 import { mountsAt } from "./mounts.ts";
 import { pathOf, removalProblem } from "./path.ts";

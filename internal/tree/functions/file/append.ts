@@ -1,6 +1,5 @@
-import type { ArgSpec } from "../../../host/modules/function.ts";
-import { defineState } from "../../function/define.ts";
-import type { StateContext } from "../../function/function.ts";
+import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { defineState, type StateContext } from "../../function/mod.ts";
 import { findSource, refuseSource } from "../source.ts";
 import { editArgs, linesOf, planEdit, textOfLines } from "./edit.ts";
 import { rendered, templateArgs } from "./managed.ts";

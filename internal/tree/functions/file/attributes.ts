@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import type { Plain } from "../../../base/msgpack.ts";
 import { findAccountIfPresent, findGroupIfPresent, type LookupDeps } from "../../../base/process/account.ts";
-import type { ArgSpec } from "../../../host/modules/function.ts";
-import { StateFailure } from "../../function/function.ts";
+import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { StateFailure } from "../../function/mod.ts";
 import { touching } from "./look.ts";
 
 /** Desired owner, group and permission bits; `undefined` leaves an attribute unchanged. */

@@ -1,5 +1,4 @@
-import { defineState } from "../../function/define.ts";
-import { StateFailure, type StateFunction } from "../../function/function.ts";
+import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { findSource, refuseSource } from "../source.ts";
 import { editArgs, linesOf, planEdit, textOfLines } from "./edit.ts";
 import { compileExpression } from "./expression.ts";

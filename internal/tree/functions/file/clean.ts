@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { type Changes, type StateContext, StateFailure } from "../../function/function.ts";
+import { type Changes, type StateContext, StateFailure } from "../../function/mod.ts";
 import { kindOf, touching } from "./look.ts";
 import { mountsAt } from "./mounts.ts";
 import { removalProblem } from "./path.ts";

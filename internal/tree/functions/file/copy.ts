@@ -1,6 +1,5 @@
 import { statSync } from "node:fs";
-import { defineState } from "../../function/define.ts";
-import { StateFailure } from "../../function/function.ts";
+import { defineState, StateFailure } from "../../function/mod.ts";
 import { attributesOf, modeText, ownerArgs } from "./attributes.ts";
 import { contentOf } from "./content.ts";
 import { lookAt, readRegular, realPathOf, touching } from "./look.ts";

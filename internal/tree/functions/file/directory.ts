@@ -1,7 +1,6 @@
 import { lchownSync, rmSync } from "node:fs";
 import type { Plain } from "../../../base/msgpack.ts";
-import { defineState } from "../../function/define.ts";
-import { type Changes, type Plan, type StateContext, StateFailure } from "../../function/function.ts";
+import { type Changes, defineState, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import {
   type Attributes,
   attributeChanges,

@@ -1,5 +1,5 @@
-import type { ArgSpec } from "../../../host/modules/function.ts";
-import { type Plan, type StateContext, StateFailure } from "../../function/function.ts";
+import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import { noAttributes } from "./attributes.ts";
 import { contentOf } from "./content.ts";
 import { kindOf, lookAt, readRegular, realPathOf } from "./look.ts";

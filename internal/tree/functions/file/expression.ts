@@ -1,4 +1,4 @@
-import { StateFailure } from "../../function/function.ts";
+import { StateFailure } from "../../function/mod.ts";
 
 const flagLetters: Readonly<Record<string, string>> = {
   IGNORECASE: "i",

@@ -1,4 +1,4 @@
-import type { StateFunction } from "../../function/function.ts";
+import type { StateFunction } from "../../function/mod.ts";
 import { fileAbsent } from "./absent.ts";
 import { fileAppend, filePrepend } from "./append.ts";
 import { fileBlockinfile, fileBlockreplace } from "./blockreplace.ts";

@@ -1,5 +1,4 @@
-import { defineState } from "../../function/define.ts";
-import { StateFailure } from "../../function/function.ts";
+import { defineState, StateFailure } from "../../function/mod.ts";
 import { editArgs, linesOf, planEdit } from "./edit.ts";
 import { compileExpression } from "./expression.ts";
 import { refuseBackup } from "./plan-file.ts";

@@ -1,7 +1,7 @@
 import { constants, lstatSync, readFileSync, readlinkSync, realpathSync, type Stats } from "node:fs";
 import { SvcError } from "../../../base/errors.ts";
 import { isErrno, reasonOf } from "../../../base/file.ts";
-import { StateFailure } from "../../function/function.ts";
+import { StateFailure } from "../../function/mod.ts";
 
 /** Does not follow a symbolic link, or block on a named pipe, that replaced the file meanwhile. */
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

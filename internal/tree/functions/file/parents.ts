@@ -1,7 +1,7 @@
 import { chmodSync, lchownSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import type { ArgSpec } from "../../../host/modules/function.ts";
-import { StateFailure } from "../../function/function.ts";
+import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { StateFailure } from "../../function/mod.ts";
 import type { Attributes } from "./attributes.ts";
 import { lookAt, touching } from "./look.ts";
 

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { StateFailure } from "../../function/function.ts";
+import { StateFailure } from "../../function/mod.ts";
 
 /**
  * The path of a state for system calls. It has no trailing slash, which would follow a symbolic link.

@@ -1,4 +1,4 @@
-import { StateFailure } from "../../function/function.ts";
+import { StateFailure } from "../../function/mod.ts";
 
 /**
  * Compiles patterns: a glob for the whole relative path, where `*` also matches slashes, or a regular

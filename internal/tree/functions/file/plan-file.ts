@@ -1,8 +1,14 @@
 import type { Stats } from "node:fs";
 import type { Plain } from "../../../base/msgpack.ts";
-import type { ArgSpec } from "../../../host/modules/function.ts";
-import { describeChange, describeSizes, maxDiffInput } from "../../function/diff.ts";
-import { type Plan, type StateContext, StateFailure } from "../../function/function.ts";
+import type { ArgSpec } from "../../../host/modules/mod.ts";
+import {
+  describeChange,
+  describeSizes,
+  maxDiffInput,
+  type Plan,
+  type StateContext,
+  StateFailure,
+} from "../../function/mod.ts";
 import {
   type Attributes,
   attributeChanges,

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { defineState } from "../../function/define.ts";
-import { type Changes, type Plan, type StateContext, StateFailure } from "../../function/function.ts";
+import { type Changes, defineState, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import { findSource, treePath } from "../source.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
 import { planClean } from "./clean.ts";

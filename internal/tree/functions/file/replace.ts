@@ -1,4 +1,4 @@
-import { defineState } from "../../function/define.ts";
+import { defineState } from "../../function/mod.ts";
 import { editArgs, planEdit } from "./edit.ts";
 import { compileExpression, expandReplacement, flagNames } from "./expression.ts";
 import { refuseBackup } from "./plan-file.ts";

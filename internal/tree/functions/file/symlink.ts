@@ -1,8 +1,7 @@
 import { readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { temporaryName } from "../../../base/file.ts";
 import type { Plain } from "../../../base/msgpack.ts";
-import { defineState } from "../../function/define.ts";
-import { StateFailure } from "../../function/function.ts";
+import { defineState, StateFailure } from "../../function/mod.ts";
 import {
   attributeChanges,
   attributesDiffer,

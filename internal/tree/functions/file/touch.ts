@@ -1,5 +1,4 @@
-import { defineState } from "../../function/define.ts";
-import { StateFailure } from "../../function/function.ts";
+import { defineState, StateFailure } from "../../function/mod.ts";
 import { noAttributes } from "./attributes.ts";
 import { kindOf, lookAt } from "./look.ts";
 import { makedirsArg } from "./parents.ts";

@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, lstatSync, openSync, readdirSync, type Stats } from "node:fs";
 import { join } from "node:path";
-import { StateFailure } from "../../function/function.ts";
+import { StateFailure } from "../../function/mod.ts";
 import { touching } from "./look.ts";
 
 /** An entry below a directory. */

@@ -1,0 +1,2 @@
+export { peelCommands } from "./call.ts";
+export { runPeelCommand } from "./command.ts";

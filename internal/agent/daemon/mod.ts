@@ -1,0 +1,3 @@
+export { runPeelDaemon } from "./daemon.ts";
+export { qualifiedHostname } from "./hostname.ts";
+export { openPeelSettings } from "./settings.ts";

@@ -1,0 +1,7 @@
+export { createCounts, type PeelCounts } from "./counts.ts";
+export { type Dedup, openDedup } from "./dedup.ts";
+export { createExecutor, type Executor } from "./executor.ts";
+export { reportProgress } from "./report-progress.ts";
+export { busyReturn, failedReturn, fittingReturn } from "./return.ts";
+export { startStartupStates } from "./startup-states.ts";
+export { createPeelStates, statesLockFile } from "./states.ts";

@@ -1,0 +1,1 @@
+export { openStateFiles, type StateFiles } from "./state-files.ts";

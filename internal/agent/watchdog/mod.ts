@@ -1,0 +1,1 @@
+export { runWatchdogDaemon } from "./daemon.ts";

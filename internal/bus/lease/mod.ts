@@ -1,0 +1,1 @@
+export { contend, type Lease, type LeaseHolder, type Tenure } from "./lease.ts";

@@ -1,0 +1,2 @@
+export { carriedServer } from "./carried.ts";
+export { type BusServer, startBusServer } from "./supervise.ts";

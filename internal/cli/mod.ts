@@ -1,0 +1,3 @@
+export { completionScript } from "./completion/command.ts";
+export { runCli } from "./run.ts";
+export { tree } from "./tree.ts";

@@ -1,0 +1,2 @@
+export { initFleet, type Setup } from "./init.ts";
+export { masterUnit, peelUnit } from "./units.ts";

@@ -1,0 +1,2 @@
+export { openBinaries } from "./binaries.ts";
+export { type BinaryDeps, commitBinary, putChunk } from "./operations.ts";

@@ -1,0 +1,2 @@
+export { describeFleet, type FleetDeps } from "./operations.ts";
+export { startPublisher } from "./publish.ts";

@@ -1,0 +1,34 @@
+export { watchFacts } from "./activate.ts";
+export type { ApplyDeps } from "./apply.ts";
+export { createDirectory, type Directory } from "./directory.ts";
+export { createDisconnections } from "./disconnections.ts";
+export { createEnforcer } from "./enforce.ts";
+export { attestationMessage, credentialsMessage, enrollmentMessage } from "./messages.ts";
+export {
+  approveEnrollment,
+  deliver,
+  followState,
+  getChallenge,
+  getState,
+  listEnrollments,
+  type OperatorEnrollmentDeps,
+  type PeelEnrollmentDeps,
+  type RevokeOperationDeps,
+  rejectEnrollment,
+  revokeEnrollment,
+  submit,
+} from "./operations.ts";
+export {
+  decodeRecord,
+  type Enrollment,
+  type EnrollmentState,
+  type EnrollmentSummary,
+  enrollmentStates,
+  summarize,
+  toStored,
+  trustOf,
+} from "./record.ts";
+export { repairOrphans } from "./repair.ts";
+export { createRevocations, writeRevocation } from "./revocations.ts";
+export { findByPeel, loadEnrollment, readEnrollments } from "./store.ts";
+export { memberStates, transitions } from "./transition.ts";

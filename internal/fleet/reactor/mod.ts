@@ -1,0 +1,17 @@
+export type { Reaction } from "./describe.ts";
+export { dropCauses } from "./drop.ts";
+export { maxTagLength } from "./event.ts";
+export { createJobLookup } from "./job-lookup.ts";
+export { loadRules } from "./load.ts";
+export { encodePeelEvent } from "./message.ts";
+export {
+  listRules,
+  type ReactorOperationDeps,
+  type ReactorStatus,
+  resetBreakers,
+  type SaidEvent,
+  showStatus,
+  testEvent,
+} from "./operations.ts";
+export { followPresence } from "./presence.ts";
+export { startReactor } from "./run.ts";

@@ -1,0 +1,26 @@
+export { keepRollouts } from "./controller.ts";
+export { jobOfStep } from "./decide.ts";
+export { type FollowDeps, followRollout } from "./follow.ts";
+export { createRolloutJobs } from "./jobs.ts";
+export { abort, follow, list, pause, type RolloutOperationDeps, resume, show, start } from "./operations.ts";
+export { parseSize } from "./plan.ts";
+export {
+  decodeRollout,
+  isLive,
+  type Rollout,
+  type RolloutStatus,
+  rolloutStatuses,
+  type WaveCounts,
+} from "./record.ts";
+export type { RolloutRequest } from "./request.ts";
+export {
+  loadTargets,
+  type RolloutSummary,
+  type RolloutView,
+  showRollout,
+  summaryOf,
+  viewOfRollout,
+  type WaveView,
+} from "./show.ts";
+export type { StartDeps } from "./start.ts";
+export { type RolloutTiming, rolloutTiming } from "./timing.ts";

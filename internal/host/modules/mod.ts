@@ -1,0 +1,23 @@
+export { argumentProblem, checkArguments, expectation, readArgument } from "./arguments.ts";
+export type { ValuesOf } from "./define.ts";
+export { tagProblem } from "./event.ts";
+export { isRootDirectory } from "./file-write.ts";
+export {
+  type ArgSpec,
+  type CallArgs,
+  type CallContext,
+  FunctionFailure,
+  type ModuleFunction,
+} from "./function.ts";
+export { packageChanges } from "./pkg.ts";
+export { readCall } from "./read-call.ts";
+export { checkCall, functionNamed } from "./registry.ts";
+export type { SettingsStore } from "./settings-store.ts";
+export type {
+  CallProgress,
+  StateResult,
+  StatesCaller,
+  StatesRequest,
+  StatesService,
+} from "./states-service.ts";
+export type { UpgradeRequest, UpgradeService } from "./upgrade-service.ts";

@@ -1,0 +1,37 @@
+export { refuseAccountName, refuseField, type UserChange } from "./accounts/manager.ts";
+export { accountsOf } from "./accounts/open.ts";
+export {
+  type Group,
+  groupsOfUser,
+  localGroups,
+  localUsers,
+  passwordHash,
+  type User,
+} from "./accounts/users.ts";
+export { type AuthorizedKey, findKey, formatKey, parseKey, withKey, withoutKey } from "./authorized-keys.ts";
+export { type Crontab, parseCrontab, readCrontab, writeCrontab } from "./crontab.ts";
+export { fstabEntry, fstabPath, withEntry, withoutEntry } from "./fstab.ts";
+export { hostsPath, parseHosts, withHost, withOnlyHosts, withoutHost } from "./hosts-file.ts";
+export {
+  type InstalledPackages,
+  type PackageManager,
+  refusePackageName,
+  refusePackageVersion,
+  type WantedPackage,
+} from "./packages/manager.ts";
+export { packagesOf } from "./packages/open.ts";
+export { refreshIfDue } from "./packages/refresh.ts";
+export { refuseServiceName, type ServiceAction, type ServiceManager } from "./services/manager.ts";
+export { servicesOf } from "./services/open.ts";
+export { reloadUnits } from "./services/systemd.ts";
+export { unitEnablement } from "./services/unit-files.ts";
+export {
+  configuredValue,
+  normalized,
+  runningValue,
+  setRunningValue,
+  sysctlPath,
+  withValue,
+} from "./sysctl.ts";
+export { type System, succeed, systemOf } from "./system.ts";
+export { currentZone, setZone, zoneProblem } from "./timezone.ts";

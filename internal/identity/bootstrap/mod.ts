@@ -1,0 +1,3 @@
+export { type BootstrapCache, createBootstrapCache } from "./cache.ts";
+export { checkDiscovered, sameServers } from "./discover.ts";
+export { type BootstrapDocument, createDocument, documentTag, parseDocument } from "./document.ts";

@@ -1,0 +1,11 @@
+export type { LeafUsage } from "./build.ts";
+export { createAuthority, newAuthority } from "./create.ts";
+export { type CertificateSummary, describeCertificate } from "./describe.ts";
+export { inspectAuthority, rootPin } from "./inspect.ts";
+export { issueCertificate } from "./issue.ts";
+export { loadAuthority } from "./load.ts";
+export { parseDnsName, parseIpAddress, parseNames } from "./names.ts";
+export { checkPair } from "./pair.ts";
+export { authorityPaths } from "./paths.ts";
+export { type Reissued, reissueIntermediate, reissueRoot } from "./reissue.ts";
+export { nextRenewal, remainingLife, retryPause } from "./renew.ts";

@@ -1,0 +1,1 @@
+export { masterCommands, runMasterCommand } from "./command.ts";

@@ -1,0 +1,2 @@
+export { runMasterDaemon } from "./daemon.ts";
+export { loadMasterKeys } from "./keys.ts";

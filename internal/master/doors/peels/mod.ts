@@ -1,0 +1,2 @@
+export { serveFetch } from "./fetch.ts";
+export { serveHello } from "./hello.ts";

@@ -1,0 +1,1 @@
+export { createMasterMetrics, type MasterMetrics, type MasterView } from "./metrics.ts";

@@ -1,0 +1,1 @@
+export { runDaemon } from "./daemon.ts";

@@ -1,0 +1,1 @@
+export { type StateRegistry, stateRegistry } from "./registry.ts";

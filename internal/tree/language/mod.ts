@@ -1,0 +1,9 @@
+export {
+  assignedStates,
+  type CompiledStates,
+  type CompileOptions,
+  compileSingle,
+  compileStates,
+} from "./compile.ts";
+export { lintStates } from "./lint.ts";
+export { renderAlone } from "./render-alone.ts";

@@ -1,0 +1,2 @@
+export { createRunLock, type RunLock } from "./run-lock.ts";
+export { createStatesService } from "./service.ts";

@@ -1,0 +1,6 @@
+export { compileTarget, type PeelTest, type PeelView } from "./evaluate.ts";
+export { type ExpandedExpression, type Expression, matchersOf } from "./expression.ts";
+export { createFactPacker, FactMap } from "./fact-map.ts";
+export { matchGlob } from "./glob.ts";
+export { expandGroups, type Groups, readGroups } from "./groups.ts";
+export { parseTarget } from "./parse.ts";

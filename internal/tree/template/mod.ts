@@ -1,0 +1,3 @@
+export { TemplateError } from "./error.ts";
+export type { Scope } from "./lookups.ts";
+export { createTemplates, type Renderer, type Templates } from "./render.ts";
