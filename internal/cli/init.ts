@@ -3,7 +3,7 @@ import { isIPv6 } from "node:net";
 import { dirname, join } from "node:path";
 import { type Address, parseAddress } from "../base/address.ts";
 import { SvcError } from "../base/errors.ts";
-import { parseNames } from "../identity/ca/mod.ts";
+import { parseNames } from "../base/subject-name.ts";
 import { command, formatFields, readFlag, readListFlag } from "../program/command-line/mod.ts";
 import type { Setup } from "./setup/mod.ts";
 

@@ -2,6 +2,5 @@ export { formatCredentials, parseCredentials } from "./credentials.ts";
 export { type CurveKey, deriveCurveKey } from "./curve.ts";
 export { type Claims, encodeJwt, readClaims } from "./jwt.ts";
 export { decodePublicKey, type KeyPair, keyPairFromSeed, newKeyPair, verifySignature } from "./nkey.ts";
-export { displayPeelId, encodePeelId, isPeelId, peelIdFromConfig } from "./peel-id.ts";
 export { createVouch, isVouched, type Vouch } from "./record-mac.ts";
 export { openSealed, seal } from "./seal.ts";

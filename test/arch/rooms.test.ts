@@ -21,7 +21,7 @@ test("an import that goes up is found, whatever its form", () => {
     'const serve = import.meta.require("../../master/doors/http/serve.ts");',
   ]) {
     expect(lines(checkDirection([{ path: "internal/fleet/jobs/run.ts", text }]))).toEqual([
-      "internal/fleet/jobs/run.ts: imports internal/master/doors/http/serve.ts: fleet/jobs (floor 7) may not import master/doors/http (floor 9)",
+      "internal/fleet/jobs/run.ts: imports internal/master/doors/http/serve.ts: fleet/jobs (floor 5) may not import master/doors/http (floor 7)",
     ]);
   }
 });
@@ -46,7 +46,7 @@ test("a room that the house does not know, a file in no room and an import that 
 test("a wing that stands higher is out of reach, whatever the floors say", () => {
   const planted = [{ path: "internal/tree/run/run.ts", text: 'import "../../fleet/enrollment/record.ts";' }];
   expect(lines(checkDirection(planted))).toEqual([
-    "internal/tree/run/run.ts: imports internal/fleet/enrollment/record.ts: tree/run (floor 10) may not import fleet/enrollment (floor 4)",
+    "internal/tree/run/run.ts: imports internal/fleet/enrollment/record.ts: tree/run (floor 8) may not import fleet/enrollment (floor 4)",
   ]);
 });
 
@@ -56,7 +56,7 @@ test("every room stands on the floor that its imports demand", () => {
 
 test("a room that stands too high, and one without a file, are found", () => {
   const planted = lines(checkFloors([{ path: "internal/cli/run.ts", text: 'import "../base/log.ts";' }]));
-  expect(planted).toContain("internal/cli: stands on floor 10; its imports put it on 2");
+  expect(planted).toContain("internal/cli: stands on floor 8; its imports put it on 2");
   expect(planted).toContain("internal/fleet/jobs: is a room without a file");
 });
 

@@ -3,20 +3,12 @@ import { SvcError } from "../../base/errors.ts";
 import { systemJitter } from "../../base/id.ts";
 import { createLog } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { peelIdFromConfig } from "../../base/peel-id.ts";
 import { execute } from "../../fleet/jobs/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
-import { peelIdFromConfig } from "../../identity/mod.ts";
-import {
-  type Cli,
-  checkCommand,
-  command,
-  Exit,
-  group,
-  indent,
-  readFlag,
-  showValue,
-  visible,
-} from "../../program/command-line/mod.ts";
+import { indent, showValue } from "../../program/answers/mod.ts";
+import { type Cli, command, Exit, group, readFlag, visible } from "../../program/command-line/mod.ts";
+import { checkCommand } from "../../program/diagnosis/mod.ts";
 import { qualifiedHostname } from "../daemon/mod.ts";
 
 /** The subcommands of `svc-peel`. Without one it runs the daemon. */

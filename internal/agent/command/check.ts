@@ -4,9 +4,9 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile, readTextIfPresent } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
 import { type Bus, clientCertificate, connectBus, peelInboxPrefix, resolveBusCa } from "../../bus/mod.ts";
 import { checkDiscovered, createBootstrapCache, parseDocument } from "../../identity/bootstrap/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { createTrust, exchange } from "../../identity/trust/mod.ts";
 import { dataDir, loadPeelConfig, type PeelConfig } from "../../program/config/mod.ts";
 import {

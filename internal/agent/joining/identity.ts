@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { createFileAtomic, publicMode, readTextIfPresent, secretMode } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
-import { isPeelId, type KeyPair, keyPairFromSeed, newKeyPair, peelIdFromConfig } from "../../identity/mod.ts";
+import { isPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
+import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../identity/mod.ts";
 
 /** The files of a peel's identity. The auth directory is fixed, inside the data directory. */
 export interface IdentityFiles {

@@ -4,13 +4,8 @@ import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { publicMode, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
 import { createFiles, makePrivateDirectory, type NewFile, writing } from "../../base/new-files.ts";
-import {
-  issueCertificate,
-  type LeafUsage,
-  loadAuthority,
-  parseDnsName,
-  parseIpAddress,
-} from "../../identity/ca/mod.ts";
+import { parseDnsName, parseIpAddress } from "../../base/subject-name.ts";
+import { issueCertificate, type LeafUsage, loadAuthority } from "../../identity/ca/mod.ts";
 import {
   type Cli,
   command,

@@ -1,8 +1,8 @@
 import { sleep } from "../../base/clock.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { type Enrollment, readEnrollments, transitions } from "../../fleet/enrollment/mod.ts";
 import { jobsOverBus, rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { type IdKind, idKinds, type Machine, visible } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { openEnrollments } from "../enroll/ask.ts";

@@ -1,4 +1,4 @@
-import { peelIdFromConfig } from "../../identity/mod.ts";
+import { peelIdFromConfig } from "../../base/peel-id.ts";
 import { command, readFlag } from "../../program/command-line/mod.ts";
 
 export const doctorCommand = command({

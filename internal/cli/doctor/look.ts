@@ -1,12 +1,14 @@
 import { lackingGrants } from "../../bus/accounts/mod.ts";
 import { type Bus, connectBus, newerCredentials } from "../../bus/mod.ts";
 import { parseCredentials, readClaims } from "../../identity/mod.ts";
-import { type Cli, quietLog, showSteps } from "../../program/command-line/mod.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
 import {
   busSteps,
   judgeCredentials,
   once,
+  quietLog,
   type Step,
+  showSteps,
   storageSteps,
   takeSteps,
 } from "../../program/diagnosis/mod.ts";

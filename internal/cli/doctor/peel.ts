@@ -1,9 +1,9 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
 import { type Enrollment, type EnrollmentState, findByPeel, trustOf } from "../../fleet/enrollment/mod.ts";
 import { decodeJob } from "../../fleet/jobs/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { type Finding, judgeEnd, type Step } from "../../program/diagnosis/mod.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";
 

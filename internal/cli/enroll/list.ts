@@ -1,10 +1,10 @@
+import { displayPeelId } from "../../base/peel-id.ts";
 import {
   type EnrollmentState,
   enrollmentStates,
   readEnrollments,
   summarize,
 } from "../../fleet/enrollment/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { command, formatTable } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { openEnrollments } from "./ask.ts";

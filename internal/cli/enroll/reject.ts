@@ -1,5 +1,5 @@
+import { displayPeelId } from "../../base/peel-id.ts";
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { runDirectly } from "../direct.ts";

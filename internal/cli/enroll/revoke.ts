@@ -1,7 +1,7 @@
+import { displayPeelId } from "../../base/peel-id.ts";
 import { type Bus, openBucket } from "../../bus/mod.ts";
 import { type RevokeOperationDeps, writeRevocation } from "../../fleet/enrollment/mod.ts";
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { type Cli, command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { runDirectly } from "../direct.ts";

@@ -1,5 +1,5 @@
+import { displayPeelId } from "../../base/peel-id.ts";
 import { type Enrollment, loadEnrollment, toStored, trustOf } from "../../fleet/enrollment/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { idArg, openEnrollments } from "./ask.ts";

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../identity/mod.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
 import { type Cli, formatTable } from "../../program/command-line/mod.ts";
 import { type BatchSize, batchesOf } from "./batch.ts";
 import { peelCount } from "./counts.ts";

@@ -5,7 +5,7 @@ import {
   showStates,
   showValue,
   textLines,
-} from "../../program/command-line/mod.ts";
+} from "../../program/answers/mod.ts";
 
 /** What is said of a peel that has not returned anything. */
 const silence: Partial<Record<Outcome, string>> = {

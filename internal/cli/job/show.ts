@@ -1,5 +1,5 @@
+import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import { type JobView, showJob } from "../../fleet/jobs/mod.ts";
-import { displayPeelId, encodePeelId } from "../../identity/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { jidArg } from "./ask.ts";

@@ -3,7 +3,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import type { Outcome } from "../../fleet/jobs/outcome.ts";
 import type { JobReturn } from "../../fleet/jobs/record.ts";
 import type { SeenReturn } from "../../fleet/jobs/show.ts";
-import { plainLines } from "../../program/command-line/plain-lines.ts";
+import { plainLines } from "../../program/answers/plain-lines.ts";
 import { showReturn } from "./show-return.ts";
 import { formatReturns } from "./table.ts";
 

@@ -1,6 +1,7 @@
+import { displayPeelId } from "../../base/peel-id.ts";
 import type { JobView, Outcome } from "../../fleet/jobs/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
-import { formatTable, indent } from "../../program/command-line/mod.ts";
+import { indent } from "../../program/answers/mod.ts";
+import { formatTable } from "../../program/command-line/mod.ts";
 import { showReturn } from "./show-return.ts";
 
 /**

@@ -1,7 +1,8 @@
 import { formatYaml } from "../../base/yaml.ts";
 import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
 import type { Reaction, SaidEvent } from "../../fleet/reactor/mod.ts";
-import { command, formatTable, indent } from "../../program/command-line/mod.ts";
+import { indent } from "../../program/answers/mod.ts";
+import { command, formatTable } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { sayProblem } from "./ask.ts";

@@ -1,5 +1,5 @@
+import { displayPeelId } from "../../base/peel-id.ts";
 import type { RolloutView, WaveView } from "../../fleet/rollout/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { type Cli, Exit, formatFields, formatTable } from "../../program/command-line/mod.ts";
 import { countWords, peelCount } from "../job/counts.ts";
 

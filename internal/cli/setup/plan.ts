@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { type Address, formatAddress } from "../../base/address.ts";
 import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import { SvcError } from "../../base/errors.ts";
-import { parseNames } from "../../identity/ca/mod.ts";
+import { parseNames } from "../../base/subject-name.ts";
 
 /** The operator's choices for a new fleet. */
 export interface Wishes {

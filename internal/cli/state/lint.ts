@@ -1,5 +1,6 @@
-import { encodePeelId } from "../../identity/mod.ts";
-import { command, Exit, textLines, visible } from "../../program/command-line/mod.ts";
+import { encodePeelId } from "../../base/peel-id.ts";
+import { textLines } from "../../program/answers/mod.ts";
+import { command, Exit, visible } from "../../program/command-line/mod.ts";
 import type { StateProblem } from "../../tree/function/mod.ts";
 import { readSubject, subjectArgs } from "./subject.ts";
 

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { command, Exit, textLines } from "../../program/command-line/mod.ts";
+import { textLines } from "../../program/answers/mod.ts";
+import { command, Exit } from "../../program/command-line/mod.ts";
 import { formatProblems, StateErrors } from "../../tree/function/mod.ts";
 import { readSubject, subjectArgs } from "./subject.ts";
 

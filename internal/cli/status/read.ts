@@ -1,4 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
 import {
   type AssetName,
   type Bucket,
@@ -21,7 +22,6 @@ import {
   type RolloutSummary,
   summaryOf,
 } from "../../fleet/rollout/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { soonMs } from "../../program/diagnosis/mod.ts";
 import { type HeldLease, type MasterBeat, readLeases, readMasters, readPeels } from "./heartbeats.ts";
 

@@ -1,6 +1,6 @@
+import { displayPeelId } from "../../base/peel-id.ts";
 import { inspectCertificate, placeOf } from "../../bus/mod.ts";
 import { enrollmentStates } from "../../fleet/enrollment/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { type Cli, formatFields, formatTable } from "../../program/command-line/mod.ts";
 import { operatorBus, withBus } from "../operator.ts";
 import { type FleetStatus, readStatus } from "./read.ts";

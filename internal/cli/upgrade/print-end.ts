@@ -1,8 +1,8 @@
 import type { Plain } from "../../base/msgpack.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { type Outcome, type SeenReturn, showJob } from "../../fleet/jobs/mod.ts";
 import type { RolloutView } from "../../fleet/rollout/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { type Cli, Exit, formatTable, visible } from "../../program/command-line/mod.ts";
 import { peelCount } from "../job/counts.ts";
 import { openJobs } from "../job/storage.ts";

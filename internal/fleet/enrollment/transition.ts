@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { displayPeelId } from "../../identity/mod.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
 import type { Enrollment, EnrollmentState } from "./record.ts";
 
 /** What can happen to an enrollment record after it was created. */

@@ -3,7 +3,8 @@ import { decodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { decodePublicKey, isPeelId } from "../../identity/mod.ts";
+import { isPeelId } from "../../base/peel-id.ts";
+import { decodePublicKey } from "../../identity/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
 
 // The input table of the specification, section "Input validation". Nothing of what was sent is

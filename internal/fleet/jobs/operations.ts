@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { isId } from "../../base/id.ts";
-import { encodePeelId } from "../../identity/mod.ts";
+import { encodePeelId } from "../../base/peel-id.ts";
 import {
   described,
   feed,

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../identity/mod.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
 import { failedCondition } from "./condition.ts";
 import { type Event, masterSource } from "./event.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { encodePeelId, isPeelId } from "../../identity/mod.ts";
+import { encodePeelId, isPeelId } from "../../base/peel-id.ts";
 import { operation, operatorOf, plainMap } from "../operation/mod.ts";
 import {
   breakerSchema,

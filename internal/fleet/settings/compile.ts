@@ -1,7 +1,7 @@
 import type { Plain } from "../../base/msgpack.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
 import { isNothing, plainValue, type YamlNode } from "../../base/yaml.ts";
 import type { Facts } from "../../host/facts/mod.ts";
-import { displayPeelId } from "../../identity/mod.ts";
 import { createFactPacker, type FactMap, type Groups } from "../../tree/targets/mod.ts";
 import { createTemplates } from "../../tree/template/mod.ts";
 import { encodeSettings, type Settings } from "./envelope.ts";

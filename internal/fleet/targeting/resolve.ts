@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { encodePeelId, isPeelId } from "../../identity/mod.ts";
+import { encodePeelId, isPeelId } from "../../base/peel-id.ts";
 import { compileTarget, type ExpandedExpression, matchersOf } from "../../tree/targets/mod.ts";
 import { described } from "../operation/mod.ts";
 import type { Fleet } from "./fleet.ts";

@@ -1,7 +1,7 @@
 import type { Extension, X509Certificate } from "@peculiar/x509";
 import type { Random } from "../../base/id.ts";
+import type { SubjectName } from "../../base/subject-name.ts";
 import { signingAlgorithm } from "./key.ts";
-import type { SubjectName } from "./names.ts";
 import type { Validity } from "./validity.ts";
 import { loadX509 } from "./x509.ts";
 

@@ -1,11 +1,11 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
+import { parseNames } from "../../base/subject-name.ts";
 import { buildLeafCertificate, type LeafUsage, newSerial } from "./build.ts";
 import { describeCertificate } from "./describe.ts";
 import { newSigningKey } from "./key.ts";
 import type { Authority } from "./load.ts";
-import { parseNames } from "./names.ts";
 import { validityFrom } from "./validity.ts";
 
 export interface IssueOptions {

@@ -4,7 +4,6 @@ export { type CertificateSummary, describeCertificate } from "./describe.ts";
 export { inspectAuthority, rootPin } from "./inspect.ts";
 export { issueCertificate } from "./issue.ts";
 export { loadAuthority } from "./load.ts";
-export { parseDnsName, parseIpAddress, parseNames } from "./names.ts";
 export { checkPair } from "./pair.ts";
 export { authorityPaths } from "./paths.ts";
 export { type Reissued, reissueIntermediate, reissueRoot } from "./reissue.ts";

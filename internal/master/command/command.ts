@@ -1,7 +1,8 @@
 import { hostname } from "node:os";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
-import { checkCommand, group, runTree } from "../../program/command-line/mod.ts";
+import { group, runTree } from "../../program/command-line/mod.ts";
+import { checkCommand } from "../../program/diagnosis/mod.ts";
 import { checkMaster } from "./check.ts";
 
 /** What stands behind `svc-master` as a word; without one it is the daemon. */

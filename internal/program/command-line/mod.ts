@@ -1,5 +1,4 @@
 export { endOnBrokenOutput } from "./broken-output.ts";
-export { checkCommand, quietLog, showSteps } from "./check.ts";
 export {
   type Cli,
   type CommandDef,
@@ -17,9 +16,6 @@ export {
 export { readFlag, readListFlag } from "./flag.ts";
 export { globalArgs } from "./globals.ts";
 export { type IdKind, idKinds, idsCommand } from "./id-kinds.ts";
-export { indent, textLines } from "./plain-lines.ts";
 export { formatFields, formatTable, visible } from "./print.ts";
 export { type CliOptions, runTree } from "./run-tree.ts";
-export { showStates } from "./show-states.ts";
-export { plainOrOutput, type ShownValue, showValue } from "./show-value.ts";
 export { describeCommand, globalRows } from "./usage.ts";

@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { logFormats, logLevels } from "../../base/log.ts";
-import { peelIdFromConfig } from "../../identity/mod.ts";
+import { peelIdFromConfig } from "../../base/peel-id.ts";
 import { listOf } from "./list.ts";
 import { Complaint, inDataDir, type OptionTable, option } from "./option.ts";
 import { address, oneOf, path, requiredPath, text } from "./scalar.ts";

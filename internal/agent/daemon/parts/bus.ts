@@ -1,7 +1,7 @@
 import { abortable } from "../../../base/abortable.ts";
 import { readTextFile } from "../../../base/file.ts";
+import { displayPeelId } from "../../../base/peel-id.ts";
 import { type BusOptions, connectBus, peelInboxPrefix } from "../../../bus/mod.ts";
-import { displayPeelId } from "../../../identity/mod.ts";
 import { assemble, type CheckResult } from "../../../program/health/mod.ts";
 import {
   type BusSource,

@@ -1,6 +1,6 @@
+import { displayPeelId } from "../../../base/peel-id.ts";
 import { version } from "../../../base/version.ts";
 import { keepFresh, openFactStore, runFactProgram, systemHost } from "../../../host/facts/mod.ts";
-import { displayPeelId } from "../../../identity/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { openStateFiles } from "../../state-files/mod.ts";
 import type { PeelDeps } from "../options.ts";

@@ -4,8 +4,8 @@ import { describeError, SvcError } from "../../../base/errors.ts";
 import { createFileAtomic, publicMode, secretMode, writeFileAtomic } from "../../../base/file.ts";
 import type { Log } from "../../../base/log.ts";
 import { writing } from "../../../base/new-files.ts";
+import { displayPeelId } from "../../../base/peel-id.ts";
 import { createBootstrapCache } from "../../../identity/bootstrap/mod.ts";
-import { displayPeelId } from "../../../identity/mod.ts";
 import { createTrust, TrustError } from "../../../identity/trust/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import {

@@ -1,4 +1,4 @@
-import { SvcError } from "../base/errors.ts";
+import { SvcError } from "./errors.ts";
 
 const encodedForm = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,253}[a-zA-Z0-9]$/;
 const dottedForm = /^[a-zA-Z0-9][a-zA-Z0-9.-]{0,253}[a-zA-Z0-9]$/;

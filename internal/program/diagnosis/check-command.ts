@@ -1,8 +1,6 @@
-import type { CommandDef } from "citty";
 import { createLog, type Log } from "../../base/log.ts";
-import { formatSteps, hasFailed, type StepResult } from "../diagnosis/mod.ts";
-import { type Cli, command, Exit } from "./command.ts";
-import { visible } from "./print.ts";
+import { type Cli, type CommandDef, command, Exit, visible } from "../command-line/mod.ts";
+import { formatSteps, hasFailed, type StepResult } from "./step.ts";
 
 /** Runs the check of a daemon. @param what.argv the flags of the daemon */
 type Check = (what: { argv: readonly string[]; cli: Cli; log: Log }) => Promise<StepResult[]>;

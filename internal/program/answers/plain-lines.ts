@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { visible } from "./print.ts";
+import { visible } from "../command-line/mod.ts";
 
 const step = "  ";
 const longestList = 100;

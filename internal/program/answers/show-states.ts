@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Plain } from "../../base/msgpack.ts";
+import { visible } from "../command-line/mod.ts";
 import { indent, plainLines, textLines } from "./plain-lines.ts";
-import { visible } from "./print.ts";
 
 const isMap = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 

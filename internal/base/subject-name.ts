@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { SvcError } from "../../base/errors.ts";
+import { SvcError } from "./errors.ts";
 
 /** One subject alternative name of a certificate. */
 export interface SubjectName {

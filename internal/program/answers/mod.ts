@@ -1,0 +1,3 @@
+export { indent, textLines } from "./plain-lines.ts";
+export { showStates } from "./show-states.ts";
+export { plainOrOutput, type ShownValue, showValue } from "./show-value.ts";
