@@ -22,6 +22,8 @@ interface Parsed {
   imports: Specifier[];
   /** What a file takes by name from each place it imports or re-exports from. */
   taken: { from: string; names: string[] }[];
+  /** What is loaded with the file: static imports of more than types. */
+  loads: string[];
   /** The text with comments, strings and template text blanked, lines kept. */
   code: string;
   /** The comments alone. */
@@ -91,6 +93,7 @@ export function parse(source: Source): Parsed {
 
   const imports: Specifier[] = [];
   const taken: Parsed["taken"] = [];
+  const loads: string[] = [];
   const prose: { start: number; end: number }[] = [...comments];
   const strings: string[] = [];
   new Visitor({
@@ -100,12 +103,17 @@ export function parse(source: Source): Parsed {
         one.type === "ImportSpecifier" ? nameOf(one.imported) : wholeModule,
       );
       taken.push({ from: node.source.value, names });
+      const isType = (one: object) => "importKind" in one && one.importKind === "type";
+      const types = node.specifiers.filter(isType).length;
+      if (!isType(node) && (types === 0 || types < node.specifiers.length)) loads.push(node.source.value);
     },
     ExportAllDeclaration: (node) => void imports.push(node.source.value),
     ExportNamedDeclaration: (node) => {
       if (!node.source) return;
       imports.push(node.source.value);
       taken.push({ from: node.source.value, names: node.specifiers.map(({ local }) => nameOf(local)) });
+      const isValue = (one: { exportKind?: string }) => one.exportKind !== "type";
+      if (isValue(node) && node.specifiers.some(isValue)) loads.push(node.source.value);
     },
     TSImportType: (node) => void imports.push(node.source.value),
     ImportExpression: (node) => void imports.push(literalText(node.source)),
@@ -126,6 +134,7 @@ export function parse(source: Source): Parsed {
   const parsed = {
     imports,
     taken,
+    loads,
     code: blank(source.text, prose),
     comments: comments.map((comment) => comment.value).join("\n"),
     strings: strings.join("\n"),

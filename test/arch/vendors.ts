@@ -43,11 +43,13 @@ export function checkVendors(sources: Source[]): Violation[] {
   );
 }
 
-function isRuntime(specifier: string): boolean {
+/** Whether a specifier names what the runtime brings. */
+export function isRuntime(specifier: string): boolean {
   return specifier === "bun" || specifier.startsWith("bun:") || isBuiltin(specifier);
 }
 
-function packageOf(specifier: string): string {
+/** The package of a specifier: `consola` for `consola/core`. */
+export function packageOf(specifier: string): string {
   const [first = "", second = ""] = specifier.split("/");
   return first.startsWith("@") ? `${first}/${second}` : first;
 }
