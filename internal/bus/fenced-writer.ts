@@ -9,7 +9,7 @@ import { keySubject } from "./subjects.ts";
 export const fenceKey = "_fence";
 
 /** The right to be the only one who writes a bucket, until somebody with a larger token comes. */
-export interface ExclusiveWriter {
+export interface FencedWriter {
   /**
    * Stores a key, or removes it when there is no value.
    *
@@ -28,7 +28,7 @@ export interface ExclusiveWriter {
  * @param token the fencing token of a lease: it only grows
  * @throws SvcError `conflict` when the fence bears a larger token
  */
-export async function takeOver(bus: Bus, bucket: string, token: number): Promise<ExclusiveWriter> {
+export async function acquireWriter(bus: Bus, bucket: string, token: number): Promise<FencedWriter> {
   const before = await lastFence(bus, bucket);
   if (before.token > token) throw lost(bucket);
   const fence = Buffer.from(String(token));

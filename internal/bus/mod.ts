@@ -23,7 +23,7 @@ export {
 export { type Consumer, consume, type DeliveredMessage, removeConsumer } from "./consumer.ts";
 export { type Commit, openContentStore, readBlob } from "./content-store.ts";
 export { encodeFailure, encodeSuccess, failureOf, openReply } from "./envelope.ts";
-export { type ExclusiveWriter, fenceKey, takeOver } from "./fenced-writer.ts";
+export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
 export { clockDifference, inspectAssets } from "./inspect.ts";
 export { createOrderedView } from "./ordered-view.ts";
 export { type ConsumerPosition, consumerPosition, firstSequence, removeHandled } from "./position.ts";

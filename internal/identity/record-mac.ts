@@ -11,15 +11,15 @@ import type { KeyPair } from "./nkey.ts";
  * @param kind separates records of different kinds
  * @param content plain data; the order of map keys matters
  */
-export type Vouch = (kind: string, content: unknown) => Uint8Array;
+export type RecordMac = (kind: string, content: unknown) => Uint8Array;
 
 /** @param signer the command key, which all masters share */
-export function createVouch(signer: KeyPair): Vouch {
+export function createRecordMac(signer: KeyPair): RecordMac {
   const key = new Uint8Array(hkdfSync("sha256", signer.seed, "", "svc/record-voucher/v1", 32));
   return (kind, content) => createHmac("sha256", key).update(`${kind}\0`).update(encode(content)).digest();
 }
 
 /** Whether a record carries the expected MAC. Constant time. */
-export function isVouched(expected: Uint8Array, found: Uint8Array | undefined): boolean {
+export function isEqualMac(expected: Uint8Array, found: Uint8Array | undefined): boolean {
   return found?.length === expected.length && timingSafeEqual(expected, found);
 }

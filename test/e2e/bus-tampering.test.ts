@@ -127,7 +127,7 @@ test("nobody but a master stops a job that runs", async () => {
 test("an aborted rollout cancels its own jobs, whatever job its record names", async () => {
   const common = {
     ...{ bus: intruder, jobs, alive: () => true, clock: systemClock, random: systemRandom },
-    ...{ send: () => {}, own: () => {}, vouch: () => new Uint8Array(32), log: intruder.log },
+    ...{ send: () => {}, own: () => {}, mac: () => new Uint8Array(32), log: intruder.log },
     resolve: async () => [],
     metrics: { jobSettled() {}, jobDispatched() {} },
   };

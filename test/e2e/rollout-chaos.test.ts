@@ -145,7 +145,7 @@ function accountOf(lane: Lane, { id, forbidden, waves }: Rollout) {
       .map(({ jid }) => jid)
       .sort(),
     told: told.sort(),
-    unmade: jobs
+    planned: jobs
       .filter((job) => job.forbidden === true)
       .map(({ jid }) => jid)
       .sort(),
@@ -165,7 +165,7 @@ function expectRan(lane: Lane, rollout: Rollout, ran: readonly string[]): void {
   expect(account.waves).toEqual([...account.waves].sort((a, b) => a - b));
   expect(account.tooEarly).toEqual([]);
   expect(account.made).toEqual(account.told);
-  expect(account.unmade).toEqual(account.forbidden);
+  expect(account.planned).toEqual(account.forbidden);
 }
 
 const isTaken = (id: string) => (rollout: Rollout) => rollout.id === id && rollout.token > 1;

@@ -8,7 +8,7 @@ import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/
 import { systemRandom } from "../../internal/base/id.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { takeOver } from "../../internal/bus/fenced-writer.ts";
+import { acquireWriter } from "../../internal/bus/fenced-writer.ts";
 import { hintSubject } from "../../internal/bus/subjects.ts";
 import { createEnvelopeMaker, encodeSettings } from "../../internal/fleet/settings/envelope.ts";
 import { decodeSettingsRecord, encodeSettingsRecord } from "../../internal/fleet/settings/record.ts";
@@ -322,7 +322,7 @@ test("a master that stops hands over, and one that somebody took over from write
   expect(secondLog("this master compiles the settings")).toBe(true);
 
   // A writer with a newer tenure that this master does not know.
-  await takeOver(masters, "settings", Number.MAX_SAFE_INTEGER);
+  await acquireWriter(masters, "settings", Number.MAX_SAFE_INTEGER);
   const before = await recordOf("web-1");
   const refused = Promise.withResolvers<unknown>();
   const push = second.records.push.bind(second.records);

@@ -25,7 +25,7 @@ export interface Page extends AsyncDisposable {
   readonly complaints: readonly string[];
 }
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 /** The Chromium of the tests; a missing one fails them. */
 function chromiumPath(): string {
@@ -176,7 +176,7 @@ async function openPage(protocol: Protocol): Promise<Omit<Page, typeof Symbol.as
     evaluate<T>(`new Promise((resolve, reject) => {
       const late = setTimeout(() => {
         reject(new Error("never true; the page says: " + document.body.innerText.slice(0, 2000)));
-      }, ${patienceMs});
+      }, ${timeoutMs});
       const look = () => {
         const value = (${expression});
         if (!value) return;

@@ -21,7 +21,7 @@ export interface ManualClock extends Clock {
 }
 
 /** How long, in real time, code may work before it sleeps. */
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 
 /**
  * Lets everything run that waits neither for time nor for the world: promises settle before the event loop
@@ -64,7 +64,7 @@ export function manualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
       const look = () => {
         if (timers.size >= count) finish(resolve);
       };
-      const late = systemClock.after(patienceMs, () =>
+      const late = systemClock.after(timeoutMs, () =>
         finish(() => reject(new Error(`${timers.size} timers wait on the test clock, not ${count}`))),
       );
       watchers.add(look);

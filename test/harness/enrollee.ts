@@ -268,11 +268,11 @@ export async function openStream(door: Door, id: string): Promise<Wire> {
   return wire;
 }
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 /** Asks a master's health listener until the answer is the wanted one; the answers are the pace. */
 async function askUntil(url: string, found: (status: number, text: string) => boolean): Promise<void> {
-  const deadline = systemClock.monotonic() + patienceMs;
+  const deadline = systemClock.monotonic() + timeoutMs;
   for (;;) {
     const response = await fetch(url);
     const text = await response.text();

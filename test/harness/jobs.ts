@@ -8,7 +8,7 @@ import { type Daemon, type MasterDaemon, startPeelBinary } from "./fleet.ts";
 
 // Jobs as an operator gives them over REST, and what a test waits for.
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 /** A job as REST shows it. */
 export interface ShownJob {
@@ -96,7 +96,7 @@ function followStream(bus: TestBus, master: MasterDaemon, jid: string, pattern: 
     };
     const fail = (what: string) =>
       finish(() => reject(new Error(`the stream of ${jid} ${what} before ${pattern}:\n${text}`)));
-    const late = systemClock.after(patienceMs, () => fail("took too long"));
+    const late = systemClock.after(timeoutMs, () => fail("took too long"));
     const request = httpsRequest(
       {
         host: "127.0.0.1",
@@ -136,7 +136,7 @@ export function fileHolds(path: string, pattern: RegExp): Promise<void> {
     const watcher = watch(dirname(path), (_, name) => {
       if (name === basename(path)) look();
     });
-    const late = systemClock.after(patienceMs, () =>
+    const late = systemClock.after(timeoutMs, () =>
       finish(() => reject(new Error(`${path} never held ${pattern}`))),
     );
     look();

@@ -16,7 +16,7 @@ export interface Program extends AsyncDisposable {
   readonly exited: Promise<number>;
 }
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 /** Starts a program; `await using` stops it by its pid, and waits until it has exited. */
 export function startProgram(
@@ -71,7 +71,7 @@ export function startProgram(
           if (matches()) finish();
           else if (ended) finish(new Error(`${command[0]} ended before ${pattern} appeared:\n${text}`));
         };
-        const timer = systemClock.after(patienceMs, () =>
+        const timer = systemClock.after(timeoutMs, () =>
           finish(new Error(`${command[0]}: ${pattern} did not appear:\n${text}`)),
         );
         listeners.add(look);

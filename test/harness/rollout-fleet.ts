@@ -26,14 +26,14 @@ export interface CountingPeels {
   fail(...what: string[]): void;
 }
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 const cancelled = { success: false, retcode: 1, outcome: "cancelled", error: "cancelled" } as const;
 
 /** Lets manual peels work by themselves. */
 export function countExecutions(peels: readonly ManualPeel[]): CountingPeels {
   const ran: Execution[] = [];
   const running: string[] = [];
-  const waiting = waiters(patienceMs);
+  const waiting = waiters(timeoutMs);
   const held = new Map<string, PromiseWithResolvers<void>>();
   const stops = new Map<string, PromiseWithResolvers<void>>();
   let failing = new Set<string>();
@@ -99,17 +99,17 @@ export function countExecutions(peels: readonly ManualPeel[]): CountingPeels {
   };
 }
 
-/** Follows the bucket of rollouts from its beginning. @param patience how long a wait may take, milliseconds */
+/** Follows the bucket of rollouts from its beginning. @param timeout how long a wait may take, milliseconds */
 export async function followRollouts(
   bus: Bus,
-  patience = patienceMs,
+  timeout = timeoutMs,
 ): Promise<{
   /** Resolves with a rollout as soon as one is as wanted. */
   until(isWanted: (rollout: Rollout) => boolean): Promise<Rollout>;
   stop(): void;
 }> {
   const rollouts = new Map<string, Rollout>();
-  const waiting = waiters(patience);
+  const waiting = waiters(timeout);
   const bucket = await openBucket(bus, "rollouts");
   const watch = bucket.watch(({ key, value }) => {
     if (value === undefined) return;
@@ -131,7 +131,7 @@ export async function followRollouts(
 }
 
 /** Waiters for a condition. */
-function waiters(patience: number) {
+function waiters(timeout: number) {
   const looking = new Set<() => void>();
   return {
     look() {
@@ -147,8 +147,8 @@ function waiters(patience: number) {
         const look = () => {
           if (isSo()) finish(resolve);
         };
-        const timer = systemClock.after(patience, () =>
-          finish(() => reject(new Error(`after ${patience / 1000} s it was still not so: ${isSo}`))),
+        const timer = systemClock.after(timeout, () =>
+          finish(() => reject(new Error(`after ${timeout / 1000} s it was still not so: ${isSo}`))),
         );
         looking.add(look);
         look();

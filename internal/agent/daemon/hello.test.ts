@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Told } from "../../fleet/settings/store.ts";
+import type { SettingsAnswer } from "../../fleet/settings/store.ts";
 import type { Connection } from "../link/connection.ts";
 import { startHello } from "./hello.ts";
 
@@ -14,7 +14,7 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
   const order: string[] = [];
   const told: unknown[] = [];
   const commands: Uint8Array[] = [];
-  const settings: Told[] = [];
+  const settings: SettingsAnswer[] = [];
   const statements: (Uint8Array | undefined)[] = [];
   const log = recordingLog();
   const requests: { subject: string; data: unknown }[] = [];

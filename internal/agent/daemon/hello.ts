@@ -6,7 +6,7 @@ import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
 import { helloSubject, hintSubject, keySubject } from "../../bus/mod.ts";
-import type { FedSettingsStore, Told } from "../../fleet/settings/mod.ts";
+import type { FedSettingsStore, SettingsAnswer } from "../../fleet/settings/mod.ts";
 import { type BootstrapDocument, parseDocument } from "../../identity/bootstrap/mod.ts";
 import type { Connection } from "../link/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
@@ -147,7 +147,7 @@ interface Answer {
   clusterInfo: unknown;
   /** Milliseconds since the Unix epoch; NaN when absent. */
   serverTime: number;
-  settings: Told;
+  settings: SettingsAnswer;
   /** The signed statement about the state files, if present. */
   states: { statement: Uint8Array | undefined } | undefined;
   jobs: Uint8Array[];

@@ -10,10 +10,10 @@ import { checkSchedule } from "../schedule/mod.ts";
 import { createPeelMetrics, type PeelView } from "./metrics.ts";
 import type { PeelDeps, PeelOptions } from "./options.ts";
 import { bus } from "./parts/bus.ts";
-import { kept } from "./parts/kept.ts";
 import { local } from "./parts/local.ts";
 import { masters } from "./parts/masters.ts";
 import { ownCalls } from "./parts/own-calls.ts";
+import { stores } from "./parts/stores.ts";
 
 const health = { start: startHealthServer };
 
@@ -37,7 +37,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   await using parts = createParts<Pick<PeelView, "connected">>([bus], signal);
 
   // The local phase.
-  const known = { ...deps, ...(await parts.start(kept, deps)) };
+  const known = { ...deps, ...(await parts.start(stores, deps)) };
   const able = { ...known, ...(await parts.start(local, known)) };
   const metrics = createPeelMetrics({
     ...able.shown,

@@ -8,7 +8,7 @@ import type { StateFiles } from "../state-files/mod.ts";
 import type { Executor } from "./executor.ts";
 
 /** Timeout for the bus, state files and settings (specification, "Limits"). */
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 const lookMs = 500;
 
 export interface StartupOptions {
@@ -93,7 +93,7 @@ function hasFiles(stateFiles: StartupOptions["stateFiles"]): Promise<boolean> {
 }
 
 async function untilResolved(settings: Pick<SettingsStore, "resolved">, clock: Clock, signal: AbortSignal) {
-  const until = clock.monotonic() + patienceMs;
+  const until = clock.monotonic() + timeoutMs;
   while (!settings.resolved && clock.monotonic() < until) await sleep(clock, lookMs, signal);
 }
 
@@ -106,7 +106,7 @@ async function within<Value>(
   const late = new AbortController();
   try {
     const ended = AbortSignal.any([signal, late.signal]);
-    return await Promise.race([promise, sleep(clock, patienceMs, ended).then(() => undefined)]);
+    return await Promise.race([promise, sleep(clock, timeoutMs, ended).then(() => undefined)]);
   } finally {
     late.abort();
   }

@@ -8,7 +8,7 @@ import {
   type Anchor,
   exchange,
   openExchange,
-  startPatience,
+  startTimeout,
   type Trust,
   TrustError,
 } from "../../identity/trust/mod.ts";
@@ -18,7 +18,7 @@ const requestTimeoutMs = 15_000;
 /** Three heartbeats of the stream (specification, "Limits"): longer silence means a dead connection. */
 const streamSilenceMs = 90_000;
 const pauses = { firstMs: 1_000, longestMs: 60_000 };
-const longestPatienceMs = 5 * 60_000;
+const maxRetryAfterMs = 5 * 60_000;
 const maxAnswerBytes = 1024 * 1024;
 
 /** A final response of a master: 2xx or 4xx. */
@@ -140,26 +140,26 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
     },
     async stream(path, onEvent) {
       const url = current();
-      const patience = startPatience(clock, signal, requestTimeoutMs);
+      const timeout = startTimeout(clock, signal, requestTimeoutMs);
       try {
         await trust.use(url, async ({ ca }) => {
           const response = await openExchange(
             { url: `${url}${path}`, headers: { Accept: "text/event-stream" }, verify: { ca } },
-            patience.signal,
+            timeout.signal,
           );
           if (response.status >= 500) throw new SvcError("unavailable", `status ${response.status}`);
           if (response.status !== 200 || response.body === null) return;
-          patience.extend(streamSilenceMs);
-          await readEvents(response.body, () => patience.extend(streamSilenceMs), onEvent);
+          timeout.extend(streamSilenceMs);
+          await readEvents(response.body, () => timeout.extend(streamSilenceMs), onEvent);
         });
       } catch (thrown) {
         signal.throwIfAborted();
         if (thrown instanceof TrustError) throw thrown;
         at++;
-        log.debug("status stream ended", { url, reason: describeError(patience.reason ?? thrown) });
+        log.debug("status stream ended", { url, reason: describeError(timeout.reason ?? thrown) });
       } finally {
-        patience.giveUp();
-        patience.end();
+        timeout.giveUp();
+        timeout.end();
       }
     },
   };
@@ -169,5 +169,5 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
 function retryAfterMs(headers: Headers, jitter: number): number {
   const seconds = Number(headers.get("retry-after") ?? "");
   const asked = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
-  return Math.min(asked, longestPatienceMs) * (1 + jitter / 2);
+  return Math.min(asked, maxRetryAfterMs) * (1 + jitter / 2);
 }

@@ -179,7 +179,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
       return latest;
     }
     try {
-      list.saw(latest);
+      list.record(latest);
     } catch (thrown) {
       log.warn("the version of the state files was not kept", { reason: describeError(thrown) });
     }

@@ -37,7 +37,7 @@ export interface SnapshotList {
   /** The newest statement that this peel accepted. */
   readonly newest: SeenStatement | undefined;
   /** Records the statement. It takes effect even when it cannot be stored. @throws SvcError `storage` */
-  saw(statement: SeenStatement): void;
+  record(statement: SeenStatement): void;
 }
 
 const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
@@ -92,7 +92,7 @@ export function openSnapshotList(dir: string, log: Log): SnapshotList {
     get newest() {
       return newest;
     },
-    saw({ key, version }) {
+    record({ key, version }) {
       if (newest?.key === key && newest.version === version) return;
       newest = { key, version };
       write(environments);

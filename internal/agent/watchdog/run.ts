@@ -43,7 +43,7 @@ type End = "stopping" | "ended" | "frozen" | "requested" | "failed";
 
 const orphanPollMs = 50;
 /** Timeout for killed orphans to exit. */
-const orphanPatienceMs = 5_000;
+const orphanTimeoutMs = 5_000;
 
 /**
  * Keeps a peel running until the signal aborts. Restarts it when it exits or freezes, and switches it to
@@ -285,7 +285,7 @@ function isNoProgram(thrown: unknown): boolean {
 
 /** Stops orphans: they hold the listen address of the next peel. @throws SvcError `conflict` */
 async function endOrphans(dataDir: string, clock: Clock, log: Log): Promise<void> {
-  const giveUpAt = clock.monotonic() + orphanPatienceMs;
+  const giveUpAt = clock.monotonic() + orphanTimeoutMs;
   for (let first = true; ; first = false) {
     const orphans = orphansOf(dataDir, process.getuid?.() ?? -1, findMarked());
     if (orphans.length === 0 || clock.monotonic() >= giveUpAt) return;

@@ -5,7 +5,7 @@
  * A service carries requests of peels to the masters, and each reply only to its requester. A stream
  * carries what masters publish to the peels that may subscribe to it.
  */
-export const wall = {
+export const crossings = {
   services: [
     "$KV.peel-heartbeat.*",
     "$KV.facts.*",
@@ -27,11 +27,11 @@ interface Crossing {
 }
 
 /** The `exports` claim of the masters' account. A service replies to each request at most once. */
-export function wallExports(): Crossing[] {
+export function exportsOfMasters(): Crossing[] {
   const crossing = (type: Crossing["type"]) => (subject: string) => ({ name: subject, subject, type });
   return [
-    ...wall.services.map(crossing("service")).map((entry) => ({ ...entry, response_type: "Singleton" })),
-    ...wall.streams.map(crossing("stream")),
+    ...crossings.services.map(crossing("service")).map((entry) => ({ ...entry, response_type: "Singleton" })),
+    ...crossings.streams.map(crossing("stream")),
   ];
 }
 
@@ -40,6 +40,6 @@ export function wallExports(): Crossing[] {
  *
  * @param masters public key of the masters' account
  */
-export function wallImports(masters: string): (Crossing & { account: string })[] {
-  return wallExports().map(({ name, subject, type }) => ({ name, subject, type, account: masters }));
+export function importsOfPeels(masters: string): (Crossing & { account: string })[] {
+  return exportsOfMasters().map(({ name, subject, type }) => ({ name, subject, type, account: masters }));
 }

@@ -18,7 +18,7 @@ import { encodeJwt, readClaims } from "../../identity/jwt.ts";
 import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../identity/nkey.ts";
 import { openBucket } from "../bucket.ts";
 import { connectBus } from "../connect.ts";
-import { wall } from "./exports-imports.ts";
+import { crossings } from "./exports-imports.ts";
 import { initNatsAuth } from "./init.ts";
 import { lintCredentials } from "./lint.ts";
 import { encodePeelsAccount } from "./peels-account.ts";
@@ -194,19 +194,19 @@ describe("the files", () => {
 describe("the wall", () => {
   test("lets through exactly the subjects that a peel may use", () => {
     const { pub, sub } = peelPermissions("*");
-    expect<readonly string[]>([...wall.services].sort()).toEqual(pub.allow.sort());
+    expect<readonly string[]>([...crossings.services].sort()).toEqual(pub.allow.sort());
     const inbox = "_INBOX_*.>";
-    expect<readonly string[]>([...wall.streams, inbox].sort()).toEqual(sub.allow.sort());
+    expect<readonly string[]>([...crossings.streams, inbox].sort()).toEqual(sub.allow.sort());
   });
 
   test("matches the exports of the masters' account and the imports of the peels' account", () => {
     const masters = readClaims(read("masters.jwt"));
-    const crossings = [
-      ...wall.services.map((subject) => ({ subject, type: "service" })),
-      ...wall.streams.map((subject) => ({ subject, type: "stream" })),
+    const listed = [
+      ...crossings.services.map((subject) => ({ subject, type: "service" })),
+      ...crossings.streams.map((subject) => ({ subject, type: "stream" })),
     ];
-    expect(masters.nats.exports).toMatchObject(crossings);
-    const imports = crossings.map((crossing) => ({ ...crossing, account: masters.sub }));
+    expect(masters.nats.exports).toMatchObject(listed);
+    const imports = listed.map((crossing) => ({ ...crossing, account: masters.sub }));
     expect(readClaims(read("account.jwt")).nats.imports).toMatchObject(imports);
   });
 });

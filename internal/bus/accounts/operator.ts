@@ -1,6 +1,6 @@
 import { encodeJwt, type KeyPair } from "../../identity/mod.ts";
 import { accountLimits } from "./account-limits.ts";
-import { wallExports } from "./exports-imports.ts";
+import { exportsOfMasters } from "./exports-imports.ts";
 
 /**
  * Encodes the JWT of the operator, which a bus server trusts. A signing key signs the accounts, so that
@@ -31,7 +31,7 @@ export function encodeOperator(
  */
 export function encodeMastersAccount(account: string, issuedAt: number, signer: KeyPair): string {
   const nats = {
-    exports: wallExports(),
+    exports: exportsOfMasters(),
     limits: accountLimits({ jetStream: true, leafNodes: 0 }),
     default_permissions: { pub: {}, sub: {} },
   };

@@ -1,6 +1,6 @@
 import { encodeJwt, type KeyPair } from "../../identity/mod.ts";
 import { accountLimits } from "./account-limits.ts";
-import { wallImports } from "./exports-imports.ts";
+import { importsOfPeels } from "./exports-imports.ts";
 
 export interface PeelsAccount {
   /** Public key of the peels' account. */
@@ -25,7 +25,7 @@ export interface PeelsAccount {
 export function encodePeelsAccount(options: PeelsAccount): string {
   const { account, masters, revocations, issuedAt, signer } = options;
   const nats = {
-    imports: wallImports(masters),
+    imports: importsOfPeels(masters),
     limits: accountLimits({ jetStream: false, leafNodes: 0 }),
     ...(Object.keys(revocations).length === 0 ? {} : { revocations }),
     default_permissions: { pub: {}, sub: {} },

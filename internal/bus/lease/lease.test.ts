@@ -6,7 +6,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { startMaster, type TestMaster } from "../../../test/harness/master.ts";
 import { systemClock } from "../../base/clock.ts";
 import { openBucket } from "../bucket.ts";
-import { takeOver } from "../fenced-writer.ts";
+import { acquireWriter } from "../fenced-writer.ts";
 import { contend, type Lease, type Tenure } from "./lease.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -151,13 +151,13 @@ test("on the bus: of three contenders one holds, and another takes over when it 
 
 test("a writer of before is refused by the server, also for a key that nobody else wrote", async () => {
   const connection = await connectTo(bus, "master");
-  const old = await takeOver(connection, "rollouts", 5);
+  const old = await acquireWriter(connection, "rollouts", 5);
   await old.write("peel-a", bytes("1"));
-  const now = await takeOver(connection, "rollouts", 8);
+  const now = await acquireWriter(connection, "rollouts", 8);
   await expect(old.write("peel-b", bytes("stale"))).rejects.toThrow("another master writes");
   await now.write("peel-a", bytes("2"));
   await expect(old.write("peel-a", bytes("stale"))).rejects.toThrow("another master writes");
-  await expect(takeOver(connection, "rollouts", 6)).rejects.toThrow("another master writes");
+  await expect(acquireWriter(connection, "rollouts", 6)).rejects.toThrow("another master writes");
   const bucket = await openBucket(connection, "rollouts");
   expect((await bucket.get("peel-a"))?.value).toEqual(Buffer.from("2"));
   expect(await bucket.get("peel-b")).toBeUndefined();

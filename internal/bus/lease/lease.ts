@@ -176,8 +176,8 @@ export function contend(options: LeaseOptions): Lease {
       watch.stop();
       mine?.end.abort(new Error(`the lease ${name} was given up`));
       const late = new AbortController();
-      const patience = sleep(clock, giveBackMs, late.signal).catch(() => {});
-      await Promise.race([giveBack(), patience]);
+      const timeout = sleep(clock, giveBackMs, late.signal).catch(() => {});
+      await Promise.race([giveBack(), timeout]);
       late.abort();
     },
   };

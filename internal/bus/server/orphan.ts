@@ -8,7 +8,7 @@ import { executableOf, identityOf, isRunning } from "../../base/process/process-
 
 const pollMs = 50;
 /** Timeout for an orphan to exit after SIGTERM, and again after SIGKILL. */
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 const identity = v.object({ pid: v.number(), start: v.string(), boot: v.string() });
 const schema = v.object({ server: identity, program: v.string(), master: identity });
@@ -50,7 +50,7 @@ export async function endOrphan(path: string, clock: Clock, log: Log): Promise<v
   log.warn("ending the bus that a killed master left behind", { pid: server.pid });
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     process.kill(server.pid, signal);
-    for (let waited = 0; waited < patienceMs; waited += pollMs) {
+    for (let waited = 0; waited < timeoutMs; waited += pollMs) {
       if (!isRunning(server)) return forgetServer(path);
       await sleep(clock, pollMs);
     }

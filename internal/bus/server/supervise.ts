@@ -139,12 +139,12 @@ async function untilReady(server: RunningServer, clock: Clock, signal: AbortSign
     const reason = server.lastWords() ?? "it gave no reason";
     throw new SvcError("unavailable", `embedded_bus: the bus does not start: ${reason}`);
   });
-  const patience = sleep(clock, readyLimitMs, AbortSignal.any([waiting.signal, signal]));
+  const timeout = sleep(clock, readyLimitMs, AbortSignal.any([waiting.signal, signal]));
   try {
-    await Promise.race([server.ready, failed, patience]);
+    await Promise.race([server.ready, failed, timeout]);
   } finally {
     failed.catch(() => {});
-    patience.catch(() => {});
+    timeout.catch(() => {});
     waiting.abort();
   }
 }

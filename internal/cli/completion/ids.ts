@@ -9,7 +9,7 @@ import { openEnrollments } from "../enroll/ask.ts";
 import { withBus } from "../operator.ts";
 
 /** Timeout: the user is waiting at the prompt. */
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 /** Maximum number of ids: they fit into a pipe, and into a readable list. */
 const mostIds = 500;
 /** Number of jobs or rollouts to request. */
@@ -41,7 +41,7 @@ export async function offerIds(
     const found = await readers[wanted](bus);
     machine.stdout.write(linesOf(found, prefix));
   });
-  const late = sleep(machine.clock, patienceMs, done.signal).then(() => machine.end?.(0));
+  const late = sleep(machine.clock, timeoutMs, done.signal).then(() => machine.end?.(0));
   await Promise.race([answered.catch(() => undefined), late]);
   done.abort();
   await late.catch(() => undefined);

@@ -7,7 +7,7 @@ import { ask, NoMaster } from "../ask.ts";
 import { withHint } from "../hints.ts";
 
 /** How long one master has to answer a command, and how many are asked. */
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 const attempts = 5;
 
 export const idArg = {
@@ -32,7 +32,7 @@ export async function commandRollout(
   const input = { id: checkedId(id) };
   for (let attempt = 1; ; attempt++) {
     try {
-      return (await ask(bus, rolloutsOverBus[action], input, patienceMs)).rollout;
+      return (await ask(bus, rolloutsOverBus[action], input, timeoutMs)).rollout;
     } catch (thrown) {
       const isSilence = thrown instanceof SvcError && thrown.kind === "unavailable";
       if (!isSilence || thrown instanceof NoMaster || attempt === attempts) throw thrown;

@@ -3,7 +3,7 @@ import { decodeJob, type Settled } from "./record.ts";
 import { type SettleDeps, settleJob } from "./settle.ts";
 
 /** How long after its deadline the end of a job may still be written by the masters that follow it. */
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 /**
  * Waits until a master has written how a job ended. Nothing is asked in between: the change of the record
@@ -25,7 +25,7 @@ export function untilSettled(
     if (entry === undefined) return { found: undefined };
     const { settled, deadline } = decodeJob(entry.value);
     if (settled !== undefined) return { found: settled };
-    const leftMs = Math.max(0, deadline - clock.now()) + patienceMs;
+    const leftMs = Math.max(0, deadline - clock.now()) + timeoutMs;
     return { again: (run) => clock.after(leftMs, run) };
   });
 }

@@ -2,17 +2,17 @@ import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Vouch } from "../../identity/mod.ts";
+import type { RecordMac } from "../../identity/mod.ts";
 import { readEvents } from "./events.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
-import { isGenuine, vouchForCancel } from "./record-mac.ts";
+import { isGenuine, withCancelMac } from "./record-mac.ts";
 import type { SendCommand } from "./send.ts";
 import type { SettleDeps } from "./settle.ts";
 import { createTally, standingOf, type Tally } from "./tally.ts";
 
 export interface CancelDeps extends SettleDeps {
   send: SendCommand;
-  vouch: Vouch;
+  mac: RecordMac;
   /** The request that is served: it is kept with the job and goes to the peels. */
   requestId?: string;
   log: Log;
@@ -34,11 +34,11 @@ export function cancelJob(deps: CancelDeps, jid: string, operator: string): Prom
     await readEvents(deps.bus, job, (event) => tally.note(event));
     const { status } = standingOf(job, tally, deps.alive, now);
     // A cancellation that no master made moves nobody to stop, and keeps nobody from cancelling.
-    if (job.cancelledAt === undefined || !isGenuine(deps.vouch, "stop", job)) {
+    if (job.cancelledAt === undefined || !isGenuine(deps.mac, "stop", job)) {
       if (status !== "running" || job.schedule !== undefined) {
         throw new SvcError("conflict", `the job has ended (${status}): nothing is left to cancel`);
       }
-      const cancelled = vouchForCancel(deps.vouch, { ...job, cancelledAt: now, cancelledBy: operator });
+      const cancelled = withCancelMac(deps.mac, { ...job, cancelledAt: now, cancelledBy: operator });
       if (deps.requestId !== undefined) cancelled.cancelRequestId = deps.requestId;
       if ((await deps.jobs.update(jid, encodeJob(cancelled), entry.revision)) === undefined) return conflict;
       deps.log.info("job cancelled", { jid, operator });

@@ -5,10 +5,10 @@ import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { checkCall } from "../../host/modules/mod.ts";
-import type { Vouch } from "../../identity/mod.ts";
+import type { RecordMac } from "../../identity/mod.ts";
 import { chosenTarget, type Target } from "../targeting/mod.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
-import { vouchForJob } from "./record-mac.ts";
+import { withJobMac } from "./record-mac.ts";
 import type { JobRequest } from "./request.ts";
 import type { SendCommand } from "./send.ts";
 
@@ -25,7 +25,7 @@ export interface DispatchDeps {
   resolve(target: Target): Promise<string[]>;
   alive(peel: string): boolean;
   send: SendCommand;
-  vouch: Vouch;
+  mac: RecordMac;
   /** Says that this master looks after the end of the job first. */
   own(jid: string): void;
   metrics: { jobDispatched(seconds: number): void };
@@ -71,7 +71,7 @@ export async function dispatchJob(
     throw new SvcError("not_found", "no peel matches the target");
   }
   const createdAt = identity?.createdAt ?? deps.clock.now();
-  const job = vouchForJob(deps.vouch, {
+  const job = withJobMac(deps.mac, {
     jid: identity?.jid ?? newId("job", createdAt, deps.random),
     function: request.function,
     args,

@@ -1,6 +1,5 @@
 export { readAlive } from "./alive.ts";
 export { untilSettled } from "./await-settled.ts";
-export { type Board, createBoard, type JobSummary } from "./board.ts";
 export { type Call, decodeCall } from "./call.ts";
 export { type CancelDeps, cancelJob } from "./cancel.ts";
 export {
@@ -11,6 +10,7 @@ export {
   type RefusalReason,
   refusalReasons,
 } from "./command.ts";
+export { createJobController, type JobController, type JobSummary } from "./controller.ts";
 export { type DispatchDeps, dispatchJob } from "./dispatch.ts";
 export { readEvents } from "./events.ts";
 export { execute, isReadOnly } from "./execute.ts";
@@ -25,4 +25,4 @@ export { decodeScheduledRun, encodeScheduledRun, maxArgsBytes, type ScheduledRun
 export { createCommands } from "./send.ts";
 export { type JobView, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
 export { createTally, standingOf } from "./tally.ts";
-export { forbidJob, type UnmadeJob } from "./tombstone.ts";
+export { type PlannedJob, placeTombstone } from "./tombstone.ts";

@@ -15,8 +15,8 @@ import {
   titled,
 } from "../operation/mod.ts";
 import { targetOf } from "../targeting/mod.ts";
-import type { Board, JobSummary } from "./board.ts";
 import { type CancelDeps, cancelJob } from "./cancel.ts";
+import type { JobController, JobSummary } from "./controller.ts";
 import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
 import { followJob, type Progress } from "./follow.ts";
 import { endings, jobStatuses, outcomes } from "./outcome.ts";
@@ -130,8 +130,8 @@ export const listJobs = operation({
   }),
   output: v.object({ jobs: v.array(summary), next: v.exactOptional(v.string()) }),
   touches: () => ({ fleet: true }),
-  async run({ board }: { board: Pick<Board, "list"> }, { status, limit, cursor }) {
-    const found = await board.list({
+  async run({ controller }: { controller: Pick<JobController, "list"> }, { status, limit, cursor }) {
+    const found = await controller.list({
       limit: limit + 1,
       ...(status === undefined ? {} : { status }),
       ...(cursor === undefined ? {} : { after: cursor }),
@@ -229,5 +229,5 @@ export interface JobOperationDeps {
   dispatch: DispatchDeps;
   cancel: CancelDeps;
   show: ShowDeps;
-  board: Pick<Board, "list">;
+  controller: Pick<JobController, "list">;
 }

@@ -1,5 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
-import { isVouched, type Vouch } from "../../identity/mod.ts";
+import { isEqualMac, type RecordMac } from "../../identity/mod.ts";
 import type { CommandKind } from "./command.ts";
 import type { Job } from "./record.ts";
 
@@ -7,19 +7,19 @@ import type { Job } from "./record.ts";
 // has taken it. So it carries what tells that a master made it, and that a master cancelled it.
 
 /** A job as a master makes it. */
-export function vouchForJob(vouch: Vouch, job: Job): Job {
-  return { ...job, voucher: vouch("job", contentOf(job)) };
+export function withJobMac(mac: RecordMac, job: Job): Job {
+  return { ...job, voucher: mac("job", contentOf(job)) };
 }
 
 /** A job as a master cancels it. */
-export function vouchForCancel(vouch: Vouch, job: Job): Job {
-  return { ...job, cancelVoucher: vouch("cancel", job.jid) };
+export function withCancelMac(mac: RecordMac, job: Job): Job {
+  return { ...job, cancelVoucher: mac("cancel", job.jid) };
 }
 
 /** Whether masters made what a command of this kind about a job follows from. */
-export function isGenuine(vouch: Vouch, kind: CommandKind, job: Job): boolean {
-  if (!isVouched(vouch("job", contentOf(job)), job.voucher)) return false;
-  return kind === "dispatch" || isVouched(vouch("cancel", job.jid), job.cancelVoucher);
+export function isGenuine(mac: RecordMac, kind: CommandKind, job: Job): boolean {
+  if (!isEqualMac(mac("job", contentOf(job)), job.voucher)) return false;
+  return kind === "dispatch" || isEqualMac(mac("cancel", job.jid), job.cancelVoucher);
 }
 
 /** All of it that never changes, in the form it is stored in. */

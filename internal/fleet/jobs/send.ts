@@ -1,6 +1,6 @@
 import type { Log } from "../../base/log.ts";
 import { type Bus, dispatchSubject, stopSubject } from "../../bus/mod.ts";
-import type { KeyPair, Vouch } from "../../identity/mod.ts";
+import type { KeyPair, RecordMac } from "../../identity/mod.ts";
 import { encodeCall, encodeStop } from "./call.ts";
 import { type CommandKind, commandSigner } from "./command.ts";
 import type { Job } from "./record.ts";
@@ -29,16 +29,16 @@ const subjects: Record<CommandKind, (jid: string, peel: string) => string> = {
 export function createCommands(deps: {
   bus: Pick<Bus, "publish">;
   key: KeyPair;
-  vouch: Vouch;
+  mac: RecordMac;
   log: Log;
 }): Commands {
-  const { bus, key, vouch, log } = deps;
+  const { bus, key, mac, log } = deps;
   /** By the record as it was read: a whole fleet may ask for the same one. */
   const judged: Record<CommandKind, WeakMap<Job, boolean>> = { dispatch: new WeakMap(), stop: new WeakMap() };
   const mayBeSigned = (kind: CommandKind, job: Job): boolean => {
     const known = judged[kind].get(job);
     if (known !== undefined) return known;
-    const genuine = isGenuine(vouch, kind, job);
+    const genuine = isGenuine(mac, kind, job);
     judged[kind].set(job, genuine);
     if (!genuine)
       log.error("a stored job is not as a master made it: nothing is sent", { jid: job.jid, kind });

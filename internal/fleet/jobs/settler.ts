@@ -60,7 +60,7 @@ export function createSettler(deps: {
       clock.after(inMs, () => settle(jid, complete)),
     );
   };
-  const patience = (jid: string) => (owned.has(jid) ? 0 : leaveToOthersMs * (0.5 + jitter() / 2));
+  const settleDelay = (jid: string) => (owned.has(jid) ? 0 : leaveToOthersMs * (0.5 + jitter() / 2));
   return {
     own(jid, complete) {
       owned.add(jid);
@@ -68,9 +68,9 @@ export function createSettler(deps: {
       if (complete !== undefined) schedule(jid, 0, complete);
     },
     owns: (jid) => owned.has(jid),
-    ended: (jid, complete) => schedule(jid, patience(jid), complete),
-    due: (jid, delayMs = 0) => schedule(jid, patience(jid) + delayMs),
-    returnedLate: (jid) => schedule(jid, patience(jid) / 2),
+    ended: (jid, complete) => schedule(jid, settleDelay(jid), complete),
+    due: (jid, delayMs = 0) => schedule(jid, settleDelay(jid) + delayMs),
+    returnedLate: (jid) => schedule(jid, settleDelay(jid) / 2),
     forget(jid) {
       cancel(jid);
       owned.delete(jid);

@@ -3,7 +3,7 @@ import type { Bucket } from "../../bus/mod.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 
 /** A job as it would have been made. */
-export type UnmadeJob = Pick<
+export type PlannedJob = Pick<
   Job,
   "jid" | "function" | "args" | "targets" | "metadata" | "timeoutMs" | "createdAt" | "createdBy"
 >;
@@ -16,14 +16,14 @@ export type UnmadeJob = Pick<
  * @returns the job that stands under this id: one that is `forbidden`, or the real one, when it was made before
  * @throws SvcError `storage`
  */
-export async function forbidJob(
+export async function placeTombstone(
   { jobs }: { jobs: Bucket },
-  unmade: UnmadeJob,
+  planned: PlannedJob,
   { by, at }: { by: string; at: number },
 ): Promise<Job> {
-  const { jid, targets, createdAt, timeoutMs } = unmade;
+  const { jid, targets, createdAt, timeoutMs } = planned;
   const forbidden: Job = {
-    ...unmade,
+    ...planned,
     deadline: createdAt + timeoutMs,
     cancelledAt: at,
     cancelledBy: by,

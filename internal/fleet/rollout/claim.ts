@@ -14,12 +14,12 @@ const startingMs = 10_000;
  *
  * @throws SvcError `conflict` while another one has it
  */
-export async function takePlace(
+export async function claimRollout(
   rollouts: Bucket,
   { id, createdAt, ...rest }: Pick<Rollout, "id" | "createdAt" | "function" | "args">,
   targets: readonly string[],
 ): Promise<void> {
-  const key = placeOf(rest, targets);
+  const key = claimKey(rest, targets);
   const value = Buffer.from(id);
   if ((await rollouts.create(key, value)) !== undefined) return;
   const before = await rollouts.get(key);
@@ -37,17 +37,17 @@ export async function takePlace(
 }
 
 /** Leaves the place of a rollout, unless another has it by now. */
-export async function leavePlace(
+export async function releaseClaim(
   rollouts: Bucket,
   rollout: Pick<Rollout, "id" | "function" | "args">,
   targets: readonly string[],
 ): Promise<void> {
-  const entry = await rollouts.get(placeOf(rollout, targets));
+  const entry = await rollouts.get(claimKey(rollout, targets));
   if (entry === undefined || Buffer.from(entry.value).toString() !== rollout.id) return;
   await rollouts.remove(entry.key, entry.revision);
 }
 
 /** With a dot, so that who watches the records does not see it. */
-function placeOf({ function: name, args }: Pick<Rollout, "function" | "args">, targets: readonly string[]) {
+function claimKey({ function: name, args }: Pick<Rollout, "function" | "args">, targets: readonly string[]) {
   return `place.${sha256Hex(encode([name, args, targets]))}`;
 }

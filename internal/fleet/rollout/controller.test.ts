@@ -5,11 +5,11 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { systemRandom } from "../../base/id.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
-import { createVouch } from "../../identity/record-mac.ts";
-import type { UnmadeJob } from "../jobs/tombstone.ts";
+import { createRecordMac } from "../../identity/record-mac.ts";
+import type { PlannedJob } from "../jobs/tombstone.ts";
 import { abortRollout, pauseRollout, resumeRollout } from "./command.ts";
-import { keepRollouts } from "./controller.ts";
-import type { Sight } from "./decide.ts";
+import { createRolloutController } from "./controller.ts";
+import type { Observation } from "./decide.ts";
 import type { RolloutJobs } from "./jobs.ts";
 import { pruneRollouts } from "./prune.ts";
 import { decodeRollout, encodeRollout, type Rollout, type RolloutStep, type WaveCounts } from "./record.ts";
@@ -21,31 +21,31 @@ import { rolloutTiming } from "./timing.ts";
 // Masters in memory with clocks of their own: each can be frozen in the middle of whatever it does, for
 // ever or until it goes on, which is all that can become of a process.
 
-const vouch = createVouch(newKeyPair("user", systemRandom));
+const mac = createRecordMac(newKeyPair("user", systemRandom));
 const peels = ["a", "b", "c", "d", "e"].map((name) => `peel-${name}`);
 
 /** The jobs of a fleet, and what became of them. */
 function fleet() {
-  const made = new Map<string, UnmadeJob | "forbidden">();
-  const ends = new Map<string, PromiseWithResolvers<Sight>>();
+  const made = new Map<string, PlannedJob | "forbidden">();
+  const ends = new Map<string, PromiseWithResolvers<Observation>>();
   const cancelled: string[] = [];
   const endOf = (jid: string) => {
-    const end = ends.get(jid) ?? Promise.withResolvers<Sight>();
+    const end = ends.get(jid) ?? Promise.withResolvers<Observation>();
     ends.set(jid, end);
     return end;
   };
-  const stand = (jid: string): Sight => {
+  const stand = (jid: string): Observation => {
     const job = made.get(jid);
     return job === undefined || job === "forbidden"
-      ? { jid, saw: "forbidden" }
-      : { jid, saw: "made", peels: job.targets.length };
+      ? { jid, observed: "forbidden" }
+      : { jid, observed: "made", peels: job.targets.length };
   };
   const world = {
     cancelled,
     /** Whether jobs end well by themselves. */
     well: true,
     jobs: () => [...made.values()].filter((job) => job !== "forbidden"),
-    finish: (jid: string, counts: WaveCounts) => endOf(jid).resolve({ jid, saw: "ended", counts }),
+    finish: (jid: string, counts: WaveCounts) => endOf(jid).resolve({ jid, observed: "ended", counts }),
     port: {
       async make(job) {
         if (!made.has(job.jid)) made.set(job.jid, job);
@@ -107,11 +107,11 @@ function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: Wo
     wentWell: (jid) => through(() => world.port.wentWell(jid)),
   };
   const taken: string[] = [];
-  const keeper = keepRollouts({
+  const controller = createRolloutController({
     bus: { onReconnect: () => () => {} },
     rollouts,
     jobs: port,
-    vouch,
+    mac,
     self,
     timing: rolloutTiming,
     clock,
@@ -122,7 +122,7 @@ function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: Wo
   });
   return {
     clock,
-    keeper,
+    controller,
     taken,
     records,
     command: { rollouts, self, clock, log },
@@ -131,8 +131,8 @@ function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: Wo
         {
           rollouts,
           resolve: async () => peels,
-          running: keeper.running,
-          vouch,
+          running: controller.running,
+          mac,
           self,
           clock,
           random: systemRandom,
@@ -256,7 +256,7 @@ test("a master that stops gives its rollouts back, and another goes on at once",
   const b = master("b", bucket, world);
   const { rollout } = await a.start();
   await settle();
-  const stopped = a.keeper.stop();
+  const stopped = a.controller.stop();
   await settle();
   await stopped;
   await pass(1_000, b);
@@ -413,12 +413,12 @@ test("rollouts are listed newest first and page by page; too many at once are re
   }
   await settle();
   await expect(a.start()).rejects.toThrow("50 rollouts run already");
-  const first = await a.keeper.list({ limit: 3 });
+  const first = await a.controller.list({ limit: 3 });
   expect(first.map(({ id }) => id)).toEqual(ids.slice(0, 3));
-  const next = await a.keeper.list({ limit: 2, after: ids[2] as string });
+  const next = await a.controller.list({ limit: 2, after: ids[2] as string });
   expect(next.map(({ id }) => id)).toEqual(ids.slice(3, 5));
-  expect(await a.keeper.list({ limit: 2, status: "failed" })).toEqual([]);
-  await expect(a.keeper.list({ limit: 1, after: "rol-x" })).rejects.toThrow(
+  expect(await a.controller.list({ limit: 2, status: "failed" })).toEqual([]);
+  await expect(a.controller.list({ limit: 1, after: "rol-x" })).rejects.toThrow(
     "cursor must be the one that the page before named",
   );
 });
@@ -431,7 +431,7 @@ test("what was started twice runs once, and again when it has ended", async () =
   expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
   await expect(a.start()).rejects.toThrow(/^rol-\w+ does the same on the same peels$/);
   await pass(20_000, a, b);
-  expectOnce(world, await loadRollout(bucket, (await a.keeper.list({ limit: 9 }))[0]?.id ?? ""));
+  expectOnce(world, await loadRollout(bucket, (await a.controller.list({ limit: 9 }))[0]?.id ?? ""));
   await a.start();
 });
 

@@ -10,7 +10,7 @@ import { type RolloutSummary, summaryOf } from "./show.ts";
 import { createTakeover, type TakeoverDeps } from "./takeover.ts";
 
 /** What a master knows of all rollouts, and the ones it drives. */
-export interface RolloutKeeper {
+export interface RolloutController {
   /** Resolves when the rollouts that were there at the start are known. */
   readonly ready: Promise<void>;
   /**
@@ -29,7 +29,7 @@ export interface RolloutKeeper {
   stop(): Promise<void>;
 }
 
-export interface KeeperDeps extends Omit<DriveDeps, "metrics"> {
+export interface RolloutControllerDeps extends Omit<DriveDeps, "metrics"> {
   bus: Pick<Bus, "onReconnect">;
   /** A number in [0, 1). */
   jitter: () => number;
@@ -40,7 +40,7 @@ export interface KeeperDeps extends Omit<DriveDeps, "metrics"> {
  * Drives the rollouts of this master, and takes over those of other masters that are silent. One watch tells
  * everything; nothing is asked in between.
  */
-export function keepRollouts(deps: KeeperDeps): RolloutKeeper {
+export function createRolloutController(deps: RolloutControllerDeps): RolloutController {
   const { rollouts, self, log } = deps;
   const drives = createDrives(deps);
   const takeover = createTakeover(deps);

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import { type Action, decide, jobOfStep, type Sight } from "./decide.ts";
+import { type Action, decide, jobOfStep, type Observation } from "./decide.ts";
 import { cutWaves } from "./plan.ts";
 import {
   decodeRollout,
@@ -31,7 +31,7 @@ interface World {
 /** A driver as it was at some time: it knows a revision, and what it saw and intended. */
 interface Driver {
   token: number;
-  sight: Sight | undefined;
+  observation: Observation | undefined;
   fresh: string | undefined;
   /** What it has decided and not done yet, and what it knew then. */
   about?: { action: Action; from: Rollout; revision: number } | undefined;
@@ -81,7 +81,7 @@ const newIntent = (now: number) => () => ({ jid: `job-${++lastJid}`, createdAt: 
 function look(world: World, driver: Driver): void {
   const { stored, revision, now } = world;
   if (stored.token !== driver.token || !isLive(stored)) return;
-  driver.about = { action: decide(stored, driver.sight, now, newIntent(now)), from: stored, revision };
+  driver.about = { action: decide(stored, driver.observation, now, newIntent(now)), from: stored, revision };
 }
 
 /** The driver does what it decided, at whatever time that is. */
@@ -94,7 +94,7 @@ function act(world: World, driver: Driver): void {
     if (world.revision !== about.revision) return;
     world.stored = decodeRollout(encodeRollout(action.rollout));
     world.revision++;
-    driver.sight = undefined;
+    driver.observation = undefined;
     const { step } = action.rollout;
     driver.fresh = step === "dispatching" || step === "asking" ? jobOfStep(action.rollout)?.jid : undefined;
   } else if (action.do === "make") {
@@ -118,11 +118,13 @@ function act(world: World, driver: Driver): void {
       }
     }
     const made = world.jobs.get(jid);
-    driver.sight =
-      made === "forbidden" ? { jid, saw: "forbidden" } : { jid, saw: "made", peels: made?.length ?? 0 };
+    driver.observation =
+      made === "forbidden"
+        ? { jid, observed: "forbidden" }
+        : { jid, observed: "made", peels: made?.length ?? 0 };
   } else if (action.do === "follow") {
     const counts = world.ended.get(action.jid);
-    if (counts !== undefined) driver.sight = { jid: action.jid, saw: "ended", counts };
+    if (counts !== undefined) driver.observation = { jid: action.jid, observed: "ended", counts };
   }
 }
 
@@ -164,7 +166,7 @@ function write(world: World, change: Partial<Rollout>): void {
 }
 
 function play(world: World, moves: readonly Move[], after: (world: World) => void): void {
-  const drivers: Driver[] = [1, 0, 0].map((token) => ({ token, sight: undefined, fresh: undefined }));
+  const drivers: Driver[] = [1, 0, 0].map((token) => ({ token, observation: undefined, fresh: undefined }));
   for (const one of moves) {
     switch (one.do) {
       case "turn":
@@ -181,14 +183,14 @@ function play(world: World, moves: readonly Move[], after: (world: World) => voi
         // Whoever had it before keeps what it was about to do.
         if (isLive(world.stored)) {
           const { about } = drivers[one.driver] as Driver;
-          drivers[one.driver] = { token, sight: undefined, fresh: undefined, about };
+          drivers[one.driver] = { token, observation: undefined, fresh: undefined, about };
         }
         break;
       }
       case "crash":
         for (const driver of drivers) {
           driver.fresh = undefined;
-          driver.sight = undefined;
+          driver.observation = undefined;
           driver.about = undefined;
         }
         break;
@@ -296,7 +298,7 @@ test("a driver that is left alone brings every rollout to its end", () => {
       play(world, moves, () => {});
       const token = world.stored.token + 1;
       write(world, { token, ...(world.stored.status === "paused" ? { status: "running" } : {}) });
-      const driver: Driver = { token, sight: undefined, fresh: undefined };
+      const driver: Driver = { token, observation: undefined, fresh: undefined };
       for (let turn = 0; turn < 400 && isLive(world.stored); turn++) {
         look(world, driver);
         act(world, driver);

@@ -1,17 +1,17 @@
 import type { Intent, Rollout, RolloutStatus, Wave, WaveCounts, WaveJob } from "./record.ts";
 
 /** What the driver found out about the job its rollout is at; nothing is the default. */
-export type Sight = { jid: string } & (
-  | { saw: "made"; peels: number }
+export type Observation = { jid: string } & (
+  | { observed: "made"; peels: number }
   /** None of its peels is a member any more: there is no such job. */
-  | { saw: "nobody" }
+  | { observed: "nobody" }
   /** It had not been made, and nobody can make it any more. */
-  | { saw: "forbidden" }
+  | { observed: "forbidden" }
   /** It cannot be made, whoever tries. */
-  | { saw: "refused"; reason: string }
-  | { saw: "ended"; counts: WaveCounts }
+  | { observed: "refused"; reason: string }
+  | { observed: "ended"; counts: WaveCounts }
   /** Its record is gone. */
-  | { saw: "lost" }
+  | { observed: "lost" }
 );
 
 /** What the driver of a rollout does next. */
@@ -30,13 +30,13 @@ export type Action =
  * every wave in its turn, and no wave while the gate is closed, the rollout is paused, to be aborted, or
  * past its deadline. What has begun comes to its end.
  *
- * @param sight about a job of another step it means nothing
+ * @param observation about a job of another step it means nothing
  * @param now milliseconds since the Unix epoch
  * @param newIntent names a new job
  */
 export function decide(
   rollout: Rollout,
-  sight: Sight | undefined,
+  observation: Observation | undefined,
   now: number,
   newIntent: () => Intent,
 ): Action {
@@ -44,7 +44,7 @@ export function decide(
   const steps = { ready, dispatching, waiting, soaking, asking, checking };
   const at = { rollout, now, newIntent, ...current(rollout) };
   const job = jobOfStep(rollout);
-  return steps[rollout.step]({ ...at, sight: sight?.jid === job?.jid ? sight : undefined });
+  return steps[rollout.step]({ ...at, observation: observation?.jid === job?.jid ? observation : undefined });
 }
 
 /** The job that the step of a rollout is about. */
@@ -57,7 +57,7 @@ export function jobOfStep({ step, waves }: Pick<Rollout, "step" | "waves">): Wav
 interface At {
   rollout: Rollout;
   wave: Wave;
-  sight: Sight | undefined;
+  observation: Observation | undefined;
   now: number;
   newIntent: () => Intent;
 }
@@ -73,10 +73,10 @@ function ready({ rollout, now, newIntent }: At): Action {
   return write({ ...rollout, step: "dispatching", waves: [...waves, wave] });
 }
 
-function dispatching({ rollout, wave, sight, now }: At): Action {
-  switch (sight?.saw) {
+function dispatching({ rollout, wave, observation, now }: At): Action {
+  switch (observation?.observed) {
     case "made": {
-      const gone = sizeOfWave(rollout) - sight.peels;
+      const gone = sizeOfWave(rollout) - observation.peels;
       return write(withWave({ ...rollout, step: "waiting" }, { ...wave, gone }));
     }
     case "nobody": {
@@ -86,22 +86,22 @@ function dispatching({ rollout, wave, sight, now }: At): Action {
       );
     }
     case "forbidden": {
-      const forbidden = [...rollout.forbidden, sight.jid];
+      const forbidden = [...rollout.forbidden, observation.jid];
       return write({ ...rollout, step: "ready", waves: rollout.waves.slice(0, -1), forbidden });
     }
     case "refused":
-      return finish(rollout, "failed", now, `the job of wave ${rollout.waves.length}: ${sight.reason}`);
+      return finish(rollout, "failed", now, `the job of wave ${rollout.waves.length}: ${observation.reason}`);
     default:
       return { do: "make", intent: wave.job, part: "wave", unwanted: rollout.abort !== undefined };
   }
 }
 
-function waiting({ rollout, wave, sight, now }: At): Action {
+function waiting({ rollout, wave, observation, now }: At): Action {
   const { jid } = wave.job;
-  if (sight?.saw === "lost") return lost(rollout, jid, now);
-  if (sight?.saw !== "ended") return { do: "follow", jid, cancel: rollout.abort !== undefined };
-  const job = { ...wave.job, counts: sight.counts };
-  const failures = rollout.failures + countFailed(sight.counts);
+  if (observation?.observed === "lost") return lost(rollout, jid, now);
+  if (observation?.observed !== "ended") return { do: "follow", jid, cancel: rollout.abort !== undefined };
+  const job = { ...wave.job, counts: observation.counts };
+  const failures = rollout.failures + countFailed(observation.counts);
   const ended = withWave({ ...rollout, failures, step: "soaking" }, { ...wave, job, endedAt: now });
   return isGateClosed(ended) && rollout.abort === undefined ? gateClosed(ended, now) : write(ended);
 }
@@ -121,34 +121,39 @@ function soaking({ rollout, wave, now, newIntent }: At): Action {
   return write(withWave({ ...rollout, step: "asking" }, { ...wave, check: newIntent() }));
 }
 
-function asking({ rollout, wave, sight, now }: At): Action {
+function asking({ rollout, wave, observation, now }: At): Action {
   const { check, ...unchecked } = wave;
   if (check === undefined) return write({ ...rollout, step: "soaking" });
-  switch (sight?.saw) {
+  switch (observation?.observed) {
     case "made":
       return write({ ...rollout, step: "checking" });
     case "nobody":
       return write(withWave({ ...rollout, step: "ready" }, { ...wave, check: { ...check, counts: {} } }));
     case "forbidden": {
-      const forbidden = [...rollout.forbidden, sight.jid];
+      const forbidden = [...rollout.forbidden, observation.jid];
       return write(withWave({ ...rollout, step: "soaking", forbidden }, unchecked));
     }
     case "refused":
-      return finish(rollout, "failed", now, `the check of wave ${rollout.waves.length}: ${sight.reason}`);
+      return finish(
+        rollout,
+        "failed",
+        now,
+        `the check of wave ${rollout.waves.length}: ${observation.reason}`,
+      );
     default:
       return { do: "make", intent: check, part: "check", unwanted: rollout.abort !== undefined };
   }
 }
 
-function checking({ rollout, wave, sight, now }: At): Action {
+function checking({ rollout, wave, observation, now }: At): Action {
   const { check } = wave;
   if (check === undefined) return write({ ...rollout, step: "soaking" });
-  if (sight?.saw === "lost") return lost(rollout, check.jid, now);
-  if (sight?.saw !== "ended") {
+  if (observation?.observed === "lost") return lost(rollout, check.jid, now);
+  if (observation?.observed !== "ended") {
     return { do: "follow", jid: check.jid, cancel: rollout.abort !== undefined };
   }
-  const failures = rollout.failures + countFailed(sight.counts);
-  const ended = { ...wave, check: { ...check, counts: sight.counts } };
+  const failures = rollout.failures + countFailed(observation.counts);
+  const ended = { ...wave, check: { ...check, counts: observation.counts } };
   return write(withWave({ ...rollout, failures, step: "ready" }, ended));
 }
 

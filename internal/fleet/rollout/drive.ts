@@ -3,9 +3,9 @@ import { describeError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import type { Vouch } from "../../identity/mod.ts";
-import type { UnmadeJob } from "../jobs/mod.ts";
-import { type Action, decide, jobOfStep, type Sight } from "./decide.ts";
+import type { RecordMac } from "../../identity/mod.ts";
+import type { PlannedJob } from "../jobs/mod.ts";
+import { type Action, decide, jobOfStep, type Observation } from "./decide.ts";
 import type { RolloutJobs } from "./jobs.ts";
 import {
   decodeRollout,
@@ -26,7 +26,7 @@ const longestRestMs = 24 * 3600_000;
 export interface DriveDeps {
   rollouts: Bucket;
   jobs: RolloutJobs;
-  vouch: Vouch;
+  mac: RecordMac;
   /** The name of this master. */
   self: string;
   timing: RolloutTiming;
@@ -71,7 +71,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
   let changed = Promise.withResolvers<void>();
   const wake = () => changed.resolve();
   let frozen: { peels: string[]; digest: Uint8Array } | undefined;
-  let following: { jid: string; sight: Promise<Sight>; stop: AbortController } | undefined;
+  let following: { jid: string; observation: Promise<Observation>; stop: AbortController } | undefined;
   /** The job whose intent this drive has stored, and not yet tried to make. */
   let fresh: string | undefined;
   let cancelled: string | undefined;
@@ -88,7 +88,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
     const rollout = entry === undefined ? undefined : decodeRollout(entry.value);
     if (entry === undefined || rollout === undefined || !isMine(rollout)) return undefined;
     frozen ??= await loadTargets();
-    if (isGenuineRollout(deps.vouch, rollout, frozen.digest)) {
+    if (isGenuineRollout(deps.mac, rollout, frozen.digest)) {
       return { rollout, peels: frozen.peels, revision: entry.revision };
     }
     log.error("a stored rollout is not as a master made it: nothing of it begins");
@@ -99,7 +99,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
   const unmadeJob = async (
     { rollout, peels: targets }: Driven,
     action: Action & { do: "make" },
-  ): Promise<UnmadeJob> => {
+  ): Promise<PlannedJob> => {
     const { plan, waves } = rollout;
     const common = { ...action.intent, createdBy: rollout.createdBy };
     const number = `${waves.length}/${plan.bounds.length}`;
@@ -121,15 +121,15 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
     const { function: name, args } = rollout;
     return { ...common, function: name, args, timeoutMs: plan.timeoutMs, targets: peels, metadata };
   };
-  const make = async (driven: Driven, action: Action & { do: "make" }): Promise<Sight> => {
+  const make = async (driven: Driven, action: Action & { do: "make" }): Promise<Observation> => {
     const { intent, unwanted } = action;
     const isFresh = fresh === intent.jid && clock.now() - intent.createdAt < freshMs;
     fresh = undefined;
     const job = await unmadeJob(driven, action);
     if (unwanted || !isFresh) return jobs.claim(job, self);
-    const sight = await jobs.make(job, driven.rollout.requestId);
-    if (sight.saw === "made" && action.part === "wave") deps.metrics.rolloutWave();
-    return sight;
+    const observation = await jobs.make(job, driven.rollout.requestId);
+    if (observation.observed === "made" && action.part === "wave") deps.metrics.rolloutWave();
+    return observation;
   };
   const follow = async (rollout: Rollout, { jid, cancel }: Action & { do: "follow" }) => {
     if (cancel && cancelled !== jid) {
@@ -139,10 +139,10 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
     if (following?.jid !== jid) {
       following?.stop.abort(new Error("another job is followed"));
       const stop = new AbortController();
-      following = { jid, sight: jobs.ended(jid, AbortSignal.any([signal, stop.signal])), stop };
-      following.sight.catch(() => {});
+      following = { jid, observation: jobs.ended(jid, AbortSignal.any([signal, stop.signal])), stop };
+      following.observation.catch(() => {});
     }
-    return await Promise.race([following.sight, changed.promise]);
+    return await Promise.race([following.observation, changed.promise]);
   };
   const rest = async (until: number) => {
     const done = new AbortController();
@@ -153,32 +153,32 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
   };
 
   const run = async () => {
-    let sight: Sight | undefined;
+    let observation: Observation | undefined;
     while (!signal.aborted) {
       try {
         changed = Promise.withResolvers();
         const known = await load();
         if (known === undefined) return;
         const { rollout, revision } = known;
-        const action = decide(rollout, sight, clock.now(), newIntent);
+        const action = decide(rollout, observation, clock.now(), newIntent);
         if (action.do === "leave" || signal.aborted) return;
         if (action.do === "write") {
           const next = { ...action.rollout, heartbeatAt: clock.now() };
           // Not the latest any more: what was seen is still true, and is judged again with what is new.
           if ((await rollouts.update(id, encodeRollout(next), revision)) === undefined) continue;
-          sight = undefined;
+          observation = undefined;
           if (next.step === "dispatching" || next.step === "asking") fresh = jobOfStep(next)?.jid;
           tell(log, next, deps);
           continue;
         }
         if (action.do === "rest") await rest(action.until);
-        else if (action.do === "make") sight = await make(known, action);
-        else sight = (await follow(rollout, action)) ?? undefined;
+        else if (action.do === "make") observation = await make(known, action);
+        else observation = (await follow(rollout, action)) ?? undefined;
       } catch (thrown) {
         if (signal.aborted) return;
         // Whether it was done is not known: that is looked up, and a job that was not made never will be.
         fresh = undefined;
-        sight = undefined;
+        observation = undefined;
         following?.stop.abort(thrown);
         following = undefined;
         log.warn("a step of a rollout is tried again", {

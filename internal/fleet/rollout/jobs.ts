@@ -7,24 +7,24 @@ import {
   type DispatchDeps,
   decodeJob,
   dispatchJob,
-  forbidJob,
+  type PlannedJob,
+  placeTombstone,
   readEvents,
   standingOf,
-  type UnmadeJob,
   untilSettled,
 } from "../jobs/mod.ts";
-import type { Sight } from "./decide.ts";
+import type { Observation } from "./decide.ts";
 
 /** What a rollout does with jobs. Everything may be done again, by anybody, at any time. */
 export interface RolloutJobs {
   /** Makes a job, if its id is still free. */
-  make(job: UnmadeJob, requestId?: string): Promise<Sight>;
+  make(job: PlannedJob, requestId?: string): Promise<Observation>;
   /** Finds out whether a job was made; if not, nobody can make it from now on. */
-  claim(job: UnmadeJob, by: string): Promise<Sight>;
+  claim(job: PlannedJob, by: string): Promise<Observation>;
   /** Cancels a job that this rollout made, and no other. */
   cancel(jid: string, of: { rollout: string; by: string }): Promise<void>;
   /** Resolves when a job has ended. @throws the signal's reason */
-  ended(jid: string, signal: AbortSignal): Promise<Sight>;
+  ended(jid: string, signal: AbortSignal): Promise<Observation>;
   /** The targets of a job that ended well, encoded ids. */
   wentWell(jid: string): Promise<string[]>;
 }
@@ -32,30 +32,30 @@ export interface RolloutJobs {
 export function createRolloutJobs(deps: { dispatch: DispatchDeps; cancel: CancelDeps }): RolloutJobs {
   const { dispatch, cancel } = deps;
   return {
-    async make(unmade, requestId) {
-      const { jid, createdAt, createdBy, targets, timeoutMs, args, metadata } = unmade;
-      if (targets.length === 0) return { jid, saw: "nobody" };
+    async make(planned, requestId) {
+      const { jid, createdAt, createdBy, targets, timeoutMs, args, metadata } = planned;
+      if (targets.length === 0) return { jid, observed: "nobody" };
       const timeout = formatDuration(timeoutMs);
-      const request = { function: unmade.function, args, metadata, targets, timeout };
+      const request = { function: planned.function, args, metadata, targets, timeout };
       try {
         const scoped = requestId === undefined ? dispatch : { ...dispatch, requestId };
         const { job } = await dispatchJob(scoped, request, createdBy, { jid, createdAt });
         return job.forbidden === true
-          ? { jid, saw: "forbidden" }
-          : { jid, saw: "made", peels: job.targets.length };
+          ? { jid, observed: "forbidden" }
+          : { jid, observed: "made", peels: job.targets.length };
       } catch (thrown) {
         if (!(thrown instanceof SvcError)) throw thrown;
-        if (thrown.kind === "not_found") return { jid, saw: "nobody" };
-        if (thrown.kind === "bad_request") return { jid, saw: "refused", reason: thrown.message };
+        if (thrown.kind === "not_found") return { jid, observed: "nobody" };
+        if (thrown.kind === "bad_request") return { jid, observed: "refused", reason: thrown.message };
         throw thrown;
       }
     },
-    async claim(unmade, by) {
-      const { jid } = unmade;
-      const job = await forbidJob(dispatch, unmade, { by, at: dispatch.clock.now() });
+    async claim(planned, by) {
+      const { jid } = planned;
+      const job = await placeTombstone(dispatch, planned, { by, at: dispatch.clock.now() });
       return job.forbidden === true
-        ? { jid, saw: "forbidden" }
-        : { jid, saw: "made", peels: job.targets.length };
+        ? { jid, observed: "forbidden" }
+        : { jid, observed: "made", peels: job.targets.length };
     },
     async cancel(jid, { rollout, by }) {
       const entry = await cancel.jobs.get(jid);
@@ -71,7 +71,9 @@ export function createRolloutJobs(deps: { dispatch: DispatchDeps; cancel: Cancel
       // The master that drives it looks after its end first.
       dispatch.own(jid);
       const settled = await untilSettled(cancel, jid, signal);
-      return settled === undefined ? { jid, saw: "lost" } : { jid, saw: "ended", counts: settled.counts };
+      return settled === undefined
+        ? { jid, observed: "lost" }
+        : { jid, observed: "ended", counts: settled.counts };
     },
     async wentWell(jid) {
       const entry = await cancel.jobs.get(jid);

@@ -1,4 +1,4 @@
-export { keepRollouts } from "./controller.ts";
+export { createRolloutController } from "./controller.ts";
 export { jobOfStep } from "./decide.ts";
 export { type FollowDeps, followRollout } from "./follow.ts";
 export { createRolloutJobs } from "./jobs.ts";

@@ -15,7 +15,7 @@ import {
 } from "../operation/mod.ts";
 import { targetOf } from "../targeting/mod.ts";
 import { abortRollout, type CommandDeps, pauseRollout, resumeRollout } from "./command.ts";
-import type { RolloutKeeper } from "./controller.ts";
+import type { RolloutController } from "./controller.ts";
 import { type FollowDeps, followRollout } from "./follow.ts";
 import { type Rollout, rolloutStatuses, rolloutSteps } from "./record.ts";
 import { rolloutRequestSchema } from "./request.ts";
@@ -143,8 +143,8 @@ export const list = operation({
   }),
   output: v.object({ rollouts: v.array(summary), next: v.exactOptional(v.string()) }),
   touches: () => ({ fleet: true }),
-  async run({ keeper }: { keeper: Pick<RolloutKeeper, "list"> }, { status, limit, cursor }) {
-    const found = await keeper.list({
+  async run({ controller }: { controller: Pick<RolloutController, "list"> }, { status, limit, cursor }) {
+    const found = await controller.list({
       limit: limit + 1,
       ...(status === undefined ? {} : { status }),
       ...(cursor === undefined ? {} : { after: cursor }),
@@ -247,5 +247,5 @@ export interface RolloutOperationDeps {
   start: StartDeps;
   command: CommandDeps;
   follow: FollowDeps;
-  keeper: Pick<RolloutKeeper, "list">;
+  controller: Pick<RolloutController, "list">;
 }

@@ -1,5 +1,5 @@
 import type { Bucket } from "../../bus/mod.ts";
-import { leavePlace } from "./claim.ts";
+import { releaseClaim } from "./claim.ts";
 import { decodeTargets, isLive, type Rollout, targetsKey } from "./record.ts";
 
 /** How many rollouts that have ended are kept. */
@@ -23,7 +23,7 @@ export async function pruneRollouts(
     // The list first: a record is what leads to it.
     const list = await rollouts.get(targetsKey(rollout.id));
     if (list !== undefined) {
-      await leavePlace(rollouts, rollout, decodeTargets(list.value));
+      await releaseClaim(rollouts, rollout, decodeTargets(list.value));
       await rollouts.remove(list.key, list.revision);
     }
     await rollouts.remove(rollout.id, revision);

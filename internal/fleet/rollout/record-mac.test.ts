@@ -4,9 +4,9 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { newId, systemRandom } from "../../base/id.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
-import { createVouch } from "../../identity/record-mac.ts";
-import type { UnmadeJob } from "../jobs/tombstone.ts";
-import { keepRollouts } from "./controller.ts";
+import { createRecordMac } from "../../identity/record-mac.ts";
+import type { PlannedJob } from "../jobs/tombstone.ts";
+import { createRolloutController } from "./controller.ts";
 import { encodeRollout, encodeTargets, type Rollout } from "./record.ts";
 import { startRollout } from "./start.ts";
 import { rolloutTiming } from "./timing.ts";
@@ -14,7 +14,7 @@ import { rolloutTiming } from "./timing.ts";
 // Who writes into the bucket of rollouts without a command key: a master that takes such a rollout must make
 // no job of it.
 
-const vouch = createVouch(newKeyPair("user", systemRandom));
+const mac = createRecordMac(newKeyPair("user", systemRandom));
 const peels = ["peel-a", "peel-b"];
 const check = { function: "test.ping" };
 const refusal = "a stored rollout is not as a master made it: nothing of it begins";
@@ -25,8 +25,8 @@ async function takeOver(
   wellWere = peels,
 ) {
   const [bucket, clock, log] = [memoryBucket(), manualClock(), recordingLog()];
-  const made: UnmadeJob[] = [];
-  const common = { rollouts: bucket, vouch, clock, random: systemRandom, log };
+  const made: PlannedJob[] = [];
+  const common = { rollouts: bucket, mac, clock, random: systemRandom, log };
   const { rollout: asked } = await startRollout(
     { ...common, resolve: async () => peels, running: async () => [], self: "gone" },
     { target: "*", function: "test.ping", waves: 1, check },
@@ -38,17 +38,17 @@ async function takeOver(
   await bucket.put(`${changed.id}.targets`, encodeTargets(targets ?? peels));
   if (changed.id !== asked.id) await bucket.put(asked.id, encodeRollout({ ...asked, status: "aborted" }));
   await bucket.put(changed.id, encodeRollout(changed));
-  const keeper = keepRollouts({
+  const controller = createRolloutController({
     ...common,
     bus: { onReconnect: () => () => {} },
     jobs: {
       make: async (job) => {
         made.push(job);
-        return { jid: job.jid, saw: "made", peels: job.targets.length };
+        return { jid: job.jid, observed: "made", peels: job.targets.length };
       },
-      claim: async ({ jid }) => ({ jid, saw: "forbidden" }),
+      claim: async ({ jid }) => ({ jid, observed: "forbidden" }),
       cancel: async () => {},
-      ended: async (jid) => ({ jid, saw: "ended", counts: { ok: 1 } }),
+      ended: async (jid) => ({ jid, observed: "ended", counts: { ok: 1 } }),
       wentWell: async () => wellWere,
     },
     self: "taker",
@@ -57,7 +57,7 @@ async function takeOver(
     metrics: { rolloutWave() {}, rolloutEnded() {}, rolloutTaken() {} },
   });
   await clock.pass(5_000);
-  await keeper.stop();
+  await controller.stop();
   return { made, refused: log.records.some(({ event }) => event === refusal) };
 }
 

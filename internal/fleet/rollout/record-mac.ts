@@ -1,6 +1,6 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { isVouched, type Vouch } from "../../identity/mod.ts";
+import { isEqualMac, type RecordMac } from "../../identity/mod.ts";
 import { encodeTargets, type Rollout } from "./record.ts";
 
 // The record of a rollout and its frozen list lie on the bus, and masters make jobs from them. What an
@@ -13,14 +13,14 @@ export function digestOfTargets(targets: readonly string[]): Uint8Array {
 }
 
 /** What tells that a master took the request for this rollout on these peels. */
-export function voucherOf(
-  vouch: Vouch,
+export function rolloutMac(
+  mac: RecordMac,
   rollout: Omit<Rollout, "voucher">,
   targetsDigest: Uint8Array,
 ): Uint8Array {
   const { id, function: name, args, target, metadata, plan, createdBy, requestId } = rollout;
   const { bounds, waveWaitMs, maxFailures, timeoutMs, check } = plan;
-  return vouch("rollout", [
+  return mac("rollout", [
     [id, name, args, target ?? null, metadata],
     [bounds, waveWaitMs, maxFailures, timeoutMs, rfc3339(plan.deadline)],
     check === undefined ? null : [check.function, check.args, check.timeoutMs],
@@ -30,6 +30,6 @@ export function voucherOf(
 }
 
 /** Whether a master took the request for this rollout on these peels. */
-export function isGenuineRollout(vouch: Vouch, rollout: Rollout, targetsDigest: Uint8Array): boolean {
-  return isVouched(voucherOf(vouch, rollout, targetsDigest), rollout.voucher);
+export function isGenuineRollout(mac: RecordMac, rollout: Rollout, targetsDigest: Uint8Array): boolean {
+  return isEqualMac(rolloutMac(mac, rollout, targetsDigest), rollout.voucher);
 }

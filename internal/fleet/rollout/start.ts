@@ -3,12 +3,12 @@ import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import type { Vouch } from "../../identity/mod.ts";
+import type { RecordMac } from "../../identity/mod.ts";
 import type { Target } from "../targeting/mod.ts";
-import { takePlace } from "./claim.ts";
+import { claimRollout } from "./claim.ts";
 import { cutWaves, peelsOf } from "./plan.ts";
 import { encodeRollout, encodeTargets, type Rollout, type RolloutPlan, targetsKey } from "./record.ts";
-import { digestOfTargets, voucherOf } from "./record-mac.ts";
+import { digestOfTargets, rolloutMac } from "./record-mac.ts";
 import { type RolloutRequest, readRolloutRequest } from "./request.ts";
 
 const maxRunning = 50;
@@ -23,7 +23,7 @@ export interface StartDeps {
   resolve(target: Target): Promise<string[]>;
   /** Rollouts that have not ended, as of now. */
   running(): Promise<readonly Rollout[]>;
-  vouch: Vouch;
+  mac: RecordMac;
   /** The name of this master, which will drive it. */
   self: string;
   /** The request that is served: it is kept with the rollout and its jobs. */
@@ -105,8 +105,8 @@ export async function startRollout(
     createdBy: operator,
     ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
   };
-  const rollout = { ...asked, voucher: voucherOf(deps.vouch, asked, digestOfTargets(targets)) };
-  await takePlace(rollouts, rollout, targets);
+  const rollout = { ...asked, voucher: rolloutMac(deps.mac, asked, digestOfTargets(targets)) };
+  await claimRollout(rollouts, rollout, targets);
   // First the list, which then never changes: a record without one does not exist.
   for (const [key, value] of [
     [targetsKey(rollout.id), encodeTargets(targets)],

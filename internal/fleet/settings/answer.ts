@@ -3,7 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { readClaim } from "./envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
-import type { Told } from "./store.ts";
+import type { SettingsAnswer } from "./store.ts";
 
 /**
  * Returns the answer to a peel's request for settings: the stored envelope, unless the peel already has its
@@ -11,11 +11,11 @@ import type { Told } from "./store.ts";
  *
  * @throws SvcError `storage` when the bucket cannot be read
  */
-export async function tellSettings(
+export async function answerSettings(
   bucket: Pick<Bucket, "get">,
   peelId: string,
   version: number,
-): Promise<Told> {
+): Promise<SettingsAnswer> {
   const entry = await bucket.get(peelId);
   if (entry === undefined) return {};
   const record = decodeSettingsRecord(entry.value);

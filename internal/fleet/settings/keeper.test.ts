@@ -65,7 +65,7 @@ function fleet(texts: Record<string, string> = files) {
       tree,
       tracker,
       compilerOf,
-      async takeOver(token) {
+      async acquireWriter(token) {
         await bucket.put(fenceKey, Buffer.from(`${token}`));
         return {
           write: async (key, value) => {

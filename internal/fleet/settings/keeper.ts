@@ -2,7 +2,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tenure } from "../../bus/lease/mod.ts";
-import type { Bucket, ExclusiveWriter } from "../../bus/mod.ts";
+import type { Bucket, FencedWriter } from "../../bus/mod.ts";
 import type { SettingsCompiler } from "./compile.ts";
 import { SettingsFault } from "./fault.ts";
 import type { FollowedTree } from "./follow.ts";
@@ -16,13 +16,13 @@ const retryMs = 2_000;
 /** Number of peels processed concurrently; most of the time is spent on bus requests. */
 const lanes = 16;
 
-export interface KeeperDeps extends Omit<RenewDeps, "peels" | "bucket"> {
+export interface RolloutControllerDeps extends Omit<RenewDeps, "peels" | "bucket"> {
   peels: Peels;
   bucket: Pick<Bucket, "get" | "watch">;
   tree: FollowedTree;
   tracker: Tracker;
   compilerOf(tree: SettingsTree): SettingsCompiler;
-  takeOver(token: number): Promise<ExclusiveWriter>;
+  acquireWriter(token: number): Promise<FencedWriter>;
   onRenewal(renewal: Renewal): void;
   clock: Clock;
   log: Log;
@@ -35,13 +35,13 @@ export interface Keeper {
   health(): SettingsHealth;
 }
 
-export function createKeeper(deps: KeeperDeps): Keeper {
+export function createKeeper(deps: RolloutControllerDeps): Keeper {
   const { tree, tracker, clock, log } = deps;
   const report = createReport(log);
   /** The tree with a broken top file: nothing is compiled until the tree changes. */
   let broken: SettingsTree | undefined;
 
-  const one = async (writer: ExclusiveWriter, stored: Map<string, Stored>, peelId: string) => {
+  const one = async (writer: FencedWriter, stored: Map<string, Stored>, peelId: string) => {
     const uses = new Set<string>();
     const from = tree.tree;
     try {
@@ -63,7 +63,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       report.treeBroken(thrown.message);
     }
   };
-  const lane = async (writer: ExclusiveWriter, stored: Map<string, Stored>, signal: AbortSignal) => {
+  const lane = async (writer: FencedWriter, stored: Map<string, Stored>, signal: AbortSignal) => {
     while (!signal.aborted) {
       const changed = tracker.changed();
       const peelId = broken === tree.tree ? undefined : tracker.take();
@@ -76,7 +76,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     }
   };
   const work = async (token: number, signal: AbortSignal) => {
-    const writer = await deps.takeOver(token);
+    const writer = await deps.acquireWriter(token);
     const stored = await readStored(deps.bucket, clock.now());
     for (const peelId of stored.keys()) if (!deps.peels.isMember(peelId)) tracker.mark(peelId);
     const end = new AbortController();

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode } from "../../base/msgpack.ts";
-import type { Bucket, ExclusiveWriter } from "../../bus/mod.ts";
+import type { Bucket, FencedWriter } from "../../bus/mod.ts";
 import type { SettingsCompiler } from "./compile.ts";
 import { type EnvelopeMaker, encodeSettings, isGenuine, isSettings } from "./envelope.ts";
 import { SettingsFault } from "./fault.ts";
@@ -41,7 +41,7 @@ const nothing = encodeSettings({});
 export async function renewPeel(
   deps: RenewDeps,
   compiler: SettingsCompiler,
-  to: { writer: ExclusiveWriter; stored: Map<string, Stored> },
+  to: { writer: FencedWriter; stored: Map<string, Stored> },
   peelId: string,
   uses: Set<string>,
 ): Promise<{ renewal: Renewal; reason?: string }> {

@@ -10,7 +10,7 @@ import type { CurveKey } from "../../identity/mod.ts";
 import { isSettings, openEnvelope, type Settings } from "./envelope.ts";
 
 /** What the masters say of a peel's settings. */
-export interface Told {
+export interface SettingsAnswer {
   /** Absent when the peel already has this version, or when there are no settings. */
   envelope?: Uint8Array;
   /** Why newer settings cannot be compiled. */
@@ -26,7 +26,7 @@ export interface FedSettingsStore extends Omit<SettingsStore, "refresh"> {
    *
    * @returns whether the settings changed
    */
-  take(told: Told): boolean;
+  take(told: SettingsAnswer): boolean;
 }
 
 const snapshotForm = v.object({

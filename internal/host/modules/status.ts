@@ -9,7 +9,7 @@ import { commandOf, listProcesses, parseLoad, parseMemory, parseUptime } from ".
 import { touching } from "./touch.ts";
 
 /** A network file system whose server is unavailable never answers. */
-const diskPatienceMs = 2_000;
+const diskTimeoutMs = 2_000;
 
 /** Functions that return the current status of a Linux host. */
 export const statusFunctions: readonly ModuleFunction[] = [
@@ -97,7 +97,7 @@ async function diskUsage(paths: readonly string[], clock: Clock): Promise<Plain>
  */
 async function usageOf(path: string, clock: Clock): Promise<Plain> {
   const late = Promise.withResolvers<Plain>();
-  const timer = clock.after(diskPatienceMs, () => late.resolve({ error: "no answer within 2 s" }));
+  const timer = clock.after(diskTimeoutMs, () => late.resolve({ error: "no answer within 2 s" }));
   const asked = touching("access", path, () => statfs(path)).then(
     ({ bsize, blocks, bfree, bavail }): Plain => ({
       total: bsize * blocks,

@@ -34,19 +34,19 @@ export interface Exchanged {
  *   the signal; errors of the network and of certificate verification
  */
 export async function exchange(options: ExchangeOptions): Promise<Exchanged> {
-  const patience = startPatience(options.clock, options.signal, options.timeoutMs);
+  const timeout = startTimeout(options.clock, options.signal, options.timeoutMs);
   try {
-    const response = await openExchange(options, patience.signal);
+    const response = await openExchange(options, timeout.signal);
     return {
       status: response.status,
       headers: response.headers,
       text: await readText(response, options.maxBytes),
     };
   } catch (thrown) {
-    patience.giveUp();
-    throw patience.reason ?? thrown;
+    timeout.giveUp();
+    throw timeout.reason ?? thrown;
   } finally {
-    patience.end();
+    timeout.end();
   }
 }
 
@@ -73,7 +73,7 @@ export async function openExchange(
 }
 
 /** A deadline that can be extended. It leaves no listener on its parent signal. */
-export interface Patience {
+export interface Timeout {
   readonly signal: AbortSignal;
   /** Why it ended: the parent's reason, or the timeout. `undefined` before that. */
   readonly reason: unknown;
@@ -88,7 +88,7 @@ export interface Patience {
  * Starts the deadline of one request. `AbortSignal.any` and `AbortSignal.timeout` would do the same, but
  * leak a little memory on the parent each time: too much for a peel that waits for weeks.
  */
-export function startPatience(clock: Clock, parent: AbortSignal, ms: number): Patience {
+export function startTimeout(clock: Clock, parent: AbortSignal, ms: number): Timeout {
   const controller = new AbortController();
   let reason: unknown;
   const stop = (why: unknown) => {

@@ -101,8 +101,8 @@ test("what a rollout or a job names that has not ended stays, also when four are
     created_at: "",
     created_by: "",
   };
-  const board = { list: async () => [running] };
-  const binaries = await startBinaries({ bus: master, jobs, board, clock, jitter: () => 0, log });
+  const controller = { list: async () => [running] };
+  const binaries = await startBinaries({ bus: master, jobs, controller, clock, jitter: () => 0, log });
   for (const binary of all) await uploadBinary(master, binary, () => {});
   const store = openBlobStore(master, "binaries");
   const catalog = decodeBinaryCatalog((await store.get((await store.head())?.digest ?? "")) ?? Buffer.of());

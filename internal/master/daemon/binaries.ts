@@ -5,7 +5,7 @@ import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
 import { type Bucket, type Bus, openBlobStore, openBucket } from "../../bus/mod.ts";
 import { openBinaries } from "../../fleet/binaries/mod.ts";
-import type { Board } from "../../fleet/jobs/mod.ts";
+import type { JobController } from "../../fleet/jobs/mod.ts";
 import { serveBinaries } from "../../fleet/over-bus/mod.ts";
 import { type BlobCache, createBlobCache } from "../../tree/files/mod.ts";
 
@@ -33,7 +33,7 @@ export interface MasterBinariesOptions {
   bus: Bus;
   /** The bucket `jobs`. */
   jobs: Bucket;
-  board: Pick<Board, "list">;
+  controller: Pick<JobController, "list">;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
@@ -70,7 +70,7 @@ export async function startBinaries(options: MasterBinariesOptions): Promise<Mas
 
 /** Digests of the manifests that rollouts and jobs name which have not ended. */
 async function namedBinaries(
-  { jobs, board }: Pick<MasterBinariesOptions, "jobs" | "board">,
+  { jobs, controller }: Pick<MasterBinariesOptions, "jobs" | "controller">,
   rollouts: Bucket,
 ): Promise<Set<string>> {
   const named = new Set<string>();
@@ -80,7 +80,7 @@ async function namedBinaries(
   };
   // The lists of peels that stand among the rollouts are no calls.
   for (const { value } of await rollouts.entries()) add(value);
-  for (const { jid, ...summary } of await board.list({ limit: maxJobs, status: "running" })) {
+  for (const { jid, ...summary } of await controller.list({ limit: maxJobs, status: "running" })) {
     if (summary.function !== upgradeFunction) continue;
     const entry = await jobs.get(jid);
     if (entry !== undefined) add(entry.value);

@@ -5,9 +5,9 @@ import { type Bus, openBucket } from "../../bus/mod.ts";
 import type { CancelDeps, DispatchDeps } from "../../fleet/jobs/mod.ts";
 import { serveRollouts } from "../../fleet/over-bus/mod.ts";
 import {
+  createRolloutController,
   createRolloutJobs,
   isLive,
-  keepRollouts,
   type RolloutTiming,
   type StartDeps,
 } from "../../fleet/rollout/mod.ts";
@@ -45,27 +45,27 @@ export async function startRollouts(options: {
   const rollouts = await openBucket(bus, "rollouts");
   const self = options.name;
   const jobs = createRolloutJobs({ dispatch, cancel });
-  const { vouch } = dispatch;
-  const keeper = keepRollouts({ ...options, rollouts, jobs, vouch, self });
+  const { mac } = dispatch;
+  const controller = createRolloutController({ ...options, rollouts, jobs, mac, self });
   const { resolve } = dispatch;
-  const start = { rollouts, resolve, running: keeper.running, vouch, self, clock, random, log };
+  const start = { rollouts, resolve, running: controller.running, mac, self, clock, random, log };
   const command = { rollouts, self, clock, log };
-  const operations = { start, command, keeper, follow: { bus, rollouts } };
+  const operations = { start, command, controller, follow: { bus, rollouts } };
   return {
     routes: rolloutRoutes(operations, clock),
     start,
-    ready: keeper.ready,
+    ready: controller.ready,
     view() {
-      const live = keeper.known().filter(isLive);
+      const live = controller.known().filter(isLive);
       const byStatus = { running: 0, paused: 0 };
       for (const { status } of live) byStatus[status === "paused" ? "paused" : "running"]++;
       const progress = live.map(({ id, plan: { bounds }, waves }) => {
         const ended = waves.filter(({ endedAt }) => endedAt !== undefined).length;
         return [id, (bounds[ended - 1] ?? 0) / (bounds.at(-1) ?? 1)];
       });
-      return { byStatus, progress: Object.fromEntries(progress), undriven: keeper.undriven() };
+      return { byStatus, progress: Object.fromEntries(progress), undriven: controller.undriven() };
     },
     serve: () => serveRollouts({ bus, clock, log }, operations),
-    stop: keeper.stop,
+    stop: controller.stop,
   };
 }

@@ -2,19 +2,19 @@ import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { contend, type Lease } from "../../bus/lease/mod.ts";
-import { type Bus, hintSubject, takeOver } from "../../bus/mod.ts";
+import { acquireWriter, type Bus, hintSubject } from "../../bus/mod.ts";
 import { type Directory, findByPeel, memberStates } from "../../fleet/enrollment/mod.ts";
 import {
+  answerSettings,
   createCompilers,
   createEnvelopeMaker,
   createKeeper,
   createSettingsView,
   followTree,
   type Peels,
+  type SettingsAnswer,
   type SettingsCompiler,
   type SettingsView,
-  type Told,
-  tellSettings,
   trackSettings,
 } from "../../fleet/settings/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
@@ -30,7 +30,7 @@ export interface MasterSettings {
   /** For `I@`. */
   view: SettingsView;
   /** What a peel that has this version is told. @throws SvcError `storage` */
-  tell(peelId: string, version: number): Promise<Told>;
+  answer(peelId: string, version: number): Promise<SettingsAnswer>;
   lease: Pick<Lease, "name" | "tenure">;
   stop(): Promise<void>;
 }
@@ -90,7 +90,7 @@ export function startSettings(options: {
     tree,
     tracker,
     compilerOf,
-    takeOver: (token) => takeOver(bus, storage.settings.name, token),
+    acquireWriter: (token) => acquireWriter(bus, storage.settings.name, token),
     signer: command.publicKey,
     onRenewal: options.metrics.settingsRenewal,
     clock,
@@ -112,7 +112,7 @@ export function startSettings(options: {
     check: () => keeper.health(),
     view,
     lease,
-    tell: (peelId, version) => tellSettings(storage.settings, peelId, version),
+    answer: (peelId, version) => answerSettings(storage.settings, peelId, version),
     async stop() {
       forget();
       await lease.stop();

@@ -119,7 +119,7 @@ const begin = () => {
       known.set(of, compiler);
       return compiler;
     },
-    takeOver: async () => ({
+    acquireWriter: async () => ({
       write: async (key, value) => {
         if (value === undefined || key === fenceKey) return 0;
         bytes += value.length;

@@ -13,15 +13,15 @@ import {
 } from "../../link/mod.ts";
 import type { PeelDeps } from "../options.ts";
 import { startSession } from "../session.ts";
-import type { Kept } from "./kept.ts";
 import type { LocalPhase } from "./local.ts";
 import type { Masters } from "./masters.ts";
 import type { OwnCalls } from "./own-calls.ts";
+import type { Stores } from "./stores.ts";
 
 /** The connected phase: the bus is found, however long that takes, and from then on masters give work. */
 export const bus = {
   waits: { bus: "not connected yet", kv: "not connected yet" },
-  start: (deps: PeelDeps & Kept & LocalPhase & OwnCalls & Masters & { tls: BusTls }) =>
+  start: (deps: PeelDeps & Stores & LocalPhase & OwnCalls & Masters & { tls: BusTls }) =>
     assemble(async (stack) => {
       const { config, cache, refresh, firstDocument, clock, jitter, log, signal } = deps;
       const open = opener(deps);

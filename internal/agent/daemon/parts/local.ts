@@ -6,11 +6,11 @@ import { openOutbox, startLocal } from "../local.ts";
 import type { PeelView } from "../metrics.ts";
 import type { PeelDeps } from "../options.ts";
 import { createSendEvent } from "../send-event.ts";
-import type { Kept } from "./kept.ts";
+import type { Stores } from "./stores.ts";
 
 /** What runs calls: each finds this host around it, and what it returns waits for a bus. */
 export const local = {
-  start(deps: PeelDeps & Kept) {
+  start(deps: PeelDeps & Stores) {
     const { dataDir, files, facts, settings, clock } = deps;
     const waiting = openOutbox(deps);
     const sendEvent = createSendEvent({ ...deps, ...waiting });

@@ -50,7 +50,7 @@ export const doors = {
         bus,
         document: document.current,
         missed: deps.missed,
-        settings: deps.settings.tell,
+        settings: deps.settings.answer,
         states: deps.stateFiles.inForce,
         clock,
         log,

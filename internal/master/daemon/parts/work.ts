@@ -1,7 +1,12 @@
 import { join } from "node:path";
-import { createBoard, createCommands, readAlive, startScheduleResults } from "../../../fleet/jobs/mod.ts";
+import {
+  createCommands,
+  createJobController,
+  readAlive,
+  startScheduleResults,
+} from "../../../fleet/jobs/mod.ts";
 import { rolloutTiming } from "../../../fleet/rollout/mod.ts";
-import { createVouch } from "../../../identity/mod.ts";
+import { createRecordMac } from "../../../identity/mod.ts";
 import { dataDir } from "../../../program/config/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { startBinaries } from "../binaries.ts";
@@ -24,29 +29,29 @@ export const work = {
       const scheduleResults = startScheduleResults({ bus, jobs: storage.jobs, metrics, clock, log });
       stack.defer(() => scheduleResults.stop());
 
-      const vouch = createVouch(keys.command);
-      const commands = createCommands({ bus, key: keys.command, vouch, log });
+      const mac = createRecordMac(keys.command);
+      const commands = createCommands({ bus, key: keys.command, mac, log });
       const { send } = commands;
       const settle = { bus, jobs: storage.jobs, alive, metrics, clock };
-      const board = createBoard({ ...settle, send, jitter, log });
-      stack.defer(() => board.stop());
-      await catchUp("jobs", board.ready, deps);
+      const controller = createJobController({ ...settle, send, jitter, log });
+      stack.defer(() => controller.stop());
+      await catchUp("jobs", controller.ready, deps);
       const jobs = {
         dispatch: {
           jobs: storage.jobs,
           resolve: resolver.resolve,
           alive,
           send,
-          vouch,
-          own: board.own,
+          mac,
+          own: controller.own,
           metrics,
           clock,
           random,
           log,
         },
-        cancel: { ...settle, send, vouch, log },
+        cancel: { ...settle, send, mac, log },
         show: { bus, jobs: storage.jobs, alive: readAlive(storage.peelHeartbeats), clock },
-        board,
+        controller,
       };
       const rollouts = await startRollouts({
         ...deps,
@@ -56,7 +61,7 @@ export const work = {
       stack.defer(() => rollouts.stop());
       await catchUp("rollouts", rollouts.ready, deps);
 
-      const binaries = await startBinaries({ bus, jobs: storage.jobs, board, clock, jitter, log });
+      const binaries = await startBinaries({ bus, jobs: storage.jobs, controller, clock, jitter, log });
       stack.defer(() => binaries.stop());
       const stateFiles = startStateFiles({
         bus,
@@ -90,7 +95,7 @@ export const work = {
         stateFiles,
         /** Commands that a peel may have missed, signed anew. */
         missed: (peel: string, limit: number) =>
-          board.missed(peel, limit).flatMap(({ kind, job }) => commands.sign(kind, job, peel) ?? []),
+          controller.missed(peel, limit).flatMap(({ kind, job }) => commands.sign(kind, job, peel) ?? []),
         checks: {
           "sched-consumer": () =>
             scheduleResults.running
@@ -100,7 +105,7 @@ export const work = {
           ...(reactor === undefined ? {} : { reactor: reactor.check }),
         },
         view: {
-          jobsRunning: board.running,
+          jobsRunning: controller.running,
           rollouts: rollouts.view,
           ...(reactor === undefined ? {} : { reactor: reactor.view }),
           leases: () => Object.fromEntries(leases.map(({ name, tenure }) => [name, tenure !== undefined])),

@@ -3,7 +3,7 @@ import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/er
 import type { Log } from "../../../base/log.ts";
 import { decode, encode } from "../../../base/msgpack.ts";
 import { type Bus, encodeFailure, helloSubject, mastersQueue } from "../../../bus/mod.ts";
-import type { Told } from "../../../fleet/settings/mod.ts";
+import type { SettingsAnswer } from "../../../fleet/settings/mod.ts";
 import type { BootstrapDocument } from "../../../identity/bootstrap/mod.ts";
 
 /** A hello says little; what is longer no peel of ours made. */
@@ -18,7 +18,7 @@ export interface HelloDeps {
   /** Signed commands that this peel missed, oldest first. */
   missed(peelId: string, limit: number): readonly Uint8Array[];
   /** What a peel that has settings of this version (0: none) is told of its settings. @throws SvcError `storage` */
-  settings(peelId: string, version: number): Promise<Told>;
+  settings(peelId: string, version: number): Promise<SettingsAnswer>;
   /** The snapshot of state files of `base` in force and what was signed of it; `undefined` when there is none. */
   states(): Promise<{ base: string; statement: Uint8Array } | undefined>;
   clock: Clock;
@@ -43,7 +43,7 @@ export function serveHello({ bus, document, missed, settings, states, clock, log
       const jobs = missed(peelId, maxCommands);
       if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
       else log.debug("peel said hello", { peel_id: peelId });
-      const told = await settings(peelId, version).catch((thrown): Told | undefined => {
+      const told = await settings(peelId, version).catch((thrown): SettingsAnswer | undefined => {
         log.error("settings not told", { peel_id: peelId, reason: describeError(thrown) });
         return undefined;
       });

@@ -7,7 +7,7 @@ import type { PeelDeps } from "../options.ts";
 import { openPeelSettings } from "../settings.ts";
 
 /** What is known of this host, and what masters told it: facts, settings and state files. */
-export const kept = {
+export const stores = {
   async start(deps: PeelDeps) {
     const { config, dataDir, env, hostname, peelId, clock, log, signal } = deps;
     const facts = await openFactStore({
@@ -25,4 +25,4 @@ export const kept = {
   },
 };
 
-export type Kept = OffersOf<typeof kept>;
+export type Stores = OffersOf<typeof stores>;

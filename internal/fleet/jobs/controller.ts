@@ -23,7 +23,7 @@ const maxListed = 50_000;
 const graceMs = 1_000;
 
 /** What a master knows of all jobs without asking: one watch and one subscription, whatever their number. */
-export interface Board {
+export interface JobController {
   /** Resolves when the jobs that were there at the start are known. */
   readonly ready: Promise<void>;
   /**
@@ -45,7 +45,7 @@ export interface MissedCommand {
   job: Job;
 }
 
-export interface BoardDeps extends SettleDeps {
+export interface JobControllerDeps extends SettleDeps {
   send: SendCommand;
   jobs: Bucket;
   bus: Bus;
@@ -63,7 +63,7 @@ export interface BoardDeps extends SettleDeps {
  * Follows all jobs: sends again what was not taken, and writes down how each ended. Every master does so
  * for every job; the one that dispatched it goes first, and the others find it done, or do it.
  */
-export function createBoard(deps: BoardDeps): Board {
+export function createJobController(deps: JobControllerDeps): JobController {
   const { bus, clock, alive, log } = deps;
   const settler = createSettler({ ...deps, settle: (jid, complete) => settleJob(deps, jid, complete) });
   const running = createRunningJobs(clock, (job, { at }) => {
