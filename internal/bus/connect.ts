@@ -3,6 +3,7 @@ import { type Authenticator, connect, ErrorCode, Events, type NatsConnection, Na
 import { encodeBase64Url } from "../base/base64.ts";
 import { assertBusUrl } from "../base/bus-url.ts";
 import { type Clock, sleep } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
@@ -98,7 +99,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       // Without a tls object nats.js talks plaintext to a server that does not announce TLS.
       tls: {
         rejectUnauthorized: true,
-        ...(options.ca === undefined ? {} : { ca: options.ca }),
+        ...defined({ ca: options.ca }),
         ...(options.clientCertificate ?? {}),
       } as Record<string, unknown>,
       pingInterval: busClientSettings.pingIntervalMs,
@@ -108,7 +109,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       ignoreAuthErrorAbort: true,
       // nats.js would record a stack trace for every request, failing or not.
       noAsyncTraces: true,
-      ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
+      ...defined({ inboxPrefix: options.inboxPrefix }),
     });
   } catch (cause) {
     throw new SvcError(
@@ -167,7 +168,7 @@ function authenticatorOf(identity: BusIdentity): Authenticator {
   return (nonce) => ({
     nkey,
     sig: nonce === undefined ? "" : encodeBase64Url(key.sign(Buffer.from(nonce))),
-    ...(jwt === undefined ? {} : { jwt }),
+    ...defined({ jwt }),
   });
 }
 

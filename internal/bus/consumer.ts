@@ -9,6 +9,7 @@ import {
   ReplayPolicy,
 } from "nats";
 import { rfc3339, sleep } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { describeError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
@@ -194,7 +195,7 @@ async function beginningOf(
   if (since === undefined) return {};
   try {
     const { deliver_policy, opt_start_time } = (await manager.consumers.info(stream, durable)).config;
-    return { deliver_policy, ...(opt_start_time === undefined ? {} : { opt_start_time }) };
+    return { deliver_policy, ...defined({ opt_start_time }) };
   } catch (thrown) {
     if (!isNotFound(thrown)) throw thrown;
     return { deliver_policy: DeliverPolicy.StartTime, opt_start_time: rfc3339(since()) };

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import type { Lease } from "../../bus/lease/mod.ts";
 import type { Bus } from "../../bus/mod.ts";
@@ -103,8 +104,7 @@ export function startMasterReactor(options: {
       return {
         rules: rules.rules.length,
         failed: problem !== undefined,
-        ...(session === undefined ? {} : { breakersOpen: session.breakers().length }),
-        ...(waiting === undefined ? {} : { waiting }),
+        ...defined({ breakersOpen: session?.breakers().length, waiting }),
       };
     },
     lease: reactor.lease,
