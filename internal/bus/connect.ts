@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type Authenticator, connect, ErrorCode, Events, type NatsConnection, NatsError } from "nats";
+import { createBackoff } from "../base/backoff.ts";
 import { encodeBase64Url } from "../base/base64.ts";
 import { assertBusUrl } from "../base/bus-url.ts";
 import { type Clock, sleep } from "../base/clock.ts";
@@ -126,14 +127,16 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
 
 /** Connects, however often it takes, with a pause that doubles from 1 s to 30 s; the signal ends it. */
 export async function connectBusForever(options: BusOptions, signal: AbortSignal): Promise<Bus> {
-  for (let pauseMs = 1_000; ; pauseMs = Math.min(pauseMs * 2, 30_000)) {
+  const backoff = createBackoff({ firstMs: 1_000, longestMs: 30_000 });
+  for (;;) {
     signal.throwIfAborted();
     try {
       return await connectBus(options);
     } catch (cause) {
+      const pauseMs = backoff.next();
       options.log.warn("bus not reachable", { error: describeError(cause), retry_in_ms: pauseMs });
+      await sleep(options.clock, pauseMs, signal);
     }
-    await sleep(options.clock, pauseMs, signal);
   }
 }
 

@@ -8,6 +8,7 @@ import {
   nanos,
   ReplayPolicy,
 } from "nats";
+import { createBackoff } from "../base/backoff.ts";
 import { rfc3339, sleep } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { describeError } from "../base/errors.ts";
@@ -106,7 +107,7 @@ export function consume(
     }
   };
   const run = async () => {
-    let retryMs = bootRetryMs;
+    let backoff = createBackoff({ firstMs: bootRetryMs, longestMs: bootRetryMs });
     while (!stopping.signal.aborted) {
       const { reconnects } = bus;
       let reason = "it ended";
@@ -115,12 +116,12 @@ export function consume(
       } catch (thrown) {
         reason = describeError(thrown);
       }
-      if (running) retryMs = firstRetryMs;
+      if (running) backoff = createBackoff({ firstMs: firstRetryMs, longestMs: bootRetryMs });
       running = false;
       if (stopping.signal.aborted || bus.reconnects !== reconnects) continue;
+      const retryMs = backoff.next();
       bus.log.warn("consumer not running", { consumer: durable, reason, retry_in_ms: retryMs });
       await sleep(bus.clock, retryMs, stopping.signal);
-      retryMs = Math.min(retryMs * 2, bootRetryMs);
     }
   };
   // The client looks for its consumer again after a reconnect, but waits half a minute when JetStream is not
