@@ -5,9 +5,9 @@ export interface BoundedMap<V> {
   /** @param weight how much of the bound the entry takes; 1 unless given. @returns the value */
   set(key: string, value: V, weight?: number): V;
   delete(key: string): void;
-  /** How many entries there are. */
+  /** How many entries there are; one that was used again may count twice. */
   readonly size: number;
-  /** What they weigh together. */
+  /** What they weigh together, counted in the same way. */
   readonly weight: number;
 }
 
@@ -16,7 +16,8 @@ interface Generation<V> {
   values: Map<string, V>;
   /** Of those that do not weigh 1. */
   weights: Map<string, number>;
-  total: number;
+  /** What the entries weigh together beyond 1 each. */
+  extra: number;
 }
 
 /**
@@ -29,26 +30,28 @@ interface Generation<V> {
  */
 export function createBoundedMap<V>(most: number): BoundedMap<V> {
   const half = Math.floor(most / 2);
-  const fresh = (): Generation<V> => ({ values: new Map(), weights: new Map(), total: 0 });
+  const fresh = (): Generation<V> => ({ values: new Map(), weights: new Map(), extra: 0 });
+  const total = ({ values, extra }: Generation<V>) => values.size + extra;
   let young = fresh();
   let old = fresh();
 
   const remove = (from: Generation<V>, key: string) => {
-    if (!from.values.delete(key)) return;
-    from.total -= from.weights.get(key) ?? 1;
+    from.values.delete(key);
+    from.extra -= (from.weights.get(key) ?? 1) - 1;
     from.weights.delete(key);
   };
   const set = (key: string, value: V, weight = 1) => {
     const counted = Math.min(weight, most);
-    remove(young, key);
-    remove(old, key);
-    if (young.total + counted > half) {
-      old = Math.max(counted, young.total) > half ? fresh() : young;
+    // What the old generation has of this key is never found again; nearly all maps have no weights.
+    if (counted !== 1 || young.weights.size > 0) remove(young, key);
+    if (young.values.size + young.extra + counted > half) {
+      old = Math.max(counted, total(young)) > half ? fresh() : young;
       young = fresh();
     }
     young.values.set(key, value);
-    young.total += counted;
-    if (counted !== 1) young.weights.set(key, counted);
+    if (counted === 1) return value;
+    young.weights.set(key, counted);
+    young.extra += counted - 1;
     return value;
   };
   return {
@@ -68,7 +71,7 @@ export function createBoundedMap<V>(most: number): BoundedMap<V> {
       return young.values.size + old.values.size;
     },
     get weight() {
-      return young.total + old.total;
+      return total(young) + total(old);
     },
   };
 }
