@@ -12,12 +12,15 @@ export interface BoundedMap<V> {
 }
 
 /** Entries in two generations: when the young one is full, it takes the place of the old one. */
-interface Generation<V> {
-  values: Map<string, V>;
+class Generation<V> extends Map<string, V> {
   /** Of those that do not weigh 1. */
-  weights: Map<string, number>;
+  readonly weights = new Map<string, number>();
   /** What the entries weigh together beyond 1 each. */
-  extra: number;
+  extra = 0;
+
+  get weight(): number {
+    return this.size + this.extra;
+  }
 }
 
 /**
@@ -30,13 +33,11 @@ interface Generation<V> {
  */
 export function createBoundedMap<V>(most: number): BoundedMap<V> {
   const half = Math.floor(most / 2);
-  const fresh = (): Generation<V> => ({ values: new Map(), weights: new Map(), extra: 0 });
-  const total = ({ values, extra }: Generation<V>) => values.size + extra;
-  let young = fresh();
-  let old = fresh();
+  let young = new Generation<V>();
+  let old = new Generation<V>();
 
   const remove = (from: Generation<V>, key: string) => {
-    from.values.delete(key);
+    from.delete(key);
     from.extra -= (from.weights.get(key) ?? 1) - 1;
     from.weights.delete(key);
   };
@@ -44,11 +45,11 @@ export function createBoundedMap<V>(most: number): BoundedMap<V> {
     const counted = Math.min(weight, most);
     // What the old generation has of this key is never found again; nearly all maps have no weights.
     if (counted !== 1 || young.weights.size > 0) remove(young, key);
-    if (young.values.size + young.extra + counted > half) {
-      old = Math.max(counted, total(young)) > half ? fresh() : young;
-      young = fresh();
+    if (young.weight + counted > half) {
+      old = Math.max(counted, young.weight) > half ? new Generation() : young;
+      young = new Generation();
     }
-    young.values.set(key, value);
+    young.set(key, value);
     if (counted === 1) return value;
     young.weights.set(key, counted);
     young.extra += counted - 1;
@@ -56,9 +57,9 @@ export function createBoundedMap<V>(most: number): BoundedMap<V> {
   };
   return {
     get(key) {
-      const value = young.values.get(key);
+      const value = young.get(key);
       if (value !== undefined) return value;
-      const older = old.values.get(key);
+      const older = old.get(key);
       if (older !== undefined) set(key, older, old.weights.get(key));
       return older;
     },
@@ -68,10 +69,10 @@ export function createBoundedMap<V>(most: number): BoundedMap<V> {
       remove(old, key);
     },
     get size() {
-      return young.values.size + old.values.size;
+      return young.size + old.size;
     },
     get weight() {
-      return total(young) + total(old);
+      return young.weight + old.weight;
     },
   };
 }
