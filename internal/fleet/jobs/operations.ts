@@ -17,12 +17,13 @@ import {
 } from "../operation/mod.ts";
 import { targetOf } from "../targeting/mod.ts";
 import { type CancelDeps, cancelJob } from "./cancel.ts";
-import type { JobController, JobSummary } from "./controller.ts";
+import type { JobController } from "./controller.ts";
 import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
 import { followJob, type Progress } from "./follow.ts";
 import { endings, jobStatuses, outcomes } from "./outcome.ts";
 import { jobRequestSchema } from "./request.ts";
 import { type JobView, loadJob, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
+import type { JobSummary } from "./summary.ts";
 
 const jid = described(v.string(), "Id of the job: `job-` and a KSUID");
 const onlyJid = v.strictObject({ jid });

@@ -12,7 +12,7 @@ import { issueCertificate } from "../../identity/ca/issue.ts";
 import { loadAuthority } from "../../identity/ca/load.ts";
 import { checkPair } from "../../identity/ca/pair.ts";
 import { reissueIntermediate, reissueRoot } from "../../identity/ca/reissue.ts";
-import { loadMasterConfig } from "../../program/config/load.ts";
+import { loadMasterConfig } from "../../program/config/mod.ts";
 import { createCertificateSource } from "./certificate.ts";
 import type { CertificateOptions, CertificateSource } from "./certificate-source.ts";
 
