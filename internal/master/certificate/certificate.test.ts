@@ -143,6 +143,16 @@ describe("the embedded CA", () => {
     expect(days).toBeLessThanOrEqual(60 + 1 / 24);
   });
 
+  test("pauses after failures double from 1 s and stay at 5 minutes", async () => {
+    await open(short);
+    renameSync(join(ca, "intermediate.key"), join(ca, "away"));
+    const pauses: unknown[] = [];
+    while (pauses.length < 11) {
+      pauses.push((await until("enrollment certificate not renewed", second)).fields.retry_in_ms);
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((s) => s * second));
+  });
+
   test("while issuing fails it serves the old one, warns, tries with growing pauses, and recovers", async () => {
     const source = await open(short);
     const before = source.current();
