@@ -1,5 +1,6 @@
 import { consumerOpts } from "nats";
 import { rfc3339 } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 import { deleteMessage } from "./jetstream/delete-message.ts";
@@ -76,7 +77,7 @@ export function openBlobStore(bus: Bus, name: string): BlobStore {
         digest: `SHA-256=${paddedBase64(Buffer.from(digest, "hex"))}`,
         mtime: rfc3339(bus.clock.now()),
         options: { max_chunk_size: Math.max(size, 1) },
-        ...(metadata === undefined ? {} : { metadata }),
+        ...defined({ metadata }),
       }),
     );
   return {

@@ -1,5 +1,6 @@
 import { ErrorCode, type KV, type KvEntry, NatsError } from "nats";
 import { sleep } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 import { lastMessage } from "./jetstream/last-message.ts";
@@ -186,7 +187,7 @@ function followBucket(
   const followOnce = async () => {
     const kv = await openView(bus, name);
     const iterator = await kv.watch({
-      ...(keys === undefined ? {} : { key: keys }),
+      ...defined({ key: keys }),
       initializedFn: ready.resolve,
     });
     current = iterator;

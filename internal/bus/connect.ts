@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { type Authenticator, connect, ErrorCode, Events, type NatsConnection, NatsError } from "nats";
+import { createBackoff } from "../base/backoff.ts";
 import { encodeBase64Url } from "../base/base64.ts";
 import { assertBusUrl } from "../base/bus-url.ts";
 import { type Clock, sleep } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
@@ -98,7 +100,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       // Without a tls object nats.js talks plaintext to a server that does not announce TLS.
       tls: {
         rejectUnauthorized: true,
-        ...(options.ca === undefined ? {} : { ca: options.ca }),
+        ...defined({ ca: options.ca }),
         ...(options.clientCertificate ?? {}),
       } as Record<string, unknown>,
       pingInterval: busClientSettings.pingIntervalMs,
@@ -108,7 +110,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       ignoreAuthErrorAbort: true,
       // nats.js would record a stack trace for every request, failing or not.
       noAsyncTraces: true,
-      ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
+      ...defined({ inboxPrefix: options.inboxPrefix }),
     });
   } catch (cause) {
     throw new SvcError(
@@ -125,14 +127,16 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
 
 /** Connects, however often it takes, with a pause that doubles from 1 s to 30 s; the signal ends it. */
 export async function connectBusForever(options: BusOptions, signal: AbortSignal): Promise<Bus> {
-  for (let pauseMs = 1_000; ; pauseMs = Math.min(pauseMs * 2, 30_000)) {
+  const backoff = createBackoff({ firstMs: 1_000, longestMs: 30_000 });
+  for (;;) {
     signal.throwIfAborted();
     try {
       return await connectBus(options);
     } catch (cause) {
+      const pauseMs = backoff.next();
       options.log.warn("bus not reachable", { error: describeError(cause), retry_in_ms: pauseMs });
+      await sleep(options.clock, pauseMs, signal);
     }
-    await sleep(options.clock, pauseMs, signal);
   }
 }
 
@@ -167,7 +171,7 @@ function authenticatorOf(identity: BusIdentity): Authenticator {
   return (nonce) => ({
     nkey,
     sig: nonce === undefined ? "" : encodeBase64Url(key.sign(Buffer.from(nonce))),
-    ...(jwt === undefined ? {} : { jwt }),
+    ...defined({ jwt }),
   });
 }
 

@@ -8,7 +8,9 @@ import {
   nanos,
   ReplayPolicy,
 } from "nats";
+import { createBackoff } from "../base/backoff.ts";
 import { rfc3339, sleep } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { describeError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
@@ -105,7 +107,7 @@ export function consume(
     }
   };
   const run = async () => {
-    let retryMs = bootRetryMs;
+    let backoff = createBackoff({ firstMs: bootRetryMs, longestMs: bootRetryMs });
     while (!stopping.signal.aborted) {
       const { reconnects } = bus;
       let reason = "it ended";
@@ -114,12 +116,12 @@ export function consume(
       } catch (thrown) {
         reason = describeError(thrown);
       }
-      if (running) retryMs = firstRetryMs;
+      if (running) backoff = createBackoff({ firstMs: firstRetryMs, longestMs: bootRetryMs });
       running = false;
       if (stopping.signal.aborted || bus.reconnects !== reconnects) continue;
+      const retryMs = backoff.next();
       bus.log.warn("consumer not running", { consumer: durable, reason, retry_in_ms: retryMs });
       await sleep(bus.clock, retryMs, stopping.signal);
-      retryMs = Math.min(retryMs * 2, bootRetryMs);
     }
   };
   // The client looks for its consumer again after a reconnect, but waits half a minute when JetStream is not
@@ -194,7 +196,7 @@ async function beginningOf(
   if (since === undefined) return {};
   try {
     const { deliver_policy, opt_start_time } = (await manager.consumers.info(stream, durable)).config;
-    return { deliver_policy, ...(opt_start_time === undefined ? {} : { opt_start_time }) };
+    return { deliver_policy, ...defined({ opt_start_time }) };
   } catch (thrown) {
     if (!isNotFound(thrown)) throw thrown;
     return { deliver_policy: DeliverPolicy.StartTime, opt_start_time: rfc3339(since()) };

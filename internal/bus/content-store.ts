@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { sha256Hex } from "../base/sha256.ts";
 import type { BlobStore } from "./blob-store.ts";
 
@@ -50,7 +51,7 @@ export function openContentStore(
   return {
     async commit({ digest, data, token, statement }, revision) {
       await blobs.put(digest, data);
-      const signed = statement === undefined ? {} : { statement };
+      const signed = defined({ statement });
       return blobs.moveHead({ digest, size: data.length, token, ...signed }, revision);
     },
 

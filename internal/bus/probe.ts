@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { connect, isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
 import { type Clock, sleep } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 
 const defaultPort = 4222;
@@ -78,7 +79,7 @@ export async function inspectCertificate(
         : describeError(secured.authorizationError);
     return {
       notAfter: Date.parse(certificate.valid_to),
-      ...(problem === undefined ? {} : { problem }),
+      ...defined({ problem }),
     };
   });
 }
@@ -116,7 +117,7 @@ async function secure(
     // Looked at, not trusted: a certificate that proves nothing is what this is to describe.
     rejectUnauthorized: false,
     ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...(ca === undefined ? {} : { ca }),
+    ...defined({ ca }),
     ...(client ?? {}),
   });
   secured.once("secureConnect", () => resolve(secured));

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Bus } from "../connect.ts";
 import { requestJetStream } from "./request.ts";
 
@@ -24,7 +25,7 @@ export function createConsumer(
   config: Readonly<Record<string, unknown>>,
   timeoutMs?: number,
 ): Promise<Partial<CreatedConsumer>> {
-  const options = timeoutMs === undefined ? {} : { timeoutMs };
+  const options = defined({ timeoutMs });
   const request = JSON.stringify({ stream_name: stream, config });
   return requestJetStream<CreatedConsumer>(bus, `$JS.API.CONSUMER.CREATE.${stream}`, request, options);
 }

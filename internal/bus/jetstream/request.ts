@@ -1,4 +1,5 @@
 import { type MsgHdrs, NatsError } from "nats";
+import { defined } from "../../base/defined.ts";
 import type { Bus } from "../connect.ts";
 
 /** How long a server may take to answer a request of JetStream, milliseconds. */
@@ -48,7 +49,7 @@ export async function requestJetStream<Reply extends object>(
   payload: Uint8Array | string,
   { timeoutMs = requestTimeoutMs, headers }: { timeoutMs?: number; headers?: MsgHdrs } = {},
 ): Promise<Partial<Reply>> {
-  const options = { timeout: timeoutMs, ...(headers === undefined ? {} : { headers }) };
+  const options = { timeout: timeoutMs, ...defined({ headers }) };
   return readReply<Reply>((await bus.nats.request(subject, payload, options)).data);
 }
 

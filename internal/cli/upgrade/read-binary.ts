@@ -4,10 +4,10 @@ import { resolve } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import { runProcess } from "../../base/process/process.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import {
   type BinaryManifest,
   chunkBytes,
-  digestOf,
   encodeBinaryManifest,
   headBytes,
   maxBinaryBytes,
@@ -49,7 +49,7 @@ export async function readBinary(path: string, cli: Pick<Cli, "clock">): Promise
     for (let index = 0; index * chunkBytes < size; index++) {
       const data = await read(index);
       whole.update(data);
-      chunks.push(digestOf(data));
+      chunks.push(sha256Hex(data));
     }
     const manifest = { sha256: whole.digest("hex"), size, platform, version, chunks };
     return {
@@ -57,7 +57,7 @@ export async function readBinary(path: string, cli: Pick<Cli, "clock">): Promise
       ...encodeBinaryManifest(manifest),
       async chunk(index) {
         const data = await read(index);
-        if (digestOf(data) === chunks[index]) return data;
+        if (sha256Hex(data) === chunks[index]) return data;
         throw new SvcError("conflict", `--binary: ${path} changed while it was uploaded`);
       },
       [Symbol.asyncDispose]: () => file.close(),

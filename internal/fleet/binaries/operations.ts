@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { digestOf } from "../../host/binary/mod.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { operation, operatorOf } from "../operation/mod.ts";
 import type { Binaries } from "./binaries.ts";
 
@@ -33,7 +33,7 @@ export const commitBinary = operation({
   input: v.strictObject({ manifest: bytes }),
   /** `missing` has the chunks that have to be stored first; without any, the binary is committed. */
   output: v.object({ missing: v.array(digest) }),
-  touches: ({ manifest }) => ({ binary: digestOf(manifest) }),
+  touches: ({ manifest }) => ({ binary: sha256Hex(manifest) }),
   async run(deps: Pick<Binaries, "commit">, { manifest }, call) {
     const committed = await deps.commit(manifest, operatorOf(call));
     return { missing: "missing" in committed ? [...committed.missing] : [] };

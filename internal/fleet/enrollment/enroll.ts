@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
@@ -95,8 +96,7 @@ function newRecord(deps: EnrollDeps, submission: Submission): Enrollment {
     peelId: submission.peelId,
     publicKey: submission.publicKey,
     curvePublicKey: submission.curvePublicKey,
-    ...(submission.hostname === undefined ? {} : { hostname: submission.hostname }),
-    ...(submission.metadata === undefined ? {} : { metadata: submission.metadata }),
+    ...defined({ hostname: submission.hostname, metadata: submission.metadata }),
     state: "pending",
     ...(attestation === undefined
       ? {}

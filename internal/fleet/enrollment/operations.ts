@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { isId } from "../../base/id.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import {
@@ -224,7 +225,7 @@ export const listEnrollments = operation({
   touches: () => ({ fleet: true }),
   async run({ directory }: { directory: Directory }, { state, limit, cursor }) {
     await directory.caughtUp();
-    const after = cursor === undefined ? {} : { after: cursor };
+    const after = defined({ after: cursor });
     const found = directory.list({ state, limit: limit + 1, ...after });
     const { items, ...next } = pageOf(found, limit, ({ id }) => id);
     return { enrollments: items, ...next };
@@ -312,7 +313,7 @@ export const revokeEnrollment = operation({
     announce(call, "revoke", record, operator, { closed_in_ms: closedInMs });
     return {
       enrollment: toStored(record),
-      ...(closedInMs === undefined ? {} : { closed_in_ms: closedInMs }),
+      ...defined({ closed_in_ms: closedInMs }),
     };
   },
 });

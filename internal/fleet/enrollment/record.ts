@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
@@ -193,8 +194,8 @@ export function decodeSummary(bytes: Uint8Array): KnownEnrollment {
   const parsed = v.safeParse(storedSummary, decode(bytes));
   if (!parsed.success) throw new SvcError("internal", "a stored enrollment record is malformed");
   const { trusted_ca_spki, TrustMismatch, creds_expires_at, ...shown } = parsed.output;
-  const attested = trusted_ca_spki === undefined ? {} : { trustedCaSpki: trusted_ca_spki };
-  const mismatch = TrustMismatch === undefined ? {} : { trustMismatch: TrustMismatch };
+  const attested = defined({ trustedCaSpki: trusted_ca_spki });
+  const mismatch = defined({ trustMismatch: TrustMismatch });
   return {
     ...shown,
     trust: trustOf({ ...attested, ...mismatch }),

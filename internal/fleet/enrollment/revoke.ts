@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
@@ -37,7 +38,7 @@ export function revokeRecord(deps: RevokeDeps, request: RevokeRequest): Promise<
   const event = {
     type: "revoke" as const,
     operator: request.operator,
-    ...(request.reason === undefined ? {} : { reason: request.reason }),
+    ...defined({ reason: request.reason }),
   };
   return applyEvent(deps, request.id, event, (revoked) => list(deps, revoked));
 }

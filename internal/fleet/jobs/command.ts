@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { sha256 } from "../../base/sha256.ts";
 import { type KeyPair, verifySignature } from "../../identity/mod.ts";
 
 // The bus only carries commands; it cannot make them. A command is signed by a master over its kind,
@@ -63,7 +63,7 @@ export function signCommand({ peel, ...order }: Command, key: KeyPair): Uint8Arr
 /** Signs the same order to many peels: what they have in common is worked out once. */
 export function commandSigner(order: Omit<Command, "peel">, key: KeyPair): (peel: string) => Uint8Array {
   const deadline = rfc3339(order.deadline);
-  const digest = digestOf(order.body);
+  const digest = sha256(order.body);
   return (peel) => {
     const signature = key.sign(signedBytes({ ...order, peel, deadline }, digest));
     return encode({ ...order, peel, deadline, key: key.publicKey, signature });
@@ -86,7 +86,7 @@ export function openCommand(
   const { key, signature, ...rest } = decodeEnvelope(bytes);
   const command: Command = { ...rest, deadline: Date.parse(rest.deadline) };
   if (!trust.keys.includes(key)) throw new CommandRefused("unknown_key", "signed by an unknown command key");
-  const signed = signedBytes({ ...command, deadline: rfc3339(command.deadline) }, digestOf(command.body));
+  const signed = signedBytes({ ...command, deadline: rfc3339(command.deadline) }, sha256(command.body));
   if (!verifySignature("user", key, signed, signature)) {
     throw new CommandRefused("bad_signature", "the signature is wrong");
   }
@@ -117,8 +117,4 @@ function signedBytes(
 ): Uint8Array {
   const head = ["svc/command/v1", kind, jid, peel, deadline, ""].join("\0");
   return Buffer.concat([Buffer.from(head, "utf8"), digest]);
-}
-
-function digestOf(body: Uint8Array): Uint8Array {
-  return createHash("sha256").update(body).digest();
 }

@@ -14,8 +14,6 @@ import { createSettler } from "./settler.ts";
 import { type JobSummary, summaryOf } from "./summary.ts";
 import { standingOf } from "./tally.ts";
 
-export type { JobSummary } from "./summary.ts";
-
 /** Records live this long in the bucket, which removes them without a word. */
 const retentionMs = 7 * 24 * 3600_000;
 const maxListed = 50_000;

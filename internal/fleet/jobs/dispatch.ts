@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
@@ -75,13 +76,13 @@ export async function dispatchJob(
     jid: identity?.jid ?? newId("job", createdAt, deps.random),
     function: request.function,
     args,
-    ...(request.target === undefined ? {} : { target: request.target }),
+    ...defined({ target: request.target }),
     targets,
     metadata: request.metadata ?? {},
     timeoutMs,
     createdAt,
     createdBy: operator,
-    ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
+    ...defined({ requestId: deps.requestId }),
     deadline: createdAt + timeoutMs,
   });
   if ((await deps.jobs.create(job.jid, encodeJob(job))) === undefined) {

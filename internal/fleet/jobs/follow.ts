@@ -1,4 +1,5 @@
 import { sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { ackSubject, keySubject, progressSubject, returnSubject, scheduleSubject } from "../../bus/mod.ts";
 import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
@@ -82,7 +83,7 @@ export async function followJob(
       // Who is alive is asked for once, in the end.
       const { counts, status } = count.update(clock.now(), event?.peel);
       last = { ...last, counts };
-      onProgress({ ...last, ...(event === undefined ? {} : { event }) });
+      onProgress({ ...last, ...defined({ event }) });
       if (status !== "running") ended.resolve();
     };
     take = (event) => {

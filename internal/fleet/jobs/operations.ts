@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { isId } from "../../base/id.ts";
 import { encodePeelId } from "../../base/peel-id.ts";
 import {
@@ -16,12 +17,13 @@ import {
 } from "../operation/mod.ts";
 import { targetOf } from "../targeting/mod.ts";
 import { type CancelDeps, cancelJob } from "./cancel.ts";
-import type { JobController, JobSummary } from "./controller.ts";
+import type { JobController } from "./controller.ts";
 import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
 import { followJob, type Progress } from "./follow.ts";
 import { endings, jobStatuses, outcomes } from "./outcome.ts";
 import { jobRequestSchema } from "./request.ts";
 import { type JobView, loadJob, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
+import type { JobSummary } from "./summary.ts";
 
 const jid = described(v.string(), "Id of the job: `job-` and a KSUID");
 const onlyJid = v.strictObject({ jid });
@@ -112,7 +114,7 @@ export const createJob = operation({
   /** @param deps.identity the id of a job that may have been asked for before */
   async run(deps: DispatchDeps & { identity?: JobIdentity }, input, call) {
     const { requestId, log } = call;
-    const scoped = { ...deps, log, ...(requestId === undefined ? {} : { requestId }) };
+    const scoped = { ...deps, log, ...defined({ requestId }) };
     const { job, away } = await dispatchJob(scoped, input, operatorOf(call), deps.identity);
     call.note?.({ jid: job.jid });
     return { jid: job.jid, targets: job.targets, status: "running" as const, away };
@@ -133,8 +135,7 @@ export const listJobs = operation({
   async run({ controller }: { controller: Pick<JobController, "list"> }, { status, limit, cursor }) {
     const found = await controller.list({
       limit: limit + 1,
-      ...(status === undefined ? {} : { status }),
-      ...(cursor === undefined ? {} : { after: cursor }),
+      ...defined({ status, after: cursor }),
     });
     const { items, ...next } = pageOf(found, limit, (job) => job.jid);
     return { jobs: items, ...next };
@@ -174,7 +175,7 @@ export const stopJob = operation({
   touches: touchesJid,
   async run(deps: { cancel: CancelDeps; show: ShowDeps }, input, call) {
     const { requestId, log } = call;
-    const scoped = { ...deps.cancel, log, ...(requestId === undefined ? {} : { requestId }) };
+    const scoped = { ...deps.cancel, log, ...defined({ requestId }) };
     const { jid } = await cancelJob(scoped, input.jid, operatorOf(call));
     call.note?.({ jid });
     const view = await showJob(deps.show, jid);

@@ -24,7 +24,7 @@ export interface Ending {
 
 /** What is known of one target. */
 export interface TargetFacts {
-  return?: Ending;
+  return?: Ending | undefined;
   acknowledged: boolean;
   /** Whether the peel was alive when the deadline passed. */
   alive: boolean;

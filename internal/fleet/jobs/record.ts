@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { instant } from "../../base/instant.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { endings, type JobStatus, type Outcome, outcomes } from "./outcome.ts";
@@ -165,8 +166,6 @@ export function decodeReturn(bytes: Uint8Array): JobReturn {
   const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decode(bytes));
   return {
     ...rest,
-    ...(value === undefined ? {} : { return: value }),
-    ...(error === undefined ? {} : { error }),
-    ...(outcome === undefined ? {} : { outcome }),
+    ...defined({ return: value, error, outcome }),
   };
 }

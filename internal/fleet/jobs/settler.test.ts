@@ -75,9 +75,7 @@ test("an end that could not be written is written later", async () => {
   const { clock, settler, written, log } = setup({ fail: () => isAway });
   settler.own("a");
   settler.ended("a", complete);
-  clock.advance(0);
-  await Promise.resolve();
-  await Promise.resolve();
+  await clock.pass(0);
   isAway = false;
   clock.advance(10_000);
   expect(written).toEqual([["a", 4_000, false]]);

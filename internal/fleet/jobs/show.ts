@@ -1,4 +1,5 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
@@ -91,7 +92,7 @@ export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promi
     returns.set(event.peel, {
       ...rest,
       ...(isLate ? { late: true } : {}),
-      ...(bytes > maxReturnBytes ? { truncated: true } : value === undefined ? {} : { return: value }),
+      ...(bytes > maxReturnBytes ? { truncated: true } : defined({ return: value })),
     });
   });
   return { job, tally, returns };
@@ -113,19 +114,17 @@ export async function viewOf(
     jid: job.jid,
     function: job.function,
     args: job.args,
-    ...(job.target === undefined ? {} : { target: job.target }),
-    ...(job.schedule === undefined ? {} : { schedule: job.schedule }),
+    ...defined({ target: job.target, schedule: job.schedule }),
     targets: job.targets,
     metadata: job.metadata,
     timeout: formatDuration(job.timeoutMs),
     status: standing.status,
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
-    ...(job.requestId === undefined ? {} : { request_id: job.requestId }),
+    ...defined({ request_id: job.requestId }),
     deadline: rfc3339(job.deadline),
     ...at("cancelled_at", job.cancelledAt),
-    ...(job.cancelledBy === undefined ? {} : { cancelled_by: job.cancelledBy }),
-    ...(job.cancelRequestId === undefined ? {} : { cancel_request_id: job.cancelRequestId }),
+    ...defined({ cancelled_by: job.cancelledBy, cancel_request_id: job.cancelRequestId }),
     ...at("finished_at", standing.finishedAt),
     outcomes: Object.fromEntries(standing.outcomes),
     counts: standing.counts,

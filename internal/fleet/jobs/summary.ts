@@ -1,4 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
 import type { Job } from "./record.ts";
 
@@ -22,8 +23,7 @@ export function summaryOf(job: Job): JobSummary {
   return {
     jid: job.jid,
     function: job.function,
-    ...(job.target === undefined ? {} : { target: job.target }),
-    ...(job.schedule === undefined ? {} : { schedule: job.schedule }),
+    ...defined({ target: job.target, schedule: job.schedule }),
     targets: job.targets.length,
     status: job.settled?.status ?? "running",
     counts: job.settled?.counts ?? {},

@@ -79,7 +79,7 @@ export function standingOf(job: Job, tally: Tally, alive: (peel: string) => bool
       {
         acknowledged,
         alive: !acknowledged && now >= job.deadline && alive(peel),
-        ...(ending === undefined ? {} : { return: ending }),
+        return: ending,
       },
       job,
       now,
@@ -122,11 +122,7 @@ export function countOutcomes(known: { readonly job: Job; readonly tally: Tally 
       for (const target of outcomes.size > 0 && peel !== undefined ? [peel] : job.targets) {
         const before = outcomes.get(target);
         const { acknowledged, ending } = tally.known(target);
-        const outcome = outcomeOf(
-          { acknowledged, alive: true, ...(ending === undefined ? {} : { return: ending }) },
-          job,
-          now,
-        );
+        const outcome = outcomeOf({ acknowledged, alive: true, return: ending }, job, now);
         if (outcome === before) continue;
         outcomes.set(target, outcome);
         counts[outcome] = (counts[outcome] ?? 0) + 1;

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Intent, Rollout, RolloutStatus, Wave, WaveCounts, WaveJob } from "./record.ts";
 
 /** What the driver found out about the job its rollout is at; nothing is the default. */
@@ -208,6 +209,6 @@ function lost(rollout: Rollout, jid: string, now: number): Action {
 
 function finish(rollout: Rollout, status: RolloutStatus, now: number, reason?: string): Action {
   const { driver: _, pause: __, ...kept } = rollout;
-  const why = reason === undefined ? {} : { reason };
+  const why = defined({ reason });
   return write({ ...kept, status, finishedAt: now, ...why });
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { isId } from "../../base/id.ts";
 import { outcomes } from "../jobs/mod.ts";
 import {
@@ -124,7 +125,7 @@ export const start = operation({
       return { waves: plannedWaves(plan, targets), max_failures: plan.maxFailures };
     }
     const { requestId, log } = call;
-    const scoped = { ...deps, log, ...(requestId === undefined ? {} : { requestId }) };
+    const scoped = { ...deps, log, ...defined({ requestId }) };
     const { rollout, targets } = await startRollout(scoped, input, operatorOf(call));
     const { id, plan } = rollout;
     call.note?.({ rollout: id });
@@ -146,8 +147,7 @@ export const list = operation({
   async run({ controller }: { controller: Pick<RolloutController, "list"> }, { status, limit, cursor }) {
     const found = await controller.list({
       limit: limit + 1,
-      ...(status === undefined ? {} : { status }),
-      ...(cursor === undefined ? {} : { after: cursor }),
+      ...defined({ status, after: cursor }),
     });
     const { items, ...next } = pageOf(found, limit, (rollout) => rollout.id);
     return { rollouts: items, ...next };

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { instant } from "../../base/instant.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { outcomes } from "../jobs/mod.ts";
@@ -236,7 +237,7 @@ export function decodeRollout(bytes: Uint8Array): Rollout {
 }
 
 function jobOf({ jid, created_at, counts }: v.InferOutput<typeof storedJob>): WaveJob {
-  return { jid, createdAt: created_at, ...(counts === undefined ? {} : { counts }) };
+  return { jid, createdAt: created_at, ...defined({ counts }) };
 }
 
 function withoutUndefined<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {

@@ -1,4 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
@@ -90,7 +91,7 @@ export function summaryOf(rollout: Rollout): RolloutSummary {
   return {
     id: rollout.id,
     function: rollout.function,
-    ...(target === undefined ? {} : { target }),
+    ...defined({ target }),
     targets: plan.bounds.at(-1) ?? 0,
     status: rollout.status,
     wave: rollout.waves.length,
@@ -99,7 +100,7 @@ export function summaryOf(rollout: Rollout): RolloutSummary {
     created_at: rfc3339(rollout.createdAt),
     created_by: rollout.createdBy,
     ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reason }),
   };
 }
 
@@ -143,7 +144,7 @@ export function viewOfRollout(rollout: Rollout, targets: readonly string[]): Rol
     id: rollout.id,
     function: rollout.function,
     args: rollout.args,
-    ...(rollout.target === undefined ? {} : { target: rollout.target }),
+    ...defined({ target: rollout.target }),
     metadata: rollout.metadata,
     status: rollout.status,
     step: rollout.step,
@@ -158,17 +159,17 @@ export function viewOfRollout(rollout: Rollout, targets: readonly string[]): Rol
       ? {}
       : { check: { function: check.function, args: check.args, timeout: formatDuration(check.timeoutMs) } }),
     deadline: rfc3339(plan.deadline),
-    ...(pause === undefined ? {} : { paused_by: pause.by }),
+    ...defined({ paused_by: pause?.by }),
     ...(abort === undefined || !isLive(rollout) ? {} : { abort_asked_by: abort.by }),
     forbidden: rollout.forbidden,
-    ...(driver === undefined ? {} : { driver }),
+    ...defined({ driver }),
     token: rollout.token,
     heartbeat_at: rfc3339(rollout.heartbeatAt),
     created_at: rfc3339(rollout.createdAt),
     created_by: rollout.createdBy,
-    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...defined({ request_id: requestId }),
     ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reason }),
   };
 }
 
@@ -180,9 +181,8 @@ function progressOf({ waves }: Rollout, index: number): Omit<WaveView, "peels"> 
     jid: job.jid,
     begun_at: rfc3339(wave.begunAt),
     ...(endedAt === undefined ? {} : { ended_at: rfc3339(endedAt) }),
-    ...(job.counts === undefined ? {} : { counts: job.counts }),
+    ...defined({ counts: job.counts }),
     gone: wave.gone,
-    ...(check === undefined ? {} : { check_jid: check.jid }),
-    ...(check?.counts === undefined ? {} : { check_counts: check.counts }),
+    ...defined({ check_jid: check?.jid, check_counts: check?.counts }),
   };
 }

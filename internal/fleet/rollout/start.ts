@@ -1,4 +1,5 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
@@ -60,7 +61,7 @@ export async function planRollout(
       bounds: cutWaves(targets.length, read.canary, read.waves),
       waveWaitMs: read.waveWaitMs,
       maxFailures: peelsOf(read.maxFailures, targets.length, "down"),
-      ...(read.check === undefined ? {} : { check: read.check }),
+      ...defined({ check: read.check }),
       timeoutMs: read.timeoutMs,
       deadline: deps.clock.now() + read.deadlineMs,
     },
@@ -90,7 +91,7 @@ export async function startRollout(
     id: newId("rol", now, random),
     function: request.function,
     args: request.args ?? {},
-    ...(request.target === undefined ? {} : { target: request.target }),
+    ...defined({ target: request.target }),
     metadata: request.metadata ?? {},
     plan,
     status: "running",
@@ -103,7 +104,7 @@ export async function startRollout(
     heartbeatAt: now,
     createdAt: now,
     createdBy: operator,
-    ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
+    ...defined({ requestId: deps.requestId }),
   };
   const rollout = { ...asked, voucher: rolloutMac(deps.mac, asked, digestOfTargets(targets)) };
   await claimRollout(rollouts, rollout, targets);

@@ -43,12 +43,7 @@ async function setup(over: Partial<Rollout> = {}) {
     metrics: { rolloutTaken: (from) => taken.push(from) },
     log,
   });
-  /** Lets time pass, and what it began come to its end. */
-  const pass = async (ms: number) => {
-    clock.advance(ms);
-    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-  };
-  return { clock, bucket, log, taken, rollout, takeover, pass };
+  return { clock, bucket, log, taken, rollout, takeover, pass: clock.pass };
 }
 
 test("a rollout is taken when its driver was silent for its time, with the next token", async () => {

@@ -1,3 +1,4 @@
+import { createBackoff } from "../../base/backoff.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { readTextIfPresent } from "../../base/file.ts";
@@ -8,7 +9,6 @@ import {
   loadAuthority,
   nextRenewal,
   remainingLife,
-  retryPause,
 } from "../../identity/ca/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
@@ -18,6 +18,7 @@ import type { CertificateOptions, CertificateSource, EnrollCertificate } from ".
  * that was replaced, is noticed by looking.
  */
 const lookEveryMs = 60 * 60 * 1000;
+const retries = { firstMs: 1_000, longestMs: 5 * 60_000 };
 
 /** A certificate together with the authority that it was issued from. */
 interface Issued extends EnrollCertificate {
@@ -39,8 +40,9 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
   const dir = config["ca.dir"];
   const listeners = new Set<(certificate: EnrollCertificate) => void>();
   let stopped = false;
-  let failures = 0;
-  let lastError = "";
+  const backoff = createBackoff(retries);
+  /** What the last attempt came to, when it failed. */
+  let failed: { error: string; retryInMs: number } | undefined;
 
   let issued = await issue(options);
   let renewAt = renewalTime();
@@ -53,7 +55,7 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
     return clock.now() + nextRenewal(issued.from, issued.notAfter, clock.now(), jitter);
   }
   function pause(): number {
-    if (failures > 0) return retryPause(failures);
+    if (failed !== undefined) return failed.retryInMs;
     return Math.min(lookEveryMs, Math.max(0, renewAt - clock.now()));
   }
   function announce(): void {
@@ -63,7 +65,7 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
     log.info("enrollment certificate issued", { not_after: rfc3339(issued.notAfter) });
   }
   function wake(): void {
-    if (failures === 0 && clock.now() < renewAt && !isReplaced(dir, issued)) {
+    if (failed === undefined && clock.now() < renewAt && !isReplaced(dir, issued)) {
       timer = clock.after(pause(), wake);
       return;
     }
@@ -88,19 +90,19 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
     }
     issued = next;
     renewAt = renewalTime();
-    failures = 0;
+    failed = undefined;
+    backoff.reset();
     metrics.certificateRenewal("ok");
     announce();
     for (const run of listeners) run(issued);
   }
   function fail(cause: unknown): void {
-    failures++;
-    lastError = describeError(cause);
+    failed = { error: describeError(cause), retryInMs: backoff.next() };
     metrics.certificateRenewal("failed");
     log.warn("enrollment certificate not renewed", {
-      error: lastError,
+      error: failed.error,
       served_until: rfc3339(issued.notAfter),
-      retry_in_ms: pause(),
+      retry_in_ms: failed.retryInMs,
     });
   }
   return {
@@ -111,7 +113,7 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
     },
     check(): CheckResult {
       const left = remainingLife(issued.from, issued.notAfter, clock.now());
-      const reason = failures === 0 ? "" : `: ${lastError}`;
+      const reason = failed === undefined ? "" : `: ${failed.error}`;
       const end = rfc3339(issued.notAfter);
       if (left === 0)
         return { status: "down", message: `the enrollment certificate expired at ${end}${reason}` };

@@ -12,7 +12,7 @@ import { issueCertificate } from "../../identity/ca/issue.ts";
 import { loadAuthority } from "../../identity/ca/load.ts";
 import { checkPair } from "../../identity/ca/pair.ts";
 import { reissueIntermediate, reissueRoot } from "../../identity/ca/reissue.ts";
-import { loadMasterConfig } from "../../program/config/load.ts";
+import { loadMasterConfig } from "../../program/config/mod.ts";
 import { createCertificateSource } from "./certificate.ts";
 import type { CertificateOptions, CertificateSource } from "./certificate-source.ts";
 
@@ -141,6 +141,16 @@ describe("the embedded CA", () => {
     const days = (clock.now() - start) / (24 * hour);
     expect(days).toBeGreaterThanOrEqual(54);
     expect(days).toBeLessThanOrEqual(60 + 1 / 24);
+  });
+
+  test("pauses after failures double from 1 s and stay at 5 minutes", async () => {
+    await open(short);
+    renameSync(join(ca, "intermediate.key"), join(ca, "away"));
+    const pauses: unknown[] = [];
+    while (pauses.length < 11) {
+      pauses.push((await until("enrollment certificate not renewed", second)).fields.retry_in_ms);
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((s) => s * second));
   });
 
   test("while issuing fails it serves the old one, warns, tries with growing pauses, and recovers", async () => {

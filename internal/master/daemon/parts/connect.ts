@@ -1,4 +1,5 @@
 import { abortable } from "../../../base/abortable.ts";
+import { defined } from "../../../base/defined.ts";
 import {
   type Bus,
   clientCertificate,
@@ -41,8 +42,7 @@ export const links = {
             urls: [config.bus_url],
             name,
             identity: { credentials },
-            ...(ca === undefined ? {} : { ca }),
-            ...(client === undefined ? {} : { clientCertificate: client }),
+            ...defined({ ca, clientCertificate: client }),
             clock,
             log: log.with({ connection: name }),
           },

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { defined } from "../../../base/defined.ts";
 import {
   createCommands,
   createJobController,
@@ -101,13 +102,12 @@ export const work = {
             scheduleResults.running
               ? ({ status: "up" } as const)
               : ({ status: "down", message: "not running" } as const),
-          ...(stateFiles.check === undefined ? {} : { gitfs: stateFiles.check }),
-          ...(reactor === undefined ? {} : { reactor: reactor.check }),
+          ...defined({ gitfs: stateFiles.check, reactor: reactor?.check }),
         },
         view: {
           jobsRunning: controller.running,
           rollouts: rollouts.view,
-          ...(reactor === undefined ? {} : { reactor: reactor.view }),
+          ...defined({ reactor: reactor?.view }),
           leases: () => Object.fromEntries(leases.map(({ name, tenure }) => [name, tenure !== undefined])),
         },
       };

@@ -1,4 +1,5 @@
 import type * as v from "valibot";
+import { defined } from "../../../base/defined.ts";
 import type { FieldsSchema, InputSchema, Operation } from "../../../fleet/operation/mod.ts";
 import { type JsonSchema, schemaOf } from "./json-schema.ts";
 import { nextPage, pageParameters } from "./page.ts";
@@ -77,7 +78,7 @@ export function describeRoute(
     tag,
     id,
     summary,
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     ...(inBody.length === 0
       ? {}

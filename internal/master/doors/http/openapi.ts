@@ -1,3 +1,4 @@
+import { defined } from "../../../base/defined.ts";
 import { version } from "../../../base/version.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { Route } from "./route.ts";
@@ -62,7 +63,7 @@ function operationOf(route: Route, components: Map<string, JsonSchema>): Record<
     operationId: doc.id,
     tags: [doc.tag],
     summary: doc.summary,
-    ...(doc.description === undefined ? {} : { description: doc.description }),
+    ...defined({ description: doc.description }),
     security: auth === "none" ? [] : [{ [auth]: [] }],
     ...(doc.parameters === undefined ? {} : { parameters: parametersOf(route.path, doc.parameters) }),
     ...(doc.request === undefined

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
 import { decode, encode } from "../../../base/msgpack.ts";
+import { createSlots, type Slots } from "../../../base/slots.ts";
 import { type Bus, encodeFailure, fetchSubject, mastersQueue } from "../../../bus/mod.ts";
 import {
   type BlobCache,
@@ -14,15 +15,10 @@ const maxRequestBytes = 32 * 1024;
 const maxDigests = 256;
 /** Bytes of blobs in one answer; the first blob is in it in any case. */
 const maxAnswerBytes = 640 * 1024;
-/** How many answers are made or on their way at the same time, and how many wait, of one peel and of all. */
-interface Bounds {
-  atOnce: number;
-  ofOne: number;
-  ofAll: number;
-}
-const stateFileBounds: Bounds = { atOnce: 32, ofOne: 8, ofAll: 8192 };
+/** For answers that are made or on their way. */
+const stateFileBounds = { atOnce: 32, ofOne: 8, waiting: 8192 };
 /** Every answer is large: who would wait long is sent away, and comes again. */
-const binaryBounds: Bounds = { atOnce: 16, ofOne: 4, ofAll: 1024 };
+const binaryBounds = { atOnce: 16, ofOne: 4, waiting: 1024 };
 
 const digests = v.pipe(
   v.array(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
@@ -132,35 +128,4 @@ function readRequest(data: Uint8Array): v.InferOutput<typeof requestSchema> {
   const parsed = v.safeParse(requestSchema, decode(data));
   if (parsed.success) return parsed.output;
   throw new SvcError("bad_request", "a request has digests, binary, or environment and perhaps commit");
-}
-
-interface Slots {
-  take(peelId: string): Promise<() => void>;
-}
-
-/** Who may be answered now: peels that ask much wait behind each other, and not without end. */
-function createSlots({ atOnce, ofOne, ofAll }: Bounds): Slots {
-  const waiting: (() => void)[] = [];
-  const perPeel = new Map<string, number>();
-  let free = atOnce;
-  const release = (peelId: string) => {
-    const left = (perPeel.get(peelId) ?? 1) - 1;
-    if (left === 0) perPeel.delete(peelId);
-    else perPeel.set(peelId, left);
-    const next = waiting.shift();
-    if (next === undefined) free++;
-    else next();
-  };
-  return {
-    async take(peelId) {
-      const mine = perPeel.get(peelId) ?? 0;
-      if (mine >= ofOne || waiting.length >= ofAll) {
-        throw new SvcError("rate_limited", "too many requests at once; ask again later");
-      }
-      perPeel.set(peelId, mine + 1);
-      if (free > 0) free--;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
-      return () => release(peelId);
-    },
-  };
 }
