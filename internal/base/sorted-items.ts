@@ -16,8 +16,8 @@ export interface SortedItems<Item> {
 const mostInPlace = 64;
 
 /**
- * Keeps items in order. Changes are put in their places when somebody looks: a few cost two searches each and
- * moving what comes after them, k changes among n items at most O(n + k log k).
+ * Keeps items in order. Changes are applied when the list is read. A few changes cost two searches each and
+ * the moves of later items; k changes among n items cost at most O(n + k log k).
  *
  * @param compare never 0 for items of different keys
  */
@@ -26,7 +26,7 @@ export function createSortedItems<Item extends object | string>(
 ): SortedItems<Item> {
   const items = new Map<string, Item>();
   let sorted: Item[] = [];
-  /** Whether somebody has the list, which then stays as it is. */
+  /** Whether a caller has the list, which must then stay unchanged. */
   let isLent = false;
   /** The keys that changed since the last look, with the items that `sorted` has for them. */
   const changed = new Map<string, Item | undefined>();

@@ -3,7 +3,7 @@ import { manualClock } from "../../test/harness/clock.ts";
 import type { Bus } from "./connect.ts";
 import { type Look, untilKey } from "./until-key.ts";
 
-/** A bus that is moved by hand. */
+/** A bus that the test controls. */
 function setup() {
   const callbacks = new Set<() => void>();
   const onReconnect = new Set<() => void>();
@@ -46,7 +46,7 @@ function setup() {
   return { clock, stop, looks, next, found, turn, change, reconnect, subjects, followers };
 }
 
-test("looks at the start, after each change and when the bus is back, until there is a result", async () => {
+test("checks at the start, after each change and after a reconnect, until there is a result", async () => {
   const { looks, next, found, turn, change, reconnect, subjects, followers } = setup();
   await turn();
   expect([subjects, looks.length]).toEqual([["$KV.jobs.j"], 1]);
@@ -58,7 +58,7 @@ test("looks at the start, after each change and when the bus is back, until ther
   expect([await found, followers()]).toEqual(["the end", 0]);
 });
 
-test("a change in the middle of a look leads to another one", async () => {
+test("a change during a check leads to another one", async () => {
   const { looks, next, turn, change } = setup();
   const slow = Promise.withResolvers<Look<string>>();
   next.look = () => slow.promise;
@@ -70,7 +70,7 @@ test("a change in the middle of a look leads to another one", async () => {
   expect(looks).toHaveLength(2);
 });
 
-test("a look that asks for another one gets it when nothing changed, and is told so", async () => {
+test("a check that asks for another one gets it when nothing changed, with `isLate`", async () => {
   const { clock, looks, next, turn, change } = setup();
   next.look = async () => ({ again: (run) => clock.after(1_000, run) });
   await turn();
@@ -84,7 +84,7 @@ test("a look that asks for another one gets it when nothing changed, and is told
   expect(looks).toEqual([false, false, true]);
 });
 
-test("ends with the reason of the signal, also in the middle of a look", async () => {
+test("ends with the reason of the signal, also during a check", async () => {
   for (const isSlow of [false, true]) {
     const { stop, next, found, turn, followers } = setup();
     const slow = Promise.withResolvers<Look<string>>();

@@ -128,7 +128,7 @@ describe("svc run", () => {
     expect(await running.exit).toBe(130);
     expect(running.stdout).toBe("");
     expect(running.stderr).toEndWith(
-      `${jid} goes on without you: watch it with svc job watch ${jid}\nend it with svc job cancel ${jid}\n`,
+      `${jid} continues to run: watch it with svc job watch ${jid}\nend it with svc job cancel ${jid}\n`,
     );
     const watching = startCli(bus, ["job", "watch", jid]);
     await a.answer(jid);
@@ -221,7 +221,7 @@ describe("mistakes", () => {
   test.each([
     [["run", "web-*", "tset.ping"], 2, 'unknown function "tset.ping" (did you mean test.ping?)'],
     [["run", "web-*", "test.ping", "surplus"], 2, "surplus"],
-    [["run", "web-*", "test.ping", "--batch", "0"], 2, '--batch: "0" is no batch'],
+    [["run", "web-*", "test.ping", "--batch", "0"], 2, '--batch: "0" is not a batch'],
     [["run", "web-*", "test.ping", "--batch-wait", "1s"], 2, "--batch-wait needs --batch"],
     [
       ["run", "web-*", "test.ping", "--batch", "1", "--batch-wait", "1"],

@@ -2,12 +2,11 @@ import { untilKey } from "../../bus/mod.ts";
 import { decodeJob, type Settled } from "./record.ts";
 import { type SettleDeps, settleJob } from "./settle.ts";
 
-/** How long after its deadline the end of a job may still be written by the masters that follow it. */
+/** How long after the deadline of a job the masters may still write its end. */
 const patienceMs = 10_000;
 
 /**
- * Waits until a master has written how a job ended. Nothing is asked in between: the change of the record
- * tells it.
+ * Waits until a master has written how a job ended. It does not poll, but watches the record.
  *
  * @returns `undefined` when there is no such job
  * @throws SvcError `storage`; the signal's reason
@@ -19,7 +18,7 @@ export function untilSettled(
 ): Promise<Settled | undefined> {
   const { bus, jobs, clock } = deps;
   return untilKey<Settled | undefined>(bus, { bucket: "jobs", key: jid, signal }, async (isLate) => {
-    // Every master writes it by then, so this is for the day that none did.
+    // A master writes it by then; this covers the case that none did.
     if (isLate) await settleJob(deps, jid);
     const entry = await jobs.get(jid);
     if (entry === undefined) return { found: undefined };

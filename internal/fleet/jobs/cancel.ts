@@ -13,14 +13,14 @@ import { createTally, standingOf, type Tally } from "./tally.ts";
 export interface CancelDeps extends SettleDeps {
   send: SendCommand;
   vouch: Vouch;
-  /** The request that is served: it is kept with the job and goes to the peels. */
+  /** The ID of the request, which is stored with the job and sent to the peels. */
   requestId?: string;
   log: Log;
 }
 
 /**
- * Cancels a job: it is sent to nobody any more, and each target that has not ended is told to stop. A job
- * that is cancelled already is told again.
+ * Cancels a job: no further target gets it, and each target that has not ended gets a command to stop. For a
+ * job that is already cancelled, the commands are sent again.
  *
  * @throws SvcError `not_found`, also for a malformed id; `conflict` when the job has ended
  */
@@ -33,10 +33,10 @@ export function cancelJob(deps: CancelDeps, jid: string, operator: string): Prom
     const tally = createTally(job);
     await readEvents(deps.bus, job, (event) => tally.note(event));
     const { status } = standingOf(job, tally, deps.alive, now);
-    // A cancellation that no master made moves nobody to stop, and keeps nobody from cancelling.
+    // A cancellation that no master made stops no target, and does not prevent a real one.
     if (job.cancelledAt === undefined || !isGenuine(deps.vouch, "stop", job)) {
       if (status !== "running" || job.schedule !== undefined) {
-        throw new SvcError("conflict", `the job has ended (${status}): nothing is left to cancel`);
+        throw new SvcError("conflict", `the job has ended (${status}): it cannot be cancelled`);
       }
       const cancelled = vouchForCancel(deps.vouch, { ...job, cancelledAt: now, cancelledBy: operator });
       if (deps.requestId !== undefined) cancelled.cancelRequestId = deps.requestId;
@@ -49,7 +49,7 @@ export function cancelJob(deps: CancelDeps, jid: string, operator: string): Prom
     return job;
   };
   return retryOnConflict(attempt, {
-    exhausted: "the job changed too often while it was cancelled: try again",
+    exhausted: "the job changed too often during the cancellation: try again",
   });
 }
 

@@ -5,14 +5,14 @@ import { sha256Hex } from "../../base/sha256.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { decodeRollout, isLive, type Rollout } from "./record.ts";
 
-/** Between taking its place and being stored a rollout takes much less. */
+/** A rollout needs much less time between taking its place and being stored. */
 const startingMs = 10_000;
 
 /**
- * Takes the place of a rollout that does this on these peels, so that a start which was sent twice does not
- * run twice.
+ * Takes the place of a rollout with this function on these peels, so that a repeated request does not start
+ * it twice.
  *
- * @throws SvcError `conflict` while another one has it
+ * @throws SvcError `conflict` while another rollout has it
  */
 export async function takePlace(
   rollouts: Bucket,
@@ -36,7 +36,7 @@ export async function takePlace(
   throw new SvcError("conflict", "the same was started at the same time");
 }
 
-/** Leaves the place of a rollout, unless another has it by now. */
+/** Releases the place of a rollout, unless another rollout has it by now. */
 export async function leavePlace(
   rollouts: Bucket,
   rollout: Pick<Rollout, "id" | "function" | "args">,
@@ -47,7 +47,7 @@ export async function leavePlace(
   await rollouts.remove(entry.key, entry.revision);
 }
 
-/** With a dot, so that who watches the records does not see it. */
+/** With a dot, so that watches of the records do not see it. */
 function placeOf({ function: name, args }: Pick<Rollout, "function" | "args">, targets: readonly string[]) {
   return `place.${sha256Hex(encode([name, args, targets]))}`;
 }

@@ -15,11 +15,11 @@ import {
 } from "../jobs/mod.ts";
 import type { Sight } from "./decide.ts";
 
-/** What a rollout does with jobs. Everything may be done again, by anybody, at any time. */
+/** The actions of a rollout on jobs. Any master may repeat each of them at any time. */
 export interface RolloutJobs {
-  /** Makes a job, if its id is still free. */
+  /** Creates a job, if its ID is unused. */
   make(job: UnmadeJob, requestId?: string): Promise<Sight>;
-  /** Finds out whether a job was made; if not, nobody can make it from now on. */
+  /** Finds out whether a job was created; if not, it can never be created afterwards. */
   claim(job: UnmadeJob, by: string): Promise<Sight>;
   /** Cancels a job that this rollout made, and no other. */
   cancel(jid: string, of: { rollout: string; by: string }): Promise<void>;
@@ -63,12 +63,12 @@ export function createRolloutJobs(deps: { dispatch: DispatchDeps; cancel: Cancel
       try {
         await cancelJob(cancel, jid, by);
       } catch (thrown) {
-        // It has ended, which is what was wanted.
+        // It has ended, as intended.
         if (!(thrown instanceof SvcError) || !["conflict", "not_found"].includes(thrown.kind)) throw thrown;
       }
     },
     async ended(jid, signal) {
-      // The master that drives it looks after its end first.
+      // The driver of the rollout settles the job first.
       dispatch.own(jid);
       const settled = await untilSettled(cancel, jid, signal);
       return settled === undefined ? { jid, saw: "lost" } : { jid, saw: "ended", counts: settled.counts };

@@ -3,16 +3,16 @@ import { sha256 } from "../../base/sha256.ts";
 import { isVouched, type Vouch } from "../../identity/mod.ts";
 import { encodeTargets, type Rollout } from "./record.ts";
 
-// The record of a rollout and its frozen list lie on the bus, and masters make jobs from them. What an
-// operator asked for, and for whom, is vouched for by the master that took the request; how far it has come
-// is not, as every master writes that.
+// The record of a rollout and its frozen list are stored on the bus, and masters create jobs from them. A MAC
+// of the master that accepted the request protects the request and its peels. It does not protect the
+// progress, because every master writes that.
 
-/** Stands for a frozen list: a list may be long, and is compared with every step. */
+/** The digest of a frozen list: a list may be long, and is compared at every step. */
 export function digestOfTargets(targets: readonly string[]): Uint8Array {
   return sha256(encodeTargets(targets));
 }
 
-/** What tells that a master took the request for this rollout on these peels. */
+/** The MAC that proves that a master accepted the request for this rollout on these peels. */
 export function voucherOf(
   vouch: Vouch,
   rollout: Omit<Rollout, "voucher">,
@@ -29,7 +29,7 @@ export function voucherOf(
   ]);
 }
 
-/** Whether a master took the request for this rollout on these peels. */
+/** Whether a master accepted the request for this rollout on these peels. */
 export function isGenuineRollout(vouch: Vouch, rollout: Rollout, targetsDigest: Uint8Array): boolean {
   return isVouched(voucherOf(vouch, rollout, targetsDigest), rollout.voucher);
 }

@@ -4,7 +4,7 @@ import { systemRandom } from "../../base/id.ts";
 import { checkCommand, group, runTree } from "../../program/command-line/mod.ts";
 import { checkMaster } from "./check.ts";
 
-/** What stands behind `svc-master` as a word; without one it is the daemon. */
+/** The commands of `svc-master`; without one it runs the daemon. */
 export const masterCommands = group({
   name: "svc-master",
   description: "Run a master, or test its configuration.",

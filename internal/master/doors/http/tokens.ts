@@ -53,7 +53,7 @@ function readToken(path: string): string | undefined {
   }
 }
 
-/** Equal lengths for the comparison, whatever the lengths of the tokens. */
+/** Equal lengths for the comparison, for tokens of any length. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
