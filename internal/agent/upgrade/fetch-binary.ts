@@ -127,7 +127,7 @@ async function ask(
   if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed response");
   const [data] = parsed.output.blobs;
   if (sha256Hex(data) === digest) return data;
-  throw new SvcError("unavailable", `a master sent other bytes than those of ${digest}`);
+  throw new SvcError("unavailable", `the bytes of a master do not match the digest ${digest}`);
 }
 
 async function readPart(file: FileHandle, at: number, length: number): Promise<Uint8Array> {
