@@ -88,5 +88,5 @@ test("what is no backup is told", async () => {
   expect(missing.stderr).toBe(`svc: cannot read the backup ${bus.dir}/backup.json: no such file\n`);
   writeFileSync(join(bus.dir, "backup.json"), "{}");
   const other = await cli(bus, "bus", "restore", bus.dir, "--creds", creds);
-  expect(other.stderr).toContain("is not what svc bus backup writes");
+  expect(other.stderr).toContain("was not written by svc bus backup");
 });
