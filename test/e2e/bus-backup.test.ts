@@ -64,7 +64,7 @@ test("a backup is for its owner alone, and is not overwritten", async () => {
 test("it goes onto a new bus with every revision, and onto no other", async () => {
   const before = await contents();
   const onto = await cli(bus, "bus", "restore", saved, "--creds", creds);
-  expect(onto.stderr).toContain("the bus has KV_enrollments already: restore onto a new bus");
+  expect(onto.stderr).toContain("the bus already has KV_enrollments: restore to a new bus");
   await bus.stop();
   renameSync(join(bus.dir, "store"), join(bus.dir, "store-before"));
   await bus.start();

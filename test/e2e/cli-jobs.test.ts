@@ -195,7 +195,7 @@ describe("svc job", () => {
     const jid = await answerBoth();
     expect(await running.exit).toBe(0);
     expect((await svc("job", "cancel", jid)).stderr).toMatch(
-      /^svc: the job has ended \(completed\): nothing is left to cancel \[request [0-9a-f-]{36}\]\n$/,
+      /^svc: the job has ended \(completed\): it cannot be cancelled \[request [0-9a-f-]{36}\]\n$/,
     );
     const watched = await svc("job", "watch", jid);
     expect([watched.exit, watched.stderr]).toEqual([0, "2 peels: 2 ok\n"]);
