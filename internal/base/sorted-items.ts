@@ -18,7 +18,7 @@ const mostInPlace = 64;
 const mostWaiting = 1_024;
 
 /**
- * Keeps items in order. Changes are put in their places when somebody looks, or when many wait: a few cost
+ * Keeps items in order. Changes are put in their places when someone looks, or when many wait: a few cost
  * two searches each and moving what comes after them, k changes among n items at most O(n + k log n).
  *
  * @param compare never 0 for items of different keys
@@ -28,7 +28,7 @@ export function createSortedItems<Item extends object | string>(
 ): SortedItems<Item> {
   const items = new Map<string, Item>();
   let sorted: Item[] = [];
-  /** Whether somebody has the list, which then stays as it is. */
+  /** Whether a caller has the list, which must then stay unchanged. */
   let isLent = false;
   /** The keys that changed since the last look, with the items that `sorted` has for them. */
   const changed = new Map<string, Item | undefined>();

@@ -10,7 +10,7 @@ export interface WatchOptions {
    * them, milliseconds; 300 unless given.
    */
   settleMs?: number;
-  /** Whether every change begins that time anew, so that a copy in progress is looked at when it is over. */
+  /** Whether every change restarts that time, so that a copy in progress is read when it is complete. */
   untilQuiet?: boolean;
   /** How often `onChange` is called in any case, milliseconds; a minute unless given. */
   rescanMs?: number;

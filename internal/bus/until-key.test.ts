@@ -3,7 +3,7 @@ import { manualClock, settle } from "../../test/harness/clock.ts";
 import type { Bus } from "./connect.ts";
 import { type Look, untilKey } from "./until-key.ts";
 
-/** A bus that is moved by hand. */
+/** A bus that the test controls. */
 function setup() {
   const callbacks = new Set<() => void>();
   const onReconnect = new Set<() => void>();
@@ -81,7 +81,7 @@ test("a look that asks for another one gets it when nothing changed, and is told
   expect(looks).toEqual([false, false, true]);
 });
 
-test("ends with the reason of the signal, also in the middle of a look", async () => {
+test("ends with the reason of the signal, also during a check", async () => {
   for (const isSlow of [false, true]) {
     const { stop, next, found, followers } = setup();
     const slow = Promise.withResolvers<Look<string>>();

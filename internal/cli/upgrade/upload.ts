@@ -14,11 +14,11 @@ const chunksAtOnce = 4;
 const maxIdleAttempts = 3;
 
 /**
- * Brings a binary to the masters, apart from the chunks that they have already. An upload that was
- * interrupted goes on where it was.
+ * Uploads a binary to the masters, without the chunks that they already have. An interrupted upload continues
+ * where it stopped.
  *
- * @param onProgress told how many of all chunks the masters have
- * @throws SvcError what the masters answer, `unavailable` when none does
+ * @param onProgress called with the number of chunks that the masters have
+ * @throws SvcError the errors of the masters; `unavailable` when none answers
  */
 export async function uploadBinary(
   bus: Bus,

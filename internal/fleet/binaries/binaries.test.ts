@@ -83,7 +83,7 @@ async function isWhole({ manifest, digest }: Binary): Promise<boolean> {
   return parts.every((part) => part !== undefined);
 }
 
-/** What nobody names is noticed, and goes an hour later. */
+/** An unreferenced chunk is noticed, and removed an hour later. */
 async function collect(from = binaries) {
   await from.collect();
   clock.advance(hour);
@@ -195,7 +195,7 @@ describe("a commit", () => {
     expect(await names()).toEqual([binary.digest]);
   });
 
-  test("works with a damaged catalog or manifest, and logs it", async () => {
+  test("works with a damaged catalog or manifest, and logs the damage", async () => {
     const [a, b] = [binaryOf("a"), binaryOf("b")];
     await upload(a);
     await store.put(a.digest, Buffer.from("damaged"));
@@ -237,7 +237,7 @@ describe("of binaries", () => {
     expect(await names()).toEqual([...all.slice(2).reverse(), a].map(({ digest }) => digest));
     await collect();
     expect(await Promise.all(all.map(isWhole))).toEqual([true, false, true, true, true, true]);
-    // What it shares with others stays.
+    // Chunks that it shares with others stay.
     expect(await store.get(b.manifest.chunks[0] ?? "")).toBeDefined();
     expect(await store.get(b.manifest.chunks[2] ?? "")).toBeUndefined();
     needed.clear();
@@ -259,7 +259,7 @@ describe("of binaries", () => {
 });
 
 describe("unreferenced chunks", () => {
-  test("stays for an hour, and goes then", async () => {
+  test("stays for an hour, and is then removed", async () => {
     const [committed, abandoned] = [binaryOf("a"), binaryOf("b")];
     for (const chunk of abandoned.chunks) await binaries.put(sha256Hex(chunk), chunk);
     await binaries.collect();
@@ -276,7 +276,7 @@ describe("unreferenced chunks", () => {
     expect([await collect(), await collect()]).toEqual([0, 0]);
   });
 
-  test("goes also when nothing was ever committed", async () => {
+  test("is removed also when nothing was ever committed", async () => {
     const { chunks } = binaryOf("a");
     for (const chunk of chunks) await binaries.put(sha256Hex(chunk), chunk);
     await binaries.collect();
@@ -299,7 +299,7 @@ describe("unreferenced chunks", () => {
     const binary = binaryOf("a");
     for (const chunk of binary.chunks) await binaries.put(sha256Hex(chunk), chunk);
     await binaries.collect();
-    // A master that counts the chunks out, and pauses before it removes the first.
+    // A master that selects the chunks to remove, and pauses before it removes the first.
     const paused = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
     const slow = open({
@@ -323,7 +323,7 @@ describe("unreferenced chunks", () => {
     expect(await isWhole(binary)).toBe(true);
   });
 
-  test("stays when it is committed while it is counted out", async () => {
+  test("stays when it is committed after it was selected", async () => {
     const binary = binaryOf("a");
     for (const chunk of binary.chunks) await binaries.put(sha256Hex(chunk), chunk);
     await binaries.collect();

@@ -9,9 +9,9 @@ import type { JobStatus, Outcome } from "./outcome.ts";
 import { decodeJob, type Job, type JobReturn } from "./record.ts";
 import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
 
-/** How much of all returns together one view holds; what is over it can be asked for peel by peel. */
+/** Maximum size of all returns in one view; larger ones can be requested for each peel. */
 const maxReturnBytes = 16 * 1024 * 1024;
-/** A return on its way at the deadline is not late. */
+/** A return in transit at the deadline is not late. */
 const graceMs = 1_000;
 
 export interface ShowDeps {
@@ -22,7 +22,7 @@ export interface ShowDeps {
   clock: Clock;
 }
 
-/** A job with what became of it, as REST and the command line show it. */
+/** A job and its results, as REST and the command line show them. */
 export interface JobView {
   jid: string;
   function: string;
@@ -48,13 +48,13 @@ export interface JobView {
 
 /** A return as it is shown. */
 export interface SeenReturn extends JobReturn {
-  /** It came after the deadline, when the target already counted as ended without one. */
+  /** It arrived after the deadline, when the target already counted as ended without a return. */
   late?: true;
-  /** The value was left out, because the view would have become too large. */
+  /** The value was omitted, because the view would have become too large. */
   truncated?: true;
 }
 
-/** What is known of a job: its record, and what its targets said. */
+/** What is known about a job: its record, and the events of its targets. */
 export interface KnownJob {
   job: Job;
   tally: Tally;
@@ -64,22 +64,22 @@ export interface KnownJob {
 /**
  * Loads a job and its returns.
  *
- * @param peel only this target's return is wanted (encoded id); it is whole then
- * @throws SvcError `not_found`, also for a malformed id and a peel that is no target
+ * @param peel return only the return of this target (encoded ID), complete
+ * @throws SvcError `not_found`, also for a malformed ID and a peel that is not a target
  */
 export async function showJob(deps: ShowDeps, jid: string, peel?: string): Promise<JobView> {
   const known = await loadJob(deps, jid, peel);
   return viewOf(deps, known);
 }
 
-/** The same as parts, for those who go on counting. */
+/** The same in parts, for callers that continue counting. */
 export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promise<KnownJob> {
   const entry = isId("job", jid) ? await deps.jobs.get(jid) : undefined;
   if (entry === undefined) throw new SvcError("not_found", "no job with this id");
   const job = decodeJob(entry.value);
   const tally = createTally(job);
   if (only !== undefined && !tally.isTarget(only)) {
-    throw new SvcError("not_found", "this peel is no target of the job");
+    throw new SvcError("not_found", "this peel is not a target of the job");
   }
   const returns: KnownJob["returns"] = new Map();
   let bytes = 0;
@@ -98,7 +98,7 @@ export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promi
   return { job, tally, returns };
 }
 
-/** Puts a job and what is known of its targets together. */
+/** Combines a job and what is known about its targets. */
 export async function viewOf(
   deps: Pick<ShowDeps, "alive" | "clock">,
   { job, tally, returns }: KnownJob,

@@ -9,7 +9,7 @@ export interface JobSummary {
   function: string;
   target?: string;
   schedule?: string;
-  /** How many peels it is for. */
+  /** Number of target peels. */
   targets: number;
   status: JobStatus;
   counts: Partial<Record<Outcome, number>>;
@@ -18,7 +18,10 @@ export interface JobSummary {
   finished_at?: string;
 }
 
-/** @returns the status and counts of the record: those of a running job are known only to who follows it */
+/**
+ * @returns the status and counts of the record; those of a running job are known only to masters that follow
+ * it
+ */
 export function summaryOf(job: Job): JobSummary {
   return {
     jid: job.jid,

@@ -23,10 +23,10 @@ export interface RolloutSummary {
   id: string;
   function: string;
   target?: string;
-  /** How many peels it is for. */
+  /** Number of target peels. */
   targets: number;
   status: RolloutStatus;
-  /** How many waves have begun, and how many there are. */
+  /** Number of waves that have started, and number of all waves. */
   wave: number;
   waves: number;
   failures: number;
@@ -40,12 +40,12 @@ export interface RolloutSummary {
 export interface WaveView {
   /** Encoded ids: its part of the frozen list. */
   peels: string[];
-  /** Absent while it has not begun. */
+  /** Absent before it has started. */
   jid?: string;
   begun_at?: string;
   ended_at?: string;
   counts?: WaveCounts;
-  /** How many of its peels had left the fleet when it began. */
+  /** Number of its peels that had left the fleet when it started. */
   gone?: number;
   check_jid?: string;
   check_counts?: WaveCounts;
@@ -59,11 +59,11 @@ export interface RolloutView {
   target?: string;
   metadata: Record<string, Plain>;
   status: RolloutStatus;
-  /** Where in its wave it is, or was when it ended. */
+  /** Its position within the wave, or that at its end. */
   step: RolloutStep;
-  /** How many waves have begun; the last of them is the one it is at. */
+  /** Number of waves that have started; the last of them is the current one. */
   wave: number;
-  /** How many peels it is for. */
+  /** Number of target peels. */
   targets: number;
   waves: WaveView[];
   failures: number;
@@ -74,7 +74,7 @@ export interface RolloutView {
   deadline: string;
   paused_by?: string;
   abort_asked_by?: string;
-  /** Jobs that were to be made when their master was lost, and that nobody can make any more. */
+  /** Jobs that were not created because their master was lost, and never can be. */
   forbidden: string[];
   driver?: string;
   token: number;
@@ -122,7 +122,7 @@ export async function loadTargets(rollouts: Bucket, id: string): Promise<string[
 }
 
 /**
- * Shows a rollout and whom it is for.
+ * Shows a rollout and its peels.
  *
  * @throws SvcError `not_found`, also for a malformed id
  */
@@ -131,7 +131,7 @@ export async function showRollout(rollouts: Bucket, id: string): Promise<Rollout
   return viewOfRollout(rollout, await loadTargets(rollouts, id));
 }
 
-/** The waves of a plan that has not begun. */
+/** The waves of a plan that has not started. */
 export function plannedWaves(plan: Pick<RolloutPlan, "bounds">, targets: readonly string[]): WaveView[] {
   return plan.bounds.map((_, wave) => ({ peels: peelsOfWave(plan, targets, wave) }));
 }

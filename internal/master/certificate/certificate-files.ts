@@ -6,14 +6,14 @@ import { watchDirectory } from "../../base/watch-directory.ts";
 import { checkPair } from "../../identity/ca/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
-/** For file systems that tell nothing, and for a directory that was itself swapped for another. */
+/** For file systems without change events, and for a directory that was itself replaced. */
 const lookEveryMs = 60_000;
-/** A pair is two files: after a change of one the other gets this long before they are read. */
+/** A pair has two files: after a change of one, this time passes before both are read. */
 const settleMs = 200;
 
 /**
- * The certificate in `enroll.tls_cert` and `enroll.tls_key`. Replaced files are used as soon as the two
- * fit together and are valid; until then the old pair is served, and a warning says once why.
+ * The certificate in `enroll.tls_cert` and `enroll.tls_key`. Replaced files are used as soon as the two fit
+ * together and are valid; until then the old pair is served, and one warning names the reason.
  *
  * @throws SvcError `bad_request` when the pair cannot be served at the start
  */

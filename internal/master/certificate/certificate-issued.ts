@@ -14,15 +14,15 @@ import type { CheckResult } from "../../program/health/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
 /**
- * The longest wait: timers of the runtime end at 24.8 days, and a clock that was set, or a CA directory
- * that was replaced, is noticed by looking.
+ * The longest wait: timers of the runtime are limited to 24.8 days, and a changed clock or a replaced CA
+ * directory is only noticed by a check.
  */
 const lookEveryMs = 60 * 60 * 1000;
 const retries = { firstMs: 1_000, longestMs: 5 * 60_000 };
 
-/** A certificate together with the authority that it was issued from. */
+/** A certificate and the authority that issued it. */
 interface Issued extends EnrollCertificate {
-  /** When it was put to use, milliseconds since the Unix epoch. */
+  /** When it was first used, milliseconds since the Unix epoch. */
   from: number;
   rootPem: string;
   intermediatePem: string;
@@ -49,7 +49,7 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
   announce();
   let timer = clock.after(pause(), wake);
 
-  /** The instant at which this certificate is to be renewed. */
+  /** The time at which this certificate must be renewed. */
   function renewalTime(): number {
     const jitter = Buffer.from(random(2)).readUInt16BE() / 65_536;
     return clock.now() + nextRenewal(issued.from, issued.notAfter, clock.now(), jitter);
@@ -149,7 +149,10 @@ async function issue({ config, hostname, clock, random }: CertificateOptions): P
   };
 }
 
-/** Whether the CA directory holds other certificates than these; files that are away for a moment do not count. */
+/**
+ * Whether the CA directory holds other certificates than these; files that are missing for a moment do not
+ * count.
+ */
 function isReplaced(dir: string, { rootPem, intermediatePem }: Issued): boolean {
   const paths = authorityPaths(dir);
   try {

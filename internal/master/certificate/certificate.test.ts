@@ -80,7 +80,7 @@ const nextOf = (source: CertificateSource) =>
     });
   });
 
-/** Moves the clock on in steps until the source logs something, and returns that record. */
+/** Advances the clock in steps until the source logs something, and returns that record. */
 async function until(event: string, stepMs: number): Promise<LogRecord> {
   const from = records.length;
   for (;;) {
@@ -182,7 +182,7 @@ describe("the embedded CA", () => {
     expect(source.check?.()).toEqual({ status: "up" });
   });
 
-  test("an intermediate about to end is told once a renewal gains nothing, and its renewal is picked up", async () => {
+  test("an expiring intermediate is reported when a renewal gains nothing, and its renewal is noticed", async () => {
     clock.advance(5 * year - 6 * second);
     const source = await open(short);
     expect(source.current().notAfter).toBe(start + 5 * year);
@@ -222,7 +222,7 @@ describe("the embedded CA", () => {
     ]);
   });
 
-  test("a CA directory that is gone for a while is no trouble before a renewal is due", async () => {
+  test("a CA directory that is missing for a while does not matter before a renewal is due", async () => {
     const source = await open([]);
     renameSync(ca, `${ca}-away`);
     clock.advance(48 * hour);
@@ -297,7 +297,7 @@ describe("files", () => {
     expect(renewals).toEqual(["ok"]);
   });
 
-  test("what does not fit is not used, is told once, and is used when it fits", async () => {
+  test("a pair that does not match is not used, is reported once, and is used when it matches", async () => {
     const [old, next] = [await newPair(), await newPair()];
     write("tls", old);
     const source = await open(external());

@@ -44,7 +44,7 @@ interface Context extends CheckOptions, BusContext {
   connectAs(who: "master" | "system"): Promise<Bus>;
 }
 
-/** What a master needs, in the order in which it would miss it. */
+/** What a master needs, in the order in which it would fail without it. */
 const steps: readonly Step<Context>[] = [
   {
     name: "configuration",

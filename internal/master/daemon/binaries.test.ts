@@ -82,7 +82,7 @@ function jobOf(manifest: string): Job {
   };
 }
 
-test("what a rollout or a job names that has not ended stays, also when four are newer", async () => {
+test("a binary that an unfinished rollout or job references stays, even when four are newer", async () => {
   const jobs = await openBucket(master, "jobs");
   const rollouts = await openBucket(master, "rollouts");
   const all = Array.from({ length: 7 }, (_, index) => binaryOf(`binary ${index}`));

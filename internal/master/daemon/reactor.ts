@@ -18,7 +18,7 @@ import type { Storage } from "./storage.ts";
 /** Separates what is signed here from commands, which are MessagePack maps. */
 const messageIdDomain = "svc reactor message id v1\n";
 
-/** The reactor on a master: one reacts, all watch for peels that fall silent. */
+/** The reactor on a master: one master reacts, and all watch for silent peels. */
 export interface MasterReactor {
   /** `reactor` of /readyz. */
   check: Check;

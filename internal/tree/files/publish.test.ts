@@ -47,7 +47,7 @@ const take = (token: number, over: BlobStore = store, seal = sealOf()) =>
 
 async function blob(digest: string): Promise<Uint8Array> {
   const data = await store.get(digest);
-  if (data === undefined || sha256Hex(data) !== digest) throw new Error(`the blob ${digest} is not there`);
+  if (data === undefined || sha256Hex(data) !== digest) throw new Error(`the blob ${digest} does not exist`);
   return data;
 }
 
@@ -198,7 +198,7 @@ test("a new holder repairs damaged or missing blobs in the store", async () => {
   await (await take(1)).publish([baseOf(files)]);
   const places = (await store.list()).get(sha256Hex(Buffer.from("two"))) ?? [];
   for (const place of places) await store.remove(place);
-  await expect(readFiles()).rejects.toThrow("not there");
+  await expect(readFiles()).rejects.toThrow("does not exist");
   await (await take(2)).publish([baseOf(files)]);
   expect(await readFiles()).toEqual(files);
 

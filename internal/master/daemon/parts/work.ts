@@ -20,7 +20,7 @@ import type { Connected } from "./connect.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Stored } from "./storage.ts";
 
-/** What is done with the fleet: jobs, rollouts, binaries, state files, and reactions to events. */
+/** The work on the fleet: jobs, rollouts, binaries, state files, and reactions to events. */
 export const work = {
   waits: { "sched-consumer": "not running yet" },
   start: (deps: MasterDeps & Connected & Stored & Fleet) =>
@@ -94,7 +94,7 @@ export const work = {
         jobs,
         rollouts,
         stateFiles,
-        /** Commands that a peel may have missed, signed anew. */
+        /** Commands that a peel may have missed, signed again. */
         missed: (peel: string, limit: number) =>
           controller.missed(peel, limit).flatMap(({ kind, job }) => commands.sign(kind, job, peel) ?? []),
         checks: {
