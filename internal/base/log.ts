@@ -53,6 +53,8 @@ function wrap(consola: ConsolaInstance, base: LogFields): Log {
   const emit =
     (level: LogLevel) =>
     (event: string, fields: LogFields = {}) => {
+      // Consola would look as well, after work that most records at this level do not need.
+      if (LogLevels[level] > consola.level) return;
       consola[level](event, { ...base, ...fields });
     };
   return {

@@ -412,14 +412,14 @@ test("rollouts are listed newest first and page by page; too many at once are re
     a.clock.advance(1_000);
   }
   await settle();
-  await expect(a.start()).rejects.toThrow("50 rollouts run already");
+  await expect(a.start()).rejects.toThrow("50 rollouts are already running");
   const first = await a.controller.list({ limit: 3 });
   expect(first.map(({ id }) => id)).toEqual(ids.slice(0, 3));
   const next = await a.controller.list({ limit: 2, after: ids[2] as string });
   expect(next.map(({ id }) => id)).toEqual(ids.slice(3, 5));
   expect(await a.controller.list({ limit: 2, status: "failed" })).toEqual([]);
   await expect(a.controller.list({ limit: 1, after: "rol-x" })).rejects.toThrow(
-    "cursor must be the one that the page before named",
+    "cursor must be the value that the previous page returned",
   );
 });
 

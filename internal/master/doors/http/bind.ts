@@ -72,6 +72,7 @@ export function httpDoor(clock: Clock) {
       binding: HttpBinding<v.InferOutput<Output>>,
     ): Route {
       const { method, path, auth, budget, show, page, respond } = binding;
+      const inPath = pathFields(path);
       const status = binding.status ?? (() => Number(Object.keys(binding.answers)[0]));
       return {
         method,
@@ -85,7 +86,7 @@ export function httpDoor(clock: Clock) {
         operation: operation.name,
         async handle(call) {
           const asked =
-            method === "GET" ? queryOf(operation.input, { path, auth }, call) : bodyOf(path, call);
+            method === "GET" ? queryOf(operation.input, inPath, auth, call) : bodyOf(inPath, call);
           const output = await ask(operation, deps, asked, call, auth);
           if (respond !== undefined) return respond(output, call);
           const fields = output as Record<string, unknown>;
@@ -101,6 +102,7 @@ export function httpDoor(clock: Clock) {
       binding: StreamBinding,
     ): Route {
       const { path, auth, budget, maxDurationMs } = binding;
+      const inPath = pathFields(path);
       return {
         method: "GET",
         path,
@@ -111,7 +113,7 @@ export function httpDoor(clock: Clock) {
         },
         operation: operation.name,
         async handle(call) {
-          const asked = queryOf(operation.input, { path, auth }, call);
+          const asked = queryOf(operation.input, inPath, auth, call);
           const { start } = await ask(operation, deps, asked, call, auth);
           call.keepOpen();
           return eventStream({ clock, signal: call.signal, heartbeatMs, maxDurationMs, start });
@@ -138,24 +140,28 @@ function callerOf(auth: AuthRule, { username, headers }: Call): Caller {
   }
 }
 
-function givenBy(path: string, { params }: Call): Record<string, string> {
-  return Object.fromEntries(pathFields(path).map((name) => [name, params[name] ?? ""]));
+function givenBy(names: readonly string[], { params }: Call): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, params[name] ?? ""]));
 }
 
-function bodyOf(path: string, call: Call): Asked {
-  return { fields: call.body === undefined ? {} : call.body, within: "the body", given: givenBy(path, call) };
+function bodyOf(inPath: readonly string[], call: Call): Asked {
+  return {
+    fields: call.body === undefined ? {} : call.body,
+    within: "the body",
+    given: givenBy(inPath, call),
+  };
 }
 
 /**
  * Of a repeated parameter the first value counts. Public routes ignore unknown parameters. Routes with a
  * token refuse them, because a misspelt filter would show everything.
  */
-function queryOf({ entries }: InputSchema, { path, auth }: Pick<Route, "path" | "auth">, call: Call): Asked {
+function queryOf({ entries }: InputSchema, inPath: readonly string[], auth: AuthRule, call: Call): Asked {
   const fields = [...call.query]
     .reverse()
     .filter(([name]) => auth === "bearer" || Object.hasOwn(entries, name))
     .map(([name, text]) => [name, readText(entries[name], text)]);
-  return { fields: Object.fromEntries(fields), given: givenBy(path, call) };
+  return { fields: Object.fromEntries(fields), given: givenBy(inPath, call) };
 }
 
 /** The value of a text for this schema: a number if the schema expects one and the text is one. */

@@ -263,10 +263,25 @@ async function sendResponse(response: Response, outgoing: ServerResponse): Promi
   return end(outgoing);
 }
 
-const spellings: ReadonlyMap<string, string> = new Map([
-  ["etag", "ETag"],
-  ["x-request-id", "X-Request-ID"],
-]);
+// Every answer has most of these; to spell a name anew for each costs more than the rest of writing the head.
+const spellings: ReadonlyMap<string, string> = new Map(
+  [
+    "Allow",
+    "Cache-Control",
+    "Connection",
+    "Content-Length",
+    "Content-Security-Policy",
+    "Content-Type",
+    "ETag",
+    "Link",
+    "Referrer-Policy",
+    "Retry-After",
+    "Strict-Transport-Security",
+    "X-Content-Type-Options",
+    "X-Frame-Options",
+    "X-Request-ID",
+  ].map((name) => [name.toLowerCase(), name]),
+);
 
 /** A header name in its usual spelling; `Headers` keeps only lowercase letters. */
 function spelled(name: string): string {
