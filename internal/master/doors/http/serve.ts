@@ -263,7 +263,7 @@ async function sendResponse(response: Response, outgoing: ServerResponse): Promi
   return end(outgoing);
 }
 
-// Every answer has most of these; to spell a name anew for each costs more than the rest of writing the head.
+// Every response has most of these; computing a spelling for each response costs more than the rest of writing the head.
 const spellings: ReadonlyMap<string, string> = new Map(
   [
     "Allow",
