@@ -166,7 +166,9 @@ export function startWorker(options: WorkerOptions): Worker {
 
   const stop = (command: Command) => {
     const { jid, deadline } = command;
-    if (executor.cancel(jid)) return logOf(command).info("job cancelled while it ran or waited");
+    const known = executor.cancel(jid);
+    if (known === "cancelled") logOf(command).info("job cancelled while it ran or waited");
+    if (known !== "unknown") return;
     if (answered.get(jid) || dedup.has(jid)) return;
     // It may still be on its way.
     dedup.close(jid, deadline, "cancelled");

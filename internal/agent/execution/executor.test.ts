@@ -164,15 +164,23 @@ test("cancelling affects only queued and running calls", async () => {
   run("a");
   run("b");
   run("read");
-  expect([under.cancel("b"), under.cancel("b"), under.cancel("unknown")]).toEqual([true, false, false]);
+  expect([under.cancel("b"), under.cancel("b"), under.cancel("unknown")]).toEqual([
+    "cancelled",
+    "unknown",
+    "unknown",
+  ]);
   await settle();
   expect(results.b).toMatchObject({ outcome: "cancelled", error: "cancelled before it began" });
-  expect([under.cancel("a"), under.cancel("read")]).toEqual([true, true]);
+  expect([under.cancel("a"), under.cancel("a"), under.cancel("read")]).toEqual([
+    "cancelled",
+    "stopping",
+    "cancelled",
+  ]);
   await end("a", failure);
   await end("read", failure);
   expect([results.a, results.read]).toMatchObject([{ outcome: "cancelled" }, { outcome: "cancelled" }]);
   expect(begun).toEqual(["a", "read"]);
-  expect(under.cancel("a")).toBe(false);
+  expect(under.cancel("a")).toBe("unknown");
 });
 
 test("stopping ends and reports all calls, and starts no more", async () => {

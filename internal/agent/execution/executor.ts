@@ -30,8 +30,12 @@ export interface Task {
 export interface Executor {
   /** Queues and runs a call. Never rejects. If the queue is full, the return has the outcome `busy`. */
   run(task: Task): Promise<JobReturn>;
-  /** Cancels a queued or running task, which is reported in its return. @returns whether the task existed */
-  cancel(id: string): boolean;
+  /**
+   * Cancels a queued or running task, which is reported in its return.
+   *
+   * @returns `stopping` when the task was cancelled before and has not ended yet
+   */
+  cancel(id: string): "cancelled" | "stopping" | "unknown";
   isReadOnly(call: Call): boolean;
   /** Whether a mutating call would find the queue full. */
   readonly full: boolean;
@@ -60,6 +64,8 @@ const stopped: Record<Stopped, { waiting: string; running: string }> = {
 interface Place {
   ready: boolean;
   running: boolean;
+  /** It was told to end, and has not yet. */
+  stopping: boolean;
   readonly left: Promise<JobReturn>;
   /** Aborts running calls and drops queued ones. */
   end(why: Stopped): void;
@@ -113,8 +119,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
     const place: Place = {
       ready: task.ready === undefined,
       running: false,
+      stopping: false,
       left,
       end(why) {
+        place.stopping = true;
         if (place.running) controller.abort(new Stop(why));
         else leave(failedReturn(stopped[why].waiting, enteredAt, 0, why));
       },
@@ -173,8 +181,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
     },
     cancel(id) {
       const place = byId.get(id);
-      place?.end("cancelled");
-      return place !== undefined;
+      if (place === undefined) return "unknown";
+      if (place.stopping) return "stopping";
+      place.end("cancelled");
+      return "cancelled";
     },
     isReadOnly: options.isReadOnly,
     get full() {
