@@ -5,17 +5,19 @@ import {
   RetentionPolicy,
   StorageType,
   type StreamConfig,
+  type StreamInfo,
 } from "nats";
-import { SvcError } from "../base/errors.ts";
+import { formatByteSize, mebibyte } from "../base/byte-size.ts";
+import { describeError, SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
 import { isNotFound } from "./jetstream/request.ts";
+import { type Offer, planRoom, type Room } from "./room.ts";
 import { eventSubject, jobEventSubjects } from "./subjects.ts";
 
 const second = 1_000;
 const day = 24 * 60 * 60 * second;
-const mebibyte = 1024 * 1024;
 
 interface Asset {
   kind: "bucket" | "stream" | "objects";
@@ -24,9 +26,8 @@ interface Asset {
   storage?: StorageType;
   /** How long a value lives, milliseconds; absent means until it is replaced. */
   ttlMs?: number;
-  maxBytes?: number;
-  /** Refuse what is new when it is full; absent means that a bucket does and a stream does not. */
-  refuseWhenFull?: boolean;
+  /** Give way to what is new when it is full; absent means that what is new is refused. */
+  discardsWhenFull?: boolean;
   /** Peels write to it across the wall: messages are small and may never carry a rollup header. */
   peelsWrite?: { maxMessageBytes: number };
 }
@@ -38,31 +39,33 @@ export const assets = {
     kind: "bucket",
     storage: StorageType.Memory,
     ttlMs: 300 * second,
-    maxBytes: 64 * mebibyte,
+    discardsWhenFull: true,
   },
   secrets: { kind: "bucket" },
   "peel-heartbeat": { kind: "bucket", ttlMs: 30 * second, peelsWrite: { maxMessageBytes: 4096 } },
   "master-heartbeat": { kind: "bucket", ttlMs: 15 * second },
   leases: { kind: "bucket", ttlMs: 15 * second },
-  jobs: { kind: "bucket", ttlMs: 7 * day },
+  // Whoever has a job done must not wait until the records of old ones end.
+  jobs: { kind: "bucket", ttlMs: 7 * day, discardsWhenFull: true },
   facts: { kind: "bucket", peelsWrite: { maxMessageBytes: mebibyte } },
   settings: { kind: "bucket" },
   revocations: { kind: "bucket" },
   rollouts: { kind: "bucket" },
   reactor: { kind: "bucket" },
+  // What masters and operators write and read to see whether anything is stored at all.
+  probe: { kind: "bucket", ttlMs: 3600 * second, discardsWhenFull: true },
+  // A full stream refuses, and who publishes sends it again: what was taken is never pushed out by what comes
+  // after. Masters make room.
   "job-events": {
     kind: "stream",
     subjects: jobEventSubjects,
     ttlMs: 7 * day,
     peelsWrite: { maxMessageBytes: mebibyte },
   },
-  // A full stream refuses, and who publishes knows: what was taken is never pushed out by what comes after.
   events: {
     kind: "stream",
     subjects: [eventSubject("*", ">")],
     ttlMs: day,
-    maxBytes: 512 * mebibyte,
-    refuseWhenFull: true,
     peelsWrite: { maxMessageBytes: 64 * 1024 },
   },
   states: { kind: "objects" },
@@ -93,19 +96,58 @@ export function replicasFor(configured: number, clusterSize: number): Replicatio
   };
 }
 
+/** How storage is to be on this bus. */
+export interface Provisioning extends Replication {
+  /** What the bus offers; absent when it does not say. */
+  offer?: Offer;
+  /** `jobs.max_bytes`; 0 or absent means the default. */
+  jobsMaxBytes?: number;
+}
+
+/** What is assumed where the bus does not say: what a small fleet needs. */
+const smallOffer: Offer = { storage: 256 * mebibyte, memory: 256 * mebibyte };
+
 /**
  * Creates or adjusts everything the service stores on the bus.
  *
- * A replication factor that the cluster cannot give does not stop a master: a new asset is created
+ * A replication factor or a limit that the cluster cannot give does not stop a master: a new asset is created
  * with one replica, an existing one keeps what it has, and a warning says so.
  *
+ * @returns how many bytes each asset may hold
  * @throws SvcError `unavailable` when JetStream does not answer
  */
-export async function provision(bus: Bus, replication: Replication, log: Log): Promise<void> {
+export async function provision(
+  bus: Bus,
+  { offer, jobsMaxBytes = 0, ...replication }: Provisioning,
+  log: Log,
+): Promise<Room> {
   const manager = await managerOf(bus);
-  for (const name of Object.keys(assets) as AssetName[]) {
-    await provisionAsset(manager, name, replication, log);
+  const names = Object.keys(assets) as AssetName[];
+  const found = await Promise.all(
+    names.map(async (name) => [name, await infoOf(manager, streamName(name))] as const),
+  );
+  const existing = new Map(found.flatMap(([name, info]) => (info === undefined ? [] : [[name, info]])));
+  const held = Object.fromEntries(
+    [...existing].map(([name, { state, config }]) => [
+      name,
+      { bytes: state.bytes, maxBytes: config.max_bytes },
+    ]),
+  );
+  const room = planRoom({ offer: offer ?? smallOffer, held, jobsMaxBytes });
+  if (offer === undefined) log.warn("the bus does not say how much it can store; limits stay as they are");
+  const limitOf = (name: AssetName) =>
+    offer === undefined ? (existing.get(name)?.config.max_bytes ?? room[name]) : room[name];
+  // What gives room up goes first: the server grants a limit only where it can reserve it.
+  const grows = (name: AssetName) => {
+    const has = existing.get(name)?.config.max_bytes;
+    return has === undefined ? 2 : has > 0 && limitOf(name) > has ? 1 : 0;
+  };
+  for (const name of names.toSorted((one, other) => grows(one) - grows(other))) {
+    const info = existing.get(name);
+    if (info === undefined) await createAsset(manager, name, limitOf(name), replication, log);
+    else await adjustAsset(manager, name, info.config, limitOf(name), replication, log);
   }
+  return room;
 }
 
 /** Creates one asset again, for the memory bucket that a restart of the bus took away. */
@@ -114,8 +156,11 @@ export async function provisionOne(
   name: AssetName,
   replication: Replication,
   log: Log,
+  maxBytes = planRoom({ offer: smallOffer, held: {}, jobsMaxBytes: 0 })[name],
 ): Promise<void> {
-  await provisionAsset(await managerOf(bus), name, replication, log);
+  const manager = await managerOf(bus);
+  if ((await infoOf(manager, streamName(name))) !== undefined) return;
+  await createAsset(manager, name, maxBytes, replication, log);
 }
 
 /** The name of the stream behind an asset. */
@@ -123,52 +168,76 @@ export function streamName(name: AssetName): string {
   return { bucket: `KV_${name}`, objects: `OBJ_${name}`, stream: name }[assets[name].kind];
 }
 
-async function provisionAsset(
+async function createAsset(
   manager: JetStreamManager,
   name: AssetName,
-  { replicas, onlyRaise }: Replication,
+  maxBytes: number,
+  { replicas }: Replication,
   log: Log,
 ): Promise<void> {
-  const wanted = streamConfig(name, replicas);
-  const existing = await infoOf(manager, wanted.name);
-  if (existing === undefined) {
-    try {
-      await manager.streams.add(wanted);
-    } catch (cause) {
-      if (replicas === 1) throw unavailable(name, cause);
-      log.warn("storage created with 1 replica", { asset: name, wanted: replicas, error: cause });
-      await manager.streams.add({ ...wanted, num_replicas: 1 }).catch((again) => {
-        throw unavailable(name, again);
-      });
-    }
-    return;
-  }
-  const enough = onlyRaise ? existing.num_replicas >= replicas : existing.num_replicas === replicas;
-  if (!enough) {
-    try {
-      await manager.streams.update(wanted.name, { ...existing, num_replicas: replicas });
-      log.info("storage replicas changed", { asset: name, from: existing.num_replicas, to: replicas });
-    } catch (cause) {
-      log.warn("storage replicas could not be changed; going on with 1 replica or what is there", {
-        asset: name,
-        has: existing.num_replicas,
-        wanted: replicas,
-        error: cause,
-      });
-    }
+  const wanted = streamConfig(name, maxBytes, replicas);
+  try {
+    await manager.streams.add(wanted);
+  } catch (cause) {
+    if (replicas === 1) throw unavailable(name, cause);
+    log.warn("storage created with 1 replica", { asset: name, wanted: replicas, error: cause });
+    await manager.streams.add({ ...wanted, num_replicas: 1 }).catch((again) => {
+      throw unavailable(name, again);
+    });
   }
 }
 
-async function infoOf(manager: JetStreamManager, name: string): Promise<StreamConfig | undefined> {
+async function adjustAsset(
+  manager: JetStreamManager,
+  name: AssetName,
+  existing: StreamConfig,
+  maxBytes: number,
+  { replicas, onlyRaise }: Replication,
+  log: Log,
+): Promise<void> {
+  let config = existing;
+  const { max_bytes: had, num_replicas: from } = existing;
+  const discard = discardOf(assets[name]);
+  if (had !== maxBytes || existing.discard !== discard) {
+    try {
+      config = (await manager.streams.update(existing.name, { ...existing, max_bytes: maxBytes, discard }))
+        .config;
+      const before = had > 0 ? formatByteSize(had) : "none";
+      log.info("storage limit changed", { asset: name, from: before, to: formatByteSize(maxBytes) });
+    } catch (cause) {
+      log.warn("the limit of a stream could not be changed; it keeps what it has", {
+        asset: name,
+        has: had > 0 ? formatByteSize(had) : "none",
+        wanted: formatByteSize(maxBytes),
+        error: describeError(cause),
+      });
+    }
+  }
+  const enough = onlyRaise ? from >= replicas : from === replicas;
+  if (enough) return;
   try {
-    return (await manager.streams.info(name)).config;
+    await manager.streams.update(existing.name, { ...config, num_replicas: replicas });
+    log.info("storage replicas changed", { asset: name, from, to: replicas });
+  } catch (cause) {
+    log.warn("storage replicas could not be changed; going on with 1 replica or what is there", {
+      asset: name,
+      has: from,
+      wanted: replicas,
+      error: cause,
+    });
+  }
+}
+
+async function infoOf(manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> {
+  try {
+    return await manager.streams.info(name);
   } catch (cause) {
     if (isNotFound(cause)) return undefined;
     throw unavailable(name, cause);
   }
 }
 
-function streamConfig(name: AssetName, replicas: number): StreamConfig {
+function streamConfig(name: AssetName, maxBytes: number, replicas: number): StreamConfig {
   const asset: Asset = assets[name];
   return {
     name: streamName(name),
@@ -178,11 +247,11 @@ function streamConfig(name: AssetName, replicas: number): StreamConfig {
     num_replicas: replicas,
     max_msgs_per_subject: asset.kind === "bucket" ? 1 : -1,
     max_msgs: -1,
-    max_bytes: asset.maxBytes ?? -1,
+    max_bytes: maxBytes,
     max_age: nanos(asset.ttlMs ?? 0),
     max_msg_size: asset.peelsWrite?.maxMessageBytes ?? -1,
     max_consumers: -1,
-    discard: refusesWhenFull(asset) ? DiscardPolicy.New : DiscardPolicy.Old,
+    discard: discardOf(asset),
     // A rollup header on an own key would let one peel wipe the whole bucket.
     allow_rollup_hdrs: asset.peelsWrite === undefined,
     deny_delete: asset.kind === "bucket",
@@ -194,8 +263,8 @@ function streamConfig(name: AssetName, replicas: number): StreamConfig {
 }
 
 /** A full challenge bucket gives way to newer challenges; a full bucket of records refuses. */
-function refusesWhenFull({ kind, maxBytes, refuseWhenFull }: Asset): boolean {
-  return refuseWhenFull ?? (kind !== "stream" && maxBytes === undefined);
+function discardOf({ discardsWhenFull }: Asset): DiscardPolicy {
+  return discardsWhenFull === true ? DiscardPolicy.Old : DiscardPolicy.New;
 }
 
 function subjectsOf(name: string, asset: Asset): string[] {

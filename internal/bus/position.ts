@@ -50,6 +50,16 @@ export async function firstSequence(bus: Bus, stream: string): Promise<number> {
 }
 
 /**
+ * How many bytes a stream may hold.
+ *
+ * @throws SvcError `storage`
+ */
+export async function streamLimit(bus: Bus, stream: string): Promise<number> {
+  const { maxBytes } = await orStorageError(`the stream ${stream}`, () => streamState(bus, stream));
+  return maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY;
+}
+
+/**
  * Removes what a consumer is over with from the front of a stream that has become large: one that refuses
  * when it is full would otherwise be full of messages that nobody needs any more.
  *

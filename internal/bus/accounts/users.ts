@@ -31,6 +31,7 @@ const readable = [
   "KV_master-heartbeat",
   "KV_leases",
   "KV_rollouts",
+  "KV_probe",
   "job-events",
 ];
 
@@ -48,6 +49,8 @@ const admin: Permissions = {
     "svc.rollout.*",
     "svc.binary.*",
     "svc.reactor.*",
+    "svc.master.*.readyz",
+    "$KV.probe.*",
     "$KV.enrollments.>",
     "$KV.revocations.>",
     "$JS.API.INFO",

@@ -9,7 +9,7 @@ export interface CreatedConsumer {
   /** How many messages it is going to deliver. */
   num_pending: number;
   /** What it has delivered by now. */
-  delivered: { consumer_seq: number };
+  delivered: { consumer_seq: number; stream_seq?: number };
 }
 
 /**

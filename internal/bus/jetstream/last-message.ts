@@ -27,10 +27,17 @@ export async function lastMessage(
   bus: Pick<Bus, "nats">,
   stream: string,
   subject: string,
+  timeoutMs?: number,
 ): Promise<LastMessage | undefined> {
   const query = JSON.stringify({ last_by_subj: subject });
+  const options = timeoutMs === undefined ? {} : { timeoutMs };
   try {
-    const { message } = await requestJetStream<Reply>(bus, `$JS.API.STREAM.MSG.GET.${stream}`, query);
+    const { message } = await requestJetStream<Reply>(
+      bus,
+      `$JS.API.STREAM.MSG.GET.${stream}`,
+      query,
+      options,
+    );
     if (message === undefined) throw new Error("the reply has no message");
     const { seq, time, data = "", hdrs = "" } = message;
     return {

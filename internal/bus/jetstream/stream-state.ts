@@ -7,9 +7,12 @@ export interface StreamState {
   /** Sequence of the oldest message; 0 in a stream that never held one. */
   firstSequence: number;
   lastSequence: number;
+  /** How many bytes it may hold; -1 for any number. */
+  maxBytes: number;
 }
 
 interface Reply {
+  config: { max_bytes: number };
   state: { bytes: number; first_seq: number; last_seq: number };
 }
 
@@ -24,7 +27,12 @@ export async function streamState(
   timeoutMs?: number,
 ): Promise<StreamState> {
   const options = timeoutMs === undefined ? {} : { timeoutMs };
-  const { state } = await requestJetStream<Reply>(bus, `$JS.API.STREAM.INFO.${stream}`, "", options);
+  const { config, state } = await requestJetStream<Reply>(bus, `$JS.API.STREAM.INFO.${stream}`, "", options);
   if (state === undefined) throw new Error("the reply has no state");
-  return { bytes: state.bytes, firstSequence: state.first_seq, lastSequence: state.last_seq };
+  return {
+    bytes: state.bytes,
+    firstSequence: state.first_seq,
+    lastSequence: state.last_seq,
+    maxBytes: config?.max_bytes ?? -1,
+  };
 }

@@ -37,6 +37,8 @@ export interface JobController {
   /** Says that this master dispatched the job, and so looks after its end first. */
   own(jid: string): void;
   running(): number;
+  /** When the oldest running job was created, milliseconds since the Unix epoch. */
+  oldestRunning(): number | undefined;
   stop(): void;
 }
 
@@ -189,6 +191,11 @@ export function createJobController(deps: JobControllerDeps): JobController {
       settler.own(jid, tally?.open === 0 ? tally : undefined);
     },
     running: () => running.size,
+    oldestRunning() {
+      let oldest: number | undefined;
+      for (const { job } of running.values()) oldest = Math.min(oldest ?? job.createdAt, job.createdAt);
+      return oldest;
+    },
     stop() {
       for (const subscription of subscriptions) subscription.unsubscribe();
       unsubscribe();

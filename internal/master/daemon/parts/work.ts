@@ -2,6 +2,7 @@ import { join } from "node:path";
 import {
   createCommands,
   createJobController,
+  keepRoomForReturns,
   readAlive,
   startScheduleResults,
 } from "../../../fleet/jobs/mod.ts";
@@ -36,6 +37,9 @@ export const work = {
       const controller = createJobController({ ...settle, send, jitter, log });
       stack.defer(() => controller.stop());
       await catchUp("jobs", controller.ready, deps);
+      const { oldestRunning } = controller;
+      const room = keepRoomForReturns({ bus, oldestRunning, metrics, clock, log });
+      stack.defer(() => room.stop());
       const jobs = {
         dispatch: {
           jobs: storage.jobs,
