@@ -21,6 +21,8 @@ export interface BusOptions {
   ca?: string;
   /** PEM pair of an optional client certificate. */
   clientCertificate?: { cert: string; key: string };
+  /** How long each server may take to accept the connection; 20 s when absent. */
+  timeoutMs?: number;
   /** Prefix of the reply subjects; a peel may only use its own. */
   inboxPrefix?: string;
   clock: Clock;
@@ -108,6 +110,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       ignoreAuthErrorAbort: true,
       // nats.js would record a stack trace for every request, failing or not.
       noAsyncTraces: true,
+      ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
       ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
     });
   } catch (cause) {

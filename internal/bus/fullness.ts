@@ -2,6 +2,7 @@ import { formatByteSize } from "../base/byte-size.ts";
 import { type AssetName, assets, streamName } from "./assets.ts";
 import type { Bus } from "./connect.ts";
 import { listStreams } from "./jetstream/list-streams.ts";
+import { streamState } from "./jetstream/stream-state.ts";
 
 /** How full an asset is. */
 export interface Fullness {
@@ -30,6 +31,26 @@ export async function readFullness(bus: Bus, timeoutMs?: number): Promise<Fullne
     const asset = names.get(stream);
     return asset === undefined ? [] : [{ asset, stream, bytes, maxBytes, refuses }];
   });
+}
+
+/** The same for those of these assets that there are and that these credentials may look at. */
+export async function inspectFullness(
+  bus: Bus,
+  names: readonly AssetName[],
+  timeoutMs: number,
+): Promise<Fullness[]> {
+  const found = await Promise.all(
+    names.map(async (asset) => {
+      const stream = streamName(asset);
+      try {
+        const { bytes, maxBytes, refuses } = await streamState(bus, stream, timeoutMs);
+        return [{ asset, stream, bytes, maxBytes, refuses }];
+      } catch {
+        return [];
+      }
+    }),
+  );
+  return found.flat();
 }
 
 /** The fullest stream of those that refuse messages, or soon will, with what to do about it. */

@@ -26,7 +26,7 @@ export { type Commit, openContentStore, readBlob } from "./content-store.ts";
 export { type Discarded, discardOldest } from "./discard-oldest.ts";
 export { encodeFailure, encodeSuccess, failureOf, openReply } from "./envelope.ts";
 export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
-export { type Fullness, fullest, readFullness } from "./fullness.ts";
+export { type Fullness, fullest, inspectFullness, readFullness } from "./fullness.ts";
 export { clockDifference, inspectAssets } from "./inspect.ts";
 export { readOffer } from "./offer.ts";
 export { createOrderedView } from "./ordered-view.ts";

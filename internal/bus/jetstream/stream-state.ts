@@ -9,10 +9,12 @@ export interface StreamState {
   lastSequence: number;
   /** How many bytes it may hold; -1 for any number. */
   maxBytes: number;
+  /** Whether it refuses what is new when it is full. */
+  refuses: boolean;
 }
 
 interface Reply {
-  config: { max_bytes: number };
+  config: { max_bytes: number; discard?: string };
   state: { bytes: number; first_seq: number; last_seq: number };
 }
 
@@ -34,5 +36,6 @@ export async function streamState(
     firstSequence: state.first_seq,
     lastSequence: state.last_seq,
     maxBytes: config?.max_bytes ?? -1,
+    refuses: config?.discard === "new",
   };
 }
