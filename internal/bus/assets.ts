@@ -1,6 +1,7 @@
 import {
   DiscardPolicy,
   type JetStreamManager,
+  NatsError,
   nanos,
   RetentionPolicy,
   StorageType,
@@ -176,15 +177,34 @@ async function createAsset(
   log: Log,
 ): Promise<void> {
   const wanted = streamConfig(name, maxBytes, replicas);
+  let refusal: unknown;
+  // What the server cannot give is asked for no more: a fleet with less is better than none.
+  const fallbacks = [
+    { what: "storage created with 1 replica", config: { ...wanted, num_replicas: 1 } },
+    { what: "storage created without a limit", config: { ...wanted, num_replicas: 1, max_bytes: -1 } },
+  ];
   try {
     await manager.streams.add(wanted);
+    return;
   } catch (cause) {
-    if (replicas === 1) throw unavailable(name, cause);
-    log.warn("storage created with 1 replica", { asset: name, wanted: replicas, error: cause });
-    await manager.streams.add({ ...wanted, num_replicas: 1 }).catch((again) => {
-      throw unavailable(name, again);
-    });
+    refusal = cause;
   }
+  for (const { what, config } of replicas === 1 ? fallbacks.slice(1) : fallbacks) {
+    if (isSilent(refusal)) break;
+    log.warn(what, { asset: name, wanted: replicas, error: describeError(refusal) });
+    try {
+      await manager.streams.add(config);
+      return;
+    } catch (cause) {
+      refusal = cause;
+    }
+  }
+  throw unavailable(name, refusal);
+}
+
+/** Whether nothing was refused: JetStream did not answer. */
+function isSilent(thrown: unknown): boolean {
+  return !(thrown instanceof NatsError && thrown.isJetStreamError());
 }
 
 async function adjustAsset(

@@ -27,6 +27,8 @@ const usualJobsBytes = 8 * gibibyte;
 const spareShare = 0.1;
 /** What a stream gets above what it holds where it holds more than its share. */
 const growth = 1.25;
+/** No asset gets less than this part of its least: where even that is not there, the server says so. */
+const leastScale = 0.25;
 /** A limit that is at least this part of its share stays as it is: the offer changes a little with each start. */
 const closeEnough = 0.75;
 
@@ -92,7 +94,7 @@ function divide(bytes: number, bytesOf: (name: Shared) => number): Record<Shared
   const limits = {} as Record<Shared, number>;
   const needed = shared.reduce((sum, name) => sum + shares[name].least, 0);
   // A bus that is smaller than what a small fleet needs is divided by the same proportions.
-  const scale = Math.min(1, Math.max(0, bytes) / needed);
+  const scale = Math.min(1, Math.max(leastScale, bytes / needed));
   let rest = bytes;
   for (const name of shared) {
     const most = Math.max(shares[name].most, bytesOf(name));
