@@ -1,6 +1,6 @@
 import { SvcError } from "./errors.ts";
 
-export const kibibyte = 1024;
+const kibibyte = 1024;
 export const mebibyte = 1024 * kibibyte;
 export const gibibyte = 1024 * mebibyte;
 

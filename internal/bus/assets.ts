@@ -46,7 +46,7 @@ export const assets = {
   "peel-heartbeat": { kind: "bucket", ttlMs: 30 * second, peelsWrite: { maxMessageBytes: 4096 } },
   "master-heartbeat": { kind: "bucket", ttlMs: 15 * second },
   leases: { kind: "bucket", ttlMs: 15 * second },
-  // Whoever has a job done must not wait until the records of old ones end.
+  // A new job must not wait until the records of old ones expire.
   jobs: { kind: "bucket", ttlMs: 7 * day, discardsWhenFull: true },
   facts: { kind: "bucket", peelsWrite: { maxMessageBytes: mebibyte } },
   settings: { kind: "bucket" },
@@ -97,7 +97,7 @@ export function replicasFor(configured: number, clusterSize: number): Replicatio
   };
 }
 
-/** How storage is to be on this bus. */
+/** What storage on this bus must be like. */
 export interface Provisioning extends Replication {
   /** What the bus offers; absent when it does not say. */
   offer?: Offer;
@@ -112,7 +112,7 @@ const smallOffer: Offer = { storage: 256 * mebibyte, memory: 256 * mebibyte };
  * Creates or adjusts everything the service stores on the bus.
  *
  * A replication factor or a limit that the cluster cannot give does not stop a master: a new asset is created
- * with one replica, an existing one keeps what it has, and a warning says so.
+ * with one replica, an existing one keeps what it has, and the log reports it.
  *
  * @returns how many bytes each asset may hold
  * @throws SvcError `unavailable` when JetStream does not answer

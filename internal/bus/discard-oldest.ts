@@ -3,6 +3,7 @@ import type { Bus } from "./connect.ts";
 import { createConsumer, dropConsumer } from "./jetstream/create-consumer.ts";
 import { durableConsumers } from "./jetstream/durable-consumers.ts";
 import { managerOf } from "./jetstream/manager.ts";
+import { nextSequence } from "./jetstream/next-sequence.ts";
 import { isNotFound } from "./jetstream/request.ts";
 import { streamState } from "./jetstream/stream-state.ts";
 import { orStorageError } from "./or-storage-error.ts";
@@ -21,7 +22,7 @@ export interface Discarded {
 
 /**
  * Removes the oldest messages of a stream that is nearly full, so that it never refuses what is new. First go
- * those that nobody needs; when it is full in spite of that, those that somebody does.
+ * those that nobody needs; when it is full in spite of that, needed ones as well.
  *
  * @param neededSince the time from which on messages are needed, milliseconds since the Unix epoch; what a
  *   durable consumer is not over with is needed as well
@@ -57,11 +58,17 @@ async function removeBefore(bus: Bus, stream: string, limit: number, enoughBytes
   return messages;
 }
 
-/** The sequence of the first message that somebody needs. */
+/** The sequence of the first message that is needed. */
 async function firstNeeded(bus: Bus, stream: string, since: number): Promise<number> {
   const consumers = await durableConsumers(bus, stream);
-  const open = consumers.filter(({ idle }) => !idle).map(({ over }) => over + 1);
-  return Math.min(await sequenceAt(bus, stream, since), ...open);
+  const open = await Promise.all(
+    consumers
+      .filter(({ idle }) => !idle)
+      // What lies between may be of others: the messages of a consumer can be far apart.
+      .map(({ filter, over }) => nextSequence(bus, stream, filter, over + 1)),
+  );
+  const needed = open.filter((sequence) => sequence !== undefined);
+  return Math.min(await sequenceAt(bus, stream, since), ...needed);
 }
 
 /** The sequence of the first message that was stored at this time or later: a reader would begin with it. */

@@ -2,7 +2,6 @@ export { append, lastOn } from "./append.ts";
 export {
   type AssetName,
   assets,
-  type Provisioning,
   provision,
   provisionOne,
   type Replication,

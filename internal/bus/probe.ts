@@ -79,7 +79,7 @@ export async function inspectCertificate(
   });
 }
 
-/** What is to be closed in the end, also when nobody ever answers. */
+/** Closes what was opened at the end, also when nobody ever answers. */
 type Closing = (close: () => void) => void;
 
 async function greet(

@@ -1,5 +1,4 @@
 import { gibibyte, mebibyte } from "../base/byte-size.ts";
-import type { AssetName } from "./assets.ts";
 
 /** What the bus offers to the service, bytes. */
 export interface Offer {
@@ -8,11 +7,11 @@ export interface Offer {
   memory: number;
 }
 
-/** What is there already, by asset. */
-export type Held = Readonly<Partial<Record<AssetName, { bytes: number; maxBytes: number }>>>;
+/** What exists already, by asset. */
+export type Held = Readonly<Partial<Record<RoomName, { bytes: number; maxBytes: number }>>>;
 
 /** How many bytes each asset may hold. */
-export type Room = Readonly<Record<AssetName, number>>;
+export type Room = Readonly<Record<RoomName, number>>;
 
 export interface RoomOptions {
   offer: Offer;
@@ -27,7 +26,7 @@ const usualJobsBytes = 8 * gibibyte;
 const spareShare = 0.1;
 /** What a stream gets above what it holds where it holds more than its share. */
 const growth = 1.25;
-/** No asset gets less than this part of its least: where even that is not there, the server says so. */
+/** No asset gets less than this part of its least: where even that is missing, the server refuses. */
 const leastScale = 0.25;
 /** A limit that is at least this part of its share stays as it is: the offer changes a little with each start. */
 const closeEnough = 0.75;
@@ -61,9 +60,11 @@ const shares = {
   events: share(12 * mebibyte, 512 * mebibyte, 3),
   states: share(12 * mebibyte, 4 * gibibyte, 4),
   binaries: share(16 * mebibyte, 4 * gibibyte, 6),
-} as const satisfies Partial<Record<AssetName, Share>>;
+} as const satisfies Record<string, Share>;
 
 type Shared = keyof typeof shares;
+/** The assets that get room: all of them. */
+type RoomName = Shared | "job-events" | "enroll-challenges";
 const shared = Object.keys(shares) as Shared[];
 
 /**
@@ -71,7 +72,7 @@ const shared = Object.keys(shares) as Shared[];
  * needs: the server reserves the limit of each. No limit is below what a stream holds.
  */
 export function planRoom({ offer, held, jobsMaxBytes }: RoomOptions): Room {
-  const bytesOf = (name: AssetName) => held[name]?.bytes ?? 0;
+  const bytesOf = (name: RoomName) => held[name]?.bytes ?? 0;
   const usable = Math.floor(offer.storage * (1 - spareShare));
   const wanted = jobsMaxBytes === 0 ? Math.min(usualJobsBytes, Math.floor(offer.storage / 2)) : jobsMaxBytes;
   const others = shared.reduce((sum, name) => sum + Math.max(shares[name].least, bytesOf(name) * growth), 0);

@@ -14,7 +14,7 @@ const probed: AssetName = "probe";
  * Writes a small key and reads it, as everything else that is stored. One value is kept for each key, for an
  * hour.
  *
- * @param key of whoever asks
+ * @param key of the program that asks
  * @throws SvcError `unavailable` naming the stream and what to do; `forbidden` without the permission
  */
 export async function probeStorage(bus: Bus, key: string, timeoutMs: number): Promise<void> {

@@ -11,7 +11,7 @@ const closeMs = 500;
 
 /** What a command has that must answer whatever is broken. */
 export interface InTime {
-  /** Aborts when the time is up, with an error that says so. */
+  /** Aborts when the time is up, with an error that reports it. */
   late: AbortSignal;
   /** Connects, and closes the connection in the end. @throws SvcError `unavailable` */
   connect(options: BusOptions): Promise<Bus>;
@@ -47,7 +47,7 @@ export async function inTime<T>(
     });
   } finally {
     timer.cancel();
-    // Nothing is under way that would have to be finished, and a frozen server never takes leave.
+    // No work in progress must be finished, and a frozen server never answers a farewell.
     const closing = Promise.all(open.map(({ nats }) => nats.close()));
     const enough = new AbortController();
     const giveUp = clock.after(closeMs, () => enough.abort());

@@ -44,7 +44,7 @@ export async function askReadiness(bus: Bus, name: string): Promise<MasterReadin
   }
 }
 
-/** Whether a master needs somebody to look at it at once. */
+/** Whether a master needs attention at once. */
 export function hasFailed({ readiness }: MasterReadiness): boolean {
   return readiness === "silent" || readiness === "down";
 }

@@ -148,7 +148,7 @@ test("408 acks of 1 MB fill neither the bus nor the way of other peels", async (
   expect(jobEvents?.state.bytes).toBeLessThanOrEqual(jobEvents?.config.max_bytes ?? 0);
   expect(await cli(bus, "run", "honest", "test.ping")).toMatchObject({ exit: 0 });
   expect((await readiness(master.healthUrl)).code).toBe(200);
-  // The master makes room, says so, and what comes is stored again.
+  // The master makes room, reports it, and what comes is stored again.
   const said = [
     "old messages of jobs are discarded to make room",
     "messages of running jobs are discarded: the stream was full",
@@ -250,7 +250,7 @@ test("after a restart of the bus with less room the streams that it could not op
   expect((await cli(bus, "enroll", "list", "--state", "all")).stdout).toContain("stays");
 });
 
-/** A heartbeat of a master that is not there, or does not say how it is. */
+/** A heartbeat of a master that is missing, or does not say how it is. */
 async function pretend(bus: TestBus, name: string) {
   const master = await connectTo(bus, "master");
   const value = encode({ hostname: "far", version, started_at: "2026-01-01T00:00:00.000Z" });
@@ -283,7 +283,7 @@ test("a master that does not answer for itself is a failure, whatever its heartb
   }
 });
 
-test("a degraded master shows with its reason, and is no failure", async () => {
+test("a degraded master shows with its reason, and is not a failure", async () => {
   await using bus = await startBus();
   await using master = await startMaster(bus);
   await readinessBecomes(master.healthUrl, 200);

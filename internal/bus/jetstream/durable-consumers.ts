@@ -8,13 +8,15 @@ export interface DurableConsumer {
   idle: boolean;
   /** Sequence up to which it is over with everything. */
   over: number;
+  /** The messages that it takes. */
+  filter: string;
 }
 
 interface Reply {
   total: number;
   consumers: {
     name: string;
-    config: { durable_name?: string };
+    config: { durable_name?: string; filter_subject?: string };
     num_pending: number;
     num_ack_pending: number;
     ack_floor: { stream_seq: number };
@@ -34,7 +36,12 @@ export async function durableConsumers(bus: Pick<Bus, "nats">, stream: string): 
     const { total = 0, consumers } = page;
     for (const { name, config, num_pending, num_ack_pending, ack_floor } of consumers ?? []) {
       if (config.durable_name === undefined) continue;
-      found.push({ name, idle: num_pending === 0 && num_ack_pending === 0, over: ack_floor.stream_seq });
+      found.push({
+        name,
+        idle: num_pending === 0 && num_ack_pending === 0,
+        over: ack_floor.stream_seq,
+        filter: config.filter_subject ?? ">",
+      });
     }
     seen += consumers?.length ?? 0;
     if (seen >= total || (consumers ?? []).length === 0) return found;

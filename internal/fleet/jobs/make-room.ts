@@ -24,7 +24,7 @@ export function keepRoomForReturns(deps: MakeRoomDeps): { stop(): void } {
   const timer = clock.every(intervalMs, () => {
     if (busy) return;
     busy = true;
-    makeRoomForReturns(deps)
+    makeRoom(deps)
       .catch((thrown) => log.debug("no room was made", { stream, reason: describeError(thrown) }))
       .finally(() => {
         busy = false;
@@ -34,7 +34,7 @@ export function keepRoomForReturns(deps: MakeRoomDeps): { stop(): void } {
 }
 
 /** Removes old messages once. @throws SvcError `storage` */
-export async function makeRoomForReturns(deps: MakeRoomDeps): Promise<Discarded> {
+async function makeRoom(deps: MakeRoomDeps): Promise<Discarded> {
   const { bus, oldestRunning, metrics, clock, log } = deps;
   const now = clock.now();
   const neededSince = Math.min(now, oldestRunning() ?? now) - marginMs;
