@@ -25,7 +25,7 @@ interface Asset {
   /** Subjects of a stream; those of a bucket and an object store follow from its name. */
   subjects?: readonly string[];
   storage?: StorageType;
-  /** How long a value lives, milliseconds; absent means until it is replaced. */
+  /** How long a value is kept, in milliseconds; absent means until it is replaced. */
   ttlMs?: number;
   /** Give way to what is new when it is full; absent means that what is new is refused. */
   discardsWhenFull?: boolean;
@@ -75,17 +75,17 @@ export const assets = {
 
 export type AssetName = keyof typeof assets;
 
-/** How many replicas the storage is to have. */
+/** Number of replicas for the storage. */
 export interface Replication {
   replicas: number;
-  /**
-   * Keep more replicas where there are more: a cluster of which a server is away for a moment is no
-   * reason to throw replicas away.
-   */
+  /** Keep additional replicas: a server that is away for a moment is not a reason to delete replicas. */
   onlyRaise: boolean;
 }
 
-/** The replication that `storage_replicas` means on a cluster of this size; 0 is up to the cluster. */
+/**
+ * The replication factor that `storage_replicas` means on a cluster of this size; with 0 the cluster size
+ * decides.
+ */
 export function replicasFor(configured: number, clusterSize: number): Replication & { warning?: string } {
   const recommended = Math.min(3, clusterSize);
   if (configured === 0) return { replicas: recommended, onlyRaise: true };
@@ -151,7 +151,7 @@ export async function provision(
   return room;
 }
 
-/** Creates one asset again, for the memory bucket that a restart of the bus took away. */
+/** Creates one asset again: a restart of the bus removes the bucket that is kept in memory. */
 export async function provisionOne(
   bus: Bus,
   name: AssetName,
@@ -239,7 +239,7 @@ async function adjustAsset(
     await manager.streams.update(existing.name, { ...config, num_replicas: replicas });
     log.info("storage replicas changed", { asset: name, from, to: replicas });
   } catch (cause) {
-    log.warn("storage replicas could not be changed; going on with 1 replica or what is there", {
+    log.warn("storage replicas could not be changed; continuing with the current replicas, or with 1", {
       asset: name,
       has: from,
       wanted: replicas,
@@ -277,7 +277,7 @@ function streamConfig(name: AssetName, maxBytes: number, replicas: number): Stre
     deny_delete: asset.kind === "bucket",
     deny_purge: false,
     allow_direct: false,
-    // Duplicates are told apart by the jobs themselves, so the server need not remember them.
+    // The jobs detect duplicates themselves, so the server does not need to remember them.
     duplicate_window: nanos(Math.min(120 * second, asset.ttlMs ?? 120 * second)),
   } as StreamConfig;
 }
@@ -296,7 +296,7 @@ function subjectsOf(name: string, asset: Asset): string[] {
 function unavailable(name: string, cause: unknown): SvcError {
   return new SvcError(
     "unavailable",
-    `cannot provision ${name}: JetStream did not agree; see the log of the bus`,
+    `cannot provision ${name}: JetStream refused it; see the log of the bus`,
     {
       cause,
     },

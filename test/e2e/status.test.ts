@@ -248,7 +248,7 @@ const olderBy = (at: TestBus, lacks: (subject: string) => boolean): void => {
 };
 
 describe("credentials that are older than a grant", () => {
-  const next = "take ones made by svc nats-auth credentials of this version";
+  const next = "create new ones with svc nats-auth credentials of this version";
   test("svc doctor names the subject, svc status and svc run what they could not do, all with the next step", async () => {
     await using own = await startBus();
     await using started = await startMaster(own);

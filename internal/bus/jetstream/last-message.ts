@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Bus } from "../connect.ts";
 import { isNotFound, requestJetStream } from "./request.ts";
 
@@ -16,7 +17,7 @@ interface Reply {
 }
 
 /**
- * Asks the leader of a stream for the last message on a subject, so that a read follows every earlier write
+ * Asks the leader of a stream for the last message on a subject, so that a read sees every earlier write
  * (NATS document "JetStream wire API", `STREAM.MSG.GET`).
  *
  * @param subject wildcards allowed
@@ -30,7 +31,7 @@ export async function lastMessage(
   timeoutMs?: number,
 ): Promise<LastMessage | undefined> {
   const query = JSON.stringify({ last_by_subj: subject });
-  const options = timeoutMs === undefined ? {} : { timeoutMs };
+  const options = defined({ timeoutMs });
   try {
     const { message } = await requestJetStream<Reply>(
       bus,

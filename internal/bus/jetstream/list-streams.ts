@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Bus } from "../connect.ts";
 import { requestJetStream } from "./request.ts";
 
@@ -29,7 +30,7 @@ export async function listStreams(bus: Pick<Bus, "nats">, timeoutMs?: number): P
   const found: ListedStream[] = [];
   for (;;) {
     const query = JSON.stringify({ offset: found.length });
-    const options = timeoutMs === undefined ? {} : { timeoutMs };
+    const options = defined({ timeoutMs });
     const { total = 0, streams } = await requestJetStream<Reply>(bus, "$JS.API.STREAM.LIST", query, options);
     for (const { config, state } of streams ?? []) {
       found.push({

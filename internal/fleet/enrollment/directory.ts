@@ -12,34 +12,41 @@ import {
 import { counts, decodeIndex, parseKey } from "./store.ts";
 import { memberStates } from "./transition.ts";
 
-/** What a master knows of all enrollments, kept current by one watch: lists and streams read it. */
+/** All enrollments as a master knows them, kept current by one watch; lists and streams read it. */
 export interface Directory {
   /** Resolves when the first reading of the bucket is complete. */
   readonly ready: Promise<void>;
-  /** Resolves when everything that is stored now has been seen, so that a list follows every write. */
+  /**
+   * Resolves when everything that is stored now has been seen, so that a list contains every earlier write.
+   */
   caughtUp(): Promise<void>;
   /**
    * Summaries in this state (or all), newest first, after the given id; at most `limit`.
    *
-   * @throws SvcError `bad_request` when that id is not known
+   * @throws SvcError `bad_request` when that ID is unknown
    */
   list(query: { state: EnrollmentState | "all"; limit: number; after?: string }): EnrollmentSummary[];
-  /** State of the enrollment that the index of this peel points at. */
+  /** State of the enrollment that the index of this peel points to. */
   stateOf(peelId: string): EnrollmentState | undefined;
-  /** How many enrollments that count are in each state. */
+  /** Number of valid enrollments in each state. */
   countByState(): Record<EnrollmentState, number>;
-  /** When the credentials of the members end: the first that are good at `now`, and how many are not. */
+  /**
+   * The expiry of the members' credentials: the earliest of those valid at `now`, and the number of expired
+   * ones.
+   */
   credentials(now: number): { soonestExpiry?: number; expired: number };
   /**
    * Peel ids of the fleet's members, `issued` and `active`, in the encoded form and in order; the same
    * list until something changes.
    */
   members(): readonly string[];
-  /** Calls `run` with each peel that becomes a member, or is none any more; returns the way to stop. */
+  /**
+   * Calls `run` with each peel that becomes a member, or stops being one; returns a function that stops it.
+   */
   onMember(run: (peelId: string) => void): () => void;
-  /** Live records that no index points at: being written at this moment, or orphans. */
+  /** Live records without an index: records that are being written, or orphans. */
   unindexed(): Unindexed[];
-  /** Calls `run` with each new state of this enrollment; returns the way to stop. */
+  /** Calls `run` with each new state of this enrollment; returns a function that stops it. */
   subscribe(id: string, run: (state: EnrollmentState) => void): () => void;
   stop(): void;
 }
@@ -57,7 +64,7 @@ export interface Unindexed {
 export function createDirectory({ enrollments, log }: { enrollments: Bucket; log: Log }): Directory {
   const index = new Map<string, string>();
   const subscribers = new Map<string, Set<(state: EnrollmentState) => void>>();
-  /** Ids of live records whose index was not seen yet; nearly always empty. */
+  /** IDs of live records whose index was not seen yet; nearly always empty. */
   const loose = new Set<string>();
   const members = createSortedItems<string>((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   const memberListeners = new Set<(peelId: string) => void>();
@@ -82,7 +89,7 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
   const view = createOrderedView<KnownEnrollment, KnownEnrollment>({
     read(value, before) {
       const record = decodeSummary(value);
-      // The id that stays is shared with the index.
+      // The ID that stays is shared with the index.
       return before?.id === record.id ? { ...record, id: before.id } : record;
     },
     itemOf: (record) => record,
@@ -105,7 +112,8 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
     else {
       const id = decodeIndex({ key: change.key, value: change.value });
       const record = view.get(id)?.item;
-      // Texts that stay are those of the record: a key is a part of a message, and would keep all of it.
+      // Keep the ID of the record: the key is a slice of a message, and would keep the whole message in
+      // memory.
       index.set(record?.peel_id ?? peelId, record?.id ?? id);
     }
     judge(before);

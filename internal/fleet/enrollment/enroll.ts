@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
@@ -25,9 +26,9 @@ export interface EnrollDeps {
 
 export interface EnrollResult {
   record: Enrollment;
-  /** Whether this call made the record; otherwise it was pending already. */
+  /** Whether this call created the record; otherwise it was already pending. */
   created: boolean;
-  /** The record that was there holds another public key than this submission. */
+  /** The existing record has another public key than this submission. */
   keyMismatch: boolean;
 }
 
@@ -53,7 +54,7 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
     const current = found?.current?.record;
     if (current?.state === "pending") return pendingRepeat(deps, current, submission);
     if (current !== undefined && liveStates.has(current.state)) {
-      // Whoever asks has not proved to be that peel: neither the id nor the state is theirs to know.
+      // The client has not proved that it is this peel, so it must not learn the ID or the state.
       throw new SvcError(
         "conflict",
         "peel_id already has an active enrollment: an operator must revoke it first",
@@ -63,7 +64,7 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
     const inserted = await insertEnrollment(deps.enrollments, record, found?.indexRevision);
     return inserted === undefined ? conflict : { record, created: true, keyMismatch: false };
   };
-  return retryOnConflict(attempt, { exhausted: "peel_id is being enrolled by others: try again" });
+  return retryOnConflict(attempt, { exhausted: "other requests are enrolling this peel_id: try again" });
 }
 
 function verifyAttestation(submission: Submission, challenge: Uint8Array): void {
@@ -95,15 +96,14 @@ function newRecord(deps: EnrollDeps, submission: Submission): Enrollment {
     peelId: submission.peelId,
     publicKey: submission.publicKey,
     curvePublicKey: submission.curvePublicKey,
-    ...(submission.hostname === undefined ? {} : { hostname: submission.hostname }),
-    ...(submission.metadata === undefined ? {} : { metadata: submission.metadata }),
+    ...defined({ hostname: submission.hostname, metadata: submission.metadata }),
     state: "pending",
     ...(attestation === undefined
       ? {}
       : {
           trustedCaSpki: attestation.caSpki,
           trustSignature: attestation.signature,
-          // Without a root of its own a master cannot vouch for any; it does not claim a match.
+          // Without its own root a master cannot verify the attestation, and does not claim a match.
           trustMismatch: deps.ownCaSpki !== undefined && attestation.caSpki !== deps.ownCaSpki,
         }),
     createdAt: now,

@@ -16,8 +16,8 @@ export interface RepairDeps {
 }
 
 /**
- * The records that a master which died between its two writes left behind: live, old enough not to be
- * under way, and no index points at them.
+ * Records of masters that died between their two writes: live, too old to be in progress, and without an
+ * index.
  *
  * @param now milliseconds since the Unix epoch
  */
@@ -26,9 +26,9 @@ export function findOrphans(unindexed: readonly Unindexed[], now: number): Unind
 }
 
 /**
- * Removes orphans when the directory is ready, and every minute those that were noticed later. What is
- * looked at is in memory: without an orphan the bus is not asked. Nobody ever saw such a record, and its
- * peel enrolls again by itself.
+ * Removes orphans when the directory is ready, and then every minute. It checks the directory in memory:
+ * without an orphan it sends no requests. Such a record was never visible, and its peel enrolls again
+ * automatically.
  */
 export function repairOrphans(deps: RepairDeps): { stop(): void } {
   const sweep = () => {
@@ -42,14 +42,14 @@ export function repairOrphans(deps: RepairDeps): { stop(): void } {
     }
   };
   deps.directory.ready.then(sweep).catch(() => {
-    // The directory tells its own failure.
+    // The directory reports its own failure.
   });
   const timer = deps.clock.every(orphanAgeMs, sweep);
   return { stop: () => timer.cancel() };
 }
 
 async function remove({ enrollments, log }: RepairDeps, orphan: Unindexed): Promise<void> {
-  // The directory may lag; what is stored decides.
+  // The directory may lag behind; storage decides.
   const found = await findByPeel(enrollments, orphan.peelId);
   if (found?.current?.record.id === orphan.id) return;
   if (await enrollments.remove(orphan.id, orphan.revision)) {

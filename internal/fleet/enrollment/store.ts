@@ -5,10 +5,10 @@ import type { Bucket, Entry } from "../../bus/mod.ts";
 import { decodeRecord, type Enrollment, encodeRecord } from "./record.ts";
 import { liveStates } from "./transition.ts";
 
-// A record counts only while the index of its peel points at it, or once it has ended. The record is
-// written first and the index second, so that a crash between the two leaves a record nobody sees,
-// never an index that points nowhere. The index moves only from nothing, or from a record that has
-// ended, and always by compare-and-swap: of two racing enrollments one wins.
+// A record is valid only while the index of its peel points to it, or after it has ended. The record is
+// written first and the index second, so that a crash between the two leaves an invisible record, never an
+// index without a record. The index moves only from nothing, or from a record that has ended, and always by
+// compare-and-swap: one of two concurrent enrollments wins.
 
 const indexPrefix = "peel.";
 
@@ -21,14 +21,14 @@ export interface Versioned {
 export const indexKey = (peelId: string): string => `${indexPrefix}${peelId}`;
 
 /**
- * Loads the record of an id that counts.
+ * Loads the valid record with this ID.
  *
  * @throws SvcError `not_found`, also for a malformed id
  */
 export async function loadEnrollment(enrollments: Bucket, id: string): Promise<Versioned> {
   const found = isId("enr", id) ? await readRecord(enrollments, id) : undefined;
   if (found === undefined) throw new SvcError("not_found", "no enrollment with this id");
-  // Only a pending one may be nobody's: what was decided counted then, and the index stays until it ends.
+  // Only a pending record may have no index: a decided one had an index, which stays until the record ends.
   if (found.record.state === "pending") {
     const index = await readIndex(enrollments, found.record.peelId);
     if (index?.id !== id) throw new SvcError("not_found", "no enrollment with this id");
@@ -36,7 +36,7 @@ export async function loadEnrollment(enrollments: Bucket, id: string): Promise<V
   return found;
 }
 
-/** The record that the index of this peel points at; `undefined` when the peel never enrolled. */
+/** The record that the index of this peel points to; `undefined` when the peel never enrolled. */
 export async function findByPeel(
   enrollments: Bucket,
   peelId: string,
@@ -47,7 +47,7 @@ export async function findByPeel(
 }
 
 /**
- * Saves a changed record if nobody changed it meanwhile.
+ * Saves a changed record if it did not change meanwhile.
  *
  * @returns the saved record, or `undefined` when the race was lost
  */
@@ -61,10 +61,10 @@ export async function saveEnrollment(
 }
 
 /**
- * Stores a new record and points the peel's index at it.
+ * Stores a new record and points the peel's index to it.
  *
  * @param indexRevision revision of the index that was read, or `undefined` when there was none
- * @returns `undefined` when another enrollment of this peel was first; nothing of this one is left then
+ * @returns `undefined` when another enrollment of this peel was first; nothing of this one remains
  */
 export async function insertEnrollment(
   enrollments: Bucket,
@@ -86,7 +86,7 @@ export async function insertEnrollment(
   return { record, revision };
 }
 
-/** All records that count, oldest first, from one read of the whole bucket. */
+/** All valid records, oldest first, from one read of the whole bucket. */
 export async function readEnrollments(enrollments: Bucket): Promise<Enrollment[]> {
   const records = new Map<string, Enrollment>();
   const index = new Map<string, string>();
@@ -99,12 +99,12 @@ export async function readEnrollments(enrollments: Bucket): Promise<Enrollment[]
     .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
 }
 
-/** Whether a record counts, given what the index of its peel says. */
+/** Whether a record is valid, given the index of its peel. */
 export function counts(record: Pick<Enrollment, "id" | "state">, indexed: string | undefined): boolean {
   return indexed === record.id || !liveStates.has(record.state);
 }
 
-/** What a key of the bucket is: a record's id, or the index of a peel. */
+/** The kind of a key of the bucket: the ID of a record, or the index of a peel. */
 export function parseKey(key: string): { peelId: string } | { id: string } {
   return key.startsWith(indexPrefix) ? { peelId: key.slice(indexPrefix.length) } : { id: key };
 }

@@ -5,7 +5,7 @@ import { watchRoom } from "../room.ts";
 import { openStorage, provisionOnce } from "../storage.ts";
 import type { Connected } from "./connect.ts";
 
-/** The buckets of a master, on a bus that may still elect who serves them. */
+/** The buckets of a master, on a bus that may still be electing leaders. */
 export const storage = {
   waits: { storage: "not opened yet" },
   async start({ config, name, bus, system, clock, log, signal }: MasterDeps & Connected) {
