@@ -1,21 +1,24 @@
 import {
   DiscardPolicy,
   type JetStreamManager,
+  NatsError,
   nanos,
   RetentionPolicy,
   StorageType,
   type StreamConfig,
+  type StreamInfo,
 } from "nats";
-import { SvcError } from "../base/errors.ts";
+import { formatByteSize, mebibyte } from "../base/byte-size.ts";
+import { describeError, SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
 import { isNotFound } from "./jetstream/request.ts";
+import { type Offer, planRoom, type Room } from "./room.ts";
 import { eventSubject, jobEventSubjects } from "./subjects.ts";
 
 const second = 1_000;
 const day = 24 * 60 * 60 * second;
-const mebibyte = 1024 * 1024;
 
 interface Asset {
   kind: "bucket" | "stream" | "objects";
@@ -24,14 +27,9 @@ interface Asset {
   storage?: StorageType;
   /** How long a value is kept, in milliseconds; absent means until it is replaced. */
   ttlMs?: number;
-  maxBytes?: number;
-  /**
-   * Whether it refuses new messages when it is full; absent means that a bucket does and a stream does not.
-   */
-  refuseWhenFull?: boolean;
-  /**
-   * Peels write to it across the account boundary: messages are small and may never carry a rollup header.
-   */
+  /** Give way to what is new when it is full; absent means that what is new is refused. */
+  discardsWhenFull?: boolean;
+  /** Peels write to it across the wall: messages are small and may never carry a rollup header. */
   peelsWrite?: { maxMessageBytes: number };
 }
 
@@ -42,32 +40,33 @@ export const assets = {
     kind: "bucket",
     storage: StorageType.Memory,
     ttlMs: 300 * second,
-    maxBytes: 64 * mebibyte,
+    discardsWhenFull: true,
   },
   secrets: { kind: "bucket" },
   "peel-heartbeat": { kind: "bucket", ttlMs: 30 * second, peelsWrite: { maxMessageBytes: 4096 } },
   "master-heartbeat": { kind: "bucket", ttlMs: 15 * second },
   leases: { kind: "bucket", ttlMs: 15 * second },
-  jobs: { kind: "bucket", ttlMs: 7 * day },
+  // A new job must not wait until the records of old ones expire.
+  jobs: { kind: "bucket", ttlMs: 7 * day, discardsWhenFull: true },
   facts: { kind: "bucket", peelsWrite: { maxMessageBytes: mebibyte } },
   settings: { kind: "bucket" },
   revocations: { kind: "bucket" },
   rollouts: { kind: "bucket" },
   reactor: { kind: "bucket" },
+  // What masters and operators write and read to see whether anything is stored at all.
+  probe: { kind: "bucket", ttlMs: 3600 * second, discardsWhenFull: true },
+  // A full stream refuses, and who publishes sends it again: what was taken is never pushed out by what comes
+  // after. Masters make room.
   "job-events": {
     kind: "stream",
     subjects: jobEventSubjects,
     ttlMs: 7 * day,
     peelsWrite: { maxMessageBytes: mebibyte },
   },
-  // A full stream refuses messages, and the publisher gets an error. Newer messages never push out stored
-  // ones.
   events: {
     kind: "stream",
     subjects: [eventSubject("*", ">")],
     ttlMs: day,
-    maxBytes: 512 * mebibyte,
-    refuseWhenFull: true,
     peelsWrite: { maxMessageBytes: 64 * 1024 },
   },
   states: { kind: "objects" },
@@ -98,18 +97,58 @@ export function replicasFor(configured: number, clusterSize: number): Replicatio
   };
 }
 
+/** What storage on this bus must be like. */
+export interface Provisioning extends Replication {
+  /** What the bus offers; absent when it does not say. */
+  offer?: Offer;
+  /** `jobs.max_bytes`; 0 or absent means the default. */
+  jobsMaxBytes?: number;
+}
+
+/** What is assumed where the bus does not say: what a small fleet needs. */
+const smallOffer: Offer = { storage: 256 * mebibyte, memory: 256 * mebibyte };
+
 /**
- * Creates or adjusts all storage of the service on the bus. A replication factor that the cluster cannot
- * provide does not stop a master: a new asset is created with one replica, an existing one keeps its
- * replicas, and a warning is logged.
+ * Creates or adjusts everything the service stores on the bus.
  *
+ * A replication factor or a limit that the cluster cannot give does not stop a master: a new asset is created
+ * with one replica, an existing one keeps what it has, and the log reports it.
+ *
+ * @returns how many bytes each asset may hold
  * @throws SvcError `unavailable` when JetStream does not answer
  */
-export async function provision(bus: Bus, replication: Replication, log: Log): Promise<void> {
+export async function provision(
+  bus: Bus,
+  { offer, jobsMaxBytes = 0, ...replication }: Provisioning,
+  log: Log,
+): Promise<Room> {
   const manager = await managerOf(bus);
-  for (const name of Object.keys(assets) as AssetName[]) {
-    await provisionAsset(manager, name, replication, log);
+  const names = Object.keys(assets) as AssetName[];
+  const found = await Promise.all(
+    names.map(async (name) => [name, await infoOf(manager, streamName(name))] as const),
+  );
+  const existing = new Map(found.flatMap(([name, info]) => (info === undefined ? [] : [[name, info]])));
+  const held = Object.fromEntries(
+    [...existing].map(([name, { state, config }]) => [
+      name,
+      { bytes: state.bytes, maxBytes: config.max_bytes },
+    ]),
+  );
+  const room = planRoom({ offer: offer ?? smallOffer, held, jobsMaxBytes });
+  if (offer === undefined) log.warn("the bus does not say how much it can store; limits stay as they are");
+  const limitOf = (name: AssetName) =>
+    offer === undefined ? (existing.get(name)?.config.max_bytes ?? room[name]) : room[name];
+  // What gives room up goes first: the server grants a limit only where it can reserve it.
+  const grows = (name: AssetName) => {
+    const has = existing.get(name)?.config.max_bytes;
+    return has === undefined ? 2 : has > 0 && limitOf(name) > has ? 1 : 0;
+  };
+  for (const name of names.toSorted((one, other) => grows(one) - grows(other))) {
+    const info = existing.get(name);
+    if (info === undefined) await createAsset(manager, name, limitOf(name), replication, log);
+    else await adjustAsset(manager, name, info.config, limitOf(name), replication, log);
   }
+  return room;
 }
 
 /** Creates one asset again: a restart of the bus removes the bucket that is kept in memory. */
@@ -118,8 +157,11 @@ export async function provisionOne(
   name: AssetName,
   replication: Replication,
   log: Log,
+  maxBytes = planRoom({ offer: smallOffer, held: {}, jobsMaxBytes: 0 })[name],
 ): Promise<void> {
-  await provisionAsset(await managerOf(bus), name, replication, log);
+  const manager = await managerOf(bus);
+  if ((await infoOf(manager, streamName(name))) !== undefined) return;
+  await createAsset(manager, name, maxBytes, replication, log);
 }
 
 /** The name of the stream behind an asset. */
@@ -127,52 +169,95 @@ export function streamName(name: AssetName): string {
   return { bucket: `KV_${name}`, objects: `OBJ_${name}`, stream: name }[assets[name].kind];
 }
 
-async function provisionAsset(
+async function createAsset(
   manager: JetStreamManager,
   name: AssetName,
+  maxBytes: number,
+  { replicas }: Replication,
+  log: Log,
+): Promise<void> {
+  const wanted = streamConfig(name, maxBytes, replicas);
+  let refusal: unknown;
+  // What the server cannot give is asked for no more: a fleet with less is better than none.
+  const fallbacks = [
+    { what: "storage created with 1 replica", config: { ...wanted, num_replicas: 1 } },
+    { what: "storage created without a limit", config: { ...wanted, num_replicas: 1, max_bytes: -1 } },
+  ];
+  try {
+    await manager.streams.add(wanted);
+    return;
+  } catch (cause) {
+    refusal = cause;
+  }
+  for (const { what, config } of replicas === 1 ? fallbacks.slice(1) : fallbacks) {
+    if (isSilent(refusal)) break;
+    log.warn(what, { asset: name, wanted: replicas, error: describeError(refusal) });
+    try {
+      await manager.streams.add(config);
+      return;
+    } catch (cause) {
+      refusal = cause;
+    }
+  }
+  throw unavailable(name, refusal);
+}
+
+/** Whether nothing was refused: JetStream did not answer. */
+function isSilent(thrown: unknown): boolean {
+  return !(thrown instanceof NatsError && thrown.isJetStreamError());
+}
+
+async function adjustAsset(
+  manager: JetStreamManager,
+  name: AssetName,
+  existing: StreamConfig,
+  maxBytes: number,
   { replicas, onlyRaise }: Replication,
   log: Log,
 ): Promise<void> {
-  const wanted = streamConfig(name, replicas);
-  const existing = await infoOf(manager, wanted.name);
-  if (existing === undefined) {
+  let config = existing;
+  const { max_bytes: had, num_replicas: from } = existing;
+  const discard = discardOf(assets[name]);
+  if (had !== maxBytes || existing.discard !== discard) {
     try {
-      await manager.streams.add(wanted);
+      config = (await manager.streams.update(existing.name, { ...existing, max_bytes: maxBytes, discard }))
+        .config;
+      const before = had > 0 ? formatByteSize(had) : "none";
+      log.info("storage limit changed", { asset: name, from: before, to: formatByteSize(maxBytes) });
     } catch (cause) {
-      if (replicas === 1) throw unavailable(name, cause);
-      log.warn("storage created with 1 replica", { asset: name, wanted: replicas, error: cause });
-      await manager.streams.add({ ...wanted, num_replicas: 1 }).catch((again) => {
-        throw unavailable(name, again);
-      });
-    }
-    return;
-  }
-  const enough = onlyRaise ? existing.num_replicas >= replicas : existing.num_replicas === replicas;
-  if (!enough) {
-    try {
-      await manager.streams.update(wanted.name, { ...existing, num_replicas: replicas });
-      log.info("storage replicas changed", { asset: name, from: existing.num_replicas, to: replicas });
-    } catch (cause) {
-      log.warn("storage replicas could not be changed; continuing with the current replicas, or with 1", {
+      log.warn("the limit of a stream could not be changed; it keeps what it has", {
         asset: name,
-        has: existing.num_replicas,
-        wanted: replicas,
-        error: cause,
+        has: had > 0 ? formatByteSize(had) : "none",
+        wanted: formatByteSize(maxBytes),
+        error: describeError(cause),
       });
     }
+  }
+  const enough = onlyRaise ? from >= replicas : from === replicas;
+  if (enough) return;
+  try {
+    await manager.streams.update(existing.name, { ...config, num_replicas: replicas });
+    log.info("storage replicas changed", { asset: name, from, to: replicas });
+  } catch (cause) {
+    log.warn("storage replicas could not be changed; continuing with the current replicas, or with 1", {
+      asset: name,
+      has: from,
+      wanted: replicas,
+      error: cause,
+    });
   }
 }
 
-async function infoOf(manager: JetStreamManager, name: string): Promise<StreamConfig | undefined> {
+async function infoOf(manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> {
   try {
-    return (await manager.streams.info(name)).config;
+    return await manager.streams.info(name);
   } catch (cause) {
     if (isNotFound(cause)) return undefined;
     throw unavailable(name, cause);
   }
 }
 
-function streamConfig(name: AssetName, replicas: number): StreamConfig {
+function streamConfig(name: AssetName, maxBytes: number, replicas: number): StreamConfig {
   const asset: Asset = assets[name];
   return {
     name: streamName(name),
@@ -182,12 +267,12 @@ function streamConfig(name: AssetName, replicas: number): StreamConfig {
     num_replicas: replicas,
     max_msgs_per_subject: asset.kind === "bucket" ? 1 : -1,
     max_msgs: -1,
-    max_bytes: asset.maxBytes ?? -1,
+    max_bytes: maxBytes,
     max_age: nanos(asset.ttlMs ?? 0),
     max_msg_size: asset.peelsWrite?.maxMessageBytes ?? -1,
     max_consumers: -1,
-    discard: refusesWhenFull(asset) ? DiscardPolicy.New : DiscardPolicy.Old,
-    // With a rollup header on its own key, one peel could erase the whole bucket.
+    discard: discardOf(asset),
+    // A rollup header on an own key would let one peel wipe the whole bucket.
     allow_rollup_hdrs: asset.peelsWrite === undefined,
     deny_delete: asset.kind === "bucket",
     deny_purge: false,
@@ -197,9 +282,9 @@ function streamConfig(name: AssetName, replicas: number): StreamConfig {
   } as StreamConfig;
 }
 
-/** A full bucket of challenges drops the oldest ones; a full bucket of records refuses new ones. */
-function refusesWhenFull({ kind, maxBytes, refuseWhenFull }: Asset): boolean {
-  return refuseWhenFull ?? (kind !== "stream" && maxBytes === undefined);
+/** A full challenge bucket gives way to newer challenges; a full bucket of records refuses. */
+function discardOf({ discardsWhenFull }: Asset): DiscardPolicy {
+  return discardsWhenFull === true ? DiscardPolicy.Old : DiscardPolicy.New;
 }
 
 function subjectsOf(name: string, asset: Asset): string[] {

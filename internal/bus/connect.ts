@@ -23,6 +23,8 @@ export interface BusOptions {
   ca?: string;
   /** PEM pair of an optional client certificate. */
   clientCertificate?: { cert: string; key: string };
+  /** How long each server may take to accept the connection; 20 s when absent. */
+  timeoutMs?: number;
   /** Prefix of the reply subjects; a peel may use only its own. */
   inboxPrefix?: string;
   clock: Clock;
@@ -110,7 +112,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       ignoreAuthErrorAbort: true,
       // nats.js would record a stack trace for every request, even for those that succeed.
       noAsyncTraces: true,
-      ...defined({ inboxPrefix: options.inboxPrefix }),
+      ...defined({ timeout: options.timeoutMs, inboxPrefix: options.inboxPrefix }),
     });
   } catch (cause) {
     throw new SvcError(

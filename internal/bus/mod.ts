@@ -22,14 +22,25 @@ export {
 } from "./connect.ts";
 export { type Consumer, consume, type DeliveredMessage, removeConsumer } from "./consumer.ts";
 export { type Commit, openContentStore, readBlob } from "./content-store.ts";
+export { type Discarded, discardOldest } from "./discard-oldest.ts";
 export { encodeFailure, encodeSuccess, failureOf, openReply } from "./envelope.ts";
 export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
+export { type Fullness, fullest, inspectFullness, readFullness } from "./fullness.ts";
 export { clockDifference, inspectAssets } from "./inspect.ts";
+export { readOffer } from "./offer.ts";
 export { createOrderedView } from "./ordered-view.ts";
-export { type ConsumerPosition, consumerPosition, firstSequence, removeHandled } from "./position.ts";
+export {
+  type ConsumerPosition,
+  consumerPosition,
+  firstSequence,
+  removeHandled,
+  streamLimit,
+} from "./position.ts";
 export { greetServer, inspectCertificate, placeOf, resolveHost } from "./probe.ts";
 export { newerCredentials, requestReply } from "./request.ts";
+export type { Room } from "./room.ts";
 export { shareWatch } from "./shared-watch.ts";
+export { probeStorage } from "./storage-probe.ts";
 export { assertStored, isTooLarge } from "./stored.ts";
 export { readStream, type StoredMessage } from "./stream.ts";
 export {
@@ -57,6 +68,7 @@ export {
   type ReactorAction,
   type RolloutAction,
   reactorSubject,
+  readyzSubject,
   returnSubject,
   rolloutSubject,
   scheduleSubject,

@@ -50,8 +50,18 @@ export async function firstSequence(bus: Bus, stream: string): Promise<number> {
 }
 
 /**
- * Removes the messages that a consumer has finished from the front of a large stream: a stream that refuses
- * messages when it is full would otherwise be full of finished ones.
+ * How many bytes a stream may hold.
+ *
+ * @throws SvcError `storage`
+ */
+export async function streamLimit(bus: Bus, stream: string): Promise<number> {
+  const { maxBytes } = await orStorageError(`the stream ${stream}`, () => streamState(bus, stream));
+  return maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Removes what a consumer is over with from the front of a stream that has become large: one that refuses
+ * when it is full would otherwise be full of messages that nobody needs any more.
  *
  * @param overBytes size from which messages are removed
  * @returns how many messages were removed

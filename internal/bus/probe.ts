@@ -6,7 +6,7 @@ import { defined } from "../base/defined.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 
 const defaultPort = 4222;
-const timeoutMs = 5_000;
+const timeoutMs = 3_000;
 
 /** The address of a bus server. */
 export interface ServerPlace {
@@ -51,9 +51,7 @@ export async function resolveHost({ host }: ServerPlace): Promise<string[]> {
  */
 export async function greetServer(place: ServerPlace, clock: Clock): Promise<string> {
   return within(clock, place, async (closing) => {
-    const { socket, version } = await greet(place);
-    closing(() => socket.destroy());
-    return version;
+    return (await greet(place, closing)).version;
   });
 }
 
@@ -68,10 +66,8 @@ export async function inspectCertificate(
   options: { ca?: string | undefined; client?: { cert: string; key: string } | undefined; clock: Clock },
 ): Promise<ServerCertificate> {
   return within(options.clock, place, async (closing) => {
-    const { socket } = await greet(place);
-    closing(() => socket.destroy());
-    const secured = await secure(socket, place, options);
-    closing(() => secured.destroy());
+    const { socket } = await greet(place, closing);
+    const secured = await secure(socket, place, options, closing);
     const certificate = secured.getPeerCertificate();
     const problem =
       secured.authorizationError === null || secured.authorizationError === undefined
@@ -84,9 +80,16 @@ export async function inspectCertificate(
   });
 }
 
-async function greet({ host, port }: ServerPlace): Promise<{ socket: Socket; version: string }> {
+/** Closes what was opened at the end, also when nobody ever answers. */
+type Closing = (close: () => void) => void;
+
+async function greet(
+  { host, port }: ServerPlace,
+  closing: Closing,
+): Promise<{ socket: Socket; version: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ socket: Socket; version: string }>();
   const socket = connect({ host, port });
+  closing(() => socket.destroy());
   let text = "";
   const onData = (chunk: Buffer) => {
     text += chunk.toString("utf8");
@@ -110,6 +113,7 @@ async function secure(
   socket: Socket,
   { host }: ServerPlace,
   { ca, client }: { ca?: string | undefined; client?: { cert: string; key: string } | undefined },
+  closing: Closing,
 ): Promise<TLSSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
   const secured = connectTls({
@@ -120,6 +124,7 @@ async function secure(
     ...defined({ ca }),
     ...(client ?? {}),
   });
+  closing(() => secured.destroy());
   secured.once("secureConnect", () => resolve(secured));
   secured.once("error", (cause) =>
     reject(new SvcError("unavailable", `no TLS with ${host}: ${describeError(cause)}`)),
@@ -131,7 +136,7 @@ async function secure(
 async function within<T>(
   clock: Clock,
   { host, port }: ServerPlace,
-  look: (closing: (close: () => void) => void) => Promise<T>,
+  look: (closing: Closing) => Promise<T>,
 ): Promise<T> {
   const opened: (() => void)[] = [];
   const done = new AbortController();

@@ -46,6 +46,8 @@ export const helloSubject = (peel: string): string => `svc.peel.${peel}.hello`;
 export const hintSubject = (peel: string): string => `svc.peel.${peel}.hint`;
 /** Where a peel fetches state files and binaries; `*` is every peel. */
 export const fetchSubject = (peel: string): string => `svc.peel.${peel}.fetch`;
+/** Where operators ask a master for its own readiness. */
+export const readyzSubject = (master: string): string => `svc.master.${master}.readyz`;
 /** The subject under which a key of a bucket is stored (NATS document ADR-8). */
 export const keySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
 /** The inbox prefix of a peel: no other client may subscribe below it. */

@@ -12,7 +12,14 @@ const quietMs = 300;
 /** Every server sends a report each 10 s; after three missing reports it counts as gone. */
 const goneMs = 35_000;
 
-/** The view of the bus that its system user has. */
+/** What one server offers to all its accounts, and what the limits of all streams together reserve, bytes. */
+export interface ServerStorage {
+  storage: number;
+  memory: number;
+  reservedStorage: number;
+}
+
+/** The bus seen by its system user. */
 export interface SystemBus {
   /** How many servers the cluster has, and how many of them run JetStream. */
   servers(): { total: number; jetstream: number };
@@ -27,7 +34,9 @@ export interface SystemBus {
    * than the number of servers if some do not answer.
    */
   lookupClaims(account: string): Promise<string[]>;
-  /** Calls `run` with the user key of each connection of this account when it ends. */
+  /** What each server with JetStream offers, as far as they answered within 2 s. */
+  storage(): Promise<ServerStorage[]>;
+  /** Calls `run` with the user key of each connection of this account that ends. */
   onDisconnect(account: string, run: (user: string) => void): () => void;
   /** Calls `run` when a new server appears, or a server has restarted. */
   onServerJoin(run: () => void): () => void;
@@ -36,6 +45,12 @@ export interface SystemBus {
 
 const serverReport = v.object({
   server: v.object({ name: v.string(), id: v.string(), jetstream: v.optional(v.boolean(), false) }),
+});
+const storageReply = v.object({
+  data: v.object({
+    config: v.object({ max_storage: v.number(), max_memory: v.number() }),
+    reserved_storage: v.optional(v.number(), 0),
+  }),
 });
 const claimsReply = v.object({ data: v.object({ code: v.number() }) });
 const disconnectEvent = v.object({ client: v.object({ user: v.string() }) });
@@ -109,6 +124,14 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
       const expected = total();
       const replies = await askAll("$SYS.REQ.CLAIMS.UPDATE", jwt);
       return replies.filter((text) => read(claimsReply, text)?.data.code === 200).length >= expected;
+    },
+    async storage() {
+      const replies = await askAll("$SYS.REQ.SERVER.PING.JSZ", "{}");
+      return replies.flatMap((text) => {
+        const { config, reserved_storage: reservedStorage } = read(storageReply, text)?.data ?? {};
+        if (config === undefined || reservedStorage === undefined || config.max_storage <= 0) return [];
+        return [{ storage: config.max_storage, memory: config.max_memory, reservedStorage }];
+      });
     },
     lookupClaims: (account) => askAll(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`),
     onDisconnect(account, run) {

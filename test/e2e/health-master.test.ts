@@ -39,8 +39,10 @@ async function readiness(healthUrl = master.healthUrl): Promise<{ code: number }
   return { code: response.status, ...((await response.json()) as Readiness) };
 }
 
-/** The names of the specification; `settings` is this product's own. */
-const names = ["bus", "ca", "enroll-server", "reactor", "sched-consumer", "settings", "target-service"];
+/** The names of the specification; `settings` and `storage` are this product's own. */
+const names = [
+  ...["bus", "ca", "enroll-server", "reactor", "sched-consumer", "settings", "storage", "target-service"],
+];
 
 test("a master that serves has every check, and all are up", async () => {
   await readinessBecomes(master.healthUrl, 200);
@@ -127,6 +129,7 @@ test("before the bus is reached a master is up and not ready", async () => {
     ca: "up",
     "enroll-server": "down",
     "sched-consumer": "down",
+    storage: "down",
     "target-service": "down",
   });
   stopping.abort(new Error("the test is over"));

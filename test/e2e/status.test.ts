@@ -235,20 +235,20 @@ test("one bucket that is gone is named, with what to do, and the rest is shown",
   ]);
 });
 
+/** The operator of this bus, with credentials that lack these subjects. */
+const olderBy = (at: TestBus, lacks: (subject: string) => boolean): void => {
+  const file = join(at.authDir, "admin.creds");
+  const { jwt, key } = parseCredentials(readFileSync(file, "utf8"));
+  const { iat: issuedAt, sub: subject, name, nats } = readClaims(jwt);
+  const { allow } = nats.pub as { allow: string[] };
+  const pub = { allow: allow.filter((one) => !lacks(one)) };
+  const account = keyPairFromSeed("account", readFileSync(join(at.authDir, "masters.seed"), "utf8").trim());
+  const older = encodeJwt({ type: "user", name, subject, issuedAt, nats: { ...nats, pub } }, account);
+  writeFileAtomic(file, formatCredentials(older, key.seed), secretMode);
+};
+
 describe("credentials that are older than a grant", () => {
   const next = "create new ones with svc nats-auth credentials of this version";
-  /** The operator of this bus, with credentials that lack these subjects. */
-  const olderBy = (at: TestBus, lacks: (subject: string) => boolean): void => {
-    const file = join(at.authDir, "admin.creds");
-    const { jwt, key } = parseCredentials(readFileSync(file, "utf8"));
-    const { iat: issuedAt, sub: subject, name, nats } = readClaims(jwt);
-    const { allow } = nats.pub as { allow: string[] };
-    const pub = { allow: allow.filter((one) => !lacks(one)) };
-    const account = keyPairFromSeed("account", readFileSync(join(at.authDir, "masters.seed"), "utf8").trim());
-    const older = encodeJwt({ type: "user", name, subject, issuedAt, nats: { ...nats, pub } }, account);
-    writeFileAtomic(file, formatCredentials(older, key.seed), secretMode);
-  };
-
   test("svc doctor names the subject, svc status and svc run what they could not do, all with the next step", async () => {
     await using own = await startBus();
     await using started = await startMaster(own);
@@ -278,6 +278,23 @@ describe("credentials that are older than a grant", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await doctorOf(own)).toMatchObject({ exit: 0 });
   });
+});
+
+test("credentials that may not ask the masters still show the fleet, with a hint", async () => {
+  await using own = await startBus();
+  await using started = await startMaster(own);
+  expect(started.url).not.toBe("");
+  olderBy(own, (subject) => /^svc\.master|probe/.test(subject));
+  const { exit, steps } = await doctorOf(own);
+  expect(exit).toBe(0);
+  const hint = expect.stringMatching(/may not .*(svc nats-auth credentials)?/);
+  expect(said(steps, "masters").slice(0, 2)).toEqual(["warn", hint]);
+  expect(said(steps, "writes").slice(0, 2)).toEqual(["warn", hint]);
+  const shown = await cli(own, "status");
+  expect([shown.exit, shown.stdout]).toEqual([
+    0,
+    expect.stringMatching(/note: master .* is unknown: these credentials may not ask it: .*nats-auth/),
+  ]);
 });
 
 test("with a dead bus svc doctor stops at that step and says what to do", async () => {

@@ -40,7 +40,8 @@ export function natsServerPath(): string {
   return found;
 }
 
-export async function startBus(): Promise<TestBus> {
+/** @param options.maxFileStore what the server offers on disk, as its configuration has it; asked at each start */
+export async function startBus(options: { maxFileStore?: () => string } = {}): Promise<TestBus> {
   const files = temporaryDirectory("bus");
   const authDir = join(files.path, "auth");
   const clock = systemClock;
@@ -79,16 +80,15 @@ export async function startBus(): Promise<TestBus> {
 
   let port = -1;
   let program: Program | undefined;
+  const serverConfig = join(authDir, "nats-server.conf");
+  const written = readFileSync(serverConfig, "utf8");
   const start = async () => {
-    const command = [
-      natsServerPath(),
-      "-c",
-      join(authDir, "nats-server.conf"),
-      "-a",
-      "127.0.0.1",
-      "-p",
-      `${port}`,
-    ];
+    const { maxFileStore } = options;
+    if (maxFileStore !== undefined) {
+      const limited = written.replace("jetstream {", `jetstream {\n  max_file_store: ${maxFileStore()}`);
+      writeFileAtomic(serverConfig, limited, secretMode);
+    }
+    const command = [natsServerPath(), "-c", serverConfig, "-a", "127.0.0.1", "-p", `${port}`];
     program = startProgram(command);
     await program.waitFor("Server is ready");
     port = Number(/Listening for client connections on 127\.0\.0\.1:(\d+)/.exec(program.output())?.[1]);

@@ -48,6 +48,12 @@ const admin: Permissions = {
     "svc.rollout.*",
     "svc.binary.*",
     "svc.reactor.*",
+    "svc.master.*.readyz",
+    // Confirms deliveries. One grant for all streams: servers accept JWTs of 4,096 bytes by default.
+    "$JS.FC.>",
+    "$KV.probe.*",
+    "$JS.API.STREAM.INFO.KV_probe",
+    "$JS.API.STREAM.MSG.GET.KV_probe",
     "$KV.enrollments.>",
     "$KV.revocations.>",
     "$JS.API.INFO",
@@ -59,7 +65,6 @@ const admin: Permissions = {
       `$JS.API.CONSUMER.CREATE.${stream}.>`,
       `$JS.API.CONSUMER.INFO.${stream}.*`,
       `$JS.API.CONSUMER.DELETE.${stream}.*`,
-      `$JS.FC.${stream}.>`,
     ]),
   ],
   // To follow a job or a rollout: its record shows that it was cancelled or has ended, and its progress.

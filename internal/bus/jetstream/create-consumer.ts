@@ -9,8 +9,8 @@ export interface CreatedConsumer {
   created: string;
   /** Number of messages to deliver. */
   num_pending: number;
-  /** What it has delivered so far. */
-  delivered: { consumer_seq: number };
+  /** What it has delivered by now. */
+  delivered: { consumer_seq: number; stream_seq?: number };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Bus } from "../connect.ts";
 import { isNotFound, requestJetStream } from "./request.ts";
 
@@ -27,10 +28,17 @@ export async function lastMessage(
   bus: Pick<Bus, "nats">,
   stream: string,
   subject: string,
+  timeoutMs?: number,
 ): Promise<LastMessage | undefined> {
   const query = JSON.stringify({ last_by_subj: subject });
+  const options = defined({ timeoutMs });
   try {
-    const { message } = await requestJetStream<Reply>(bus, `$JS.API.STREAM.MSG.GET.${stream}`, query);
+    const { message } = await requestJetStream<Reply>(
+      bus,
+      `$JS.API.STREAM.MSG.GET.${stream}`,
+      query,
+      options,
+    );
     if (message === undefined) throw new Error("the reply has no message");
     const { seq, time, data = "", hdrs = "" } = message;
     return {

@@ -14,6 +14,8 @@ export interface StoreOptions {
   rollup?: boolean;
   /** The message marks a key of a bucket as removed (NATS document ADR-8). */
   removal?: "DEL" | "PURGE" | undefined;
+  /** How long the server may take. */
+  timeoutMs?: number;
 }
 
 /**
@@ -26,7 +28,7 @@ export async function storeMessage(
   bus: Pick<Bus, "nats">,
   subject: string,
   data: Uint8Array,
-  { id, lastOnSubject, lastInStream, rollup, removal }: StoreOptions,
+  { id, lastOnSubject, lastInStream, rollup, removal, timeoutMs }: StoreOptions,
 ): Promise<number | undefined> {
   const head = headers();
   if (id !== undefined) head.set("Nats-Msg-Id", id);
@@ -35,7 +37,8 @@ export async function storeMessage(
   if (removal !== undefined) head.set("KV-Operation", removal);
   if (rollup === true) head.set("Nats-Rollup", "sub");
   try {
-    return sequenceOf(await requestJetStream<Acknowledgement>(bus, subject, data, { headers: head }));
+    const options = { headers: head, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+    return sequenceOf(await requestJetStream<Acknowledgement>(bus, subject, data, options));
   } catch (thrown) {
     const isOvertaken = thrown instanceof JetStreamError && thrown.errorCode === errorCodes.wrongLastSequence;
     if (isOvertaken) return undefined;

@@ -8,9 +8,14 @@ export interface StreamState {
   /** Sequence of the oldest message; 0 in a stream that never held one. */
   firstSequence: number;
   lastSequence: number;
+  /** How many bytes it may hold; -1 for any number. */
+  maxBytes: number;
+  /** Whether it refuses what is new when it is full. */
+  refuses: boolean;
 }
 
 interface Reply {
+  config: { max_bytes: number; discard?: string };
   state: { bytes: number; first_seq: number; last_seq: number };
 }
 
@@ -25,7 +30,13 @@ export async function streamState(
   timeoutMs?: number,
 ): Promise<StreamState> {
   const options = defined({ timeoutMs });
-  const { state } = await requestJetStream<Reply>(bus, `$JS.API.STREAM.INFO.${stream}`, "", options);
+  const { config, state } = await requestJetStream<Reply>(bus, `$JS.API.STREAM.INFO.${stream}`, "", options);
   if (state === undefined) throw new Error("the reply has no state");
-  return { bytes: state.bytes, firstSequence: state.first_seq, lastSequence: state.last_seq };
+  return {
+    bytes: state.bytes,
+    firstSequence: state.first_seq,
+    lastSequence: state.last_seq,
+    maxBytes: config?.max_bytes ?? -1,
+    refuses: config?.discard === "new",
+  };
 }

@@ -1,5 +1,5 @@
 import { lackingGrants } from "../../bus/accounts/mod.ts";
-import { type Bus, connectBus, newerCredentials } from "../../bus/mod.ts";
+import { newerCredentials } from "../../bus/mod.ts";
 import { parseCredentials, readClaims } from "../../identity/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import {
@@ -12,10 +12,12 @@ import {
   storageSteps,
   takeSteps,
 } from "../../program/diagnosis/mod.ts";
+import { inTime } from "../in-time.ts";
 import { operatorBus } from "../operator.ts";
 import type { DoctorContext } from "./context.ts";
 import { leaseStep, masterStep } from "./masters.ts";
 import { peelSteps } from "./peel.ts";
+import { probeStep } from "./probe.ts";
 
 /** The steps from this machine to the masters. Each depends on those before it. */
 const steps: readonly Step<DoctorContext>[] = [
@@ -53,6 +55,7 @@ const steps: readonly Step<DoctorContext>[] = [
     "revocations",
     "leases",
   ]),
+  probeStep,
   masterStep,
   leaseStep,
 ];
@@ -65,23 +68,16 @@ const steps: readonly Step<DoctorContext>[] = [
  */
 export async function lookForTrouble(cli: Cli, peel: string | undefined): Promise<void> {
   const options = once(() => operatorBus(cli));
-  const open: Bus[] = [];
-  const context: DoctorContext = {
-    clock: cli.clock,
-    urls: () => options().urls,
-    ca: () => options().ca,
-    client: () => options().clientCertificate,
-    identity: () => options().identity,
-    connect: once(async () => {
-      const bus = await connectBus({ ...options(), log: quietLog(cli) });
-      open.push(bus);
-      return bus;
-    }),
-  };
-  try {
+  await inTime(cli, async ({ late, connect }) => {
+    const context: DoctorContext = {
+      clock: cli.clock,
+      urls: () => options().urls,
+      ca: () => options().ca,
+      client: () => options().clientCertificate,
+      identity: () => options().identity,
+      connect: once(() => connect({ ...options(), log: quietLog(cli) })),
+    };
     const all = peel === undefined ? steps : [...steps, ...peelSteps(peel)];
-    await showSteps(await takeSteps(all, context), cli);
-  } finally {
-    await Promise.all(open.map((bus) => bus.drain()));
-  }
+    await showSteps(await takeSteps(all, context, late), cli);
+  });
 }

@@ -1,9 +1,10 @@
 import { version } from "../../base/version.ts";
 import { judgeEnd, type Step } from "../../program/diagnosis/mod.ts";
+import { askReadiness, hasFailed, type MasterReadiness } from "../readiness.ts";
 import { readLeases, readMasters } from "../status/heartbeats.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";
 
-/** Checks that masters run, have the same version, and certificates that do not expire soon. */
+/** Checks that masters run, are ready as they say themselves, have the same version, and certificates that do not expire soon. */
 export const masterStep: Step<DoctorContext> = {
   name: "masters",
   needs: ["storage"],
@@ -16,6 +17,17 @@ export const masterStep: Step<DoctorContext> = {
         level: "fail",
         message: "no master is alive",
         next: "check the log of a master, and run svc-master check on its host",
+      };
+    }
+    const asked = await Promise.all(
+      masters.map(async ({ name }) => ({ name, ...(await askReadiness(await context.connect(), name)) })),
+    );
+    const failed = asked.filter(hasFailed);
+    if (failed.length > 0) {
+      return {
+        level: "fail",
+        message: failed.map(tell).join("; "),
+        next: "check the log of that master, and run svc-master check on its host",
       };
     }
     const named = masters.map((one) => `${one.name} (${one.version})`).join(", ");
@@ -39,9 +51,16 @@ export const masterStep: Step<DoctorContext> = {
       // A certificate from the embedded CA is renewed automatically.
       if (ends.level === "fail") return ends;
     }
+    const degraded = asked.filter(({ readiness }) => readiness !== "up");
+    if (degraded.length > 0) {
+      return { level: "warn", message: degraded.map(tell).join("; "), next: "check the log of that master" };
+    }
     return { level: "ok", message: `${named} alive` };
   },
 };
+
+const tell = ({ name, readiness, reason }: { name: string } & MasterReadiness) =>
+  `${name} is ${readiness}${reason === undefined ? "" : `: ${reason}`}`;
 
 /** Shows the holder of each lease, and since when. */
 export const leaseStep: Step<DoctorContext> = {

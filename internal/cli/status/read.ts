@@ -1,4 +1,6 @@
+import { abortable } from "../../base/abortable.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import {
   type AssetName,
@@ -23,6 +25,7 @@ import {
   summaryOf,
 } from "../../fleet/rollout/mod.ts";
 import { soonMs } from "../../program/diagnosis/mod.ts";
+import { askReadiness, hasFailed, type MasterReadiness } from "../readiness.ts";
 import { type HeldLease, type MasterBeat, readLeases, readMasters, readPeels } from "./heartbeats.ts";
 
 const sources = ["enrollments", "peel-heartbeat", "master-heartbeat", "jobs", "rollouts", "leases"] as const;
@@ -41,7 +44,8 @@ export interface FleetStatus {
   jobs: { jid: string; function: string; targets: number; created_at: string; deadline: string }[];
   /** Unfinished rollouts, oldest first. */
   rollouts: RolloutSummary[];
-  masters: MasterBeat[];
+  /** With what each says of itself. */
+  masters: (MasterBeat & MasterReadiness)[];
   leases: HeldLease[];
   /** Expiries within 30 days, earliest first. */
   ending: { what: string; ends_at: string }[];
@@ -49,31 +53,62 @@ export interface FleetStatus {
   notes: string[];
 }
 
+/** How long the contents of one bucket may take. */
+const readMs = 4_000;
+
 /**
- * Reads the state of a fleet from the bus, without a master.
+ * Reads the state of a fleet from the bus, and asks each master how it is. What does not answer is missing,
+ * and named in the notes.
  *
- * @param certificateEnds expiry of the certificate of the bus server, milliseconds since the Unix epoch
+ * @param certificateEnds expiry of the certificate of the bus server, milliseconds since the Unix epoch; absent
+ *   when it is not known
+ * @param late when it aborts, what was not read by then is missing
+ * @returns also whether something did not answer, or a master is not ready
  */
-export async function readStatus(bus: Bus, certificateEnds: number): Promise<FleetStatus> {
-  const states = await inspectAssets(bus, sources);
-  const notes = sources.flatMap((name) => noteOf(name, states.get(name)));
-  const read = async <T>(name: (typeof sources)[number], by: (bucket: Bucket) => Promise<T[]>) =>
-    states.get(name) === "there" ? by(await openBucket(bus, name)) : [];
+export async function readStatus(
+  bus: Bus,
+  certificateEnds: number | undefined,
+  late: AbortSignal,
+): Promise<{ status: FleetStatus; failed: boolean }> {
+  const notes: string[] = [];
+  let failed = false;
+  const read = async <T>(name: (typeof sources)[number], by: (bucket: Bucket) => Promise<T[]>) => {
+    try {
+      const state = (await abortable(inspectAssets(bus, [name]), late)).get(name);
+      notes.push(...noteOf(name, state));
+      return state === "there" ? await inTime(by(await openBucket(bus, name)), bus, late) : [];
+    } catch (thrown) {
+      failed = true;
+      notes.push(`cannot show ${name}: ${describeError(thrown)}`);
+      return [];
+    }
+  };
+  const askIt = async (beat: MasterBeat) => {
+    const asking = abortable(askReadiness(bus, beat.name), late);
+    const silent = (thrown: unknown): MasterReadiness => ({
+      readiness: "silent",
+      reason: describeError(thrown),
+    });
+    return { ...beat, ...(await asking.catch(silent)) };
+  };
   const [records, beats, masters, jobs, rollouts, leases] = await Promise.all([
     read("enrollments", readEnrollments),
     read("peel-heartbeat", readPeels),
-    read("master-heartbeat", readMasters),
+    read("master-heartbeat", readMasters).then((found) => Promise.all(found.map(askIt))),
     read("jobs", readRunning),
     read("rollouts", readLive),
     read("leases", readLeases),
   ]);
+  for (const { name, readiness, reason } of masters) {
+    if (readiness !== "up") notes.push(`master ${name} is ${readiness}: ${reason ?? "no reason given"}`);
+  }
   if (masters.length === 0)
     notes.push("no master is running: enrollments, jobs and revocations are not processed");
   const alive = new Map(beats.map((beat) => [beat.key, beat.version]));
   const members = records.filter(({ state }) => state === "issued" || state === "active");
   const now = bus.clock.now();
   const ends = [
-    { what: "certificate of the bus", at: certificateEnds },
+    { what: "certificate of the bus", at: certificateEnds ?? Number.NaN },
     ...masters.map(({ name, certificate_ends_at }) => ({
       what: `certificate of the master ${name}`,
       at: Date.parse(certificate_ends_at ?? ""),
@@ -83,7 +118,7 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
       at: credsExpiresAt ?? Number.NaN,
     })),
   ];
-  return {
+  const status: FleetStatus = {
     peels: {
       states: countBy(records.map(({ state }) => state)),
       alive: members.filter(({ peelId }) => alive.has(peelId)).length,
@@ -110,6 +145,16 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
       .map(({ what, at }) => ({ what, ends_at: rfc3339(at) })),
     notes,
   };
+  return { status, failed: failed || masters.some(hasFailed) };
+}
+
+/** @throws SvcError `unavailable` when it takes too long */
+async function inTime<T>(reading: Promise<T>, { clock }: Pick<Bus, "clock">, late: AbortSignal): Promise<T> {
+  const slow = new AbortController();
+  const timer = clock.after(readMs, () =>
+    slow.abort(new SvcError("unavailable", `no answer within ${readMs / 1000} s`)),
+  );
+  return abortable(reading, AbortSignal.any([late, slow.signal])).finally(() => timer.cancel());
 }
 
 async function readRunning(bucket: Bucket): Promise<Job[]> {

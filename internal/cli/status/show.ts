@@ -1,22 +1,32 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import { inspectCertificate, placeOf } from "../../bus/mod.ts";
 import { enrollmentStates } from "../../fleet/enrollment/mod.ts";
-import { type Cli, formatFields, formatTable } from "../../program/command-line/mod.ts";
-import { operatorBus, withBus } from "../operator.ts";
+import { type Cli, Exit, formatFields, formatTable } from "../../program/command-line/mod.ts";
+import { inTime } from "../in-time.ts";
+import { operatorBus } from "../operator.ts";
 import { type FleetStatus, readStatus } from "./read.ts";
 
 /** Maximum number of listed items per kind. `--output json` lists all. */
 const mostNamed = 10;
 
-/** Reads the status with the operator's credentials, and prints it. */
+/**
+ * Reads the status with the operator's credentials, and prints it.
+ *
+ * @throws Exit 1 when something did not answer, or a master is not ready
+ */
 export async function showStatus(cli: Cli): Promise<void> {
-  await withBus(cli, async (bus) => {
-    const { urls, ca, clientCertificate: client } = operatorBus(cli);
+  await inTime(cli, async ({ late, connect }) => {
+    const options = operatorBus(cli);
+    const { urls, ca, clientCertificate: client } = options;
+    const bus = await connect(options);
     // The server that was reached, when there are several.
     const place = placeOf(urls.length === 1 ? (urls[0] ?? "") : `tls://${bus.nats.getServer()}`);
-    const { notAfter } = await inspectCertificate(place, { ca, client, clock: cli.clock });
-    const status = await readStatus(bus, notAfter);
+    const certificate = await inspectCertificate(place, { ca, client, clock: cli.clock }).catch(
+      () => undefined,
+    );
+    const { status, failed } = await readStatus(bus, certificate?.notAfter, late);
     await cli.print(status, () => formatStatus(status, cli));
+    if (failed) throw new Exit(1);
   });
 }
 
@@ -45,8 +55,8 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
       ["masters", `${masters.length} alive`],
     ]),
     ...table(
-      ["MASTER", "VERSION", "SINCE"],
-      masters.map((one) => [one.name, one.version, one.started_at]),
+      ["MASTER", "VERSION", "SINCE", "READY"],
+      masters.map((one) => [one.name, one.version, one.started_at, one.readiness]),
     ),
     ...table(
       ["LEASE", "HOLDER", "SINCE"],

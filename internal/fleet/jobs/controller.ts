@@ -35,6 +35,8 @@ export interface JobController {
   /** Records that this master dispatched the job, so it settles the job first. */
   own(jid: string): void;
   running(): number;
+  /** When the oldest running job was created, milliseconds since the Unix epoch. */
+  oldestRunning(): number | undefined;
   stop(): void;
 }
 
@@ -187,6 +189,11 @@ export function createJobController(deps: JobControllerDeps): JobController {
       settler.own(jid, tally?.open === 0 ? tally : undefined);
     },
     running: () => running.size,
+    oldestRunning() {
+      let oldest: number | undefined;
+      for (const { job } of running.values()) oldest = Math.min(oldest ?? job.createdAt, job.createdAt);
+      return oldest;
+    },
     stop() {
       for (const subscription of subscriptions) subscription.unsubscribe();
       unsubscribe();

@@ -15,6 +15,7 @@ export { type DispatchDeps, dispatchJob } from "./dispatch.ts";
 export { readEvents } from "./events.ts";
 export { execute, isReadOnly } from "./execute.ts";
 export { followJob, type Progress } from "./follow.ts";
+export { keepRoomForReturns } from "./make-room.ts";
 export { createJob, getJob, type JobOperationDeps, listJobs, stopJob, streamJob } from "./operations.ts";
 export { endings, type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.ts";
 export type { PeelProgress } from "./progress.ts";

@@ -1,7 +1,6 @@
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import {
-  assets,
   type Bus,
   type Consumer,
   type ConsumerPosition,
@@ -15,6 +14,7 @@ import {
   removeHandled,
   returnSubject,
   scheduleSubject,
+  streamLimit,
   streamName,
 } from "../../bus/mod.ts";
 import type { DropCause } from "./drop.ts";
@@ -181,7 +181,8 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
     async makeRoom() {
       const { stream } = sources.events;
       options.assertTenure();
-      const events = await removeHandled(bus, stream, durableOf("events"), assets.events.maxBytes / 2);
+      const half = (await streamLimit(bus, stream)) / 2;
+      const events = await removeHandled(bus, stream, durableOf("events"), half);
       if (events > 0) log.warn("too many events: handled events are removed", { events });
     },
     async stop() {

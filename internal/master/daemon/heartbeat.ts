@@ -1,26 +1,30 @@
-import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { type Clock, rfc3339, sleep } from "../../base/clock.ts";
 import { encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
 import type { Bucket, Bus } from "../../bus/mod.ts";
 
 const intervalMs = 5_000;
+/** How long the end of a master may wait for the bus to take note of it. */
+const removalMs = 2_000;
 
 /**
- * Stores a heartbeat of this master every 5 s.
+ * Tells every 5 s that this master is alive, and at its end that it is not.
  *
  * @param options.certificateEnds when the certificate of its listener ends, milliseconds since the Unix epoch
  */
 export function startMasterHeartbeat(options: {
-  bus: Bus;
-  bucket: Bucket;
+  bus: Pick<Bus, "connected" | "log">;
+  bucket: Pick<Bucket, "put" | "remove">;
   /** Of this master. */
   name: string;
   hostname: string;
   certificateEnds: () => number;
   clock: Clock;
-}): { stop(): void } {
+}): { stop(): Promise<void> } {
   const { bus, bucket, name, hostname, certificateEnds, clock } = options;
   const startedAt = rfc3339(clock.now());
+  /** Resolves with the revision of the last one. */
+  let last: Promise<number | undefined> = Promise.resolve(undefined);
   const beat = () => {
     const value = encode({
       hostname,
@@ -28,11 +32,32 @@ export function startMasterHeartbeat(options: {
       started_at: startedAt,
       certificate_ends_at: rfc3339(certificateEnds()),
     });
-    bucket.put(name, value).catch((cause) => {
+    const before = last;
+    last = bucket.put(name, value).catch((cause) => {
       if (bus.connected) bus.log.warn("master heartbeat not stored", { error: cause });
+      return before;
     });
   };
   beat();
   const timer = clock.every(intervalMs, beat);
-  return { stop: () => timer.cancel() };
+  const remove = async () => {
+    const revision = await last;
+    if (revision !== undefined) await bucket.remove(name, revision);
+  };
+  return {
+    async stop() {
+      timer.cancel();
+      // Without the bus nobody sees it either, and it ends by itself after 15 s.
+      if (!bus.connected) return;
+      const late = new AbortController();
+      const removing = remove().catch((cause) => {
+        bus.log.warn("master heartbeat not removed", { error: cause });
+      });
+      const giveUp = sleep(clock, removalMs, late.signal).catch(() => {
+        // It was removed in time.
+      });
+      await Promise.race([removing, giveUp]);
+      late.abort();
+    },
+  };
 }

@@ -12,6 +12,7 @@ import { doors } from "./parts/doors.ts";
 import { fleet } from "./parts/fleet.ts";
 import { storage } from "./parts/storage.ts";
 import { work } from "./parts/work.ts";
+import { readyzOnBus } from "./readyz.ts";
 
 const heartbeat = { start: startMasterHeartbeat };
 const health = { start: startHealthServer };
@@ -40,6 +41,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   await parts.start(busServer, deps);
   const linked = { ...deps, ...(await parts.start(links, deps)) };
   const connected = { ...deps, ...(await parts.start(connect, linked)) };
+  await parts.start(readyzOnBus, { bus: connected.bus, name, checks: parts.checks, clock });
   const stored = { ...connected, ...(await parts.start(storage, connected)) };
   const known = { ...stored, ...(await parts.start(fleet, stored)) };
   const working = { ...known, ...(await parts.start(work, known)) };

@@ -9,6 +9,8 @@ import {
   provision,
   provisionOne,
   type Replication,
+  type Room,
+  readOffer,
   replicasFor,
   type SystemBus,
 } from "../../bus/mod.ts";
@@ -36,6 +38,8 @@ export interface StorageOptions {
   system: SystemBus;
   /** `storage_replicas`. */
   configuredReplicas: number;
+  /** `jobs.max_bytes`. */
+  jobsMaxBytes: number;
   clock: Clock;
   log: Log;
   signal: AbortSignal;
@@ -47,12 +51,12 @@ export interface StorageOptions {
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { bus, log } = options;
-  const replication = await provisionAll(options);
+  const { room, replication } = await provisionAll(options);
   const open = (name: AssetName) => openBucket(bus, name);
   return {
     enrollments: await open("enrollments"),
     challenges: await openBucket(bus, "enroll-challenges", () =>
-      provisionOne(bus, "enroll-challenges", replication, log),
+      provisionOne(bus, "enroll-challenges", replication, log, room["enroll-challenges"]),
     ),
     revocations: await open("revocations"),
     secrets: await open("secrets"),
@@ -66,17 +70,34 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   };
 }
 
-async function provisionAll(options: StorageOptions): Promise<Replication> {
-  const { bus, system, configuredReplicas, clock, log, signal } = options;
-  const { warning, ...replication } = replicasFor(configuredReplicas, system.servers().jetstream);
+async function provisionAll(options: StorageOptions): Promise<Provisioned> {
+  const { clock, log, signal } = options;
+  const { warning } = replicasOf(options);
   if (warning !== undefined) log.warn(warning);
   for (;;) {
     try {
-      await provision(bus, replication, log);
-      return replication;
+      return await provisionOnce(options);
     } catch (cause) {
       log.warn("storage is not ready", { error: describeError(cause), retry_in_ms: retryMs });
     }
     await sleep(clock, retryMs, signal);
   }
+}
+
+interface Provisioned {
+  room: Room;
+  replication: Replication;
+}
+
+/** Creates and adjusts all storage for what the bus offers now. @throws SvcError `unavailable` */
+export async function provisionOnce(options: Omit<StorageOptions, "clock" | "signal">): Promise<Provisioned> {
+  const { bus, system, jobsMaxBytes, log } = options;
+  const { warning: _, ...replication } = replicasOf(options);
+  const offer = await readOffer(bus, system);
+  const wanted = { ...replication, jobsMaxBytes, ...(offer === undefined ? {} : { offer }) };
+  return { room: await provision(bus, wanted, log), replication };
+}
+
+function replicasOf({ system, configuredReplicas }: Pick<StorageOptions, "system" | "configuredReplicas">) {
+  return replicasFor(configuredReplicas, system.servers().jetstream);
 }

@@ -25,6 +25,8 @@ export interface MasterView {
   };
   /** By connection name. */
   bus?(): Record<string, { connected: boolean; reconnects: number }>;
+  /** What the bus stores, and how much it may, by bucket, stream or object store; bytes. */
+  storage?(): { bytes: Record<string, number>; limits: Record<string, number> };
   /** Whether this master holds a lease, by lease name. */
   leases?(): Record<string, boolean>;
   reactor?(): {
@@ -88,6 +90,8 @@ export interface MasterMetrics {
   /** Time from the storage of an event on the bus to the end of an action for it, seconds. */
   reactorReacted(seconds: number): void;
   reactorBreakerOpened(): void;
+  /** Messages of a stream were removed early, to make room. */
+  messagesDiscarded(stream: string, count: number): void;
   /** The embedded bus exited and was restarted. */
   busRestarted(): void;
   /** The text of `/metrics`. */
@@ -151,6 +155,18 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     "Times a connection to the bus came back",
     "connection",
     () => mapValues(view().bus?.(), ({ reconnects }) => reconnects),
+  );
+  gaugeBy(
+    "svc_storage_bytes",
+    "What a bucket, stream or object store on the bus holds",
+    "asset",
+    () => view().storage?.().bytes,
+  );
+  gaugeBy(
+    "svc_storage_limit_bytes",
+    "What a bucket, stream or object store on the bus may hold",
+    "asset",
+    () => view().storage?.().limits,
   );
   gaugeBy("svc_lease_held", "1 on the master that holds the lease; one master holds each", "lease", () =>
     mapValues(view().leases?.(), Number),
@@ -268,6 +284,11 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   );
   const ruleNames = new Set<string>();
   const busRestarts = counter("svc_embedded_bus_restarts_total", "Restarts of the embedded bus", []);
+  const discarded = counter(
+    "svc_storage_discarded_messages_total",
+    "Messages that this master removed early from a stream that was nearly full",
+    ["stream"],
+  );
   // Counters start at 0 instead of missing, so that the first event is an increase.
   for (const budget of ["strict", "relaxed"]) limited.inc({ budget }, 0);
   for (const status of ["completed", "failed", "cancelled"]) jobs.inc({ status }, 0);
@@ -278,6 +299,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   for (const result of ["stored", "repeated", "refused"]) scheduleResults.inc({ result }, 0);
   for (const result of ["written", "unchanged", "failed"]) settings.inc({ result }, 0);
   for (const cause of dropCauses) dropped.inc({ cause }, 0);
+  discarded.inc({ stream: "job-events" }, 0);
   for (const status of ["completed", "failed", "aborted"]) rollouts.inc({ status }, 0);
   for (const from of ["silent", "given_back"]) takeovers.inc({ from }, 0);
   return {
@@ -314,6 +336,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     reactorRepeated: () => repeated.inc(),
     reactorReacted: (seconds) => reacted.observe(seconds),
     reactorBreakerOpened: () => breakersOpened.inc(),
+    messagesDiscarded: (stream, count) => discarded.inc({ stream }, count),
     busRestarted: () => busRestarts.inc(),
     render: registry.render,
     catalog: registry.catalog,

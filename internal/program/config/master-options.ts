@@ -1,8 +1,9 @@
 import { isIP } from "node:net";
+import { mebibyte } from "../../base/byte-size.ts";
 import { logFormats, logLevels } from "../../base/log.ts";
 import { listOf } from "./list.ts";
 import { Complaint, inDataDir, inDirectoryOf, type OptionTable, option } from "./option.ts";
-import { address, bool, duration, integer, oneOf, path, requiredPath } from "./scalar.ts";
+import { address, bool, byteSize, duration, integer, oneOf, path, requiredPath } from "./scalar.ts";
 import { apiTokens } from "./tokens.ts";
 import { advertiseUrls, busUrl } from "./url.ts";
 
@@ -67,6 +68,12 @@ export const masterOptions = {
     type: integer(0, 5),
     default: 0,
     doc: "replicas of every bucket, stream and object store; 0 means min(3, cluster size)",
+  }),
+  "jobs.max_bytes": option({
+    group: "Bus",
+    type: byteSize(mebibyte),
+    default: 0,
+    doc: "size of the stream job-events, which holds what peels send back for jobs; empty means 8GiB or half of what the bus server offers, whichever is less",
   }),
   embedded_bus: option({
     group: "Bus",

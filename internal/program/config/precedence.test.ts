@@ -18,6 +18,7 @@ const samples: Record<string, readonly [string, string]> = {
   bus_tls_key: ["/k", "d: #.key"],
   bus_advertise_urls: ["tls://a:1,tls://10.0.0.1", ""],
   storage_replicas: ["0", "5"],
+  "jobs.max_bytes": ["64MiB", "8GiB"],
   embedded_bus: ["true", "false"],
   embedded_bus_dir: ["/a", "/b"],
   embedded_bus_only: ["true", "false"],

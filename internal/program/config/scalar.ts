@@ -1,4 +1,5 @@
 import { type Address, formatAddress, parseAddress } from "../../base/address.ts";
+import { formatByteSize, parseByteSize } from "../../base/byte-size.ts";
 import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
@@ -146,6 +147,35 @@ function readDuration(value: string): number {
     return parseDuration(value);
   } catch (cause) {
     throw new Complaint(cause instanceof SvcError ? cause.message : "not a duration");
+  }
+}
+
+/** A number of bytes, at least `min`; the empty text stands for 0, which leaves it to the program. */
+export function byteSize(min: number): OptionType<number> {
+  const read = (value: string): number => {
+    if (value === "") return 0;
+    const bytes = readByteSize(value);
+    if (bytes >= min) return bytes;
+    throw new Complaint(`expected ${formatByteSize(min)} or more, not ${value.slice(0, 40)}`);
+  };
+  return {
+    name: "bytes, also with KiB, MiB, GiB",
+    placeholder: "<size>",
+    fromYaml: (node) => {
+      if (node.kind === "scalar" && typeof node.value === "number") return read(String(node.value));
+      if (node.kind === "scalar" && typeof node.value === "string") return read(node.value);
+      throw new Complaint(`expected a size such as 512MiB, found ${kindOf(node)}`, node.at);
+    },
+    fromFlag: (texts) => read(texts.at(-1) ?? ""),
+    format: (bytes) => quoted(bytes === 0 ? "" : formatByteSize(bytes)),
+  };
+}
+
+function readByteSize(value: string): number {
+  try {
+    return parseByteSize(value);
+  } catch (cause) {
+    throw new Complaint(cause instanceof SvcError ? cause.message : "not a size");
   }
 }
 

@@ -27,6 +27,25 @@ test("steps that depend on a failed step are skipped, transitively; the others r
   );
 });
 
+test("when the time is up the current step fails, and the steps after it are skipped", async () => {
+  const late = new AbortController();
+  const hanging: Step<unknown> = {
+    name: "b",
+    next: "look there",
+    look() {
+      late.abort(new SvcError("unavailable", "no answer in time"));
+      return new Promise(() => {});
+    },
+  };
+  const results = await takeSteps([ok("a"), hanging, ok("c"), ok("d", ["b"])], {}, late.signal);
+  expect(results).toEqual([
+    { step: "a", level: "ok", message: "well" },
+    { step: "b", level: "fail", message: "no answer in time", next: "look there" },
+    { step: "c", level: "skip", message: "not checked: the time is up" },
+    { step: "d", level: "skip", message: "not checked: it needs b" },
+  ]);
+});
+
 test("an expiry is ok for 30 days or more, then a warning, then a failure", () => {
   const levelAt = (endsAt: number | undefined) => judgeEnd("it", endsAt, 1_000, "renew").level;
   expect([undefined, 1_000 + 30 * day, 30 * day, 1_001, 1_000].map(levelAt)).toEqual([

@@ -1,3 +1,4 @@
+import { abortable } from "../../base/abortable.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 
@@ -29,19 +30,24 @@ export interface StepResult extends Finding {
   step: string;
 }
 
-/** Runs the steps one after the other, in order. */
+/**
+ * Runs the steps one after the other, in order.
+ *
+ * @param late when it aborts the current step fails with its reason, and the steps after that are skipped
+ */
 export async function takeSteps<Context>(
   steps: readonly Step<Context>[],
   context: Context,
+  late?: AbortSignal,
 ): Promise<StepResult[]> {
   const results: StepResult[] = [];
   const unusable = new Set<string>();
   for (const step of steps) {
     const missing = step.needs?.find((name) => unusable.has(name));
-    const found: Finding =
-      missing === undefined
-        ? await lookAt(step, context)
-        : { level: "skip", message: `not checked: it needs ${missing}` };
+    let found: Finding;
+    if (missing !== undefined) found = { level: "skip", message: `not checked: it needs ${missing}` };
+    else if (late?.aborted === true) found = { level: "skip", message: "not checked: the time is up" };
+    else found = await lookAt(step, context, late);
     if (found.level === "fail" || found.level === "skip") unusable.add(step.name);
     results.push({ step: step.name, ...found });
   }
@@ -64,9 +70,14 @@ export function formatSteps(results: readonly StepResult[]): string {
     .join("\n");
 }
 
-async function lookAt<Context>(step: Step<Context>, context: Context): Promise<Finding> {
+async function lookAt<Context>(
+  step: Step<Context>,
+  context: Context,
+  late: AbortSignal | undefined,
+): Promise<Finding> {
   try {
-    return await step.look(context);
+    const looking = Promise.resolve(step.look(context));
+    return await (late === undefined ? looking : abortable(looking, late));
   } catch (thrown) {
     const message = thrown instanceof SvcError ? thrown.message : describeError(thrown);
     return { level: "fail", message, ...defined({ next: step.next }) };

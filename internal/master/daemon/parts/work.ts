@@ -3,6 +3,7 @@ import { defined } from "../../../base/defined.ts";
 import {
   createCommands,
   createJobController,
+  keepRoomForReturns,
   readAlive,
   startScheduleResults,
 } from "../../../fleet/jobs/mod.ts";
@@ -37,6 +38,9 @@ export const work = {
       const controller = createJobController({ ...settle, send, jitter, log });
       stack.defer(() => controller.stop());
       await catchUp("jobs", controller.ready, deps);
+      const { oldestRunning } = controller;
+      const room = keepRoomForReturns({ bus, oldestRunning, metrics, clock, log });
+      stack.defer(() => room.stop());
       const jobs = {
         dispatch: {
           jobs: storage.jobs,

@@ -1,0 +1,46 @@
+import { defined } from "../../base/defined.ts";
+import type { Bus } from "../connect.ts";
+import { requestJetStream } from "./request.ts";
+
+/** A stream as JetStream lists it. */
+export interface ListedStream {
+  name: string;
+  onDisk: boolean;
+  bytes: number;
+  /** -1 without a limit. */
+  maxBytes: number;
+  /** Whether it refuses what is new when it is full. */
+  refuses: boolean;
+}
+
+interface Reply {
+  total: number;
+  streams: {
+    config: { name: string; storage: string; max_bytes: number; discard?: string };
+    state: { bytes: number };
+  }[];
+}
+
+/**
+ * Lists all streams of the account that have a leader.
+ *
+ * @throws JetStreamError when it was refused, NatsError when no server answers in time
+ */
+export async function listStreams(bus: Pick<Bus, "nats">, timeoutMs?: number): Promise<ListedStream[]> {
+  const found: ListedStream[] = [];
+  for (;;) {
+    const query = JSON.stringify({ offset: found.length });
+    const options = defined({ timeoutMs });
+    const { total = 0, streams } = await requestJetStream<Reply>(bus, "$JS.API.STREAM.LIST", query, options);
+    for (const { config, state } of streams ?? []) {
+      found.push({
+        name: config.name,
+        onDisk: config.storage === "file",
+        bytes: state.bytes,
+        maxBytes: config.max_bytes,
+        refuses: config.discard === "new",
+      });
+    }
+    if (found.length >= total || (streams ?? []).length === 0) return found;
+  }
+}

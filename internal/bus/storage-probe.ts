@@ -1,0 +1,61 @@
+import { ErrorCode, NatsError } from "nats";
+import { describeError, SvcError } from "../base/errors.ts";
+import type { AssetName } from "./assets.ts";
+import { streamName } from "./assets.ts";
+import type { Bus } from "./connect.ts";
+import { lastMessage } from "./jetstream/last-message.ts";
+import { JetStreamError } from "./jetstream/request.ts";
+import { storeMessage } from "./jetstream/store-message.ts";
+import { keySubject } from "./subjects.ts";
+
+const probed: AssetName = "probe";
+
+/**
+ * Writes a small key and reads it, as everything else that is stored. One value is kept for each key, for an
+ * hour.
+ *
+ * @param key of the program that asks
+ * @throws SvcError `unavailable` naming the stream and what to do; `forbidden` without the permission
+ */
+export async function probeStorage(bus: Bus, key: string, timeoutMs: number): Promise<void> {
+  const stream = streamName(probed);
+  const subject = keySubject(probed, key);
+  const attempt = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (thrown) {
+      throw problemOf(stream, what, thrown, timeoutMs);
+    }
+  };
+  const value = Buffer.from(String(bus.clock.now()));
+  const written = await attempt("store", () => storeMessage(bus, subject, value, { timeoutMs }));
+  const read = await attempt("give back", () => lastMessage(bus, stream, subject, timeoutMs));
+  if (read !== undefined && read.sequence >= (written ?? 0)) return;
+  throw new SvcError(
+    "unavailable",
+    `${stream} does not hold what was just stored: its replicas may differ; check the bus servers`,
+  );
+}
+
+function problemOf(stream: string, what: string, thrown: unknown, timeoutMs: number): SvcError {
+  const failure = (text: string) => new SvcError("unavailable", text, { cause: thrown });
+  if (thrown instanceof JetStreamError) {
+    const advice = "make room on the disk of the bus, or raise max_file_store of its server";
+    return failure(`${stream} refuses to ${what} a value: ${thrown.message}: ${advice}`);
+  }
+  if (!(thrown instanceof NatsError)) return failure(`${stream}: ${describeError(thrown)}`);
+  if (thrown.isPermissionError()) {
+    return new SvcError("forbidden", `these credentials may not ${what} a value in ${stream}`, {
+      cause: thrown,
+    });
+  }
+  if (thrown.code === ErrorCode.NoResponders) {
+    return failure(
+      `nobody stores ${stream}: start a master if there was none, else JetStream is off: make room on the disk of the bus, then restart its server`,
+    );
+  }
+  const limit = `within ${timeoutMs / 1000} s`;
+  return failure(
+    `${stream} does not ${what} a value ${limit}: its servers may be down, frozen or without a majority; check the bus servers`,
+  );
+}

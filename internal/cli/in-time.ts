@@ -1,0 +1,59 @@
+import { abortable } from "../base/abortable.ts";
+import { SvcError } from "../base/errors.ts";
+import { type Bus, type BusOptions, connectBus } from "../bus/mod.ts";
+import type { Cli } from "../program/command-line/mod.ts";
+
+/** How long a command that tells what is wrong may take; with closing and printing that stays below 10 s. */
+const limitMs = 8_000;
+/** How long one server may take to accept a connection. */
+const connectMs = 3_000;
+const closeMs = 500;
+
+/** What a command has that must answer whatever is broken. */
+export interface InTime {
+  /** Aborts when the time is up, with an error that reports it. */
+  late: AbortSignal;
+  /** Connects, and closes the connection in the end. @throws SvcError `unavailable` */
+  connect(options: BusOptions): Promise<Bus>;
+}
+
+/**
+ * Runs a command that must answer within 10 s whatever is broken: a bus that is frozen, full, or without a
+ * majority accepts connections and requests, and then says nothing.
+ */
+export async function inTime<T>(
+  cli: Pick<Cli, "clock" | "end">,
+  run: (time: InTime) => Promise<T>,
+): Promise<T> {
+  const { clock } = cli;
+  const late = new AbortController();
+  const timer = clock.after(limitMs, () =>
+    late.abort(
+      new SvcError("unavailable", `no answer within ${limitMs / 1000} s: check the servers of the bus`),
+    ),
+  );
+  const open: Bus[] = [];
+  let connecting = 0;
+  try {
+    return await run({
+      late: late.signal,
+      async connect(options) {
+        connecting++;
+        const connection = connectBus({ ...options, timeoutMs: connectMs }).finally(() => connecting--);
+        const bus = await abortable(connection, late.signal, (one) => void one.nats.close());
+        open.push(bus);
+        return bus;
+      },
+    });
+  } finally {
+    timer.cancel();
+    // No work in progress must be finished, and a frozen server never answers a farewell.
+    const closing = Promise.all(open.map(({ nats }) => nats.close()));
+    const enough = new AbortController();
+    const giveUp = clock.after(closeMs, () => enough.abort());
+    await abortable(closing, enough.signal).catch(() => {});
+    giveUp.cancel();
+    // The client asks one server after the other, and cannot be told to stop.
+    if (connecting > 0) clock.after(closeMs, () => cli.end?.(1));
+  }
+}

@@ -1,0 +1,62 @@
+import * as v from "valibot";
+import { describeError, SvcError, toSvcError } from "../base/errors.ts";
+import { type Bus, newerCredentials, openReply, readyzSubject, requestReply } from "../bus/mod.ts";
+
+/** More than the longest check of a master takes. */
+const answerMs = 3_000;
+
+const reply = v.object({
+  ready: v.boolean(),
+  checks: v.record(
+    v.string(),
+    v.object({ status: v.picklist(["up", "degraded", "down"]), message: v.optional(v.string()) }),
+  ),
+});
+
+/** What a master says of itself. */
+export interface MasterReadiness {
+  /**
+   * `silent`: it does not answer for itself, whatever its heartbeat says. `unknown`: these credentials may not
+   * ask.
+   */
+  readiness: "up" | "degraded" | "down" | "silent" | "unknown";
+  /** Why it is anything but `up`. */
+  reason?: string;
+}
+
+/** Asks a master for its own /readyz. @param name of the master, as in its heartbeat */
+export async function askReadiness(bus: Bus, name: string): Promise<MasterReadiness> {
+  try {
+    const answer = await requestReply(bus, readyzSubject(name), new Uint8Array(), answerMs);
+    if (answer === undefined) {
+      return {
+        readiness: "silent",
+        reason: "it does not answer for itself: it has just ended, or is older than this svc",
+      };
+    }
+    return judge(openReply(reply, answer).checks);
+  } catch (thrown) {
+    if (toSvcError(thrown).kind === "forbidden") {
+      return { readiness: "unknown", reason: `these credentials may not ask it: ${newerCredentials}` };
+    }
+    if (!(thrown instanceof SvcError)) return { readiness: "silent", reason: describeError(thrown) };
+    return { readiness: "silent", reason: `it does not answer for itself: ${thrown.message}` };
+  }
+}
+
+/** Whether a master needs attention at once. */
+export function hasFailed({ readiness }: MasterReadiness): boolean {
+  return readiness === "silent" || readiness === "down";
+}
+
+function judge(checks: v.InferOutput<typeof reply>["checks"]): MasterReadiness {
+  const said = (wanted: string) =>
+    Object.entries(checks)
+      .filter(([, { status }]) => status === wanted)
+      .map(([check, { message }]) => (message === undefined ? check : `${check}: ${message}`));
+  for (const readiness of ["down", "degraded"] as const) {
+    const reasons = said(readiness);
+    if (reasons.length > 0) return { readiness, reason: reasons.join("; ") };
+  }
+  return { readiness: "up" };
+}
