@@ -1,4 +1,5 @@
 import { readdirSync } from "node:fs";
+import { basename } from "node:path";
 import type { Plain } from "../../base/msgpack.ts";
 import { findAccount } from "../../base/process/account.ts";
 import {
@@ -10,7 +11,7 @@ import {
 } from "../function/mod.ts";
 import { noAttributes } from "./file/attributes.ts";
 import { kindOf, lookAt } from "./file/look.ts";
-import { makeDirectory, makeParents } from "./file/parents.ts";
+import { makeDirectoryIn, openParents } from "./file/parents.ts";
 import { pathOf } from "./file/path.ts";
 import { type Git, openGit, shownUrl } from "./git-program.ts";
 
@@ -135,8 +136,8 @@ async function planClone(git: Git, wish: Wish, context: StateContext): Promise<P
     apply: async () => {
       if (lookAt(target) === undefined) {
         const account = wish.user === undefined ? undefined : await findAccount(wish.user, context);
-        makeParents(target, true, noAttributes);
-        makeDirectory(target, { ...noAttributes, uid: account?.uid, gid: account?.gid });
+        using parent = openParents(target, true, noAttributes);
+        makeDirectoryIn(parent, basename(target), { uid: account?.uid, gid: account?.gid, mode: undefined });
       }
       await git(["init", "--quiet", target]);
       await git(["remote", "add", "--", remote, url], target).catch(() =>
