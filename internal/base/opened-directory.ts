@@ -40,6 +40,8 @@ export interface OpenedDirectory extends Disposable {
   readonly path: string;
   /** How system calls of this process reach it while it is open, without a slash at its end. */
   readonly reach: string;
+  /** Whether only trusted users can change what its path refers to. */
+  readonly isFixedPath: boolean;
   /** Owner and mode of the directory itself. */
   readonly own: Stats;
   /** Stats of an entry; `undefined` when it does not exist. */
@@ -113,6 +115,7 @@ function openedDirectory(level: Level): OpenedDirectory {
   return {
     path: level.path,
     reach: level.reach,
+    isFixedPath: level.fd === undefined,
     own: level.stats,
     stats: (name) => lstatSync(at(name), { throwIfNoEntry: false }),
     names: () => readdirSync(at("")),

@@ -4,6 +4,8 @@ import type { OpenedDirectory } from "./opened-directory.ts";
 /** An empty directory that no other user can enter. Disposing of it removes it with its contents. */
 export interface PrivateDirectory extends Disposable {
   directory: OpenedDirectory;
+  /** Its name in the parent. */
+  name: string;
 }
 
 /**
@@ -16,6 +18,7 @@ export function createPrivateDirectory(parent: OpenedDirectory, name: string): P
   const directory = parent.makePrivate(own);
   return {
     directory,
+    name: own,
     [Symbol.dispose]() {
       try {
         for (const each of directory.names()) directory.removeTree(each);

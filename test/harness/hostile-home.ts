@@ -33,7 +33,8 @@ export async function startHostileHome(populated = 0): Promise<HostileHome> {
   const files = (count: number) => Array.from({ length: count }, (_, at) => `d${at % directories}/f${at}`);
   for (const root of [target, outside]) {
     for (const name of names) mkdirSync(join(root, name), { recursive: true });
-    for (const file of files(populated)) writeFileSync(join(root, file), "secret of root\n", { mode: 0o600 });
+    for (const file of files(populated))
+      writeFileSync(join(root, file), `${root === outside ? "outside" : "inside"}\n`, { mode: 0o600 });
   }
   for (const path of [home, target, ...names.map((name) => join(target, name))]) {
     chownSync(path, attacker, attacker);
