@@ -1,4 +1,5 @@
 import { closeSync, constants, lstatSync, openSync, readlinkSync, type Stats, statfsSync } from "node:fs";
+import { resolve } from "node:path";
 import { SvcError } from "./errors.ts";
 import { isFixedEntry } from "./level-trust.ts";
 
@@ -10,9 +11,8 @@ export interface Level {
   reach: string;
   /** The open directory; `undefined` when only trusted users can change what its path refers to. */
   fd: number | undefined;
-  stats: Stats;
-  /** The users that are as powerful as this process. */
-  trusted: ReadonlySet<number>;
+  /** `undefined` for the root, which is trusted without a look. */
+  stats: Stats | undefined;
 }
 
 /** Creates the directory `name` in a level where it does not exist. */
@@ -21,6 +21,7 @@ export type MakeMissing = (level: Level, name: string) => void;
 const pathOnly = 0o10000000;
 /** Opens a directory without the right to read it, and never through a symbolic link. */
 const levelFlags = pathOnly | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const root: Level = { path: "/", reach: "", fd: undefined, stats: undefined };
 const maxLinks = 40;
 const fuse = 0x65735546;
 
@@ -29,15 +30,13 @@ const fuse = 0x65735546;
  * refers to, symbolic links are followed. From the first level on that another user can change, each directory
  * is opened below the one before it, and no link is followed.
  *
- * @param path absolute and normalized
  * @param make called for a directory that does not exist
  * @throws SvcError `forbidden` for a link that another user can change; system errors
  */
 export function findLevel(path: string, make?: MakeMissing): Level {
-  const root = rootLevel();
   let level = root;
   let links = 0;
-  const left = path.split("/").reverse();
+  const left = resolve(path).split("/").reverse();
   try {
     for (let name = left.pop(); name !== undefined; name = left.pop()) {
       if (name === "" || name === ".") continue;
@@ -66,7 +65,7 @@ export function findLevel(path: string, make?: MakeMissing): Level {
         const known = fixed && !isForeignMount(level, at, stats);
         const next = known ? { reach: at, fd: undefined, stats } : open(at);
         closeLevel(level);
-        level = { ...next, path: pathIn(level, name), trusted: level.trusted };
+        level = { ...next, path: pathIn(level, name) };
       }
     }
     return level;
@@ -82,7 +81,7 @@ export function closeLevel({ fd }: Level): void {
 
 /** Opens the directory `name` of a level, which must not be a symbolic link. The level stays open. */
 export function enterLevel(level: Level, name: string): Level {
-  return { ...open(`${level.reach}/${name}`), path: pathIn(level, name), trusted: level.trusted };
+  return { ...open(`${level.reach}/${name}`), path: pathIn(level, name) };
 }
 
 /** The path of an entry, for messages. */
@@ -92,16 +91,15 @@ export function pathIn({ path }: Pick<Level, "path">, name: string): string {
 
 /** Whether only trusted users can change what a name in a level refers to. */
 export function isFixed(level: Level, entry: Stats): boolean {
-  return level.fd === undefined && isFixedEntry(level.stats, entry, level.trusted);
+  return level.fd === undefined && (level.stats === undefined || isFixedEntry(level.stats, entry, isTrusted));
 }
 
-function rootLevel(): Level {
-  const stats = lstatSync("/");
-  const trusted = new Set([0, stats.uid, process.geteuid?.() ?? 0]);
-  return { path: "/", reach: "", fd: undefined, stats, trusted };
+/** Whether a user is as powerful as this process. Who owns the root is, also where a namespace renames root. */
+export function isTrusted(uid: number): boolean {
+  return uid === 0 || uid === process.geteuid?.() || uid === lstatSync("/").uid;
 }
 
-function open(at: string): Pick<Level, "reach" | "fd" | "stats"> {
+function open(at: string): { reach: string; fd: number; stats: Stats } {
   const fd = openSync(at, levelFlags);
   const reach = `/proc/self/fd/${fd}`;
   const stats = lstatSync(`${reach}/.`, { throwIfNoEntry: false });
@@ -114,8 +112,9 @@ function open(at: string): Pick<Level, "reach" | "fd" | "stats"> {
 }
 
 /** Whether a user program serves the file system of a directory: it can claim any owner. */
-function isForeignMount(level: Level, at: string, { dev }: Stats): boolean {
-  return dev !== level.stats.dev && statfsSync(at).type === fuse;
+function isForeignMount({ stats }: Level, at: string, { dev }: Stats): boolean {
+  // No other user can own a directory in the root, which mounting on it needs.
+  return stats !== undefined && dev !== stats.dev && statfsSync(at).type === fuse;
 }
 
 export function refusedLink(path: string): SvcError {

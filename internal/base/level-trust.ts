@@ -13,14 +13,14 @@ const sticky = 0o1000;
  *
  * The write bit of the group counts for any group, because it is also the mask of an access control list.
  *
- * @param trusted the users that are as powerful as this process
+ * @param isTrusted whether a user is as powerful as this process
  */
 export function isFixedEntry(
   directory: LevelStats,
   entry: Pick<LevelStats, "uid">,
-  trusted: ReadonlySet<number>,
+  isTrusted: (uid: number) => boolean,
 ): boolean {
-  if (!trusted.has(directory.uid)) return false;
+  if (!isTrusted(directory.uid)) return false;
   if ((directory.mode & othersWrite) === 0) return true;
-  return (directory.mode & sticky) !== 0 && trusted.has(entry.uid);
+  return (directory.mode & sticky) !== 0 && isTrusted(entry.uid);
 }

@@ -24,6 +24,7 @@ import {
   enterLevel,
   findLevel,
   isFixed,
+  isTrusted,
   type Level,
   type MakeMissing,
   pathIn,
@@ -92,7 +93,6 @@ export interface OpenedDirectory extends Disposable {
 /**
  * Opens a directory.
  *
- * @param path absolute and normalized
  * @param make called for each directory of the path that does not exist, outermost first
  * @throws SvcError `forbidden` when a symbolic link that another user can change leads there; system errors
  */
@@ -116,14 +116,14 @@ function openedDirectory(level: Level): OpenedDirectory {
     path: level.path,
     reach: level.reach,
     isFixedPath: level.fd === undefined,
-    own: level.stats,
+    own: level.stats ?? lstatSync("/"),
     stats: (name) => lstatSync(at(name), { throwIfNoEntry: false }),
     names: () => readdirSync(at("")),
     readLink: (name) => readlinkSync(at(name)),
     openFile: (name, flags, mode) =>
       openSync(at(name), flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode),
     enter: (name) => openedDirectory(enterLevel(level, name)),
-    isTrusted: (uid) => level.trusted.has(uid),
+    isTrusted,
     isFixed: (entry) => isFixed(level, entry),
     makePrivate: (name) => openedDirectory(create(level, name)),
     makeDirectory(name, attributes) {
@@ -176,6 +176,6 @@ function create(level: Level, name: string): Level {
 
 /** Whether a directory is the one that was just created, as far as its owner, mode and contents tell. */
 function isUntouched({ stats, reach }: Level): boolean {
-  const isOurs = stats.uid === (process.geteuid?.() ?? 0) && (stats.mode & 0o777) === 0o700;
+  const isOurs = stats?.uid === (process.geteuid?.() ?? 0) && (stats.mode & 0o777) === 0o700;
   return isOurs && readdirSync(`${reach}/`).length === 0;
 }

@@ -29,7 +29,7 @@ for (let round = 0; round % 256 !== 0 || process.ppid === parent; round++) {
   const away = `${path}.away`;
   attempt(() => renameSync(path, away));
   attempt(() => symlinkSync(outside + path.slice((paths[0] ?? "").length), path));
-  dwell(0.3);
+  dwell(1);
   attempt(() => unlinkSync(path));
   attempt(() => renameSync(away, path));
   dwell(1);

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { planState, stateContext } from "../../../test/harness/honesty.ts";
 import { type HostileHome, startHostileHome } from "../../../test/harness/hostile-home.ts";
 import { memoryFiles } from "../../../test/harness/states.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { StateFailure } from "../function/mod.ts";
 import { archiveStates } from "./archive.ts";
 import { fileStates } from "./file/index.ts";
@@ -94,7 +95,7 @@ test("file.recurse", async () => {
   const files = memoryFiles(Object.fromEntries(host.files(count).map((file) => [`web/${file}`, file])));
   const context = stateContext({ files });
   const args = { source: "svc://web", user: "daemon", dir_mode: "0777", makedirs: true };
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < 8; round++) {
     await attempt(allStates, "file.recurse", host.target, args, context);
   }
 });
@@ -115,7 +116,53 @@ test("archive.extracted", async () => {
     ...host.files(8).map((file) => file.slice(0, 2)),
   ]);
   const args = { source: [archive], user: "daemon", enforce_toplevel: false };
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < 3; round++) {
     await attempt(allStates, "archive.extracted", host.target, args);
   }
+});
+
+const exchange = `
+  const { copyFileSync, renameSync } = require("node:fs");
+  const [good, evil, path] = process.argv.slice(1);
+  const parent = process.ppid;
+  process.setgid(1);
+  process.setuid(1);
+  process.stdout.write("ready");
+  while (process.ppid === parent) {
+    for (const each of [evil, good]) {
+      copyFileSync(each, path + ".next");
+      renameSync(path + ".next", path);
+    }
+  }
+`;
+
+test("what is extracted is the archive that was verified", async () => {
+  using scratch = temporaryDirectory("archive");
+  const at = (name: string) => join(scratch.path, name);
+  chmodSync(scratch.path, 0o755);
+  for (const name of ["good", "evil"]) {
+    mkdirSync(at(`${name}/app`), { recursive: true });
+    writeFileSync(at(`${name}/app/file`), name);
+    Bun.spawnSync(["tar", "-cf", at(`${name}.tar`), "-C", at(name), "app"]);
+  }
+  mkdirSync(at("upload"));
+  chownSync(at("upload"), 1, 1);
+  const source = at("upload/a.tar");
+  const argv = [process.execPath, "-e", exchange, at("good.tar"), at("evil.tar"), source];
+  const child = Bun.spawn(argv, { stdout: "pipe", stderr: "inherit" });
+  await child.stdout.getReader().read();
+  const args = {
+    source: [source],
+    source_hash: sha256Hex(readFileSync(at("good.tar"))),
+    if_missing: at("no"),
+  };
+  let extracted = 0;
+  for (let round = 0; round < 40; round++) {
+    if (!(await attempt(allStates, "archive.extracted", at("out"), args))) continue;
+    expect(readFileSync(at("out/app/file"), "utf8")).toBe("good");
+    extracted++;
+  }
+  child.kill("SIGKILL");
+  await child.exited;
+  expect(extracted).toBeGreaterThan(0);
 });
