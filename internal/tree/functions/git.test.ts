@@ -123,6 +123,7 @@ test("git does not run as root where another user can replace files", async () =
   chownSync(home, 1, 1);
   chmodSync(shared, 0o775);
   chmodSync(directory.path, 0o755);
+  Bun.spawnSync(["chown", "-R", "1", join(directory.path, "remote")]);
   await applyState(...latest, remote.url, { target: join(home, "app") });
   expect(statSync(join(home, "app/file")).uid).toBe(1);
   const refused = planState(...latest, remote.url, { target: join(shared, "app") });
