@@ -5,7 +5,7 @@ const trusted = (uid: number) => uid === 0;
 const [root, alice] = [{ uid: 0 }, { uid: 1000 }];
 const directory = (uid: number, mode: number) => ({ uid, mode: 0o040000 | mode });
 
-test("an entry of a directory of root is fixed, whoever owns the entry", () => {
+test("an entry of a directory of root is fixed, with any owner of the entry", () => {
   for (const mode of [0o700, 0o755, 0o1755]) {
     expect(isFixedEntry(directory(0, mode), root, trusted)).toBe(true);
     expect(isFixedEntry(directory(0, mode), alice, trusted)).toBe(true);

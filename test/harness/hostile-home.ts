@@ -63,13 +63,3 @@ export async function startHostileHome(populated = 0): Promise<HostileHome> {
     },
   };
 }
-
-/**
- * Writes until `count` files were tried. The attacker makes many writes fail; a refusal is an answer, and
- * anything else would be a bug of the writer.
- *
- * @param write tries to write files. @returns how many it tried
- */
-export async function writeUnderAttack(count: number, write: () => Promise<number>): Promise<void> {
-  for (let tried = 0; tried < count; ) tried += Math.max(await write(), 1);
-}

@@ -1,4 +1,4 @@
-import { renameSync, symlinkSync, unlinkSync } from "node:fs";
+import { existsSync, renameSync, symlinkSync, unlinkSync } from "node:fs";
 
 // Another user of the host: replaces directories with symbolic links to another place and back, as fast as it
 // can, until it is killed or its parent is gone.
@@ -17,20 +17,19 @@ function attempt(step: () => void): void {
   }
 }
 
-/** A pause that is different each time, so that each step of a writer is met. */
-function dwell(most: number): void {
-  const until = performance.now() + Math.random() * most;
-  while (performance.now() < until);
+/** A pause of a different length in each round, so that each step of a writer is met. */
+function dwell(round: number): void {
+  for (let left = (round * 7_919) % 600; left > 0; left--) existsSync("/");
 }
 
 process.stdout.write("ready\n");
 for (let round = 0; round % 256 !== 0 || process.ppid === parent; round++) {
-  const path = paths[Math.floor(Math.random() * paths.length)] ?? "";
+  const path = paths[round % paths.length] ?? "";
   const away = `${path}.away`;
   attempt(() => renameSync(path, away));
   attempt(() => symlinkSync(outside + path.slice((paths[0] ?? "").length), path));
-  dwell(1);
+  dwell(round);
   attempt(() => unlinkSync(path));
   attempt(() => renameSync(away, path));
-  dwell(1);
+  dwell(round + 31);
 }

@@ -5,12 +5,12 @@ import { type HostileHome, startHostileHome } from "../../../test/harness/hostil
 import { SvcError } from "../../base/errors.ts";
 
 /** Files that each function tries to write; `make races` sets more. */
-const count = Number(process.env.SVC_RACE_FILES ?? 2_000);
+const count = Number(process.env.SVC_RACE_FILES ?? 800);
 
 let host: HostileHome;
 
 beforeEach(async () => {
-  host = await startHostileHome(512);
+  host = await startHostileHome(400);
 });
 
 afterEach(async () => {
