@@ -36,7 +36,7 @@ const fuse = 0x65735546;
 export function findLevel(path: string, make?: MakeMissing): Level {
   let level = root;
   let links = 0;
-  const left = resolve(path).split("/").reverse();
+  const left = (path.startsWith("/") ? path : resolve(path)).split("/").reverse();
   try {
     for (let name = left.pop(); name !== undefined; name = left.pop()) {
       if (name === "" || name === ".") continue;
