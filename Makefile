@@ -56,6 +56,10 @@ test: build check tools chromium ## Build, check, and run every test.
 host: build tools ## Run the states of a whole system in private copies of this machine; needs root.
 	@release/run-tests.sh ./test/e2e/private-root.host.ts ./test/e2e/system-states.host.ts ./test/e2e/service-states.host.ts ./test/e2e/watchdog.host.ts
 
+.PHONY: races
+races: $(PACKAGES) ## Replace directories with links while each writer writes 10,000 files; needs root.
+	@SVC_RACE_FILES=10000 $(BUN) test --timeout 600000 ./internal/tree/functions/swap-race.test.ts ./internal/host/modules/swap-race.test.ts
+
 .PHONY: demo
 demo: build tools ## Run a small fleet on this machine and show the enrollment flow.
 	@test/e2e/demo.sh

@@ -15,7 +15,7 @@ const introductions: Readonly<Record<string, string>> = {
 - **Result.** \`pid\`, \`retcode\`, \`stdout\` and \`stderr\`. If a signal ended the command, \`retcode\` is 128 plus the number of the signal, and \`signal\` is its name.`,
   file: `Paths are absolute and must not contain \`.\` or \`..\`. A slash at the end of a path is ignored.
 
-- \`file.write\` and \`file.copy\` write under another name in the same directory, with the final owner and mode, and then rename. A reader sees the old file or the new one. A symbolic link with that name is replaced and never redirects the write. Links among the parent directories are followed, so do not put a file of root into a directory that another user can write to. Extended attributes of a replaced file are lost.
+- \`file.write\` and \`file.copy\` write under another name in the same directory, with the final owner and mode, and then rename. A reader sees the old file or the new one. A symbolic link with that name is replaced and never redirects the write. Links among the parent directories are followed only where root alone can change them; otherwise the call is refused. Extended attributes of a replaced file are lost.
 - \`file.append\` and \`file.set_mode\` refuse symbolic links; \`file.chown\` changes the link itself.
 - \`file.remove\` never removes the root directory, under any name, and needs \`recursive\` to remove any other directory. It does not follow links.
 - Only regular files are read, copied and hashed. Named pipes and devices are refused immediately.`,

@@ -31,6 +31,7 @@ export function fixtureSystem(fixture: SystemFixture = {}): System & {
     links,
     ran,
     read: (path) => files.get(path),
+    readOwn: (path) => files.get(path),
     list(path) {
       const below = paths().filter((each) => each.startsWith(`${path}/`));
       return [...new Set(below.map((each) => each.slice(path.length + 1).split("/")[0] ?? ""))].sort();
@@ -40,6 +41,7 @@ export function fixtureSystem(fixture: SystemFixture = {}): System & {
     modifiedAt: (path) => (paths().includes(path) || isDirectory(path) ? 0 : undefined),
     linkTarget: (path) => links.get(path),
     write: (path, text) => void files.set(path, text),
+    makeDirectories: () => {},
     remove: (path) => void (files.delete(path) || links.delete(path)),
     link: (path, target) => void links.set(path, target),
     poke: (path, text) => void files.set(path, text),

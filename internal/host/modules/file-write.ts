@@ -1,23 +1,12 @@
-import {
-  constants,
-  fdatasyncSync,
-  lstatSync,
-  mkdirSync,
-  readlinkSync,
-  readSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  symlinkSync,
-  writeSync,
-} from "node:fs";
-import { open, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { constants, fdatasyncSync, lstatSync, read, readSync, type Stats, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { isErrno, temporaryName } from "../../base/file.ts";
-import { replaceFile } from "./replace-file.ts";
-import { type Owner, withRegularFile } from "./touch.ts";
+import { openForReading } from "../../base/open-for-reading.ts";
+import { type OpenedDirectory, openDirectory } from "../../base/opened-directory.ts";
+import type { FileAttributes } from "../../base/owner-and-mode.ts";
+import { replaceEntry, writeWhole as writeAll } from "../../base/replace-entry.ts";
+import { type Owner, withOpenFile } from "./touch.ts";
 
 /** Requested owner and mode; absent attributes are kept from the existing file, or use the default. */
 export interface Wanted {
@@ -30,9 +19,18 @@ const parentMode = 0o755;
 const copyChunkBytes = 1024 * 1024;
 
 /** Writes a whole file. @returns whether it was created */
-export async function writeWhole(path: string, data: Uint8Array, wanted: Wanted): Promise<boolean> {
-  const before = replaceable(path);
-  await replaceFile(path, merged(wanted, before), (file) => writeAll(file, data));
+export async function writeWhole(
+  directory: OpenedDirectory,
+  path: string,
+  data: Uint8Array,
+  wanted: Wanted,
+): Promise<boolean> {
+  const before = replaceable(directory, path);
+  await replaceEntry(directory, basename(path), {
+    attributes: merged(wanted, before),
+    fill: (file) => writeAll(file, data),
+    durable: true,
+  });
   return before === undefined;
 }
 
@@ -43,31 +41,30 @@ export async function writeWhole(path: string, data: Uint8Array, wanted: Wanted)
  */
 export async function copyWhole(
   from: string,
+  directory: OpenedDirectory,
   to: string,
   wanted: Wanted,
   signal: AbortSignal,
 ): Promise<number> {
-  const before = replaceable(to);
-  const source = await open(from, constants.O_RDONLY | constants.O_NONBLOCK);
+  const before = replaceable(directory, to);
+  using source = openForReading(from);
   let total = 0;
-  try {
-    const stats = await source.stat();
-    if (!stats.isFile()) throw new SvcError("bad_request", `${from} is not a regular file`);
-    const { owner, mode } = merged(wanted, before);
-    const copied = wanted.mode ?? (before === undefined ? stats.mode & 0o777 : mode);
-    await replaceFile(to, { owner, mode: copied }, async (file) => {
+  const attributes = merged(wanted, before);
+  const mode = wanted.mode ?? (before === undefined ? source.stats.mode & 0o777 : attributes.mode);
+  await replaceEntry(directory, basename(to), {
+    attributes: { ...attributes, mode },
+    durable: true,
+    async fill(file) {
       const buffer = Buffer.alloc(copyChunkBytes);
       for (;;) {
-        const { bytesRead } = await source.read(buffer, 0, buffer.length);
-        if (bytesRead === 0) return;
-        writeAll(file, buffer.subarray(0, bytesRead));
-        total += bytesRead;
+        const length = await readPiece(source.file, buffer);
+        if (length === 0) return;
+        writeAll(file, buffer.subarray(0, length));
+        total += length;
         signal.throwIfAborted();
       }
-    });
-  } finally {
-    await source.close();
-  }
+    },
+  });
   return total;
 }
 
@@ -77,9 +74,10 @@ export async function copyWhole(
  * @param text a missing final line break is added, also to the existing content
  * @returns the number of bytes added
  */
-export function appendLines(path: string, text: string): Promise<number> {
-  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
-  return withRegularFile(path, O_APPEND | O_CREAT | O_NOFOLLOW | O_RDWR, (file, { size }) => {
+export function appendLines(directory: OpenedDirectory, path: string, text: string): Promise<number> {
+  const { O_APPEND, O_CREAT, O_RDWR } = constants;
+  const file = directory.openFile(basename(path), O_APPEND | O_CREAT | O_RDWR, newFileMode);
+  return withOpenFile(path, file, ({ size }) => {
     const last = Buffer.from("\n");
     if (size > 0) readSync(file, last, 0, 1, size - 1);
     const start = last.toString("latin1") === "\n" ? "" : "\n";
@@ -91,23 +89,25 @@ export function appendLines(path: string, text: string): Promise<number> {
 }
 
 /** Creates a symbolic link. @returns whether something changed */
-export function makeLink(target: string, path: string, force: boolean): boolean {
+export function makeLink(directory: OpenedDirectory, target: string, path: string, force: boolean): boolean {
+  const name = basename(path);
   try {
-    symlinkSync(target, path);
+    directory.link(name, target);
     return true;
   } catch (cause) {
     if (!isErrno(cause, "EEXIST")) throw cause;
   }
-  const before = lstatSync(path);
-  if (before.isSymbolicLink() && readlinkSync(path) === target) return false;
+  const before = directory.stats(name);
+  if (before?.isSymbolicLink() === true && directory.readLink(name) === target) return false;
   if (!force) throw new SvcError("conflict", `${path} already exists: set force=true to replace it`);
-  if (before.isDirectory()) throw new SvcError("conflict", `${path} is a directory and is not replaced`);
-  const temporary = temporaryName(path);
-  symlinkSync(target, temporary);
+  if (before?.isDirectory() === true)
+    throw new SvcError("conflict", `${path} is a directory and is not replaced`);
+  const temporary = temporaryName(name);
+  directory.link(temporary, target);
   try {
-    renameSync(temporary, path);
+    directory.move(temporary, directory, name);
   } catch (cause) {
-    rmSync(temporary, { force: true });
+    directory.remove(temporary);
     throw cause;
   }
   return true;
@@ -129,8 +129,9 @@ export async function removePath(path: string, recursive: boolean): Promise<bool
       `${path} is a directory: set recursive=true to remove it with its contents`,
     );
   }
-  // The runtime walks by open directory descriptors, so a link created meanwhile cannot redirect it.
-  await rm(path, { recursive });
+  using directory = openDirectory(dirname(path));
+  if (recursive) await directory.removeTreeSlowly(basename(path));
+  else directory.remove(basename(path));
   return true;
 }
 
@@ -143,26 +144,39 @@ export function isRootDirectory(path: string): boolean {
   return found.dev === root.dev && found.ino === root.ino;
 }
 
-/** Creates the parent directory of a file, if requested. */
-export function makeParents(path: string, wished: boolean | undefined): void {
-  if (wished === true) mkdirSync(dirname(path), { recursive: true, mode: parentMode });
+/**
+ * Opens the directory that contains a path.
+ *
+ * @param wished whether to create missing directories
+ */
+export function openParents(path: string, wished: boolean | undefined): OpenedDirectory {
+  if (wished !== true) return openDirectory(dirname(path));
+  return openDirectory(dirname(path), (parent, name) =>
+    parent.makeDirectory(name, { uid: undefined, gid: undefined, mode: parentMode }),
+  );
 }
 
 /** Stats of the existing file at a path, if a file may replace it. */
-function replaceable(path: string): Stats | undefined {
-  const before = lstatSync(path, { throwIfNoEntry: false });
+function replaceable(directory: OpenedDirectory, path: string): Stats | undefined {
+  const before = directory.stats(basename(path));
   if (before === undefined || before.isSymbolicLink()) return undefined;
   if (before.isFile()) return before;
   throw new SvcError("bad_request", `${path} exists and is not a regular file`);
 }
 
-function merged({ owner, mode }: Wanted, before: Stats | undefined): { owner: Owner; mode: number } {
+function merged({ owner, mode }: Wanted, before: Stats | undefined): FileAttributes {
   return {
-    owner: { uid: owner.uid ?? before?.uid, gid: owner.gid ?? before?.gid },
+    uid: owner.uid ?? before?.uid,
+    gid: owner.gid ?? before?.gid,
     mode: mode ?? (before === undefined ? newFileMode : before.mode & 0o7777),
   };
 }
 
-function writeAll(file: number, data: Uint8Array): void {
-  for (let at = 0; at < data.length; ) at += writeSync(file, data, at);
+function readPiece(file: number, buffer: Buffer): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  read(file, buffer, 0, buffer.length, null, (error, length) => {
+    if (error === null) resolve(length);
+    else reject(error);
+  });
+  return promise;
 }

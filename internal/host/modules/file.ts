@@ -1,21 +1,14 @@
-import {
-  closeSync,
-  constants,
-  fchmodSync,
-  lchownSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  type Stats,
-  statSync,
-} from "node:fs";
+import { closeSync, constants, type Stats, statSync } from "node:fs";
+import { basename } from "node:path";
 import { decodeBase64 } from "../../base/base64.ts";
 import { isErrno } from "../../base/file.ts";
+import type { OpenedDirectory } from "../../base/opened-directory.ts";
+import { type FileAttributes, setOwnerAndMode } from "../../base/owner-and-mode.ts";
 import { define } from "./define.ts";
 import { describeFile, hashFile, listDirectory, maxEntries, maxReadBytes, readPart } from "./file-read.ts";
-import { appendLines, copyWhole, makeLink, makeParents, removePath, writeWhole } from "./file-write.ts";
+import { appendLines, copyWhole, makeLink, openParents, removePath, writeWhole } from "./file-write.ts";
 import type { ArgSpec, CallContext, ModuleFunction } from "./function.ts";
-import { modeBits, ownerOf, setOwnerAndMode, touching, trimmed } from "./touch.ts";
+import { modeBits, ownerOf, touching, trimmed } from "./touch.ts";
 
 const path = { type: "path", required: true, doc: "An absolute path." } as const satisfies ArgSpec;
 const user = { type: "string", doc: "Name or uid of the owner; unchanged by default." } as const;
@@ -76,8 +69,8 @@ export const fileFunctions: readonly ModuleFunction[] = [
       const data = (args.base64 ? decodeBase64(args.content) : undefined) ?? Buffer.from(args.content);
       const target = trimmed(args.path);
       return touching("write", target, async () => {
-        makeParents(target, args.makedirs);
-        return { created: await writeWhole(target, data, wanted), bytes: data.length };
+        using directory = openParents(target, args.makedirs);
+        return { created: await writeWhole(directory, target, data, wanted), bytes: data.length };
       });
     },
   }),
@@ -95,8 +88,8 @@ export const fileFunctions: readonly ModuleFunction[] = [
     },
     run: ({ path, text, makedirs }) =>
       touching("write", path, async () => {
-        makeParents(trimmed(path), makedirs);
-        return { bytes: await appendLines(trimmed(path), text) };
+        using directory = openParents(trimmed(path), makedirs);
+        return { bytes: await appendLines(directory, trimmed(path), text) };
       }),
   }),
   define({
@@ -137,13 +130,11 @@ export const fileFunctions: readonly ModuleFunction[] = [
       const { owner, mode } = await wantedOf(args, context);
       const target = trimmed(args.path);
       return touching("create", target, () => {
-        makeParents(target, args.makedirs);
-        const created = lstatSync(target, { throwIfNoEntry: false }) === undefined;
-        if (created) mkdirSync(target, { mode: 0o700 });
-        const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-        withDescriptor(target, flags, (file) =>
-          setOwnerAndMode(file, owner, mode ?? (created ? 0o755 : undefined)),
-        );
+        using directory = openParents(target, args.makedirs);
+        const name = basename(target);
+        const created = directory.stats(name) === undefined;
+        if (created) directory.makeDirectory(name, { ...owner, mode: mode ?? 0o755 });
+        else setAttributes(directory, name, constants.O_DIRECTORY, { ...owner, mode });
         return { created };
       });
     },
@@ -177,8 +168,8 @@ export const fileFunctions: readonly ModuleFunction[] = [
       const wanted = await wantedOf(args, context);
       const target = trimmed(args.dst);
       return touching(`copy ${args.src} to`, target, async () => {
-        makeParents(target, args.makedirs);
-        return { bytes: await copyWhole(trimmed(args.src), target, wanted, context.signal) };
+        using directory = openParents(target, args.makedirs);
+        return { bytes: await copyWhole(trimmed(args.src), directory, target, wanted, context.signal) };
       });
     },
   }),
@@ -194,8 +185,8 @@ export const fileFunctions: readonly ModuleFunction[] = [
     refuse: ({ src }) => (src === "" || src.includes("\0") ? "src: expected a path" : undefined),
     run: ({ src, path, force = false, makedirs }) =>
       touching("create", path, () => {
-        makeParents(trimmed(path), makedirs);
-        return makeLink(src, trimmed(path), force);
+        using directory = openParents(trimmed(path), makedirs);
+        return makeLink(directory, src, trimmed(path), force);
       }),
   }),
   define({
@@ -218,8 +209,9 @@ export const fileFunctions: readonly ModuleFunction[] = [
     args: { path, mode: { type: "mode", required: true, doc: "Permission bits." } },
     run: ({ path, mode }) =>
       touching("change", path, () => {
-        const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
-        withDescriptor(trimmed(path), flags, (file) => fchmodSync(file, modeBits(mode)));
+        using directory = openParents(trimmed(path), false);
+        const wanted = { uid: undefined, gid: undefined, mode: modeBits(mode) };
+        setAttributes(directory, basename(path), 0, wanted);
         return true;
       }),
   }),
@@ -232,7 +224,8 @@ export const fileFunctions: readonly ModuleFunction[] = [
     async run(args, context) {
       const { uid = -1, gid = -1 } = await ownerOf(args, context);
       return touching("change", args.path, () => {
-        lchownSync(trimmed(args.path), uid, gid);
+        using directory = openParents(trimmed(args.path), false);
+        directory.changeOwner(basename(args.path), uid, gid);
         return true;
       });
     },
@@ -259,10 +252,15 @@ async function wantedOf(
   return { owner, mode: args.mode === undefined ? undefined : modeBits(args.mode) };
 }
 
-function withDescriptor(path: string, flags: number, run: (file: number) => void): void {
-  const file = openSync(path, flags);
+function setAttributes(
+  directory: OpenedDirectory,
+  name: string,
+  flags: number,
+  attributes: FileAttributes,
+): void {
+  const file = directory.openFile(name, constants.O_RDONLY | flags);
   try {
-    run(file);
+    setOwnerAndMode(file, attributes);
   } finally {
     closeSync(file);
   }

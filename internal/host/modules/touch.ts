@@ -1,4 +1,4 @@
-import { closeSync, constants, fchmodSync, fchownSync, fstatSync, openSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, type Stats } from "node:fs";
 import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import { findAccount, findGroup } from "../../base/process/account.ts";
@@ -41,11 +41,20 @@ export async function withRegularFile<Value>(
   flags: number,
   run: (file: number, stats: Stats) => Promise<Value> | Value,
 ): Promise<Value> {
-  const file = openSync(path, flags | constants.O_NONBLOCK, 0o644);
+  const file = openSync(path, flags | constants.O_NONBLOCK);
+  return withOpenFile(path, file, (stats) => run(file, stats));
+}
+
+/** Same as `withRegularFile`, for a file that is already open. */
+export async function withOpenFile<Value>(
+  path: string,
+  file: number,
+  run: (stats: Stats) => Promise<Value> | Value,
+): Promise<Value> {
   try {
     const stats = fstatSync(file);
     if (!stats.isFile()) throw new SvcError("bad_request", `${path} is not a regular file`);
-    return await run(file, stats);
+    return await run(stats);
   } finally {
     closeSync(file);
   }
@@ -66,12 +75,3 @@ export async function ownerOf(
 export function modeBits(mode: string): number {
   return Number.parseInt(mode, 8);
 }
-
-/** Sets the owner and then the mode of an open file, because changing the owner clears special bits. */
-export function setOwnerAndMode(file: number, { uid, gid }: Owner, mode: number | undefined): void {
-  if (uid !== undefined || gid !== undefined) fchownSync(file, uid ?? keep, gid ?? keep);
-  if (mode !== undefined) fchmodSync(file, mode);
-}
-
-/** The id that chown(2) does not change. */
-const keep = -1;

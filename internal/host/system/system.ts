@@ -1,19 +1,13 @@
-import {
-  existsSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, constants, existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { basename } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { publicMode, readTextIfPresent, reasonOf, temporaryName, writeFileAtomic } from "../../base/file.ts";
+import { isErrno, publicMode, readTextIfPresent, reasonOf, temporaryName } from "../../base/file.ts";
+import { openDirectory, openParent } from "../../base/opened-directory.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { type Account, runProcess } from "../../base/process/process.ts";
+import { replaceEntryNow, writeWhole } from "../../base/replace-entry.ts";
 
 /** The result of a program. */
 export interface ProgramResult {
@@ -39,6 +33,13 @@ export interface ProgramOptions {
 export interface System {
   /** Text of a file; `undefined` when it does not exist. @throws SvcError `storage` */
   read(path: string): string | undefined;
+  /**
+   * Text of a regular file in a directory of another user, who cannot choose what is read; `undefined` when it
+   * does not exist.
+   *
+   * @throws SvcError `bad_request` when it is not a regular file, `storage`
+   */
+  readOwn(path: string): string | undefined;
   /** Sorted names in a directory; empty when it does not exist. */
   list(path: string): string[];
   /** Whether the path exists; follows symbolic links. */
@@ -56,6 +57,8 @@ export interface System {
    * @throws SvcError `storage`
    */
   write(path: string, text: string): void;
+  /** Creates a directory and its missing parents. @throws SvcError `storage` */
+  makeDirectories(path: string): void;
   /** Removes a file or a link, if it exists. @throws SvcError `storage` */
   remove(path: string): void;
   /** Creates a symbolic link, replacing any file at the path. @throws SvcError `storage` */
@@ -87,6 +90,7 @@ export interface HostCall {
 }
 
 const programTimeoutMs = 60_000;
+const directoryMode = 0o755;
 
 /** The host this program runs on. The states of one run share cached observations. */
 export function systemOf(call: HostCall): System {
@@ -101,6 +105,7 @@ export function systemOf(call: HostCall): System {
 function localSystem({ clock, signal, facts }: HostCall, cache: Map<string, unknown>): System {
   return {
     read: (path) => touching("read", path, () => readTextIfPresent(path)),
+    readOwn: (path) => touching("read", path, () => readOwn(path)),
     list: listDirectory,
     exists: existsSync,
     isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
@@ -109,16 +114,37 @@ function localSystem({ clock, signal, facts }: HostCall, cache: Map<string, unkn
     write: (path, text) =>
       touching("write", path, () => {
         const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? publicMode;
-        writeFileAtomic(path, text, mode & 0o7777);
+        using directory = openParent(path);
+        const attributes = { uid: undefined, gid: undefined, mode: mode & 0o7777 };
+        replaceEntryNow(directory, basename(path), Buffer.from(text), attributes);
       }),
-    remove: (path) => touching("remove", path, () => rmSync(path, { force: true })),
+    makeDirectories: (path) =>
+      touching("create", path, () => {
+        const attributes = { uid: undefined, gid: undefined, mode: directoryMode };
+        openDirectory(path, (parent, name) => parent.makeDirectory(name, attributes))[Symbol.dispose]();
+      }),
+    remove: (path) =>
+      touching("remove", path, () => {
+        using directory = openParent(path);
+        directory.remove(basename(path));
+      }),
     link: (path, target) =>
       touching("link", path, () => {
-        const temporary = temporaryName(path);
-        symlinkSync(target, temporary);
-        renameSync(temporary, path);
+        using directory = openParent(path);
+        const temporary = temporaryName(basename(path));
+        directory.link(temporary, target);
+        directory.move(temporary, directory, basename(path));
       }),
-    poke: (path, text) => touching("write", path, () => writeFileSync(path, text)),
+    poke: (path, text) =>
+      touching("write", path, () => {
+        using directory = openParent(path);
+        const file = directory.openFile(basename(path), constants.O_WRONLY);
+        try {
+          writeWhole(file, Buffer.from(text));
+        } finally {
+          closeSync(file);
+        }
+      }),
     has: (program) => Bun.which(program, { PATH: programPath, cwd: "/" }) !== null,
     async run(argv, options = {}) {
       const { account, env = {}, timeoutMs = programTimeoutMs, ...rest } = options;
@@ -185,6 +211,25 @@ function linkTarget(path: string): string | undefined {
     return readlinkSync(path);
   } catch {
     return undefined;
+  }
+}
+
+function readOwn(path: string): string | undefined {
+  try {
+    using directory = openParent(path);
+    const name = basename(path);
+    const isFile = directory.stats(name)?.isFile();
+    if (isFile === undefined) return undefined;
+    if (!isFile) throw new SvcError("bad_request", `${path} is not a regular file`);
+    const file = directory.openFile(name, constants.O_RDONLY);
+    try {
+      return readFileSync(file, "utf8");
+    } finally {
+      closeSync(file);
+    }
+  } catch (cause) {
+    if (isErrno(cause, "ENOENT")) return undefined;
+    throw cause;
   }
 }
 

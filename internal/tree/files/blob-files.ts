@@ -1,10 +1,14 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { open, rename, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { fdatasync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf, secretMode, temporaryName } from "../../base/file.ts";
+import { isErrno, reasonOf, secretMode } from "../../base/file.ts";
+import { openDirectory, openParent } from "../../base/opened-directory.ts";
+import { replaceEntry, writeWhole } from "../../base/replace-entry.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 
+const unchanged = { uid: undefined, gid: undefined };
+const sync = promisify(fdatasync);
 const digestPattern = /^[0-9a-f]{64}$/;
 
 /**
@@ -25,7 +29,6 @@ export interface BlobFiles {
 export function openBlobFiles(dir: string): BlobFiles {
   let known: Set<string> | undefined;
   const pathOf = (digest: string) => join(dir, digest.slice(0, 2), digest);
-  const remove = (path: string) => rmSync(path, { force: true });
   const list = (): Set<string> => {
     if (known !== undefined) return known;
     known = new Set();
@@ -61,7 +64,6 @@ export function openBlobFiles(dir: string): BlobFiles {
     async write(digest, data) {
       const path = pathOf(digest);
       try {
-        mkdirSync(join(dir, digest.slice(0, 2)), { recursive: true, mode: 0o700 });
         await writeSynced(path, data);
       } catch (thrown) {
         throw new SvcError("storage", `cannot write ${path}: ${reasonOf(thrown)}`, { cause: thrown });
@@ -80,22 +82,23 @@ export function openBlobFiles(dir: string): BlobFiles {
   };
 }
 
-/** Like `writeFileAtomic`, but asynchronous, so that writing many files does not block other work. */
+/** Does not block other work while the disk writes. */
 async function writeSynced(path: string, data: Uint8Array): Promise<void> {
-  const temporary = temporaryName(path);
-  try {
-    const file = await open(temporary, "wx", secretMode);
-    try {
-      await file.writeFile(data);
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-  } catch (thrown) {
-    await unlink(temporary).catch(() => {});
-    throw thrown;
-  }
+  using shelf = openDirectory(dirname(path), (parent, name) =>
+    parent.makeDirectory(name, { ...unchanged, mode: 0o700 }),
+  );
+  await replaceEntry(shelf, basename(path), {
+    attributes: { ...unchanged, mode: secretMode },
+    async fill(file) {
+      writeWhole(file, data);
+      await sync(file);
+    },
+  });
+}
+
+function remove(path: string): void {
+  using shelf = openParent(path);
+  shelf.remove(basename(path));
 }
 
 function entries(directory: string): string[] {

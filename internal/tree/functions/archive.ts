@@ -1,8 +1,11 @@
-import { closeSync, mkdirSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { temporaryName } from "../../base/file.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { openForReading, type ReadableFile } from "../../base/open-for-reading.ts";
+import { type OpenedDirectory, openDirectory } from "../../base/opened-directory.ts";
+import { createPrivateDirectory } from "../../base/private-directory.ts";
+import { createEntry, writeWhole } from "../../base/replace-entry.ts";
 import {
   defineState,
   type Plan,
@@ -23,13 +26,14 @@ import {
   setLinkOwner,
 } from "./file/attributes.ts";
 import { kindOf, lookAt, touching } from "./file/look.ts";
-import { makeDirectory, makeParents } from "./file/parents.ts";
+import { makeDirectoryIn } from "./file/parents.ts";
 import { pathOf } from "./file/path.ts";
 import { walk } from "./file/walk.ts";
 import { findSource, localPath, refuseSource, type Source, sourceHashArg } from "./source.ts";
-import { readSourceHash } from "./source-hash.ts";
+import { readSourceHash, type SourceHash, verifying } from "./source-hash.ts";
 
 const maxNamed = 20;
+const chunkBytes = 1024 * 1024;
 
 const archiveExtracted = defineState({
   name: "archive.extracted",
@@ -159,35 +163,65 @@ function missingFrom({ target, attributes }: Wish, members: readonly Member[]): 
     .map(({ path }) => path);
 }
 
-/** Provides the archive as a file while `use` runs. */
+/**
+ * Provides the archive as a file while `use` runs. What was verified is what is used: another user can change
+ * neither the file nor its path.
+ */
 async function withArchive<Value>(
   { source, hash }: Wish,
   { signal }: StateContext,
   use: (file: string) => Promise<Value>,
 ): Promise<Value> {
   const local = localPath(source.name);
+  const pinned = readSourceHash(hash);
   if (local !== undefined) {
-    if (hash !== undefined) await source.content.bytes();
-    return use(local);
-  }
-  const directory = mkdtempSync(join(tmpdir(), "svc-archive-"));
-  const file = join(directory, "archive");
-  try {
-    const output = openSync(file, "wx", 0o600);
-    try {
-      const write = (piece: Uint8Array) => {
-        for (let at = 0; at < piece.length; ) at += writeSync(output, piece, at);
-      };
-      const pinned = source.name.startsWith("https://") ? readSourceHash(hash) : undefined;
-      if (pinned === undefined) write(await source.content.bytes());
-      else await download(source.name, pinned, { signal }, write);
-    } finally {
-      closeSync(output);
+    using found = touching("read", local, () => openForReading(local));
+    if (found.isFixed) {
+      if (pinned !== undefined) copyVerified(found, source.name, pinned, signal, () => {});
+      return await use(found.path);
     }
-    return await use(file);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
+    return await withPrivateFile((write) => copyVerified(found, source.name, pinned, signal, write), use);
   }
+  return withPrivateFile(async (write) => {
+    if (pinned !== undefined && source.name.startsWith("https://")) {
+      await download(source.name, pinned, { signal }, write);
+    } else write(await source.content.bytes());
+  }, use);
+}
+
+async function withPrivateFile<Value>(
+  fill: (write: (piece: Uint8Array) => void) => Promise<void> | void,
+  use: (file: string) => Promise<Value>,
+): Promise<Value> {
+  using parent = openDirectory(tmpdir());
+  using own = createPrivateDirectory(parent, "svc-archive");
+  const file = createEntry(own.directory, "archive");
+  try {
+    await fill((piece) => writeWhole(file, piece));
+  } finally {
+    closeSync(file);
+  }
+  return await use(own.directory.forChild("archive"));
+}
+
+/** @throws StateFailure when the content does not match the digest */
+function copyVerified(
+  { file }: ReadableFile,
+  name: string,
+  pinned: SourceHash | undefined,
+  signal: AbortSignal,
+  write: (piece: Uint8Array) => void,
+): void {
+  const verification = pinned && verifying(pinned, name);
+  const buffer = Buffer.alloc(chunkBytes);
+  for (let length = -1; length !== 0; ) {
+    signal.throwIfAborted();
+    length = readSync(file, buffer, 0, chunkBytes, null);
+    const piece = buffer.subarray(0, length);
+    verification?.hash.update(piece);
+    write(piece);
+  }
+  verification?.end();
 }
 
 /**
@@ -196,23 +230,17 @@ async function withArchive<Value>(
  */
 async function extract(wish: Wish, file: string, context: StateContext): Promise<void> {
   const { target, format, attributes } = wish;
-  if (lookAt(target) === undefined) {
-    makeParents(target, true, attributes);
-    makeDirectory(target, attributes);
-  }
-  const staging = temporaryName(join(target, "extracting"));
-  touching("create", staging, () => mkdirSync(staging, { mode: 0o700 }));
-  try {
-    await extractArchive(file, format, staging, context);
-    checkStaged(staging);
-    moveIn(staging, wish);
-  } finally {
-    rmSync(staging, { recursive: true, force: true });
-  }
+  using into = touching("open", target, () =>
+    openDirectory(target, (parent, name) => makeDirectoryIn(parent, name, attributes)),
+  );
+  using staging = touching("create a directory in", target, () => createPrivateDirectory(into, "extracting"));
+  await extractArchive(file, format, staging.directory.forChild(""), context);
+  checkStaged(staging.directory);
+  moveIn(staging.directory, into, wish);
 }
 
 /** @throws StateFailure for devices and for hard links to files outside the archive */
-function checkStaged(staging: string): void {
+function checkStaged(staging: OpenedDirectory): void {
   const links = new Map<number, { expected: number; found: number; path: string }>();
   for (const { stats, at, relative } of walk(staging, undefined)) {
     if (stats.isFile()) {
@@ -229,22 +257,35 @@ function checkStaged(staging: string): void {
   }
 }
 
-function moveIn(staging: string, { target, strip, attributes }: Wish): void {
-  for (const { stats, at, relative } of walk(staging, undefined)) {
-    const left = relative.split("/").slice(strip).join("/");
-    if (left === "") continue;
-    const to = join(target, left);
-    const there = lookAt(to);
-    if (stats.isDirectory()) {
-      if (there === undefined) makeDirectory(to, { ...attributes, mode: stats.mode & 0o1777 });
-      else if (!there.isDirectory())
-        throw new StateFailure(`${to} is a ${kindOf(to, there)}, not a directory`);
-      else setLinkOwner(to, attributes);
-      continue;
+/** Moves each entry into an open directory, next to what exists there. */
+function moveIn(staging: OpenedDirectory, into: OpenedDirectory, { target, strip, attributes }: Wish): void {
+  // The directories above the current entry, from the target down.
+  const open = [{ at: "", directory: into }];
+  const closeLast = () => open.pop()?.directory[Symbol.dispose]();
+  try {
+    for (const { stats, directory: from, name, relative } of walk(staging, undefined)) {
+      const left = relative.split("/").slice(strip);
+      const [own] = left.slice(-1);
+      if (own === undefined) continue;
+      const above = left.slice(0, -1).join("/");
+      while (open.length > 1 && open.at(-1)?.at !== above) closeLast();
+      const parent = open.at(-1)?.directory ?? into;
+      const to = join(target, ...left);
+      const there = parent.stats(own);
+      if (stats.isDirectory()) {
+        if (there === undefined) makeDirectoryIn(parent, own, { ...attributes, mode: stats.mode & 0o1777 });
+        else if (!there.isDirectory()) {
+          throw new StateFailure(`${to} is a ${kindOf(`${parent.reach}/${own}`, there)}, not a directory`);
+        } else setLinkOwner(parent, own, attributes);
+        open.push({ at: left.join("/"), directory: touching("open", to, () => parent.enter(own)) });
+        continue;
+      }
+      if (there?.isDirectory() === true) throw new StateFailure(`${to} is a directory, not a file`);
+      setLinkOwner(from, name, attributes);
+      touching("write", to, () => from.move(name, parent, own));
     }
-    if (there?.isDirectory() === true) throw new StateFailure(`${to} is a directory, not a file`);
-    setLinkOwner(at, attributes);
-    touching("write", to, () => renameSync(at, to));
+  } finally {
+    while (open.length > 1) closeLast();
   }
 }
 

@@ -1,11 +1,13 @@
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { openDirectory } from "../../base/opened-directory.ts";
+import { createPrivateDirectory } from "../../base/private-directory.ts";
 import { findAccount } from "../../base/process/account.ts";
+import { replaceEntry, writeWhole } from "../../base/replace-entry.ts";
 import { type ArgSpec, FunctionFailure, type ValuesOf } from "../../host/modules/mod.ts";
 import {
   type Changes,
@@ -154,23 +156,27 @@ async function withScript<Value>(
   run: (file: string) => Promise<Value>,
 ): Promise<Value> {
   const account = runas === undefined ? undefined : await findAccount(runas, { clock, signal });
-  const directory = mkdtempSync(join(tmpdir(), "svc-script-"));
-  try {
-    const file = join(directory, "script");
-    try {
-      writeFileSync(file, content, { mode: 0o700, flag: "wx" });
-      chmodSync(file, 0o700);
-      if (account !== undefined) {
-        chownSync(file, account.uid, account.gid);
-        chownSync(directory, account.uid, account.gid);
-      }
-    } catch (cause) {
-      throw new SvcError("storage", `cannot write ${file}: ${reasonOf(cause)}`, { cause });
-    }
-    return await run(file);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
+  const owner = { uid: account?.uid, gid: account?.gid };
+  using parent = openDirectory(tmpdir());
+  using own = createPrivateDirectory(parent, "svc-script");
+  // The command gets a path, which nobody else may be able to replace.
+  if (!parent.isFixed(own.directory.own)) {
+    throw new SvcError(
+      "forbidden",
+      `TMPDIR: another user can change ${parent.path}; use a directory of root`,
+    );
   }
+  try {
+    await replaceEntry(own.directory, "script", {
+      attributes: { ...owner, mode: 0o700 },
+      fill: (file) => writeWhole(file, Buffer.from(content)),
+    });
+    // The command runs as this user, in the directory that only it and root can enter.
+    parent.changeOwner(own.name, owner.uid ?? -1, owner.gid ?? -1);
+  } catch (cause) {
+    throw new SvcError("storage", `cannot write ${own.directory.path}: ${reasonOf(cause)}`, { cause });
+  }
+  return await run(`${own.directory.path}/script`);
 }
 
 function areThere(paths: readonly string[] | undefined): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeRepository } from "../../../test/harness/git.ts";
 import { applyState, planState, proveHonest, proveIdle } from "../../../test/harness/honesty.ts";
@@ -112,4 +112,22 @@ test("a URL or name cannot run a program, and no password is shown", async () =>
   }
   const secret = planState(...latest, "https://me:hush@127.0.0.1:1/x.git", { target });
   await expect(secret).rejects.toThrow(/^(?!.*hush)/);
+});
+
+test("git does not run as root where another user can replace files", async () => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  remote.commit("main", { file: "one\n" });
+  const [home, shared] = [join(directory.path, "home"), join(directory.path, "shared")];
+  for (const path of [home, shared]) mkdirSync(path);
+  chownSync(home, 1, 1);
+  chmodSync(shared, 0o775);
+  chmodSync(directory.path, 0o755);
+  Bun.spawnSync(["chown", "-R", "1", join(directory.path, "remote")]);
+  await applyState(...latest, remote.url, { target: join(home, "app") });
+  expect(statSync(join(home, "app/file")).uid).toBe(1);
+  const refused = planState(...latest, remote.url, { target: join(shared, "app") });
+  await expect(refused).rejects.toThrow("set user to the owner of the files");
+  const asRoot = planState(...latest, remote.url, { target: join(home, "other"), user: "root" });
+  await expect(asRoot).rejects.toThrow("git does not run as root");
 });

@@ -1,6 +1,8 @@
 import { readdirSync } from "node:fs";
+import { basename } from "node:path";
+import { findForeignDirectory } from "../../base/foreign-directory.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { findAccount } from "../../base/process/account.ts";
+import { findAccount, findAccountIfPresent } from "../../base/process/account.ts";
 import {
   defineState,
   type Plan,
@@ -9,8 +11,8 @@ import {
   type StateFunction,
 } from "../function/mod.ts";
 import { noAttributes } from "./file/attributes.ts";
-import { kindOf, lookAt } from "./file/look.ts";
-import { makeDirectory, makeParents } from "./file/parents.ts";
+import { kindOf, lookAt, touching } from "./file/look.ts";
+import { makeDirectoryIn, openParents } from "./file/parents.ts";
 import { pathOf } from "./file/path.ts";
 import { type Git, openGit, shownUrl } from "./git-program.ts";
 
@@ -30,7 +32,7 @@ const gitLatest = defineState({
     branch: { type: "string", doc: "Name of the local branch; by default the branch named by rev, if any." },
     user: {
       type: "string",
-      doc: "User that git runs as and that owns the files; the user of the peel by default.",
+      doc: "User that git runs as and that owns the files. By default the user of the peel, or the owner of the directory where another user can change it.",
     },
     remote: { type: "string", doc: "Name of the remote; origin by default." },
     identity: { type: "path", doc: "File with the private key for ssh." },
@@ -58,8 +60,9 @@ const gitLatest = defineState({
     if (url.startsWith("-") || /[\0\n]/.test(url))
       throw new StateFailure("name: expected the URL of a repository");
     const target = pathOf(args.target);
-    const git = await openGit({ user: args.user, identity: args.identity, target }, context);
-    const wish: Wish = { ...args, url, target, remote: args.remote ?? "origin" };
+    const user = await userFor(target, args.user, context);
+    const git = await openGit({ user, identity: args.identity, target }, context);
+    const wish: Wish = { ...args, url, target, remote: args.remote ?? "origin", user };
     const before = lookAt(target);
     if (before !== undefined && !before.isDirectory()) {
       throw new StateFailure(`${target} is a ${kindOf(target, before)}`);
@@ -107,6 +110,31 @@ function isRefName(name: string): boolean {
   return /^[A-Za-z0-9_][A-Za-z0-9_./+@-]{0,199}$/.test(name) && !name.includes("..") && !name.includes("@{");
 }
 
+/**
+ * The user that git runs as. Git follows paths, so it never runs as root where another user can replace them: it
+ * runs as the owner of the directory.
+ *
+ * @throws StateFailure when the directory does not tell the user
+ */
+async function userFor(
+  target: string,
+  user: string | undefined,
+  context: StateContext,
+): Promise<string | undefined> {
+  if (process.geteuid?.() !== 0) return user;
+  if (user !== undefined && (await findAccount(user, context)).uid !== 0) return user;
+  const foreign = touching("use", target, () => findForeignDirectory(target));
+  if (foreign === undefined) return user;
+  const owner =
+    user === undefined && foreign.uid !== 0
+      ? await findAccountIfPresent(`${foreign.uid}`, context)
+      : undefined;
+  if (owner !== undefined) return owner.name;
+  throw new StateFailure(
+    `git does not run as root in ${foreign.path}, which another user can change; set user to the owner of the files`,
+  );
+}
+
 async function wantedOf(git: Git, { url, rev, branch }: Wish): Promise<Wanted> {
   if (rev !== undefined && hexadecimal.test(rev)) return { commit: rev, ref: rev, branch };
   const output = await git(["ls-remote", "--symref", "--", url]);
@@ -135,8 +163,8 @@ async function planClone(git: Git, wish: Wish, context: StateContext): Promise<P
     apply: async () => {
       if (lookAt(target) === undefined) {
         const account = wish.user === undefined ? undefined : await findAccount(wish.user, context);
-        makeParents(target, true, noAttributes);
-        makeDirectory(target, { ...noAttributes, uid: account?.uid, gid: account?.gid });
+        using parent = openParents(target, true, noAttributes);
+        makeDirectoryIn(parent, basename(target), { uid: account?.uid, gid: account?.gid, mode: undefined });
       }
       await git(["init", "--quiet", target]);
       await git(["remote", "add", "--", remote, url], target).catch(() =>

@@ -1,6 +1,3 @@
-import { mkdirSync } from "node:fs";
-import { SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
 import { parseMountInfo } from "../../host/facts/mod.ts";
 import { argumentProblem } from "../../host/modules/mod.ts";
 import {
@@ -63,7 +60,7 @@ export const mountStates: readonly StateFunction[] = [
         if (!system.exists(name)) {
           if (!mkmnt)
             throw new StateFailure(`directory ${name} does not exist; set mkmnt: true to create it`);
-          steps.push({ changes: { [`${name} directory`]: "made" }, run: () => makeDirectory(name) });
+          steps.push({ changes: { [`${name} directory`]: "made" }, run: () => system.makeDirectories(name) });
         }
         const argv = ["mount", "-t", fstype, "-o", options, device, name];
         steps.push({
@@ -153,14 +150,6 @@ function isSameDevice(
   const target = system.linkTarget(link)?.split("/").at(-1);
   if (target !== undefined) return source.split("/").at(-1) === target || source === link;
   return device.startsWith("/") && !device.startsWith("/dev/");
-}
-
-function makeDirectory(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o755 });
-  } catch (cause) {
-    throw new SvcError("storage", `cannot create ${path}: ${reasonOf(cause)}`, { cause });
-  }
 }
 
 function refusePath(path: string): string | undefined {

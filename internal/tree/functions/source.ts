@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { isErrno, reasonOf } from "../../base/file.ts";
+import { openForReading } from "../../base/open-for-reading.ts";
 import type { ArgSpec } from "../../host/modules/mod.ts";
 import type { FileSource } from "../files/mod.ts";
 import { StateFailure } from "../function/mod.ts";
@@ -90,15 +91,27 @@ function look(
 
 function lookAtHost(path: string, hash: SourceHash | undefined): Omit<Source, "name"> | undefined {
   try {
-    const stats = statSync(path);
-    if (!stats.isFile()) throw new StateFailure(`the source ${path} is not a regular file`);
-    const bytes = () => verified(path, readFileSync(path), hash);
-    return { executable: (stats.mode & 0o111) !== 0, content: { size: stats.size, bytes } };
+    using found = openForReading(path);
+    const { size, mode } = found.stats;
+    const bytes = () => verified(path, readWhole(path), hash);
+    return { executable: (mode & 0o111) !== 0, content: { size, bytes } };
   } catch (cause) {
     if (isErrno(cause, "ENOENT") || isErrno(cause, "ENOTDIR")) return undefined;
-    if (cause instanceof StateFailure) throw cause;
-    throw new StateFailure(`cannot read the source ${path}: ${reasonOf(cause)}`, {}, { cause });
+    throw unreadable(path, cause);
   }
+}
+
+function readWhole(path: string): Buffer {
+  try {
+    using found = openForReading(path);
+    return readFileSync(found.file);
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+function unreadable(path: string, cause: unknown): StateFailure {
+  return new StateFailure(`cannot read the source ${path}: ${reasonOf(cause)}`, {}, { cause });
 }
 
 async function fetchWhole(url: string, hash: SourceHash, signal: AbortSignal): Promise<Uint8Array> {

@@ -1,4 +1,3 @@
-import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Account } from "../../base/process/process.ts";
 import type { ArgSpec } from "../../host/modules/mod.ts";
@@ -122,7 +121,7 @@ function planKeys(
   const user = localUsers(system).get(name);
   // An earlier state may create the user; until then there are no keys.
   const path = user === undefined ? undefined : pathOf(config, user);
-  const { changes } = edit(path === undefined ? "" : readKeys(system, path));
+  const { changes } = edit(path === undefined ? "" : (system.readOwn(path) ?? ""));
   const of = `the keys of ${name}`;
   if (Object.keys(changes).length === 0) return unchanged(`${of} are in the desired state`);
   const run = async () => {
@@ -130,7 +129,7 @@ function planKeys(
     const now = localUsers(system).get(name);
     if (now === undefined) throw new StateFailure(`user ${name} does not exist on this host`);
     const file = pathOf(config, now);
-    await writeKeys(system, now, file, edit(readKeys(system, file)).text);
+    await writeKeys(system, now, file, edit(system.readOwn(file) ?? "").text);
   };
   return planSteps([{ changes, run }], {
     fine: "",
@@ -143,13 +142,6 @@ function pathOf(config: string, { name, home }: User): string {
   const path = config.replace(/%[hu%]/g, (each) => (each === "%h" ? home : each === "%u" ? name : "%"));
   refuseWith(path.startsWith("/") ? undefined : `config: ${path} is not an absolute path`);
   return path;
-}
-
-/** Reads only regular files, because the user may have put anything there. */
-function readKeys(system: System, path: string): string {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats === undefined || stats.isFile()) return system.read(path) ?? "";
-  throw new StateFailure(`${path} is not a regular file`);
 }
 
 /** Runs as the user, so that no link of the user can redirect a write by root. */

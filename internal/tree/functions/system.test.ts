@@ -311,15 +311,6 @@ test("keys of a file are one change each, with options for all", async () => {
   });
 });
 
-test("a key file that is not a regular file is not read", async () => {
-  using directory = temporaryDirectory("ssh-auth");
-  const home = { "/etc/passwd": `alice:x:1000:1000::${directory.path}:/bin/sh\n` };
-  const args = { user: "alice", config: directory.path };
-  expect(await refusal({ files: home }, "ssh_auth.present", "ssh-rsa AAAA", args)).toContain(
-    "is not a regular file",
-  );
-});
-
 test("a kernel parameter that the kernel adjusts is a failure", async () => {
   const files = { "/proc/sys/vm/swappiness": "60\n" };
   const { plan, system } = await planOn({ files }, "sysctl.present", "vm.swappiness", { value: "10" });

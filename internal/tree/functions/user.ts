@@ -1,4 +1,6 @@
 import { lstatSync } from "node:fs";
+import { dirname } from "node:path";
+import { findForeignDirectory } from "../../base/foreign-directory.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { ArgSpec, ValuesOf } from "../../host/modules/mod.ts";
 import {
@@ -122,6 +124,13 @@ function refuseRemoval(user: User, purge: boolean): string | undefined {
   return `${user.home} is not the home directory of ${user.name} alone and is not removed; run without purge`;
 }
 
+/** Programs that create users follow paths, so nobody else may be able to replace the directories above a home. */
+function homeProblem(home: string): string | undefined {
+  const foreign = findForeignDirectory(dirname(home));
+  if (foreign === undefined) return undefined;
+  return `home: not created in ${foreign.path}, which another user can change; set createhome: false and use file.directory`;
+}
+
 function creation(system: System, name: string, args: PresentArgs): Step[] {
   const { uid, gid, fullname, home, shell, createhome = true, password } = args;
   const group = groupOf(gid);
@@ -131,7 +140,10 @@ function creation(system: System, name: string, args: PresentArgs): Step[] {
   );
   const add: Step = {
     changes: { [name]: "added", ...set },
-    run: () => accountsOf(system).addUser({ name, createhome, ...set }),
+    run() {
+      if (createhome && home !== undefined) refuseWith(homeProblem(home));
+      return accountsOf(system).addUser({ name, createhome, ...set });
+    },
   };
   return password === undefined ? [add] : [add, passwordStep(system, name, password)];
 }

@@ -1,8 +1,9 @@
-import { rmSync, type Stats } from "node:fs";
-import { rm } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { basename } from "node:path";
+import { openParent } from "../../../base/opened-directory.ts";
 import { isRootDirectory } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
-import { failureOf, kindOf, lookAt, realPathOf, touching } from "./look.ts";
+import { failureOf, kindOf, lookAt, realPathOf } from "./look.ts";
 import { mountsAt } from "./mounts.ts";
 import { pathOf, removalProblem } from "./path.ts";
 
@@ -20,8 +21,7 @@ export const fileAbsent = defineState({
       changes: { [path]: { removed: kindOf(path, before) } },
       comment: `${path} would be removed`,
       apply: async () => {
-        if (before.isDirectory()) await removeDirectory(path);
-        else touching("remove", path, () => rmSync(path, { force: true }));
+        await remove(path, before.isDirectory());
         return { comment: `${path} was removed` };
       },
     };
@@ -38,10 +38,11 @@ function problemOf(path: string, stats: Stats): string | undefined {
     : `${path} is not removed, because a file system is mounted on ${mount}`;
 }
 
-async function removeDirectory(path: string): Promise<void> {
+async function remove(path: string, isDirectory: boolean): Promise<void> {
   try {
-    // The runtime walks by open directory descriptors, so a link created meanwhile cannot redirect it.
-    await rm(path, { recursive: true, force: true });
+    using directory = openParent(path);
+    if (isDirectory) await directory.removeTreeSlowly(basename(path));
+    else directory.remove(basename(path));
   } catch (cause) {
     throw failureOf("remove", path, cause);
   }

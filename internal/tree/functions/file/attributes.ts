@@ -1,14 +1,8 @@
-import {
-  closeSync,
-  constants,
-  fchmodSync,
-  fchownSync,
-  fstatSync,
-  lchownSync,
-  openSync,
-  type Stats,
-} from "node:fs";
+import { closeSync, constants, type Stats } from "node:fs";
+import { basename } from "node:path";
 import type { Plain } from "../../../base/msgpack.ts";
+import { type OpenedDirectory, openParent } from "../../../base/opened-directory.ts";
+import { setOwnerAndMode } from "../../../base/owner-and-mode.ts";
 import { findAccountIfPresent, findGroupIfPresent, type LookupDeps } from "../../../base/process/account.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
@@ -125,36 +119,37 @@ export function missingNote({ missing }: Attributes): string {
 /**
  * Sets owner and mode of an existing file; the owner first, because changing it clears special bits. Rejects
  * a path that became a symbolic link, and never blocks on opening it.
- *
- * @param shown the path in error messages
  */
-export function setAttributes(path: string, attributes: Attributes, shown = path): void {
+export function setAttributes(path: string, attributes: Attributes): void {
   requireOwner(attributes);
-  touching("change owner or mode of", shown, () => {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      setAttributesOfOpen(file, attributes);
-    } finally {
-      closeSync(file);
-    }
+  touching("change owner or mode of", path, () => {
+    using directory = openParent(path);
+    setAttributesIn(directory, basename(path), attributes);
   });
 }
 
-/** Like `setAttributes`, for an open file. */
-export function setAttributesOfOpen(file: number, { uid, gid, mode }: Attributes): void {
-  if (uid !== undefined || gid !== undefined) {
-    const stats = fstatSync(file);
-    if ((uid ?? stats.uid) !== stats.uid || (gid ?? stats.gid) !== stats.gid) {
-      fchownSync(file, uid ?? -1, gid ?? -1);
-    }
+/** Like `setAttributes`, for an entry of an open directory. */
+export function setAttributesIn(
+  directory: OpenedDirectory,
+  name: string,
+  attributes: Omit<Attributes, "missing">,
+): void {
+  const file = directory.openFile(name, constants.O_RDONLY);
+  try {
+    setOwnerAndMode(file, attributes);
+  } finally {
+    closeSync(file);
   }
-  if (mode !== undefined) fchmodSync(file, mode);
 }
 
-/** Sets the owner of a symbolic link itself. */
-export function setLinkOwner(path: string, attributes: Attributes): void {
-  requireOwner(attributes);
-  const { uid, gid } = attributes;
+/** Sets the owner of an entry itself, also of a symbolic link. */
+export function setLinkOwner(
+  directory: OpenedDirectory,
+  name: string,
+  { uid, gid }: Pick<Attributes, "uid" | "gid">,
+): void {
   if (uid === undefined && gid === undefined) return;
-  touching("change owner of", path, () => lchownSync(path, uid ?? -1, gid ?? -1));
+  touching("change owner of", `${directory.path}/${name}`, () =>
+    directory.changeOwner(name, uid ?? -1, gid ?? -1),
+  );
 }

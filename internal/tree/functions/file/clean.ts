@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Changes, type StateContext, StateFailure } from "../../function/mod.ts";
 import { kindOf, touching } from "./look.ts";
@@ -37,8 +36,8 @@ export function planClean(
   return {
     changes,
     apply() {
-      for (const { path, at } of removable(directory, kept)) {
-        touching("remove", path, () => rmSync(at, { recursive: true, force: true }));
+      for (const { path, directory: parent, name } of removable(directory, kept)) {
+        touching("remove", path, () => parent.removeTree(name));
       }
     },
   };

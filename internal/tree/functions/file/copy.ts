@@ -1,8 +1,9 @@
-import { statSync } from "node:fs";
-import { defineState, StateFailure } from "../../function/mod.ts";
+import { readFileSync } from "node:fs";
+import { openForReading } from "../../../base/open-for-reading.ts";
+import { defineState } from "../../function/mod.ts";
 import { attributesOf, modeText, ownerArgs } from "./attributes.ts";
 import { contentOf } from "./content.ts";
-import { lookAt, readRegular, realPathOf, touching } from "./look.ts";
+import { lookAt, touching } from "./look.ts";
 import { makedirsArg } from "./parents.ts";
 import { pathOf } from "./path.ts";
 import { planFile, showChangesArg } from "./plan-file.ts";
@@ -24,15 +25,14 @@ export const fileCopy = defineState({
     if (args.force !== true && lookAt(path) !== undefined) {
       return { changes: {}, comment: `${path} exists` };
     }
-    const source = realPathOf(args.source);
-    const stats = touching("read", args.source, () => statSync(source));
-    if (!stats.isFile()) throw new StateFailure(`the source ${args.source} is not a regular file`);
+    using source = touching("read", args.source, () => openForReading(args.source));
+    const { stats } = source;
     const wanted = await attributesOf({ ...args, mode: args.mode ?? modeText(stats.mode & 0o777) }, context);
     const preserved = args.preserve === true ? { uid: stats.uid, gid: stats.gid } : undefined;
     return planFile(
       {
         path,
-        content: contentOf(readRegular(source)),
+        content: contentOf(readFileSync(source.file)),
         attributes: { ...wanted, uid: wanted.uid ?? preserved?.uid, gid: wanted.gid ?? preserved?.gid },
         makedirs: args.makedirs,
         showChanges: args.show_changes,

@@ -1,4 +1,4 @@
-import { lchownSync, rmSync } from "node:fs";
+import { basename } from "node:path";
 import type { Plain } from "../../../base/msgpack.ts";
 import { type Changes, defineState, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import {
@@ -11,10 +11,12 @@ import {
   ownerArgs,
   requireOwner,
   setAttributes,
+  setAttributesIn,
+  setLinkOwner,
 } from "./attributes.ts";
 import { planClean } from "./clean.ts";
 import { kindOf, lookAt, realPathOf, touching } from "./look.ts";
-import { makeDirectory, makedirsArg, makeParents } from "./parents.ts";
+import { makeDirectoryIn, makedirsArg, openParents } from "./parents.ts";
 import { pathOf } from "./path.ts";
 import { followSymlinksArg } from "./plan-file.ts";
 import { type Entry, walk } from "./walk.ts";
@@ -112,9 +114,9 @@ export async function planDirectory(
       if (directory !== undefined) setAttributes(path, attributes);
       else {
         requireOwner(attributes);
-        makeParents(path, wish.makedirs, attributes);
-        if (before !== undefined) touching("remove", path, () => rmSync(path));
-        makeDirectory(path, attributes);
+        using parent = openParents(path, wish.makedirs, attributes);
+        if (before !== undefined) touching("remove", path, () => parent.remove(basename(path)));
+        makeDirectoryIn(parent, basename(path), attributes);
       }
       return { comment: `The directory ${path} was ${verb}` };
     },
@@ -183,11 +185,13 @@ async function differencesBelow(path: string, below: Below, context: StateContex
 function setBelow(path: string, below: Below): void {
   requireOwner(below.files);
   requireOwner(below.directories);
-  for (const [{ at, path: shown }, { uid, gid, mode }] of differing(path, below)) {
-    if (uid !== undefined || gid !== undefined) {
-      touching("change the owner of", shown, () => lchownSync(at, uid ?? -1, gid ?? -1));
-    }
-    if (mode !== undefined) setAttributes(at, { ...noAttributes, mode }, shown);
+  for (const [entry, { uid, gid, mode }] of differing(path, below)) {
+    const { directory, name } = entry;
+    setLinkOwner(directory, name, { uid, gid });
+    if (mode === undefined) continue;
+    touching("change owner or mode of", entry.path, () =>
+      setAttributesIn(directory, name, { ...noAttributes, mode }),
+    );
   }
 }
 

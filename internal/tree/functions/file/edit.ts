@@ -2,7 +2,7 @@ import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import { noAttributes } from "./attributes.ts";
 import { contentOf } from "./content.ts";
-import { kindOf, lookAt, readRegular, realPathOf } from "./look.ts";
+import { kindOf, lookAt, readFixed, realPathOf } from "./look.ts";
 import { pathOf } from "./path.ts";
 import { backupArg, followSymlinksArg, planFile, showChangesArg } from "./plan-file.ts";
 
@@ -53,7 +53,7 @@ export async function planEdit(
       `${path} is larger than ${maxEditBytes / 1024 / 1024} MiB, the limit for edited files`,
     );
   }
-  const text = before === undefined ? "" : textOf(readRegular(path), path);
+  const text = before === undefined ? "" : textOf(readFixed(path), path);
   const edited = change(text);
   if (before !== undefined && edited === text) {
     return { changes: {}, comment: `The file ${path} is in the desired state` };

@@ -1,6 +1,16 @@
-import { constants, lstatSync, readFileSync, readlinkSync, realpathSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+} from "node:fs";
+import { basename } from "node:path";
 import { SvcError } from "../../../base/errors.ts";
 import { isErrno, reasonOf } from "../../../base/file.ts";
+import { type OpenedDirectory, openParent } from "../../../base/opened-directory.ts";
 import { StateFailure } from "../../function/mod.ts";
 
 /** Does not follow a symbolic link, or block on a named pipe, that replaced the file meanwhile. */
@@ -16,13 +26,34 @@ export function lookAt(path: string): Stats | undefined {
   }
 }
 
-/** The content of a regular file. */
+/**
+ * The content of a regular file, for a comparison. Its directory may be replaced meanwhile, so the content must
+ * not be written to another file.
+ */
 export function readRegular(path: string): Buffer {
   try {
     // Numeric flags work, but the types of the runtime only allow strings.
     return readFileSync(path, { flag: readFlags as unknown as string });
   } catch (cause) {
     throw failureOf("read", path, cause);
+  }
+}
+
+/** The content of a file, which may be written to another file: no user can redirect the access. */
+export function readFixed(path: string): Buffer {
+  return touching("read", path, () => {
+    using directory = openParent(path);
+    return readEntry(directory, basename(path));
+  });
+}
+
+/** The content of a file in an open directory. */
+export function readEntry(directory: OpenedDirectory, name: string): Buffer {
+  const file = directory.openFile(name, constants.O_RDONLY);
+  try {
+    return readFileSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -40,10 +71,19 @@ export function realPathOf(path: string): string {
 export function kindOf(path: string, stats: Stats): string {
   if (stats.isFile()) return "file";
   if (stats.isDirectory()) return "directory";
-  if (stats.isSymbolicLink()) return `symbolic link to ${readlinkSync(path)}`;
+  if (stats.isSymbolicLink()) return symbolicLink(path);
   if (stats.isFIFO()) return "named pipe";
   if (stats.isSocket()) return "socket";
   return "device";
+}
+
+function symbolicLink(path: string): string {
+  try {
+    return `symbolic link to ${readlinkSync(path)}`;
+  } catch {
+    // It was replaced meanwhile.
+    return "symbolic link";
+  }
 }
 
 /**
@@ -60,8 +100,12 @@ export function touching<Value>(what: string, path: string, run: () => Value): V
   }
 }
 
-/** Converts a system error of a file operation to a failure; returns other errors unchanged. */
+/** Converts a system error or refusal of a file operation to a failure; returns other errors unchanged. */
 export function failureOf(what: string, path: string, cause: unknown): unknown {
+  if (cause instanceof StateFailure) return cause;
+  if (cause instanceof SvcError && cause.kind === "forbidden") {
+    return new StateFailure(`cannot ${what} ${path}: ${cause.message}`, {}, { cause });
+  }
   if (cause instanceof SvcError || !(cause instanceof Error) || !("code" in cause)) return cause;
   return new StateFailure(`cannot ${what} ${path}: ${reasonOf(cause)}`, {}, { cause });
 }

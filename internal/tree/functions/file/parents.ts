@@ -1,9 +1,9 @@
-import { chmodSync, lchownSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
+import { type OpenedDirectory, openDirectory } from "../../../base/opened-directory.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
 import type { Attributes } from "./attributes.ts";
-import { lookAt, touching } from "./look.ts";
+import { touching } from "./look.ts";
 
 export const makedirsArg = {
   type: "boolean",
@@ -13,33 +13,35 @@ export const makedirsArg = {
 /** Default mode of a created directory. */
 const newDirectoryMode = 0o755;
 
-/** Missing parent directories, outermost first. */
-function missingParents(path: string): string[] {
-  const missing: string[] = [];
-  for (let at = dirname(path); at !== "/" && lookAt(at) === undefined; at = dirname(at)) missing.unshift(at);
-  return missing;
-}
-
 /**
- * Creates missing parent directories.
+ * Opens the directory that contains a path, and creates missing directories.
  *
  * @throws StateFailure when some are missing and `wished` is not true
  */
-export function makeParents(path: string, wished: boolean | undefined, attributes: Attributes): void {
-  const missing = missingParents(path);
-  const [first] = missing;
-  if (first === undefined) return;
-  if (wished !== true) {
-    throw new StateFailure(`the directory ${dirname(path)} does not exist; set makedirs: true to create it`);
-  }
-  for (const directory of missing) makeDirectory(directory, attributes);
+export function openParents(
+  path: string,
+  wished: boolean | undefined,
+  attributes: Attributes,
+): OpenedDirectory {
+  return touching("open the directory of", path, () =>
+    openDirectory(dirname(path), (parent, name) => {
+      if (wished !== true) {
+        throw new StateFailure(
+          `the directory ${dirname(path)} does not exist; set makedirs: true to create it`,
+        );
+      }
+      makeDirectoryIn(parent, name, attributes);
+    }),
+  );
 }
 
 /** Creates one directory. Sets the mode last, so that nobody can open it before it has its owner. */
-export function makeDirectory(path: string, { uid, gid, mode }: Attributes): void {
-  touching("create", path, () => {
-    mkdirSync(path, { mode: 0o700 });
-    if (uid !== undefined || gid !== undefined) lchownSync(path, uid ?? -1, gid ?? -1);
-    chmodSync(path, mode ?? newDirectoryMode);
+export function makeDirectoryIn(
+  parent: OpenedDirectory,
+  name: string,
+  { uid, gid, mode }: Omit<Attributes, "missing">,
+): void {
+  touching("create", `${parent.path}/${name}`, () => {
+    parent.makeDirectory(name, { uid, gid, mode: mode ?? newDirectoryMode });
   });
 }

@@ -1,4 +1,5 @@
 import type { Stats } from "node:fs";
+import { basename } from "node:path";
 import type { Plain } from "../../../base/msgpack.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import {
@@ -19,8 +20,8 @@ import {
   setAttributes,
 } from "./attributes.ts";
 import { type Content, hasContent } from "./content.ts";
-import { kindOf, lookAt, readRegular, realPathOf } from "./look.ts";
-import { makeParents } from "./parents.ts";
+import { kindOf, lookAt, readEntry, readRegular, realPathOf, touching } from "./look.ts";
+import { openParents } from "./parents.ts";
 import { putFile } from "./put.ts";
 
 /** The desired state of a file. */
@@ -121,12 +122,13 @@ async function write(
   };
   const data = wish.content === undefined ? new Uint8Array() : await wish.content.bytes();
   const dirMode = wish.dirMode === undefined ? undefined : modeBits(wish.dirMode);
-  makeParents(path, wish.makedirs, { ...wish.attributes, mode: dirMode });
+  using directory = openParents(path, wish.makedirs, { ...wish.attributes, mode: dirMode });
   if (file !== undefined && copy !== undefined) {
     const { uid, gid, mode } = file;
-    await putFile(copy, readRegular(path), { uid, gid, mode: mode & 0o7777, missing: [] });
+    const before = touching("read", path, () => readEntry(directory, basename(path)));
+    await putFile(directory, copy, before, { uid, gid, mode: mode & 0o7777, missing: [] });
   }
-  await putFile(path, data, attributes, wish.check);
+  await putFile(directory, path, data, attributes, wish.check);
 }
 
 async function diffOf(path: string, file: Stats | undefined, wish: FileWish): Promise<Plain> {

@@ -1,6 +1,8 @@
-import { readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { readlinkSync } from "node:fs";
+import { basename } from "node:path";
 import { temporaryName } from "../../../base/file.ts";
 import type { Plain } from "../../../base/msgpack.ts";
+import { openParent } from "../../../base/opened-directory.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import {
   attributeChanges,
@@ -8,10 +10,11 @@ import {
   attributesOf,
   missingNote,
   ownerArgs,
+  requireOwner,
   setLinkOwner,
 } from "./attributes.ts";
 import { kindOf, lookAt, touching } from "./look.ts";
-import { makedirsArg, makeParents } from "./parents.ts";
+import { makedirsArg, openParents } from "./parents.ts";
 import { pathOf } from "./path.ts";
 
 export const fileSymlink = defineState({
@@ -52,21 +55,21 @@ export const fileSymlink = defineState({
       changes: { [path]: changes },
       comment: `The link ${path} would point to ${target}${missingNote(attributes)}`,
       apply: async () => {
-        if (same) setLinkOwner(path, attributes);
-        else {
-          makeParents(path, args.makedirs, { ...attributes, mode: undefined });
-          const temporary = temporaryName(path);
+        requireOwner(attributes);
+        const name = basename(path);
+        if (same) {
+          using directory = touching("change owner of", path, () => openParent(path));
+          setLinkOwner(directory, name, attributes);
+        } else {
+          using directory = openParents(path, args.makedirs, { ...attributes, mode: undefined });
+          const temporary = temporaryName(name);
           try {
-            touching("create", path, () => symlinkSync(target, temporary));
-            const owner = {
-              ...attributes,
-              uid: attributes.uid ?? link?.uid,
-              gid: attributes.gid ?? link?.gid,
-            };
-            setLinkOwner(temporary, owner);
-            touching("create", path, () => renameSync(temporary, path));
+            touching("create", path, () => directory.link(temporary, target));
+            const owner = { uid: attributes.uid ?? link?.uid, gid: attributes.gid ?? link?.gid };
+            setLinkOwner(directory, temporary, owner);
+            touching("create", path, () => directory.move(temporary, directory, name));
           } catch (cause) {
-            rmSync(temporary, { force: true });
+            directory.remove(temporary);
             throw cause;
           }
         }

@@ -1,5 +1,6 @@
-import { closeSync, constants, existsSync, lstatSync, openSync, readdirSync, type Stats } from "node:fs";
+import type { Stats } from "node:fs";
 import { join } from "node:path";
+import { type OpenedDirectory, openDirectory } from "../../../base/opened-directory.ts";
 import { StateFailure } from "../../function/mod.ts";
 import { touching } from "./look.ts";
 
@@ -9,55 +10,55 @@ export interface Entry {
   path: string;
   /** Its path relative to the directory of the walk. */
   relative: string;
-  /**
-   * Path for system calls, through the open directory, so that a user who can write there cannot redirect the
-   * access with a symbolic link. Valid until the walk continues.
-   */
+  /** The directory that it is in, open until the walk continues. */
+  directory: OpenedDirectory;
+  /** Its name in that directory. */
+  name: string;
+  /** Its path for reading, through that directory. */
   at: string;
   stats: Stats;
 }
 
 /** Limits the number of open directories: one per level. */
 const maxDepth = 128;
-const descriptors = "/proc/self/fd";
-const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
  * Walks the entries below a directory in sorted order, each directory before its contents. Does not follow
  * symbolic links and does not enter other file systems.
  *
+ * @param root a path, or a directory that stays open
  * @param depth maximum number of levels; unlimited when `undefined`
  * @param enter whether to enter a directory; called after the directory itself is yielded
  * @throws StateFailure when something cannot be read
  */
 export function* walk(
-  root: string,
+  root: string | OpenedDirectory,
   depth: number | undefined,
   enter: (entry: Entry) => boolean = () => true,
 ): Generator<Entry> {
-  const byDescriptor = existsSync(descriptors);
-  yield* level({ path: root, relative: "", at: root }, 0);
+  if (typeof root !== "string") return yield* level(root, { path: root.path, relative: "" }, 0);
+  using directory = touching("open", root, () => openDirectory(root));
+  yield* level(directory, { path: root, relative: "" }, 0);
 
-  function* level(directory: Omit<Entry, "stats">, above: number): Generator<Entry> {
-    if (above > maxDepth) throw new StateFailure(`${directory.path} is nested too deep`);
-    const open = touching("open", directory.path, () => openSync(directory.at, directoryFlags));
-    try {
-      const base = byDescriptor ? `${descriptors}/${open}` : directory.at;
-      const names = touching("read", directory.path, () => readdirSync(base)).sort();
-      const { dev } = lstatSync(`${base}/.`);
-      for (const name of names) {
-        const at = join(base, name);
-        const stats = lstatSync(at, { throwIfNoEntry: false });
-        if (stats === undefined) continue;
-        const relative = directory.relative === "" ? name : `${directory.relative}/${name}`;
-        const entry = { path: join(directory.path, name), relative, at, stats };
-        yield entry;
-        if (!stats.isDirectory() || stats.dev !== dev) continue;
-        if (depth !== undefined && above + 1 >= depth) continue;
-        if (enter(entry)) yield* level(entry, above + 1);
-      }
-    } finally {
-      closeSync(open);
+  function* level(
+    directory: OpenedDirectory,
+    named: Pick<Entry, "path" | "relative">,
+    above: number,
+  ): Generator<Entry> {
+    if (above > maxDepth) throw new StateFailure(`${named.path} is nested too deep`);
+    const names = touching("read", named.path, () => directory.names()).sort();
+    for (const name of names) {
+      const stats = directory.stats(name);
+      if (stats === undefined) continue;
+      const relative = named.relative === "" ? name : `${named.relative}/${name}`;
+      const at = `${directory.reach}/${name}`;
+      const entry = { path: join(named.path, name), relative, directory, name, at, stats };
+      yield entry;
+      if (!stats.isDirectory() || stats.dev !== directory.own.dev) continue;
+      if (depth !== undefined && above + 1 >= depth) continue;
+      if (!enter(entry)) continue;
+      using inside = touching("open", entry.path, () => directory.enter(name));
+      yield* level(inside, entry, above + 1);
     }
   }
 }
