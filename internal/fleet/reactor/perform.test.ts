@@ -11,6 +11,7 @@ import { withJobMac } from "../jobs/record-mac.ts";
 import { jobIdOf, openJobIdOf, webhookKeyOf } from "./action-id.ts";
 import type { Event } from "./event.ts";
 import { type Performance, type PerformDeps, perform } from "./perform.ts";
+import { createWebhookAddresses } from "./webhook-address.ts";
 
 const clock = manualClock(Date.UTC(2026, 5, 1, 12));
 const command = newKeyPair("user", systemRandom);
@@ -54,7 +55,13 @@ function master(jobs = memoryBucket()) {
     dispatch,
     enrollments: { enrollments: jobs, clock },
     messageId: (key) => key,
-    webhook: { fetch: () => Promise.reject(new Error("not called")), clock, jitter: () => 0.5 },
+    webhook: {
+      fetch: () => Promise.reject(new Error("not called")),
+      lookup: () => Promise.reject(new Error("not called")),
+      addresses: createWebhookAddresses([]),
+      clock,
+      jitter: () => 0.5,
+    },
   };
   return { jobs, sent, deps };
 }
