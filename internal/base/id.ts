@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { sha256 } from "./sha256.ts";
 
 /** A source of cryptographically strong random bytes; tests pass a seeded one. */
 export type Random = (length: number) => Uint8Array;
@@ -34,15 +33,15 @@ export function newId(prefix: IdPrefix, nowMs: number, random: Random): string {
 }
 
 /**
- * Derives an identifier from its parts: the same action, repeated on another host or after a crash, gets
- * the same identifier. Anyone who knows the parts can compute it.
+ * Makes an identifier that follows from what it is for: the same action, repeated on another host or after a
+ * crash, gets the same one. Only a party that can compute the MAC can predict it.
  *
- * @param atMs milliseconds since the Unix epoch. It is one of the parts, so do not pass the time of the call
- * @param parts in order; the boundaries between the parts matter
+ * @param atMs milliseconds since the Unix epoch. It is part of the identifier, so do not pass the time of the
+ *   call
+ * @param mac a MAC of at least 16 bytes over what the identifier is for
  */
-export function derivedId(prefix: IdPrefix, atMs: number, parts: readonly string[]): string {
-  const digest = sha256(JSON.stringify(parts));
-  return formatId(prefix, atMs, digest.subarray(0, 16));
+export function keyedId(prefix: IdPrefix, atMs: number, mac: Uint8Array): string {
+  return formatId(prefix, atMs, mac.subarray(0, 16));
 }
 
 function formatId(prefix: IdPrefix, atMs: number, payload: Uint8Array): string {

@@ -77,7 +77,12 @@ rules:
   await using door = await startMaster(bus, { config: { reactor: { enabled: false } } });
   const enrolled = await enrollPeel(door, "web1");
   await using peel = await connectManualPeel(bus, enrolled);
-  const config = directory.config({ workers, storm_rate: 0, source_rate_limit: 0 });
+  const config = directory.config({
+    workers,
+    storm_rate: 0,
+    source_rate_limit: 0,
+    webhook_allow: ["127.0.0.1"],
+  });
   await using one = await startMasterProcess(bus, config);
   await using two = await startMasterProcess(bus, config);
   const first = await holderOf([one, two]);

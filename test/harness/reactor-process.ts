@@ -14,10 +14,11 @@ export interface MasterProcess extends AsyncDisposable {
 
 let count = 0;
 
-/** Starts a master process; it serves when this resolves. @param config what else its configuration says */
+/** Starts a master process; it serves when this resolves. @param config what else its configuration says. @param env more variables */
 export async function startMasterProcess(
   bus: TestBus,
   config: Readonly<Record<string, unknown>>,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<MasterProcess> {
   const dir = join(bus.dir, `master-process-${++count}`);
   makeDirectory(dir, 0o700);
@@ -28,7 +29,7 @@ export async function startMasterProcess(
   const main = join(import.meta.dir, "../../cmd/svc-master/main.ts");
   const program = startProgram([process.execPath, main, "--config", file], {
     cwd: dir,
-    env: { SVC_DATA_DIR: dir },
+    env: { ...env, SVC_DATA_DIR: dir },
   });
   try {
     await program.waitFor("master ready");

@@ -8,7 +8,8 @@ import type { Bucket } from "../../bus/mod.ts";
 import { checkCall } from "../../host/modules/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { chosenTarget, type Target } from "../targeting/mod.ts";
-import { decodeJob, encodeJob, type Job } from "./record.ts";
+import { findOwnJob } from "./own-job.ts";
+import { encodeJob, type Job } from "./record.ts";
 import { withJobMac } from "./record-mac.ts";
 import type { JobRequest } from "./request.ts";
 import type { SendCommand } from "./send.ts";
@@ -50,8 +51,8 @@ export interface JobIdentity {
  * commands themselves.
  *
  * @returns the job, and how many of its targets are not connected now
- * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `storage` when
- * the job could not be stored: then nothing was sent
+ * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `forbidden` when
+ * another job has the id, `storage` when the job could not be stored: then nothing was sent
  */
 export async function dispatchJob(
   deps: DispatchDeps,
@@ -64,7 +65,8 @@ export async function dispatchJob(
   checkCall(request.function, args);
   const timeoutMs = timeoutOf(request.timeout);
   // A repeated call: the peels that match now do not matter.
-  const before = identity === undefined ? undefined : await existingJob(deps, identity.jid);
+  const before =
+    identity === undefined ? undefined : await existingJob(deps, { jid: identity.jid, operator });
   if (before !== undefined) return before;
   const targets = await deps.resolve(chosenTarget(request));
   if (targets.length === 0) {
@@ -85,7 +87,7 @@ export async function dispatchJob(
     deadline: createdAt + timeoutMs,
   });
   if ((await deps.jobs.create(job.jid, encodeJob(job))) === undefined) {
-    const winner = await existingJob(deps, job.jid);
+    const winner = await existingJob(deps, { jid: job.jid, operator });
     if (winner === undefined)
       throw new SvcError("conflict", `the job ${job.jid} existed, but is missing now`);
     return winner;
@@ -102,11 +104,17 @@ export async function dispatchJob(
   return { job, away: countAway(deps, job) };
 }
 
-async function existingJob(deps: DispatchDeps, jid: string): Promise<{ job: Job; away: number } | undefined> {
-  const entry = await deps.jobs.get(jid);
-  if (entry === undefined) return undefined;
-  const job = decodeJob(entry.value);
-  return { job, away: countAway(deps, job) };
+async function existingJob(
+  deps: DispatchDeps,
+  wanted: { jid: string; operator: string },
+): Promise<{ job: Job; away: number } | undefined> {
+  const job = await findOwnJob(deps, wanted);
+  if (job === undefined) return undefined;
+  if (job !== "taken") return { job, away: countAway(deps, job) };
+  throw new SvcError(
+    "forbidden",
+    `the id ${wanted.jid} belongs to a job that was not made for ${wanted.operator}, so nothing was started: svc job show ${wanted.jid} tells whose it is`,
+  );
 }
 
 function countAway({ alive }: DispatchDeps, { targets }: Job): number {

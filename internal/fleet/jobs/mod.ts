@@ -18,6 +18,7 @@ export { followJob, type Progress } from "./follow.ts";
 export { keepRoomForReturns } from "./make-room.ts";
 export { createJob, getJob, type JobOperationDeps, listJobs, stopJob, streamJob } from "./operations.ts";
 export { endings, type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.ts";
+export { findOwnJob } from "./own-job.ts";
 export type { PeelProgress } from "./progress.ts";
 export { decodeJob, decodeReturn, type Job, type JobReturn } from "./record.ts";
 export type { JobRequest } from "./request.ts";

@@ -1,10 +1,10 @@
 import { SvcError } from "../../base/errors.ts";
-import { derivedId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { append, type Bus, eventSubject } from "../../bus/mod.ts";
 import { type ApplyDeps, approveEnrollment, loadEnrollment } from "../enrollment/mod.ts";
-import { createJob, type DispatchDeps, type JobRequest } from "../jobs/mod.ts";
+import { createJob, type DispatchDeps, findOwnJob, type JobRequest } from "../jobs/mod.ts";
 import { type Call, invoke, operatorOf } from "../operation/mod.ts";
+import { type ActionOf, jobIdOf, openJobIdOf, webhookKeyOf } from "./action-id.ts";
 import { type Event, masterSource } from "./event.ts";
 import { encodeServiceEvent } from "./message.ts";
 import type { Rendered } from "./render.ts";
@@ -23,12 +23,11 @@ export interface PerformDeps {
   webhook: Omit<WebhookDeps, "signal">;
 }
 
-/** One action of one rule for one event. */
-export interface Performance {
+/** One action of one rule for one event, and what it takes to perform it. */
+export interface Performance extends ActionOf {
   event: Event;
-  rule: string;
-  /** Its index among the actions of the rule. */
-  index: number;
+  /** Whether the event was delivered before, so that another master may have begun the action. */
+  redelivered: boolean;
   action: Exclude<Rendered, { kind: "refused" }>;
   /** Aborts slow actions when another master takes over. */
   signal: AbortSignal;
@@ -42,7 +41,7 @@ export interface Performance {
  * @throws SvcError with the reason
  */
 export async function perform(deps: PerformDeps, doing: Performance): Promise<void> {
-  const { action, event, rule, index } = doing;
+  const { action, event } = doing;
   switch (action.kind) {
     case "job":
       return startJob(deps, doing, action.request);
@@ -52,12 +51,14 @@ export async function perform(deps: PerformDeps, doing: Performance): Promise<vo
       const subject = eventSubject(masterSource, action.tag.split("/").join("."));
       const { source, depth } = event;
       const message = encodeServiceEvent({ data: action.data, source, depth: depth + 1 });
-      await append(deps.bus, subject, message, { id: deps.messageId(keyOf(event, rule, index)) });
+      await append(deps.bus, subject, message, {
+        id: deps.messageId(openJobIdOf(doing).slice("job-".length)),
+      });
       return;
     }
     case "webhook": {
       const { url, tokenFile, body } = action;
-      const call = { url, body, key: keyOf(event, rule, index) };
+      const call = { url, body, key: webhookKeyOf(deps.dispatch.mac, doing) };
       return callWebhook(tokenFile === undefined ? call : { ...call, tokenFile }, {
         ...deps.webhook,
         signal: doing.signal,
@@ -71,26 +72,19 @@ async function startJob(
   performance: Performance,
   request: JobRequest,
 ): Promise<void> {
-  const { event, rule, index } = performance;
+  const { event, rule } = performance;
+  const call = callOf(performance, dispatch.clock);
+  if (performance.redelivered && (await wasBegunBefore(dispatch, performance, operatorOf(call)))) return;
   const metadata = { ...request.metadata, reactor: { rule, event: event.id, depth: event.depth } };
   // The timeout of the job starts now, however old the event is.
-  const identity = { jid: jidOf(event, rule, index), createdAt: dispatch.clock.now() };
-  await invoke(
-    createJob,
-    { ...dispatch, identity },
-    { fields: { ...request, metadata } },
-    callOf(performance, dispatch.clock),
-  );
+  const identity = { jid: jobIdOf(dispatch.mac, performance), createdAt: dispatch.clock.now() };
+  await invoke(createJob, { ...dispatch, identity }, { fields: { ...request, metadata } }, call);
 }
 
-/** Every redelivery of an event leads to the same job id. */
-function jidOf(event: Event, rule: string, index: number): string {
-  return derivedId("job", event.at, [event.id, rule, String(index)]);
-}
-
-/** The idempotency key of an action for an event. */
-function keyOf(event: Event, rule: string, index: number): string {
-  return jidOf(event, rule, index).slice("job-".length);
+/** Whether a master of an earlier version, which the event was delivered to before, has made the job. */
+async function wasBegunBefore(dispatch: DispatchDeps, action: ActionOf, operator: string): Promise<boolean> {
+  const before = await findOwnJob(dispatch, { jid: openJobIdOf(action), operator });
+  return before !== undefined && before !== "taken";
 }
 
 /** Never one whose peel trusted another CA, whatever the rule and the event say. */

@@ -74,7 +74,12 @@ export function createReactor(options: ReactOptions): Reactor {
     log.debug("event dropped", { event: event.id, tag: event.tag, cause, rule: rule?.name });
   };
 
-  const runAction = async (event: Event, rule: Rule, index: number, progress: Progress): Promise<boolean> => {
+  const runAction = async (
+    { event, redelivered }: Pick<Performance, "event" | "redelivered">,
+    rule: Rule,
+    index: number,
+    progress: Progress,
+  ): Promise<boolean> => {
     const action = rule.actions[index];
     const name = `${rule.name}/${index}`;
     if (action === undefined || progress.done.has(name)) return true;
@@ -93,6 +98,7 @@ export function createReactor(options: ReactOptions): Reactor {
         event,
         rule: rule.name,
         index,
+        redelivered,
         action: rendered,
         signal: options.signal,
         log: log.with(fields),
@@ -115,17 +121,22 @@ export function createReactor(options: ReactOptions): Reactor {
     return true;
   };
   /** @returns whether all actions are finished */
-  const fire = async (event: Event, rule: Rule, progress: Progress): Promise<boolean> => {
+  const fire = async (
+    delivered: Pick<Performance, "event" | "redelivered">,
+    rule: Rule,
+    progress: Progress,
+  ): Promise<boolean> => {
     let all = true;
     for (let index = 0; index < rule.actions.length; index++) {
-      all = (await pool.run(() => runAction(event, rule, index, progress))) && all;
+      all = (await pool.run(() => runAction(delivered, rule, index, progress))) && all;
     }
     return all;
   };
   const react = async (event: Event, deliveries: number, progress: Progress): Promise<void> => {
     options.assertTenure();
     if (deliveries > mostDeliveries) return drop(event, "given_up");
-    const { dropped, fires, held } = decide(event, options.matcher(), limits, deliveries > 1);
+    const redelivered = deliveries > 1;
+    const { dropped, fires, held } = decide(event, options.matcher(), limits, redelivered);
     if (dropped !== undefined) return drop(event, dropped);
     const isNew = ({ name }: Rule) => !progress.counted.has(name) && progress.counted.add(name);
     for (const { rule, cause } of held) if (isNew(rule)) drop(event, cause, rule);
@@ -134,7 +145,7 @@ export function createReactor(options: ReactOptions): Reactor {
       metrics.reactorFired(rule.name);
       log.info("rule fires", { rule: rule.name, event: event.id, tag: event.tag, source: event.source });
     }
-    const done = await Promise.all(fires.map((rule) => fire(event, rule, progress)));
+    const done = await Promise.all(fires.map((rule) => fire({ event, redelivered }, rule, progress)));
     if (done.includes(false))
       throw new SvcError("unavailable", "some reactions to the event are not finished yet");
   };

@@ -4,23 +4,33 @@ import { join } from "node:path";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { callWebhook, type WebhookCall } from "./webhook.ts";
+import { createWebhookAddresses } from "./webhook-address.ts";
 
 const call: WebhookCall = { url: "https://hooks.example.com/secret-path", body: { a: 1 }, key: "k1" };
 
 /** A server that gives these answers in turn: a status, or nothing. */
 function hook(...answers: (number | "silence" | "refusal")[]) {
   const clock = manualClock();
-  const requests: { url: string; init: RequestInit }[] = [];
+  const requests: { url: string; init: BunFetchRequestInit }[] = [];
+  const names: Record<string, string[]> = { "hooks.example.com": ["192.0.2.7"] };
+  const lookups: string[] = [];
   const stopping = new AbortController();
   return {
     clock,
     requests,
+    names,
+    lookups,
     stopping,
     deps: {
       clock,
       jitter: () => 0.5,
       signal: stopping.signal,
-      fetch: (url: string, init: RequestInit) => {
+      addresses: createWebhookAddresses(["127.0.0.2"]),
+      lookup: async (host: string) => {
+        lookups.push(host);
+        return names[host] ?? [];
+      },
+      fetch: (url: string, init: BunFetchRequestInit) => {
         requests.push({ url, init });
         const answer = answers[requests.length - 1];
         if (answer === "refusal") return Promise.reject(new Error("refused"));
@@ -38,8 +48,13 @@ test("a call is one POST of JSON with a key, and follows no redirect", async () 
   await callWebhook(call, deps);
   expect(requests).toHaveLength(1);
   expect(requests[0]).toMatchObject({
-    url: call.url,
-    init: { method: "POST", redirect: "manual", body: '{"a":1}', headers: { "idempotency-key": "k1" } },
+    url: "https://192.0.2.7/secret-path",
+    init: {
+      method: "POST",
+      redirect: "manual",
+      body: '{"a":1}',
+      headers: { "idempotency-key": "k1", host: "hooks.example.com" },
+    },
   });
   expect(requests[0]?.init.headers).not.toHaveProperty("authorization");
 });
@@ -125,4 +140,70 @@ test("the token is read from its file for each call, and a file without one is r
   await expect(callWebhook({ ...call, tokenFile }, deps)).rejects.toThrow("does not contain a token");
   await expect(callWebhook({ ...call, tokenFile: `${tokenFile}-not` }, deps)).rejects.toThrow("no such file");
   expect(requests).toHaveLength(2);
+});
+
+test("TLS is verified for the host of the URL, whatever the environment says, on a connection of its own", async () => {
+  const { deps, requests } = hook(200, 200);
+  await callWebhook({ ...call, url: "https://hooks.example.com:8443/a?b=c" }, deps);
+  await callWebhook({ ...call, url: "https://[2001:db8::1]/" }, deps);
+  expect(requests).toMatchObject([
+    {
+      url: "https://192.0.2.7:8443/a?b=c",
+      init: {
+        tls: { rejectUnauthorized: true, serverName: "hooks.example.com" },
+        keepalive: false,
+        headers: { host: "hooks.example.com:8443" },
+      },
+    },
+    {
+      url: "https://[2001:db8::1]/",
+      init: { tls: { rejectUnauthorized: true }, headers: { host: "[2001:db8::1]" } },
+    },
+  ]);
+  expect(requests[1]?.init.tls).not.toHaveProperty("serverName");
+});
+
+test.each<[string, string[], string]>([
+  ["https://hooks.example.com/", ["127.0.0.1"], "hooks.example.com (127.0.0.1) is a loopback address"],
+  ["https://hooks.example.com/", ["::1", "::ffff:7f00:1"], "hooks.example.com (::1) is a loopback address"],
+  ["https://hooks.example.com/", ["169.254.169.254"], "is a metadata address"],
+  ["https://0x7f.1/", [], "127.0.0.1 is a loopback address"],
+  ["https://2130706433/", [], "127.0.0.1 is a loopback address"],
+  ["https://[::ffff:127.0.0.1]/", [], "is a loopback address"],
+  ["http://127.0.0.1/", [], "is a loopback address"],
+])("%s at %p is not called", async (url, found, reason) => {
+  const { deps, requests, names } = hook(200);
+  names["hooks.example.com"] = found;
+  const refused = callWebhook({ ...call, url }, deps);
+  await expect(refused).rejects.toThrow(reason);
+  await expect(refused).rejects.toThrow("add it to reactor.webhook_allow");
+  expect(requests).toEqual([]);
+});
+
+test("a name is looked up for each attempt, and only what was checked is called", async () => {
+  const { deps, requests, clock, names, lookups } = hook(503, 503, 503);
+  names["hooks.example.com"] = ["127.0.0.1", "192.0.2.7", "127.0.0.2"];
+  const done = callWebhook(call, deps).catch((thrown: Error) => thrown.message);
+  await settle();
+  clock.advance(1_000);
+  await settle();
+  names["hooks.example.com"] = ["127.0.0.1"];
+  clock.advance(4_000);
+  expect(await done).toContain("is a loopback address");
+  expect(requests.map(({ url }) => url)).toEqual([
+    "https://192.0.2.7/secret-path",
+    "https://127.0.0.2/secret-path",
+  ]);
+  expect(lookups).toHaveLength(3);
+});
+
+test("a name that is not found is tried again", async () => {
+  const { deps, requests, clock, names } = hook(200);
+  names["hooks.example.com"] = [];
+  const done = callWebhook(call, deps);
+  await settle();
+  names["hooks.example.com"] = ["192.0.2.7"];
+  clock.advance(1_000);
+  await done;
+  expect(requests).toHaveLength(1);
 });

@@ -46,7 +46,9 @@ export function createRolloutJobs(deps: { dispatch: DispatchDeps; cancel: Cancel
       } catch (thrown) {
         if (!(thrown instanceof SvcError)) throw thrown;
         if (thrown.kind === "not_found") return { jid, observed: "nobody" };
-        if (thrown.kind === "bad_request") return { jid, observed: "refused", reason: thrown.message };
+        if (thrown.kind === "bad_request" || thrown.kind === "forbidden") {
+          return { jid, observed: "refused", reason: thrown.message };
+        }
         throw thrown;
       }
     },

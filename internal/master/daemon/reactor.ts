@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
@@ -7,7 +8,12 @@ import type { Bus } from "../../bus/mod.ts";
 import { type Directory, memberStates } from "../../fleet/enrollment/mod.ts";
 import type { DispatchDeps } from "../../fleet/jobs/mod.ts";
 import { serveReactor } from "../../fleet/over-bus/mod.ts";
-import { createJobLookup, followPresence, startReactor } from "../../fleet/reactor/mod.ts";
+import {
+  createJobLookup,
+  createWebhookAddresses,
+  followPresence,
+  startReactor,
+} from "../../fleet/reactor/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
@@ -77,7 +83,13 @@ export function startMasterReactor(options: {
       bus,
       dispatch: options.dispatch,
       enrollments: { enrollments: storage.enrollments, clock },
-      webhook: { fetch, clock, jitter: options.jitter },
+      webhook: {
+        fetch,
+        lookup: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
+        addresses: createWebhookAddresses(config["reactor.webhook_allow"]),
+        clock,
+        jitter: options.jitter,
+      },
       messageId: (key) =>
         sha256(options.command.sign(Buffer.from(`${messageIdDomain}${key}`))).toString("base64url"),
     },

@@ -85,6 +85,18 @@ describe("refusals of the master's file", () => {
     ["gitfs: {remotes: ['--upload-pack=x']}", "gitfs.remotes: a Git URL may not start with a hyphen"],
     ["gitfs: {remotes: ['https://a:b@host/c']}", "gitfs.remotes: a Git URL may not hold credentials"],
     ["gitfs: {remotes: ['https://token@host/c']}", "gitfs.remotes: a Git URL may not hold credentials"],
+    [
+      "reactor: {webhook_allow: ['*.example.com']}",
+      'reactor.webhook_allow: "*.example.com" is neither a host name',
+    ],
+    [
+      "reactor: {webhook_allow: ['127.0.0.1/33']}",
+      'reactor.webhook_allow: "127.0.0.1/33" is neither a host name',
+    ],
+    [
+      "reactor: {webhook_allow: ['127.0.0.1234']}",
+      'reactor.webhook_allow: "127.0.0.1234" is neither a host name',
+    ],
     ["log_level: info\nlog_level: info", `${f}:2:1: the key "log_level" appears twice`],
   ])("%j", (file, message) => {
     const failed = failure(() => master([], file));

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { mebibyte } from "../../base/byte-size.ts";
 import { logFormats, logLevels } from "../../base/log.ts";
+import { parseNetwork } from "../../base/network.ts";
 import { listOf } from "./list.ts";
 import { Complaint, inDataDir, inDirectoryOf, type OptionTable, option } from "./option.ts";
 import { address, bool, byteSize, duration, integer, oneOf, path, requiredPath } from "./scalar.ts";
@@ -18,6 +19,19 @@ const sans = listOf({
   read: (name) => {
     if (isIP(name) !== 0 || (dnsName.test(name) && name.length <= 253)) return name;
     throw new Complaint(`${JSON.stringify(name.slice(0, 60))} is neither a DNS name nor an IP address`);
+  },
+});
+
+const webhookHosts = listOf({
+  name: "host names, IP addresses and CIDR ranges",
+  placeholder: "<host>",
+  read: (entry) => {
+    const isHost = dnsName.test(entry) && !entry.startsWith("*") && entry.length <= 253;
+    // An address with a digit too many must not count as a name.
+    if (parseNetwork(entry) !== undefined || (isHost && /[A-Za-z]/.test(entry))) return entry;
+    throw new Complaint(
+      `${JSON.stringify(entry.slice(0, 60))} is neither a host name nor an IP address nor a CIDR range: expected hooks.example.com, 127.0.0.1 or 169.254.0.0/16`,
+    );
   },
 });
 
@@ -269,5 +283,11 @@ export const masterOptions = {
     type: duration(0),
     default: 5 * minute,
     doc: "how long an open circuit breaker stays open",
+  }),
+  "reactor.webhook_allow": option({
+    group: "Reactor",
+    type: webhookHosts,
+    default: [],
+    doc: "hosts, addresses and ranges that webhooks may call although they are loopback, link-local, metadata or multicast addresses",
   }),
 } satisfies OptionTable;

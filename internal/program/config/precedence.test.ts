@@ -50,6 +50,7 @@ const samples: Record<string, readonly [string, string]> = {
   "reactor.max_event_age": ["0", "2h"],
   "reactor.storm_rate": ["0", "9"],
   "reactor.breaker_cooldown": ["1s", "2h"],
+  "reactor.webhook_allow": ["hooks.example.com", "127.0.0.1,169.254.0.0/16,fd00::/8"],
   master_url: ["https://a:8443", ""],
   master_urls: ["https://a:8443,https://b", ""],
   enroll_ca: ["/a", "/b"],

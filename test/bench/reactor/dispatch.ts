@@ -1,7 +1,8 @@
 import { cpus, release, totalmem } from "node:os";
 import { systemClock } from "../../../internal/base/clock.ts";
-import { derivedId } from "../../../internal/base/id.ts";
+import { keyedId } from "../../../internal/base/id.ts";
 import { encode } from "../../../internal/base/msgpack.ts";
+import { sha256 } from "../../../internal/base/sha256.ts";
 import { openBucket } from "../../../internal/bus/bucket.ts";
 import { consume } from "../../../internal/bus/consumer.ts";
 import { dispatchSubject, eventSubject } from "../../../internal/bus/subjects.ts";
@@ -81,7 +82,7 @@ const floor = consume(
     atOnce: 32,
   },
   async ({ sequence, storedAt }) => {
-    await records.create(derivedId("job", storedAt, [String(sequence)]), encode(record));
+    await records.create(keyedId("job", storedAt, sha256(String(sequence))), encode(record));
     nats.publish(floorSubject, encode(record));
   },
 );

@@ -1,0 +1,33 @@
+import { keyedId } from "../../base/id.ts";
+import { sha256 } from "../../base/sha256.ts";
+import type { RecordMac } from "../../identity/mod.ts";
+import type { Event } from "./event.ts";
+
+/** One action of one rule for one event. */
+export interface ActionOf {
+  event: Pick<Event, "id" | "at">;
+  rule: string;
+  /** Its index among the actions of the rule. */
+  index: number;
+}
+
+/**
+ * The id of the job of an action: the same on every master and for every redelivery of the event. A peel
+ * chooses the id of its event and can store jobs under ids that it knows, so it must not know this one.
+ */
+export function jobIdOf(mac: RecordMac, { event, rule, index }: ActionOf): string {
+  return keyedId("job", event.at, mac("reactor job", [event.id, rule, index]));
+}
+
+/** The idempotency key of the webhook of an action, which no peel knows either. */
+export function webhookKeyOf(mac: RecordMac, action: ActionOf): string {
+  return jobIdOf(mac, action).slice("job-".length);
+}
+
+/**
+ * The id that earlier masters gave to the job of an action. Anyone can compute it, so it only
+ * serves to find what such a master began.
+ */
+export function openJobIdOf({ event, rule, index }: ActionOf): string {
+  return keyedId("job", event.at, sha256(JSON.stringify([event.id, rule, String(index)])));
+}
