@@ -8,7 +8,7 @@ BUN := node_modules/.bin/bun
 PACKAGES := node_modules/.installed
 # The list includes directories, so that removing a file also makes the binaries out of date.
 SOURCES := $(shell find cmd internal ! -name '*.test.ts' ! -name '.*') package.json package-lock.json \
-  release/compile.ts release/build.ts
+  release/compile.ts release/doors.ts release/build.ts
 BINARIES := dist/svc-master dist/svc-peel dist/svc
 BENCHES := tls/main ca/main targeting/main reactor/main reactor/dispatch settings/main states-publish/main \
   jobs/main rollout/main states/main upgrade/main

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { defined } from "../internal/base/defined.ts";
+import { pastDoors } from "./doors.ts";
 
 /** The binaries of the product; each is built from `cmd/<name>/main.ts`. */
 export const binaries = ["svc-master", "svc-peel", "svc"] as const;
@@ -41,6 +42,7 @@ export async function compileBinary(binary: Binary, outfile: string, platform: P
       ],
       target: "bun",
       format: "esm",
+      plugins: [pastDoors()],
       bytecode: true,
       throw: false,
       compile: {
