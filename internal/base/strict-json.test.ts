@@ -39,5 +39,5 @@ test("depth is bounded", () => {
   const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
   expect(parseStrictJson(nested(64))).toBeArray();
   expect(() => parseStrictJson(nested(65))).toThrow("nested more than 64 levels deep");
-  expect(() => parseStrictJson('{"a":'.repeat(65) + "1" + "}".repeat(65))).toThrow("nested more than 64");
+  expect(() => parseStrictJson(`${'{"a":'.repeat(65)}1${"}".repeat(65)}`)).toThrow("nested more than 64");
 });
