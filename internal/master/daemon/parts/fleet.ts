@@ -59,7 +59,9 @@ export const fleet = {
       stack.defer(() => targeting.stop());
       const { index, alive } = targeting;
       const path = config.settings_dir;
-      const settings = startSettings({ ...deps, directory, index, path, command: keys.command });
+      const strictFacts = config["settings.strict_facts"];
+      const command = keys.command;
+      const settings = startSettings({ ...deps, directory, index, path, strictFacts, command });
       stack.defer(() => settings.stop());
       const resolver = createResolver({
         directory,
