@@ -10,7 +10,7 @@ const inRange = (address: string, network: string) => {
   return isInNetwork(bytes, range);
 };
 
-test("addresses are read in every notation, and anything else is none", () => {
+test("addresses are read in every notation, and nothing else", () => {
   const hex = (text: string) => Buffer.from(parseIp(text) ?? []).toString("hex");
   expect(hex("192.0.2.1")).toBe("c0000201");
   expect(hex("::ffff:192.0.2.1")).toBe("c0000201");

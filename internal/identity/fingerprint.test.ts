@@ -14,6 +14,6 @@ test("a fingerprint is the start of the digest of the key, in groups that can be
   expect(keyFingerprint(newKeyPair("user", systemRandom).publicKey)).not.toBe(keyFingerprint(publicKey));
 });
 
-test("what is no key has none", () => {
+test("a malformed key has none", () => {
   expect(keyFingerprint("U")).toBe("-");
 });

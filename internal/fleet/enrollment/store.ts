@@ -87,8 +87,8 @@ export async function insertEnrollment(
 }
 
 /**
- * Removes a pending enrollment that was created at or before this time, and the index that points at it. Whoever
- * decides on it at the same moment wins.
+ * Removes a pending enrollment that was created at or before this time, and the index that points at it. A decision
+ * of the same moment wins.
  *
  * @param before milliseconds since the Unix epoch
  * @returns whether it was removed

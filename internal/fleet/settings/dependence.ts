@@ -298,7 +298,7 @@ class Naming {
       const called = tokens[at] ?? "";
       if (!name.test(called) || tokens[at - 1] === "macro") continue;
       if (tokens[at + 1] !== "(") {
-        // An import under its own name is no other name.
+        // An import under its own name gives it no other one.
         if (tokens[0] !== "from" || tokens[at + 1] === "as") this.mentioned.add(called);
         continue;
       }

@@ -114,7 +114,7 @@ export function splitAtTop(tokens: Tokens, separator: string): Tokens[] {
   return parts;
 }
 
-export function hasAtTop(tokens: Tokens, wanted: string): boolean {
+function hasAtTop(tokens: Tokens, wanted: string): boolean {
   return splitAtTop(tokens, wanted).length > 1;
 }
 

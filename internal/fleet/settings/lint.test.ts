@@ -28,7 +28,7 @@ test("each place where a fact chooses is one line with its place", () => {
   ]);
 });
 
-test("values of facts, and whatever the id chooses, is no problem", () => {
+test("values of facts, and what the id chooses, are accepted", () => {
   const tree = treeOf({
     "top.sls": "base:\n  'web-*': [a]\n",
     "a.sls":

@@ -25,7 +25,7 @@ export function problemsOf(tree: SettingsTree): string[] {
   return [...new Set([...targetsByFacts(tree, templates), ...sorted.map(({ text }) => text)])];
 }
 
-/** Targets of a top file that is no template: those of one that is are not known before it is rendered. */
+/** Targets of a top file; of one that is a template, lines that look like them: it is not rendered here. */
 function targetsByFacts(tree: SettingsTree, templates: ReadonlyMap<string, string>): string[] {
   const text = tree.files.get(topFile)?.text;
   if (text === undefined) return [];

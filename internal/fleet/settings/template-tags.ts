@@ -15,7 +15,6 @@ const token =
   /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|[A-Za-z_]\w*|\d[\w.]*|==|!=|<=|>=|\/\/|\*\*|[^\s]/g;
 const openers = new Set(["(", "[", "{"]);
 const closers = new Set([")", "]", "}"]);
-const start = /\{[{%#]/g;
 
 /** The tags of a template in their order. Comments and raw blocks are not in them; neither is a tag without an end. */
 export function tagsOf(text: string): Tag[] {
@@ -26,13 +25,10 @@ export function tagsOf(text: string): Tag[] {
     for (; counted < offset; counted++) if (text[counted] === "\n") line++;
     return line;
   };
-  start.lastIndex = 0;
   for (let at = 0; ; ) {
-    start.lastIndex = at;
-    const found = start.exec(text);
-    if (found === null) return tags;
-    const from = found.index;
-    if (found[0] === "{#") {
+    const from = nextStart(text, at);
+    if (from < 0) return tags;
+    if (text[from + 1] === "#") {
       const end = text.indexOf("#}", from + 2);
       if (end < 0) return tags;
       at = end + 2;
@@ -51,6 +47,14 @@ export function tagsOf(text: string): Tag[] {
     }
     tags.push(tag);
   }
+}
+
+/** The next offset at which a tag or a comment begins; -1 when there is none. */
+function nextStart(text: string, from: number): number {
+  for (let at = text.indexOf("{", from); at >= 0; at = text.indexOf("{", at + 1)) {
+    if (/[{%#]/.test(text[at + 1] ?? "")) return at;
+  }
+  return -1;
 }
 
 /** Reads to the closing braces: those inside strings and brackets do not close a tag. */

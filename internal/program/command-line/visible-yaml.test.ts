@@ -38,7 +38,7 @@ test("other data is written as ever", () => {
   expect(visibleYaml(data)).toBe(formatYaml(data));
 });
 
-test("a text that could act stands in quotes with escapes, also as a key and when it is long", () => {
+test("a text that could act is written in quotes with escapes, also as a key and when it is long", () => {
   expect(visibleYaml({ hostname: "web\u202e1" })).toBe('hostname: "web\\u202e1"\n');
   expect(visibleYaml({ "k\u200b": "\u{e0041}" })).toBe('"k\\u200b": "\\U000e0041"\n');
   const key = `${"k".repeat(1_100)}\u200b`;

@@ -2,7 +2,7 @@ import { escapeInvisible, invisible } from "../../base/invisible.ts";
 import { formatYaml } from "../../base/yaml.ts";
 
 /**
- * Formats plain data as YAML in which every character can be seen. Texts with one that cannot stand in double
+ * Formats plain data as YAML in which every character can be seen. Texts with one that cannot are in double
  * quotes with escapes; what reads the YAML gets the same texts.
  */
 export function visibleYaml(data: unknown): string {

@@ -214,7 +214,7 @@ function withCommonHeaders(response: Response, requestId: string): Response {
 function failure(thrown: unknown, log: Log): Response {
   const error = toSvcError(thrown);
   const meaning = meaningOf(error.kind);
-  // What the client shall repeat is no failure of the master: anyone could fill the log with it.
+  // A client that is asked to come later does not mean a failure of the master: anyone could fill the log with it.
   if (meaning.http >= 500 && error.retryAfterMs === undefined)
     log.error("request failed", { error: describeError(thrown) });
   const later: Record<string, string> =

@@ -7,7 +7,7 @@ const network = (name: string, cidr: string[], capacity: number, refill: number)
   name,
   cidr: cidr.map((text) => {
     const range = parseIpNetwork(text);
-    if (range === undefined) throw new Error(`${text} is no range`);
+    if (range === undefined) throw new Error(`${text} is not a range`);
     return range;
   }),
   capacity,
