@@ -48,10 +48,13 @@ export type ErrorKind = keyof typeof table;
 export class SvcError extends Error {
   override readonly name = "SvcError";
   readonly kind: ErrorKind;
+  /** When the same request may succeed, milliseconds from now; absent where nobody knows. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(kind: ErrorKind, message: string, options?: { cause?: unknown }) {
+  constructor(kind: ErrorKind, message: string, options?: { cause?: unknown; retryAfterMs?: number }) {
     super(message, options);
     this.kind = kind;
+    this.retryAfterMs = options?.retryAfterMs;
   }
 }
 

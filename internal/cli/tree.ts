@@ -43,6 +43,11 @@ export const tree: CommandDef = group({
       commands: async () => (await import("./state/commands.ts")).stateCommands,
     }),
     group({
+      name: "settings",
+      description: "Check settings files, offline.",
+      commands: async () => (await import("./settings/commands.ts")).settingsCommands,
+    }),
+    group({
       name: "ca",
       description: "Create and use the fleet's certificate authority, offline.",
       commands: async () => (await import("./ca/commands.ts")).caCommands,

@@ -187,6 +187,18 @@ test("settings chosen by facts are compiled, with a warning that says what is wr
   await at(1).log.logged("settings in force", () => at(1).settings.get("password") === undefined);
 });
 
+test("a fact that a peel reports never adds files or settings, whatever is in it", async () => {
+  write("common.sls", "os: {{ facts.os }}\nlevel: 2\nmotd: {{ facts.get('motd', 'none') }}\n");
+  await at(1).holds({ os: "Debian", level: 2, motd: "none" });
+  const attack = "hi\ninclude:\n  - db\nlevel: 9";
+  at(1).facts.set("motd", attack);
+  await at(1).holds({ os: "Debian", level: 2, motd: attack });
+  expect(at(1).settings.get("password")).toBeUndefined();
+  at(1).facts.set("motd", null);
+  write("common.sls", "os: {{ facts.os }}\nlevel: 2\n");
+  await at(1).holds({ os: "Debian", level: 2 });
+});
+
 test("facts that changed compile that peel's settings alone", async () => {
   const before = await recordOf("db-1");
   at(1).facts.set("os", "Rocky");

@@ -16,7 +16,8 @@ export async function callFunction(
     signal = new AbortController().signal,
     settings = fixedSettings(),
     sendEvent,
-  }: Pick<CallContext, "sendEvent"> & {
+    unbounded,
+  }: Pick<CallContext, "sendEvent" | "unbounded"> & {
     clock?: Clock;
     signal?: AbortSignal;
     settings?: SettingsStore;
@@ -28,5 +29,6 @@ export async function callFunction(
     facts: {} as FactStore,
     settings,
     ...(sendEvent === undefined ? {} : { sendEvent }),
+    ...(unbounded === undefined ? {} : { unbounded }),
   });
 }

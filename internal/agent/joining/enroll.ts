@@ -4,7 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { attestationMessage, enrollmentMessage } from "../../fleet/enrollment/mod.ts";
-import { deriveCurveKey, type KeyPair } from "../../identity/mod.ts";
+import { deriveCurveKey, type KeyPair, keyFingerprint } from "../../identity/mod.ts";
 import { awaitDecision } from "./await-decision.ts";
 import { downloadCredentials, type Enrolled } from "./download.ts";
 import type { MasterClient } from "./master-client.ts";
@@ -38,6 +38,7 @@ export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
     log.info("enrollment pending: waiting for an operator's approval", {
       enrollment_id: id,
       peel_id: displayPeelId(peelId),
+      fingerprint: keyFingerprint(options.key.publicKey),
       command: `svc enroll approve ${id}`,
     });
     let state = await awaitDecision(options, id);
@@ -91,7 +92,7 @@ async function submit(options: EnrollOptions): Promise<string> {
       if (answer.body.key_mismatch === true) {
         throw new SvcError(
           "forbidden",
-          `an enrollment of ${displayPeelId(peelId)} with another key is pending: if this host is the right one, run svc enroll reject ${answer.body.id} and restart the peel`,
+          `an enrollment of ${displayPeelId(peelId)} with another key is pending (the key of this host is ${keyFingerprint(key.publicKey)}): if this host is the right one, run svc enroll reject ${answer.body.id} and restart the peel`,
         );
       }
       return String(answer.body.id);

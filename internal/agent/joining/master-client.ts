@@ -118,7 +118,10 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
           reason = isBusy ? "status 429: too many requests from this address" : `status ${status}`;
           // A master that sends 429 is alive: switch to the next one only after other failures.
           if (isBusy) waitMs = Math.max(waitMs * 2, retryAfterMs(answer.headers, options.jitter()));
-          else at++;
+          else {
+            waitMs = Math.max(waitMs, retryAfterMs(answer.headers, options.jitter()));
+            at++;
+          }
         } catch (thrown) {
           signal.throwIfAborted();
           if (thrown instanceof TrustError) throw thrown;

@@ -29,13 +29,14 @@ export const listCommand = command({
         .map(summarize);
       await cli.print(found, () =>
         formatTable(
-          ["ID", "PEEL ID", "HOSTNAME", "STATE", "TRUST", "CREATED"],
+          ["ID", "PEEL ID", "HOSTNAME", "STATE", "TRUST", "FINGERPRINT", "CREATED"],
           found.map((one) => [
             one.id,
             displayPeelId(one.peel_id),
             one.hostname,
             one.state,
             one.trust,
+            one.fingerprint,
             one.created_at,
           ]),
           cli,

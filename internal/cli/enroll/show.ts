@@ -1,5 +1,6 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import { type Enrollment, loadEnrollment, toStored, trustOf } from "../../fleet/enrollment/mod.ts";
+import { keyFingerprint } from "../../identity/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { idArg, openEnrollments } from "./ask.ts";
@@ -23,5 +24,6 @@ function formatRecord(record: Enrollment): string {
   return formatFields([
     ...fields.map(([name, value]) => [name, name === "peel_id" ? displayPeelId(value) : value] as const),
     ["trust", trustOf(record)],
+    ["fingerprint", keyFingerprint(record.publicKey)],
   ]);
 }

@@ -35,6 +35,11 @@ export interface RunRequest {
  */
 export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
   const call = { ...readCall(request.function, request.words), timeout: request.timeout };
+  if (/^(?:settings|pillar)\.(?:items|get)$/.test(request.function)) {
+    cli.say(
+      `jobs return *** for the values of settings: see them on the host with svc-peel call ${request.function}`,
+    );
+  }
   await withBus(cli, async (bus) => {
     if (request.mode === "preview") {
       return printPreview(await resolvePeels(bus, request.target), request.batch, cli);

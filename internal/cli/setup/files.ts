@@ -30,6 +30,7 @@ export function masterFile(plan: Plan): string {
     formatYaml({
       enroll: { addr: formatAddress(plan.apiListen) },
       ca: { mode: "embedded", enroll_sans: names.filter((name) => name !== "localhost") },
+      settings: { strict_facts: true },
       api: { tokens: [{ username: "operator", token_file: paths.token }] },
       ...(reactorDir === undefined ? {} : { reactor: { dir: reactorDir } }),
     }),

@@ -44,6 +44,8 @@ export interface Directory {
    * Calls `run` with each peel that becomes a member, or stops being one; returns a function that stops it.
    */
   onMember(run: (peelId: string) => void): () => void;
+  /** Pending enrollments that were created at or before this time, milliseconds since the Unix epoch. */
+  pendingBefore(createdAt: number): { id: string; peelId: string }[];
   /** Live records without an index: records that are being written, or orphans. */
   unindexed(): Unindexed[];
   /** Calls `run` with each new state of this enrollment; returns a function that stops it. */
@@ -167,6 +169,14 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
     onMember(run) {
       memberListeners.add(run);
       return () => memberListeners.delete(run);
+    },
+    pendingBefore(createdAt) {
+      const found: { id: string; peelId: string }[] = [];
+      for (const { item } of view.kept()) {
+        if (item.state !== "pending" || !isVisible(item) || Date.parse(item.created_at) > createdAt) continue;
+        found.push({ id: item.id, peelId: item.peel_id });
+      }
+      return found;
     },
     unindexed() {
       return [...loose].flatMap((id) => {

@@ -8,6 +8,7 @@ import type { Bucket } from "../../bus/mod.ts";
 import { verifySignature } from "../../identity/mod.ts";
 import { consumeChallenge } from "./challenge.ts";
 import { attestationMessage, enrollmentMessage } from "./messages.ts";
+import type { PendingTable } from "./pending-table.ts";
 import type { Enrollment } from "./record.ts";
 import { findByPeel, insertEnrollment } from "./store.ts";
 import { liveStates } from "./transition.ts";
@@ -20,6 +21,8 @@ export interface EnrollDeps {
   random: Random;
   /** SPKI pin of this fleet's own CA root; absent when the master does not know it (external mode). */
   ownCaSpki: string | undefined;
+  /** The places for enrollments that wait for a decision. */
+  pending: PendingTable;
   metrics: { keyMismatch(): void };
   log: Log;
 }
@@ -36,7 +39,7 @@ export interface EnrollResult {
  * Verifies a submission and creates the enrollment in `pending`, or returns the pending one.
  *
  * @throws SvcError `unauthorized` for a bad challenge or signature, `bad_request` for another
- *   binding, `conflict` when the peel has a live enrollment
+ *   binding, `conflict` when the peel has a live enrollment, `unavailable` when too many are pending
  */
 export async function enroll(deps: EnrollDeps, submission: Submission): Promise<EnrollResult> {
   const { peelId, publicKey, curvePublicKey } = submission;
@@ -60,9 +63,15 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
         "peel_id already has an active enrollment: an operator must revoke it first",
       );
     }
-    const record = newRecord(deps, submission);
-    const inserted = await insertEnrollment(deps.enrollments, record, found?.indexRevision);
-    return inserted === undefined ? conflict : { record, created: true, keyMismatch: false };
+    const place = deps.pending.take(peelId);
+    let isStored = false;
+    try {
+      const record = newRecord(deps, submission);
+      isStored = (await insertEnrollment(deps.enrollments, record, found?.indexRevision)) !== undefined;
+      return isStored ? { record, created: true, keyMismatch: false } : conflict;
+    } finally {
+      place.giveBack(isStored);
+    }
   };
   return retryOnConflict(attempt, { exhausted: "other requests are enrolling this peel_id: try again" });
 }

@@ -2,6 +2,7 @@ export { watchFacts } from "./activate.ts";
 export type { ApplyDeps } from "./apply.ts";
 export { createDirectory, type Directory } from "./directory.ts";
 export { createDisconnections } from "./disconnections.ts";
+export { dropOldPending } from "./drop-pending.ts";
 export { createEnforcer } from "./enforce.ts";
 export { attestationMessage, credentialsMessage, enrollmentMessage } from "./messages.ts";
 export {
@@ -18,6 +19,7 @@ export {
   revokeEnrollment,
   submit,
 } from "./operations.ts";
+export { createPendingTable } from "./pending-table.ts";
 export {
   decodeRecord,
   type Enrollment,

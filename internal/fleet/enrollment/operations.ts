@@ -209,6 +209,10 @@ const summary: v.GenericSchema<EnrollmentSummary> = titled(
       v.picklist(["ok", "MISMATCH!", "-"]),
       "Whether the peel trusted the CA root of this fleet; `-` when it did not report it",
     ),
+    fingerprint: described(
+      v.string(),
+      "Short fingerprint of the public key, which the peel logs as well; `-` when the key is malformed",
+    ),
   }),
 );
 

@@ -3,6 +3,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { keyFingerprint } from "../../identity/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
 
 export const enrollmentStates = ["pending", "approved", "rejected", "issued", "active", "revoked"] as const;
@@ -166,11 +167,14 @@ export interface EnrollmentSummary {
   state: EnrollmentState;
   created_at: string;
   trust: Trust;
+  /** Of the public key, to compare it with what the peel logs. */
+  fingerprint: string;
 }
 
 const storedSummary = v.object({
   id: text,
   peel_id: text,
+  public_key: text,
   hostname: v.optional(text, ""),
   state: v.picklist(enrollmentStates),
   trusted_ca_spki: v.optional(text),
@@ -194,12 +198,13 @@ export type KnownEnrollment = EnrollmentSummary & {
 export function decodeSummary(bytes: Uint8Array): KnownEnrollment {
   const parsed = v.safeParse(storedSummary, decode(bytes));
   if (!parsed.success) throw new SvcError("internal", "a stored enrollment record is malformed");
-  const { trusted_ca_spki, TrustMismatch, creds_expires_at, ...shown } = parsed.output;
+  const { public_key, trusted_ca_spki, TrustMismatch, creds_expires_at, ...shown } = parsed.output;
   const attested = defined({ trustedCaSpki: trusted_ca_spki });
   const mismatch = defined({ trustMismatch: TrustMismatch });
   return {
     ...shown,
     trust: trustOf({ ...attested, ...mismatch }),
+    fingerprint: keyFingerprint(public_key),
     ...(creds_expires_at === undefined ? {} : { credsExpiresAt: Date.parse(creds_expires_at) }),
   };
 }
@@ -212,5 +217,6 @@ export function summarize(record: Enrollment): EnrollmentSummary {
     state: record.state,
     created_at: rfc3339(record.createdAt),
     trust: trustOf(record),
+    fingerprint: keyFingerprint(record.publicKey),
   };
 }

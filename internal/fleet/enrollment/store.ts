@@ -86,6 +86,25 @@ export async function insertEnrollment(
   return { record, revision };
 }
 
+/**
+ * Removes a pending enrollment that was created at or before this time, and the index that points at it. A decision
+ * of the same moment wins.
+ *
+ * @param before milliseconds since the Unix epoch
+ * @returns whether it was removed
+ */
+export async function removePending(enrollments: Bucket, id: string, before: number): Promise<boolean> {
+  const found = await readRecord(enrollments, id);
+  if (found === undefined || found.record.state !== "pending" || found.record.createdAt > before)
+    return false;
+  const { peelId } = found.record;
+  if (!(await enrollments.remove(id, found.revision))) return false;
+  // An index that stays behind points to no record, and a new enrollment of the peel replaces it.
+  const index = await readIndex(enrollments, peelId);
+  if (index?.id === id) await enrollments.remove(indexKey(peelId), index.revision);
+  return true;
+}
+
 /** All valid records, oldest first, from one read of the whole bucket. */
 export async function readEnrollments(enrollments: Bucket): Promise<Enrollment[]> {
   const records = new Map<string, Enrollment>();

@@ -1,3 +1,4 @@
+import { type Random, systemRandom } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { isNothing, plainValue, type YamlNode } from "../../base/yaml.ts";
@@ -6,6 +7,7 @@ import { createFactPacker, type FactMap, type Groups } from "../../tree/targets/
 import { createTemplates } from "../../tree/template/mod.ts";
 import { encodeSettings, type Settings } from "./envelope.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
+import { createWords, HeldFacts } from "./held-facts.ts";
 import { mergeSettings } from "./merge.ts";
 import { fileOf, type Include, readIncludes } from "./names.ts";
 import { createYamlCache, readerOf, type TreeReader } from "./read.ts";
@@ -45,14 +47,24 @@ const maxBytes = 256 * 1024;
 /** Deeper settings could not be decoded. */
 const maxDepth = 24;
 
+export interface CompilerOptions {
+  /** Whether nothing may be chosen by facts: no `G@` and `P@` in the top file, no facts in conditions. */
+  strictFacts?: boolean;
+  random?: Random;
+}
+
 /** Creates compilers that share caches across trees. */
-export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
+export function createCompilers({
+  strictFacts = false,
+  random = systemRandom,
+}: CompilerOptions = {}): (tree: SettingsTree) => SettingsCompiler {
+  const words = createWords(random);
   const cache = createYamlCache();
   const packer = createFactPacker(2_048);
   const owns = new WeakMap<YamlNode, Settings>();
   const templates = createTemplates();
   return (tree) => {
-    const renderer = createTreeRenderer(templates);
+    const renderer = createTreeRenderer(templates, tree, { strictFacts });
     let groups: Groups | undefined;
     const tops = new WeakMap<YamlNode, Top>();
     const groupsOnce = () => {
@@ -66,6 +78,7 @@ export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
       if (known !== undefined) return known;
       try {
         const top = readTop(root, isTemplate ? `${topFile} (rendered)` : topFile, groupsOnce);
+        if (strictFacts) refuseFacts(top);
         tops.set(root, top);
         return top;
       } catch (thrown) {
@@ -76,7 +89,9 @@ export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
       const id = displayPeelId(peelId);
       // A peel can claim any id; the bus knows the real one.
       const facts: Facts = { ...told, id };
-      const peel = { renderer, scope: { facts, settings: {} }, variables: { id } };
+      const held = new HeldFacts(words);
+      const hold = (text: string, isData: boolean) => held.hold(text, isData);
+      const peel = { renderer, held, scope: { facts, settings: {}, hold }, variables: { id } };
       const reader = readerOf(tree, peel, cache);
       try {
         const top = await topOf(reader);
@@ -170,6 +185,15 @@ function checkNames(node: YamlNode, label: string, depth: number): void {
     if (key === "__proto__") throw faultAt(label, keyAt, "__proto__ is not a valid setting name");
     checkNames(value, label, depth + 1);
   }
+}
+
+function refuseFacts({ targets }: Top): void {
+  const found = targets.find(({ asksFacts }) => asksFacts);
+  if (found === undefined) return;
+  const target = JSON.stringify(found.expression.slice(0, 60));
+  throw new SettingsFault(
+    `${found.at}: ${target}: the target uses facts, which settings.strict_facts refuses`,
+  );
 }
 
 function isTopTemplate(tree: SettingsTree): boolean {

@@ -2,8 +2,10 @@ import { createBoundedMap } from "../../base/bounded-map.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { parseYaml, type YamlNode } from "../../base/yaml.ts";
-import { SettingsFault } from "./fault.ts";
+import { faultAt, SettingsFault } from "./fault.ts";
+import type { HeldFacts } from "./held-facts.ts";
 import type { PeelScope, TreeRenderer } from "./render.ts";
+import { topFile } from "./top.ts";
 import type { SettingsTree } from "./tree.ts";
 
 /** Reads files of a tree for one peel, and records which. */
@@ -18,6 +20,8 @@ export interface TreeReader {
 /** Parsed files by rendered text; most peels of a fleet share them. */
 export interface YamlCache {
   parse(path: string, text: string, label: string): YamlNode;
+  /** The scalars of all these that are texts because of how they are written. */
+  readonly quoted: WeakSet<YamlNode>;
 }
 
 const cachedDocuments = 1_024;
@@ -30,18 +34,25 @@ const renderers: ReadonlySet<string> = new Set(["yaml", "jinja", "jinja|yaml", "
 
 export function createYamlCache(): YamlCache {
   const known = createBoundedMap<YamlNode>(cachedDocuments);
+  const quoted = new WeakSet<YamlNode>();
   return {
+    quoted,
     parse(path, text, label) {
-      if (text.length > largestCached) return parseYaml(text, label);
+      if (text.length > largestCached) return parseYaml(text, label, quoted);
       const key = `${path}\0${text}`;
-      return known.get(key) ?? known.set(key, parseYaml(text, label));
+      return known.get(key) ?? known.set(key, parseYaml(text, label, quoted));
     },
   };
 }
 
 export function readerOf(
   tree: SettingsTree,
-  peel: { renderer: TreeRenderer; scope: PeelScope; variables: Readonly<Record<string, Plain>> },
+  peel: {
+    renderer: TreeRenderer;
+    scope: PeelScope;
+    held: HeldFacts;
+    variables: Readonly<Record<string, Plain>>;
+  },
   cache: YamlCache,
 ): TreeReader {
   const uses = new Set<string>();
@@ -66,13 +77,19 @@ export function readerOf(
         );
       }
       const isTemplate = named !== "yaml" && templateMark.test(text);
+      peel.held.clear();
       try {
         const rendered = isTemplate
           ? await peel.renderer.render({ name: path, text }, peel.scope, peel.variables, textOf)
           : text;
         // Line numbers of rendered text differ from those of the file.
         const label = isTemplate ? `${path} (rendered)` : path;
-        return { root: cache.parse(path, rendered, label), isTemplate };
+        const root = cache.parse(path, rendered, label);
+        if (!isTemplate || !peel.held.isIn(rendered)) return { root, isTemplate };
+        if (path !== topFile) return { root: peel.held.fill(root, cache.quoted, label), isTemplate };
+        const at = peel.held.placeIn(root);
+        if (at === undefined) return { root, isTemplate };
+        throw faultAt(label, at, "what a top file assigns may not depend on facts");
       } catch (thrown) {
         if (thrown instanceof SettingsFault) throw thrown;
         const reason = thrown instanceof SvcError ? thrown.message : describeError(thrown);

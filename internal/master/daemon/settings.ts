@@ -42,6 +42,8 @@ export function startSettings(options: {
   index: Pick<FleetIndex, "onFacts">;
   /** `settings_dir` */
   path: string;
+  /** Whether settings may not be chosen by facts. */
+  strictFacts: boolean;
   /** Of this master. */
   name: string;
   command: KeyPair;
@@ -61,7 +63,7 @@ export function startSettings(options: {
     facts: async (peelId) => (await storage.facts.get(peelId))?.value,
   };
   const tree = followTree({ directory: options.path, clock, log });
-  const compilers = createCompilers();
+  const compilers = createCompilers({ strictFacts: options.strictFacts, random });
   let compiler: SettingsCompiler | undefined;
   const compilerOf = (of: typeof tree.tree) => {
     if (compiler?.tree === of) return compiler;

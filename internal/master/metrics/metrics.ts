@@ -63,6 +63,8 @@ export interface MasterMetrics {
   revocationSeconds(seconds: number): void;
   rateLimited(budget: string): void;
   keyMismatch(): void;
+  /** A new peel was asked to come later, because too many enrollments are pending. */
+  pendingTableFull(): void;
   /** A status stream was opened. Call the returned function once when it is closed. */
   streamOpened(): () => void;
   /** @param epochMs expiry of the certificate */
@@ -208,6 +210,11 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     "Enrollments repeated with another public key while one was pending",
     [],
   );
+  const full = counter(
+    "svc_enrollments_deferred_total",
+    "Enrollments of new peels that were asked to come later, because too many are pending",
+    [],
+  );
   const streams = registry.level("svc_enroll_streams", "Open enrollment status streams", []);
   const notAfter = registry.level(
     "svc_certificate_not_after_timestamp_seconds",
@@ -315,6 +322,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     revocationSeconds: (seconds) => revocation.observe(seconds),
     rateLimited: (budget) => limited.inc({ budget }),
     keyMismatch: () => mismatches.inc(),
+    pendingTableFull: () => full.inc(),
     streamOpened() {
       streams.inc();
       return () => streams.dec();

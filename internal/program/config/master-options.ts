@@ -3,6 +3,7 @@ import { mebibyte } from "../../base/byte-size.ts";
 import { logFormats, logLevels } from "../../base/log.ts";
 import { parseNetwork } from "../../base/network.ts";
 import { listOf } from "./list.ts";
+import { namedNetworks } from "./networks.ts";
 import { Complaint, inDataDir, inDirectoryOf, type OptionTable, option } from "./option.ts";
 import { address, bool, byteSize, duration, integer, oneOf, path, requiredPath } from "./scalar.ts";
 import { apiTokens } from "./tokens.ts";
@@ -131,6 +132,12 @@ export const masterOptions = {
     default: inDataDir("settings"),
     doc: "directory of settings files and of nodegroups.yaml, the node groups for targets",
   }),
+  "settings.strict_facts": option({
+    group: "Files",
+    type: bool,
+    default: false,
+    doc: "refuse settings that are chosen by facts: G@ and P@ in top.sls, and facts in conditions of templates",
+  }),
   health_addr: option({
     group: "Health and logs",
     type: address,
@@ -166,6 +173,25 @@ export const masterOptions = {
     type: requiredPath,
     default: inDataDir("auth/enroll.key"),
     doc: "private key of enroll.tls_cert; unused with an embedded CA",
+  }),
+  "enroll.max_pending": option({
+    group: "HTTPS listener",
+    type: integer(1, 1_000_000),
+    default: 10_000,
+    doc: "maximum number of pending enrollments; beyond it new peels are asked to come later",
+  }),
+  "enroll.pending_ttl": option({
+    group: "HTTPS listener",
+    type: duration(1_000),
+    default: 720 * hour,
+    doc: "how long an enrollment may be pending; older ones are removed",
+  }),
+  "enroll.networks": option({
+    group: "HTTPS listener",
+    type: namedNetworks,
+    default: [],
+    doc: "networks whose addresses share one budget for enrollment, by name: cidr is a list, capacity the requests at once, refill the time until one more",
+    flag: null,
   }),
   "api.docs_enabled": option({
     group: "HTTPS listener",

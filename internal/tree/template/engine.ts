@@ -56,6 +56,9 @@ export class Engine {
       for (const [name, filter] of Object.entries(filters)) {
         this.environment.addFilter(name, this.guarded(name, filter));
       }
+      const hold = (text: unknown, isData: unknown) =>
+        this.scope?.hold?.(String(text), isData === true) ?? String(text);
+      this.environment.addFilter("svc_hold", this.guarded("svc_hold", hold));
     }
     if (this.tree !== tree) {
       this.environment.clearTemplates();

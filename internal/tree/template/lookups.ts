@@ -8,6 +8,12 @@ export interface Scope {
   /** Facts of the peel. */
   facts: Values;
   settings: Values;
+  /**
+   * What the filter `svc_hold` makes of a rendered text; without it the text stays.
+   *
+   * @param isData whether a filter wrote the text as one YAML value
+   */
+  hold?(text: string, isData: boolean): string;
 }
 
 /** A function for templates; it must not throw. */

@@ -1,3 +1,4 @@
+import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
 import { serveEnrollments, serveJobs, serveTargets } from "../../../fleet/over-bus/mod.ts";
 import { assemble } from "../../../program/health/mod.ts";
 import {
@@ -68,6 +69,7 @@ export const doors = {
             get ownCaSpki() {
               return certificates.current().root?.pin;
             },
+            pending: createPendingTable({ directory, max: config["enroll.max_pending"], metrics, clock }),
             metrics,
             log,
           },
@@ -83,6 +85,7 @@ export const doors = {
         ...config["enroll.addr"],
         certificate: certificates.current(),
         tokens,
+        networks: config["enroll.networks"],
         metrics,
         clock,
         log,

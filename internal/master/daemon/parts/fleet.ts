@@ -5,6 +5,7 @@ import {
   createDisconnections,
   createEnforcer,
   createRevocations,
+  dropOldPending,
   repairOrphans,
 } from "../../../fleet/enrollment/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
@@ -27,6 +28,9 @@ export const fleet = {
       await catchUp("enrollments", directory.ready, deps);
       const repairing = repairOrphans({ enrollments, directory, clock, log });
       stack.defer(() => repairing.stop());
+      const ttlMs = config["enroll.pending_ttl"];
+      const dropping = dropOldPending({ enrollments, directory, ttlMs, clock, log });
+      stack.defer(() => dropping.stop());
 
       const revocations = createRevocations({ bucket: storage.revocations, log });
       stack.defer(() => revocations.stop());
@@ -55,7 +59,9 @@ export const fleet = {
       stack.defer(() => targeting.stop());
       const { index, alive } = targeting;
       const path = config.settings_dir;
-      const settings = startSettings({ ...deps, directory, index, path, command: keys.command });
+      const strictFacts = config["settings.strict_facts"];
+      const command = keys.command;
+      const settings = startSettings({ ...deps, directory, index, path, strictFacts, command });
       stack.defer(() => settings.stop());
       const resolver = createResolver({
         directory,

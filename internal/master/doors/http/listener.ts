@@ -4,7 +4,8 @@ import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/er
 import type { Log, LogFields } from "../../../base/log.ts";
 import { newRequestId, requestIdOf } from "../../../base/request-id.ts";
 import { readJson } from "./body.ts";
-import { budgets, createLimiter } from "./limit.ts";
+import type { budgets } from "./limit.ts";
+import { createRateLimits, type LimitedNetwork } from "./rate-limits.ts";
 import { type AuthRule, type Call, json, type Route } from "./route.ts";
 import { type Certificate, type Incoming, serveHttps } from "./serve.ts";
 import { findOperator, type TokenEntry } from "./tokens.ts";
@@ -24,6 +25,8 @@ export interface ListenerOptions {
   certificate: Certificate;
   routes: readonly Route[];
   tokens: readonly TokenEntry[];
+  /** Networks with a budget of their own for enrollment. */
+  networks?: readonly LimitedNetwork[];
   metrics: {
     rateLimited(budget: string): void;
     httpRequest(request: { method: string; route: string; status: number; seconds: number }): void;
@@ -81,16 +84,13 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 
 /** The listener without its socket. */
 export function createHandler(
-  options: Pick<ListenerOptions, "routes" | "tokens" | "metrics" | "clock" | "log">,
+  options: Pick<ListenerOptions, "routes" | "tokens" | "networks" | "metrics" | "clock" | "log">,
 ): {
   handle(incoming: Incoming): Promise<Response>;
   routes: readonly ServedRoute[];
 } {
   const { clock, log, routes, tokens } = options;
-  const limiters = {
-    strict: createLimiter(budgets.strict, clock),
-    relaxed: createLimiter(budgets.relaxed, clock),
-  };
+  const limits = createRateLimits(options.networks ?? [], clock);
   // Elysia routes; the arguments of a handler are looked up by its request.
   const calls = new WeakMap<Request, { call: Omit<Call, "params">; incoming: Incoming }>();
   // A hook applies only to the routes after it.
@@ -169,7 +169,7 @@ export function createHandler(
     };
     let response: Response;
     const budget = budgetOf(url.pathname);
-    if (!limiters[budget].allow(ip)) {
+    if (!limits.allow(budget, ip)) {
       options.metrics.rateLimited(budget);
       requestLog.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
       response = json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
@@ -214,8 +214,14 @@ function withCommonHeaders(response: Response, requestId: string): Response {
 function failure(thrown: unknown, log: Log): Response {
   const error = toSvcError(thrown);
   const meaning = meaningOf(error.kind);
-  if (meaning.http >= 500) log.error("request failed", { error: describeError(thrown) });
-  return json(meaning.http, { error: error.message });
+  // A client that is asked to come later does not mean a failure of the master: anyone could fill the log with it.
+  if (meaning.http >= 500 && error.retryAfterMs === undefined)
+    log.error("request failed", { error: describeError(thrown) });
+  const later: Record<string, string> =
+    error.retryAfterMs === undefined
+      ? {}
+      : { "Retry-After": String(Math.max(1, Math.ceil(error.retryAfterMs / 1000))) };
+  return json(meaning.http, { error: error.message }, later);
 }
 
 async function withoutBody(response: Response): Promise<Response> {

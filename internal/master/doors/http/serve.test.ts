@@ -166,11 +166,24 @@ test("anything that is not HTTP, or is ambiguous, is refused and the connection 
     [`GET / HTTP/1.1\r\nHost: a\r\nX: ${"a".repeat(40_000)}\r\n\r\n`, 431],
     ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400],
     ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello", 400],
+    ["GET / HTTP/1.1\r\n\r\n", 400],
+    ["GET / HTTP/1.1\r\nX-Host: a\r\n\r\n", 400],
+    ["POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\nx", 400],
+    ["GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n", 400],
   ];
   for (const [request, status] of rows) {
     const raw = open();
     raw.write(request);
     expect(await raw.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*"malformed request"`));
+  }
+});
+
+test("HTTP/1.0 knows no Host, and an empty one is a Host", async () => {
+  for (const request of ["GET /old HTTP/1.0\r\n\r\n", "GET /old HTTP/1.1\r\nHost:\r\n\r\n"]) {
+    const raw = open();
+    raw.write(request);
+    await raw.received(/HTTP\/1\.1 200 [\s\S]*"\/old"/);
+    raw.destroy();
   }
 });
 
