@@ -36,7 +36,17 @@ test("ranges", () => {
   expect(inRange("203.0.113.9", "0.0.0.0/0")).toBe(true);
   expect(inRange("2001:db8::1", "0.0.0.0/0")).toBe(false);
   expect(inRange("192.0.2.9", "::ffff:192.0.2.0/120")).toBe(true);
-  for (const text of ["192.0.2.1/24", "192.0.2.0/33", "2001:db8::/129", "x/8", "192.0.2.0/", "1.2.3.4/-1"]) {
+  for (const text of [
+    "",
+    "192.0.2.1/24",
+    "192.0.2.0/33",
+    "2001:db8::/129",
+    "x/8",
+    "192.0.2.0/",
+    "1.2.3.4/-1",
+    "1.0.0.0/8/8",
+    "fe80::1%eth0",
+  ]) {
     expect(parseIpNetwork(text)).toBeUndefined();
   }
 });

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { mebibyte } from "../../base/byte-size.ts";
+import { parseIpNetwork } from "../../base/ip-network.ts";
 import { logFormats, logLevels } from "../../base/log.ts";
-import { parseNetwork } from "../../base/network.ts";
 import { listOf } from "./list.ts";
 import { namedNetworks } from "./networks.ts";
 import { Complaint, inDataDir, inDirectoryOf, type OptionTable, option } from "./option.ts";
@@ -29,9 +29,9 @@ const webhookHosts = listOf({
   read: (entry) => {
     const isHost = dnsName.test(entry) && !entry.startsWith("*") && entry.length <= 253;
     // An address with a digit too many must not count as a name.
-    if (parseNetwork(entry) !== undefined || (isHost && /[A-Za-z]/.test(entry))) return entry;
+    if (parseIpNetwork(entry) !== undefined || (isHost && /[A-Za-z]/.test(entry))) return entry;
     throw new Complaint(
-      `${JSON.stringify(entry.slice(0, 60))} is neither a host name nor an IP address nor a CIDR range: expected hooks.example.com, 127.0.0.1 or 169.254.0.0/16`,
+      `${JSON.stringify(entry.slice(0, 60))} is neither a host name nor an IP address nor a CIDR range: expected hooks.example.com, 127.0.0.1 or 169.254.0.0/16, where bits beyond the length are zero`,
     );
   },
 });
