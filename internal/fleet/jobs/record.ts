@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { instant } from "../../base/instant.ts";
-import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { decode, decodeForeign, encode, type Plain } from "../../base/msgpack.ts";
 import { endings, type JobStatus, type Outcome, outcomes } from "./outcome.ts";
 
 /** A job as it was dispatched; what came of it is in the returns. */
@@ -162,7 +162,7 @@ const storedReturn = v.object({
 
 /** Decodes what a peel published as its return. @throws when it is none: a peel may send anything */
 export function decodeReturn(bytes: Uint8Array): JobReturn {
-  const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decode(bytes));
+  const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decodeForeign(bytes));
   return {
     ...rest,
     ...(value === undefined ? {} : { return: value }),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
-import { decode, encode } from "../../../base/msgpack.ts";
+import { decodeForeign, encode } from "../../../base/msgpack.ts";
 import { type Bus, encodeFailure, fetchSubject, mastersQueue } from "../../../bus/mod.ts";
 import {
   type BlobCache,
@@ -126,10 +126,7 @@ async function readBlobs(blobs: BlobCache, digests: readonly string[], what: str
 
 /** @throws SvcError `bad_request` naming the field */
 function readRequest(data: Uint8Array): v.InferOutput<typeof requestSchema> {
-  if (data.length > maxRequestBytes) {
-    throw new SvcError("bad_request", `a request has at most ${maxRequestBytes} bytes`);
-  }
-  const parsed = v.safeParse(requestSchema, decode(data));
+  const parsed = v.safeParse(requestSchema, decodeForeign(data, maxRequestBytes));
   if (parsed.success) return parsed.output;
   throw new SvcError("bad_request", "a request has digests, binary, or environment and perhaps commit");
 }

@@ -1,7 +1,7 @@
 import { type Clock, rfc3339 } from "../../../base/clock.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
-import { decode, encode } from "../../../base/msgpack.ts";
+import { decodeForeign, encode } from "../../../base/msgpack.ts";
 import { type Bus, encodeFailure, helloSubject, mastersQueue } from "../../../bus/mod.ts";
 import type { SettingsAnswer } from "../../../fleet/settings/mod.ts";
 import type { BootstrapDocument } from "../../../identity/bootstrap/mod.ts";
@@ -68,10 +68,7 @@ export function serveHello({ bus, document, missed, settings, states, clock, log
 
 /** What else the map holds is ignored: later peels may say more. @throws SvcError `bad_request` */
 function checkRequest(data: Uint8Array): { version: number } {
-  if (data.length > maxRequestBytes) {
-    throw new SvcError("bad_request", `a hello has at most ${maxRequestBytes} bytes`);
-  }
-  const value = decode(data);
+  const value = decodeForeign(data, maxRequestBytes);
   const isMap = value !== null && typeof value === "object" && !Array.isArray(value);
   if (!isMap || value instanceof Uint8Array) throw new SvcError("bad_request", "a hello is a map");
   const version = value.settings_version;
