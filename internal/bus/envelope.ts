@@ -21,6 +21,12 @@ export function encodeFailure(thrown: unknown): Uint8Array {
   return encode({ ok: false, error: { code: meaningOf(error.kind).bus, message: error.message } });
 }
 
+/** What a peel that asks too much is told: made once, so that a refusal costs nothing. */
+export function encodeRateLimited(): Uint8Array {
+  const error = { code: "rate_limited", message: "too many requests of this peel; ask again later" };
+  return encode({ ok: false, error });
+}
+
 /** What a decoded answer says went wrong, if it says so. */
 export function failureOf(answer: unknown): { code: string; message: string } | undefined {
   return v.is(failure, answer) ? answer.error : undefined;

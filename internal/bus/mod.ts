@@ -22,12 +22,13 @@ export {
 } from "./connect.ts";
 export { type Consumer, consume, type DeliveredMessage, removeConsumer } from "./consumer.ts";
 export { type Commit, openContentStore, readBlob } from "./content-store.ts";
-export { encodeFailure, encodeSuccess, failureOf, openReply } from "./envelope.ts";
+export { encodeFailure, encodeRateLimited, encodeSuccess, failureOf, openReply } from "./envelope.ts";
 export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
 export { clockDifference, inspectAssets } from "./inspect.ts";
 export { createOrderedView } from "./ordered-view.ts";
 export { type ConsumerPosition, consumerPosition, firstSequence, removeHandled } from "./position.ts";
 export { greetServer, inspectCertificate, placeOf, resolveHost } from "./probe.ts";
+export { purgeSubject } from "./purge.ts";
 export { newerCredentials, requestReply } from "./request.ts";
 export { shareWatch } from "./shared-watch.ts";
 export { assertStored, isTooLarge } from "./stored.ts";

@@ -26,6 +26,12 @@ export interface Directory {
   list(query: { state: EnrollmentState | "all"; limit: number; after?: string }): EnrollmentSummary[];
   /** State of the enrollment that the index of this peel points at. */
   stateOf(peelId: string): EnrollmentState | undefined;
+  /** Id of the enrollment that the index of this peel points at. */
+  idOf(peelId: string): string | undefined;
+  /** Whether this peel is suspended. */
+  isSuspended(peelId: string): boolean;
+  /** How many peels are suspended. */
+  countSuspended(): number;
   /** How many enrollments that count are in each state. */
   countByState(): Record<EnrollmentState, number>;
   /** When the credentials of the members end: the first that are good at `now`, and how many are not. */
@@ -136,6 +142,13 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
         },
       }),
     stateOf,
+    idOf: (peelId) => index.get(peelId),
+    isSuspended: (peelId) => view.get(index.get(peelId) ?? "")?.item.trust === "SUSPENDED",
+    countSuspended() {
+      let found = 0;
+      for (const { item } of view.kept()) if (item.trust === "SUSPENDED" && isVisible(item)) found++;
+      return found;
+    },
     countByState() {
       const found = Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Record<
         EnrollmentState,

@@ -64,7 +64,10 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
     for (const { revoked } of held) {
       for (const [key, until] of revoked) if (!isOver(until * 1000, clock.now())) list.set(key, until);
     }
-    for (const [key, entry] of entries) list.set(key, revokedUntil(entry));
+    for (const [key, entry] of entries) {
+      if (entry.liftedAt === undefined) list.set(key, revokedUntil(entry));
+      else list.delete(key);
+    }
     return system.pushClaims(deps.encodeAccount(Object.fromEntries(list), lastIssuedAt));
   };
   /** What the servers hold, what is stored, and whether all servers answered. */
@@ -187,7 +190,14 @@ function revokedUntil({ expiresAt }: Revocation): number {
   return Math.ceil(expiresAt / 1000);
 }
 
-/** Whether the bus revokes everything that is stored; what is over may still stand in its claims. */
+/**
+ * Whether the bus revokes everything that is stored, and nothing that was lifted; what is over may still
+ * stand in its claims.
+ */
 function agrees(held: HeldClaims, entries: ReadonlyMap<string, Revocation>): boolean {
-  return [...entries].every(([key, entry]) => (held.revoked.get(key) ?? 0) >= revokedUntil(entry));
+  return [...entries].every(([key, entry]) =>
+    entry.liftedAt === undefined
+      ? (held.revoked.get(key) ?? 0) >= revokedUntil(entry)
+      : !held.revoked.has(key),
+  );
 }

@@ -15,8 +15,11 @@ export {
   type PeelEnrollmentDeps,
   type RevokeOperationDeps,
   rejectEnrollment,
+  resumeEnrollment,
   revokeEnrollment,
+  type SuspendOperationDeps,
   submit,
+  suspendEnrollment,
 } from "./operations.ts";
 export {
   decodeRecord,
@@ -31,4 +34,5 @@ export {
 export { repairOrphans } from "./repair.ts";
 export { createRevocations, writeRevocation } from "./revocations.ts";
 export { findByPeel, loadEnrollment, readEnrollments } from "./store.ts";
+export { type SuspensionEffects, suspend } from "./suspend.ts";
 export { memberStates, transitions } from "./transition.ts";

@@ -4,6 +4,7 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import { instant } from "../../base/instant.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/mod.ts";
 
 /** One revoked key of the bus. Times are milliseconds since the Unix epoch. */
@@ -15,6 +16,8 @@ export interface Revocation {
   revokedAt: number;
   /** When the JWT ends by itself; the entry is of no use after that. */
   expiresAt: number;
+  /** When the key was taken off the list: the peel was suspended, and came back. */
+  liftedAt?: number;
 }
 
 const stored = v.object({
@@ -22,6 +25,7 @@ const stored = v.object({
   enrollment_id: v.string(),
   revoked_at: instant,
   expires_at: instant,
+  lifted_at: v.optional(instant),
 });
 
 /** How much the clock of a master may be ahead of the one that ends a JWT. */
@@ -32,11 +36,16 @@ export const isOver = (expiresAt: number, now: number): boolean => expiresAt + c
 
 /** The source of truth of what is revoked, kept current by one watch. */
 export interface Revocations {
-  /** Stores an entry; one that is there already stays as it is. It is `seen` at once. */
+  /** Stores an entry; one that is in force already stays as it is. It is `seen` at once. */
   add(entry: Revocation): Promise<void>;
   /**
-   * Every entry that is not over, by bus public key: what the watch has seen so far, and what this
-   * master added.
+   * Takes the key of an entry off the list. The entry stays, as lifted: masters that have seen the key
+   * revoked would otherwise keep it so.
+   */
+  lift(entry: Revocation, now: number): Promise<void>;
+  /**
+   * Every entry that is not over, by bus public key, also those that were lifted: what the watch has seen
+   * so far, and what this master added.
    */
   seen(now: number): Promise<ReadonlyMap<string, Revocation>>;
   /** The same, with everything that is stored now. */
@@ -63,10 +72,16 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
       known.delete(key);
       return;
     }
-    if (known.has(key)) return;
+    if ((known.get(key)?.revision ?? 0) >= revision) return;
     keep(key, value, revision);
     for (const run of onForeign) run();
   });
+  // Not left to the watch: a claim made without this entry would let the peel back in.
+  const remember = async ({ busPublicKey }: Revocation) => {
+    const written = await bucket.get(busPublicKey);
+    if (written === undefined) throw new SvcError("storage", "the revocation was stored and is gone again");
+    keep(written.key, written.value, written.revision);
+  };
   const live = (now: number) => {
     const entries = new Map<string, Revocation>();
     for (const [key, { entry }] of known) if (!isOver(entry.expiresAt, now)) entries.set(key, entry);
@@ -75,10 +90,11 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
   return {
     async add(entry) {
       await writeRevocation(bucket, entry);
-      // Not left to the watch: a claim made without this entry would let the peel back in.
-      const written = await bucket.get(entry.busPublicKey);
-      if (written === undefined) throw new SvcError("storage", "the revocation was stored and is gone again");
-      keep(written.key, written.value, written.revision);
+      await remember(entry);
+    },
+    async lift(entry, now) {
+      await write(bucket, { ...entry, liftedAt: now }, ({ liftedAt }) => liftedAt === undefined);
+      await remember(entry);
     },
     seen: (now) => watch.ready.then(() => live(now)),
     current: (now) => watch.caughtUp().then(() => live(now)),
@@ -98,25 +114,43 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
 }
 
 /** Stores an entry unless its key is on the list already. */
-export async function writeRevocation(bucket: Bucket, entry: Revocation): Promise<void> {
-  await bucket.create(
-    entry.busPublicKey,
-    encode({
-      peel_id: entry.peelId,
-      enrollment_id: entry.enrollmentId,
-      revoked_at: rfc3339(entry.revokedAt),
-      expires_at: rfc3339(entry.expiresAt),
-    }),
-  );
+export function writeRevocation(bucket: Bucket, entry: Revocation): Promise<void> {
+  return write(bucket, entry, ({ liftedAt }) => liftedAt !== undefined);
+}
+
+/** @param replaces whether an entry that is stored gives way to the new one */
+function write(bucket: Bucket, entry: Revocation, replaces: (stored: Revocation) => boolean): Promise<void> {
+  const key = entry.busPublicKey;
+  const value = encodeRevocation(entry);
+  const attempt = async () => {
+    const existing = await bucket.get(key);
+    if (existing === undefined) return (await bucket.create(key, value)) === undefined ? conflict : undefined;
+    if (!replaces(decodeRevocation(key, existing.value))) return undefined;
+    return (await bucket.update(key, value, existing.revision)) === undefined ? conflict : undefined;
+  };
+  return retryOnConflict(attempt, {
+    exhausted: `the revocation of ${entry.peelId} is being changed by others`,
+  });
+}
+
+function encodeRevocation(entry: Revocation): Uint8Array {
+  return encode({
+    peel_id: entry.peelId,
+    enrollment_id: entry.enrollmentId,
+    revoked_at: rfc3339(entry.revokedAt),
+    expires_at: rfc3339(entry.expiresAt),
+    ...(entry.liftedAt === undefined ? {} : { lifted_at: rfc3339(entry.liftedAt) }),
+  });
 }
 
 function decodeRevocation(key: string, value: Uint8Array): Revocation {
-  const { peel_id, enrollment_id, revoked_at, expires_at } = v.parse(stored, decode(value));
+  const { peel_id, enrollment_id, revoked_at, expires_at, lifted_at } = v.parse(stored, decode(value));
   return {
     busPublicKey: key,
     peelId: peel_id,
     enrollmentId: enrollment_id,
     revokedAt: revoked_at,
     expiresAt: expires_at,
+    ...(lifted_at === undefined ? {} : { liftedAt: lifted_at }),
   };
 }

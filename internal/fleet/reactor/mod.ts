@@ -15,3 +15,4 @@ export {
 } from "./operations.ts";
 export { followPresence } from "./presence.ts";
 export { startReactor } from "./run.ts";
+export { tellSuspended } from "./suspended.ts";

@@ -23,6 +23,7 @@ test("a fleet that cannot be indexed is told, and does not keep a master from st
   const starting = startTargeting({
     storage,
     directory,
+    budgets: { take: () => true },
     clock,
     log,
     signal: new AbortController().signal,

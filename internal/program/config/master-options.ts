@@ -202,6 +202,43 @@ export const masterOptions = {
     default: "",
     doc: "SSH private key for the repositories",
   }),
+  "budget.hello": option({
+    group: "Budgets",
+    type: integer(0, 1_000_000),
+    default: 60,
+    doc: "hello requests a minute that masters answer one peel, of which 5 at once; 0 means no limit",
+  }),
+  "budget.requests": option({
+    group: "Budgets",
+    type: integer(0, 1_000_000),
+    default: 3600,
+    doc: "other requests a minute of one peel, such as for state files; 0 means no limit",
+  }),
+  "budget.messages": option({
+    group: "Budgets",
+    type: integer(0, 10_000_000),
+    default: 3000,
+    doc: "acks, returns and schedule results a minute of one peel; 0 means no limit",
+  }),
+  "budget.bytes": option({
+    group: "Budgets",
+    type: integer(1, 1_000_000_000_000),
+    default: 33_554_432,
+    doc: "bytes a minute of these messages",
+  }),
+  "budget.log_lines": option({
+    group: "Budgets",
+    type: integer(0, 1_000_000),
+    default: 10,
+    doc: "log lines a minute of one cause and one peel, before they are only counted; 0 means no limit",
+  }),
+  "budget.suspend": option({
+    group: "Budgets",
+    type: bool,
+    default: true,
+    doc: "suspend a peel that sends ten times a budget for ten seconds",
+    flag: "budget-suspend",
+  }),
   "reactor.enabled": option({
     group: "Reactor",
     type: bool,

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
-import type { Log } from "../../../base/log.ts";
 import { decodeForeign, encode } from "../../../base/msgpack.ts";
-import { type Bus, encodeFailure, fetchSubject, mastersQueue } from "../../../bus/mod.ts";
+import { type Bus, encodeFailure, encodeRateLimited, fetchSubject, mastersQueue } from "../../../bus/mod.ts";
+import type { Budgets, LogLines } from "../../../fleet/budget/mod.ts";
 import {
   type BlobCache,
   type CatalogView,
@@ -44,7 +44,8 @@ export interface FetchDeps {
   blobs: BlobCache;
   /** Chunks and manifests of binaries. */
   binaries: BlobCache;
-  log: Log;
+  budgets: Pick<Budgets, "take">;
+  lines: Pick<LogLines, "say">;
 }
 
 /**
@@ -60,7 +61,8 @@ export interface FetchDeps {
  *
  * Failures are answered by an error map. Of all masters one takes each request.
  */
-export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): { stop(): void } {
+export function serveFetch({ bus, catalog, blobs, binaries, budgets, lines }: FetchDeps): { stop(): void } {
+  const refusal = encodeRateLimited();
   const stateFileSlots = createSlots(stateFileBounds);
   const binarySlots = createSlots(binaryBounds);
   const find = async (environment: string, commit: string | undefined) => {
@@ -85,6 +87,7 @@ export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): {
   };
   return bus.serve(fetchSubject("*"), mastersQueue, async (data, subject) => {
     const peelId = subject.split(".")[2] ?? "";
+    if (!budgets.take(peelId, "requests", data.length)) return refusal;
     try {
       const request = readRequest(data);
       if ("digests" in request) {
@@ -98,11 +101,9 @@ export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): {
     } catch (thrown) {
       const { kind } = toSvcError(thrown);
       // Who asks too much does not also fill the log.
-      log[kind === "rate_limited" ? "debug" : meaningOf(kind).level]("fetch refused", {
-        peel_id: peelId,
-        reason: describeError(thrown),
-      });
-      return encodeFailure(thrown);
+      const level = kind === "rate_limited" ? "debug" : meaningOf(kind).level;
+      lines.say(level, "fetch refused", peelId, { reason: describeError(thrown) });
+      return kind === "rate_limited" ? refusal : encodeFailure(thrown);
     }
   });
 }

@@ -2,7 +2,9 @@ import { type Clock, rfc3339 } from "../../../base/clock.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
 import { decodeForeign, encode } from "../../../base/msgpack.ts";
-import { type Bus, encodeFailure, helloSubject, mastersQueue } from "../../../bus/mod.ts";
+import { createSlots } from "../../../base/slots.ts";
+import { type Bus, encodeFailure, encodeRateLimited, helloSubject, mastersQueue } from "../../../bus/mod.ts";
+import type { Budgets, LogLines } from "../../../fleet/budget/mod.ts";
 import type { SettingsAnswer } from "../../../fleet/settings/mod.ts";
 import type { BootstrapDocument } from "../../../identity/bootstrap/mod.ts";
 
@@ -11,7 +13,12 @@ const maxRequestBytes = 4096;
 /** What one answer holds. */
 const maxCommands = 256;
 
+/** How many hellos are answered at the same time, and how many wait; each peel has one of them. */
+const bounds = { atOnce: 64, ofOne: 1, waiting: 16_384 } as const;
+
 export interface HelloDeps {
+  budgets: Pick<Budgets, "take">;
+  lines: Pick<LogLines, "say">;
   bus: Pick<Bus, "serve">;
   /** The bootstrap document as of now. */
   document(): BootstrapDocument;
@@ -33,11 +40,17 @@ export interface HelloDeps {
  * `incomplete` that something could not be read: the peel asks again. `states` has the digest of the snapshot
  * of the environment `base`, whose files are fetched, and the signed `statement` that it follows from. Of all masters one takes each request. Who asks is the token of the subject; a malformed request is answered by an error map.
  */
-export function serveHello({ bus, document, missed, settings, states, clock, log }: HelloDeps): {
+export function serveHello(deps: HelloDeps): {
   stop(): void;
 } {
+  const { bus, document, missed, settings, states, clock, log, budgets, lines } = deps;
+  const refusal = encodeRateLimited();
+  const slots = createSlots(bounds);
   return bus.serve(helloSubject("*"), mastersQueue, async (data, subject) => {
     const peelId = subject.split(".")[2] ?? "";
+    if (!budgets.take(peelId, "hello", data.length)) return refusal;
+    const release = await slots.take(peelId).catch(() => undefined);
+    if (release === undefined) return refusal;
     try {
       const { version } = checkRequest(data);
       const jobs = missed(peelId, maxCommands);
@@ -57,11 +70,11 @@ export function serveHello({ bus, document, missed, settings, states, clock, log
         incomplete: told === undefined ? true : undefined,
       });
     } catch (thrown) {
-      log[meaningOf(toSvcError(thrown).kind).level]("hello refused", {
-        peel_id: peelId,
-        reason: describeError(thrown),
-      });
+      const { level } = meaningOf(toSvcError(thrown).kind);
+      lines.say(level, "hello refused", peelId, { reason: describeError(thrown) });
       return encodeFailure(thrown);
+    } finally {
+      release();
     }
   });
 }

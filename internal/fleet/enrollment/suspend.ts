@@ -1,0 +1,87 @@
+import { describeError, SvcError } from "../../base/errors.ts";
+import { type ApplyDeps, applyEvent } from "./apply.ts";
+import type { Enrollment } from "./record.ts";
+import type { Revocations } from "./revocations.ts";
+import { type EnforceRevocation, revocationOf } from "./revoke.ts";
+
+export interface ResumeRecordDeps extends ApplyDeps {
+  revocations: Pick<Revocations, "add" | "lift">;
+}
+
+/** What follows from a suspension besides the end of the connection. */
+export interface SuspensionEffects {
+  /** Removes what the peel left in the streams. @returns how many messages */
+  purge(peelId: string): Promise<number>;
+  /** Reports the suspension to the reactor. */
+  tell(peelId: string, reason: string): Promise<void>;
+}
+
+type EnforceDeps = Pick<EnforceRevocation, "enforcer" | "log">;
+
+export interface SuspendRequest {
+  id: string;
+  operator: string;
+  reason: string;
+}
+
+/**
+ * Keeps a peel off the bus: its key is revoked, its connection ends, and what it left in the streams is
+ * removed. The state of the record stays. Suspending it again does the same once more.
+ *
+ * @returns the record, and how many messages were removed
+ * @throws SvcError `not_found`, `invalid_transition`, `conflict`; `unavailable` when the record is suspended but
+ *   the bus did not confirm within its time: masters continue to enforce it
+ */
+export async function suspend(
+  deps: ResumeRecordDeps & EnforceDeps & SuspensionEffects,
+  request: SuspendRequest,
+): Promise<{ record: Enrollment; purged: number }> {
+  const { id, operator, reason } = request;
+  const record = await applyEvent(deps, id, { type: "suspend", operator, reason }, async (changed) => {
+    const entry = revocationOf(changed);
+    if (entry !== undefined) await deps.revocations.add(entry);
+  });
+  const told = deps.tell(record.peelId, reason).catch((cause) =>
+    deps.log.warn("the reactor was not told of a suspension", {
+      peel_id: record.peelId,
+      reason: describeError(cause),
+    }),
+  );
+  await enforce(deps, record, "suspended");
+  await told;
+  // After the end of the connection: nothing is added to what is removed.
+  return { record, purged: await deps.purge(record.peelId) };
+}
+
+/**
+ * Ends a suspension: the credentials of the peel are valid again, and it connects by itself.
+ *
+ * @throws SvcError as `suspend`; `invalid_transition` when the peel is not suspended
+ */
+export async function resume(
+  deps: ResumeRecordDeps & EnforceDeps,
+  { id, operator }: { id: string; operator: string },
+): Promise<Enrollment> {
+  // The list first: after a crash between the two the operator can resume the peel again.
+  const record = await applyEvent(deps, id, { type: "resume", operator }, async (changed) => {
+    const entry = revocationOf(changed);
+    if (entry !== undefined) await deps.revocations.lift(entry, deps.clock.now());
+  });
+  await enforce(deps, record, "resumed");
+  return record;
+}
+
+async function enforce({ enforcer, log }: EnforceDeps, record: Enrollment, what: string): Promise<void> {
+  if (record.busPublicKey === undefined) return;
+  let confirmed = false;
+  try {
+    confirmed = await enforcer.enforce();
+  } catch (cause) {
+    log.error("revocation not confirmed", { enrollment_id: record.id, error: describeError(cause) });
+  }
+  if (confirmed) return;
+  throw new SvcError(
+    "unavailable",
+    `${record.id} is ${what}, but the bus did not confirm in time: masters continue to enforce it`,
+  );
+}
