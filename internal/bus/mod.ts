@@ -65,5 +65,5 @@ export {
   targetQueue,
   targetResolveSubject,
 } from "./subjects.ts";
-export { createSystemBus, type SystemBus } from "./system.ts";
+export { createSystemBus, type SystemBus, type UserConnection } from "./system.ts";
 export { type Look, untilKey } from "./until-key.ts";

@@ -135,6 +135,20 @@ test("an operator suspends a peel, what it left goes, and it comes back with its
   expect(await operate(master, peel.enrollmentId, "suspend")).toMatchObject({ status: 409 });
 });
 
+test("a fifth connection with one key ends all of them, and the peel comes back", async () => {
+  const peel = await enrollPeel(master, "many");
+  const connections = await Promise.all(Array.from({ length: 4 }, () => connectPeel(bus, peel)));
+  expect(connections.map(({ nats }) => nats.isClosed())).toEqual([false, false, false, false]);
+  await using fifth = await connectPeel(bus, peel);
+  await Promise.all([fifth, ...connections].map(({ logged }) => logged("bus disconnected")));
+  for (const connection of connections) await connection.nats.close();
+  await fifth.logged("bus reconnected");
+  const said = master.records.filter(({ fields }) => fields.peel_id === "many").map(({ event }) => event);
+  expect(said).toContain("too many connections of a peel: all of them are ended");
+  const shown = await svc("enroll", "show", peel.enrollmentId, "--output", "json");
+  expect(JSON.parse(shown.stdout)).not.toHaveProperty("Suspended");
+}, 30_000);
+
 test("a peel that floods for ten seconds is suspended, and its returns do not fill the master", async () => {
   const peel = await enrollPeel(master, "flood");
   await using connection = await connectPeel(bus, peel);

@@ -4,9 +4,18 @@ import { type Budget, charge, type Meter, newMeter } from "./meter.ts";
 
 /**
  * What is counted apart: `hello`; `requests`, which are all others; `messages`, acks, returns and schedule
- * results as they come by; `schedule`, schedule results that become jobs; `facts`; and `heartbeats`.
+ * results as they come by; `schedule`, schedule results that become jobs; `facts`; `heartbeats`; and
+ * `connections`.
  */
-export const budgetKinds = ["hello", "requests", "messages", "schedule", "facts", "heartbeats"] as const;
+export const budgetKinds = [
+  "hello",
+  "requests",
+  "messages",
+  "schedule",
+  "facts",
+  "heartbeats",
+  "connections",
+] as const;
 export type BudgetKind = (typeof budgetKinds)[number];
 
 /** More than a fleet has peels: what is forgotten begins with a full budget. */

@@ -3,7 +3,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { SystemBus } from "../../bus/mod.ts";
 import { readClaims } from "../../identity/mod.ts";
-import { isOver, type Revocation, type Revocations } from "./revocations.ts";
+import { isLifted, isOver, type Revocation, type Revocations } from "./revocations.ts";
 
 const reconcileMs = 60_000;
 /** When to look again after the bus did not confirm, or after somebody else stored a revocation. */
@@ -65,8 +65,8 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
       for (const [key, until] of revoked) if (!isOver(until * 1000, clock.now())) list.set(key, until);
     }
     for (const [key, entry] of entries) {
-      if (entry.liftedAt === undefined) list.set(key, revokedUntil(entry));
-      else list.delete(key);
+      if (isLifted(entry, clock.now())) list.delete(key);
+      else list.set(key, revokedUntil(entry));
     }
     return system.pushClaims(deps.encodeAccount(Object.fromEntries(list), lastIssuedAt));
   };
@@ -84,12 +84,12 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
     for (let pushed = 0; ; pushed++) {
       const { held, entries, complete } = await look(pushed === 0 ? "start" : "push");
       wanted ??= entries;
-      if (complete && held.every((one) => agrees(one, entries))) return true;
+      if (complete && held.every((one) => agrees(one, entries, clock.now()))) return true;
       // A server that stays silent is not waited for in a circle.
       if (pushed === pushes || (pushed > 1 && !complete)) {
         lookAgainSoon();
         const expected = wanted;
-        return complete && held.every((one) => agrees(one, expected));
+        return complete && held.every((one) => agrees(one, expected, clock.now()));
       }
       if (!(await push(entries, held))) log.warn("not every server took the revocations", { pushed });
     }
@@ -194,10 +194,8 @@ function revokedUntil({ expiresAt }: Revocation): number {
  * Whether the bus revokes everything that is stored, and nothing that was lifted; what is over may still
  * stand in its claims.
  */
-function agrees(held: HeldClaims, entries: ReadonlyMap<string, Revocation>): boolean {
+function agrees(held: HeldClaims, entries: ReadonlyMap<string, Revocation>, now: number): boolean {
   return [...entries].every(([key, entry]) =>
-    entry.liftedAt === undefined
-      ? (held.revoked.get(key) ?? 0) >= revokedUntil(entry)
-      : !held.revoked.has(key),
+    isLifted(entry, now) ? !held.revoked.has(key) : (held.revoked.get(key) ?? 0) >= revokedUntil(entry),
   );
 }

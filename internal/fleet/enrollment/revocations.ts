@@ -16,15 +16,22 @@ export interface Revocation {
   revokedAt: number;
   /** When the JWT ends by itself; the entry is of no use after that. */
   expiresAt: number;
-  /** When the key was taken off the list: the peel was suspended, and came back. */
+  /** Whether the entry can be lifted; entries of a revocation are final. */
+  suspension?: true;
+  /** From when the key is good again; in the future for a peel that is only disconnected. */
   liftedAt?: number;
 }
+
+/** Whether a key is off the list again. */
+export const isLifted = ({ liftedAt }: Revocation, now: number): boolean =>
+  liftedAt !== undefined && liftedAt <= now;
 
 const stored = v.object({
   peel_id: v.string(),
   enrollment_id: v.string(),
   revoked_at: instant,
   expires_at: instant,
+  suspension: v.optional(v.literal(true)),
   lifted_at: v.optional(instant),
 });
 
@@ -36,11 +43,16 @@ export const isOver = (expiresAt: number, now: number): boolean => expiresAt + c
 
 /** The source of truth of what is revoked, kept current by one watch. */
 export interface Revocations {
-  /** Stores an entry; one that is in force already stays as it is. It is `seen` at once. */
+  /**
+   * Stores an entry. It is `seen` at once. One that revokes the key for longer stays as it is: a revocation
+   * is final, and a suspension lasts until it is lifted.
+   */
   add(entry: Revocation): Promise<void>;
   /**
-   * Takes the key of an entry off the list. The entry stays, as lifted: masters that have seen the key
+   * Takes the key of a suspension off the list. The entry stays, as lifted: masters that have seen the key
    * revoked would otherwise keep it so.
+   *
+   * @throws SvcError `conflict` when the key was revoked
    */
   lift(entry: Revocation, now: number): Promise<void>;
   /**
@@ -93,7 +105,11 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
       await remember(entry);
     },
     async lift(entry, now) {
-      await write(bucket, { ...entry, liftedAt: now }, ({ liftedAt }) => liftedAt === undefined);
+      const lifted: Revocation = { ...entry, suspension: true, liftedAt: now };
+      await write(bucket, lifted, (stored) => {
+        if (stored.suspension === true) return stored.liftedAt === undefined;
+        throw new SvcError("conflict", `the enrollment ${entry.enrollmentId} was revoked`);
+      });
       await remember(entry);
     },
     seen: (now) => watch.ready.then(() => live(now)),
@@ -113,9 +129,16 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
   };
 }
 
-/** Stores an entry unless its key is on the list already. */
+/** Stores an entry unless one is stored that revokes its key for at least as long. */
 export function writeRevocation(bucket: Bucket, entry: Revocation): Promise<void> {
-  return write(bucket, entry, ({ liftedAt }) => liftedAt !== undefined);
+  return write(bucket, entry, (stored) => isStronger(entry, stored));
+}
+
+function isStronger(entry: Revocation, stored: Revocation): boolean {
+  if (stored.suspension !== true) return false;
+  if (entry.suspension !== true) return true;
+  if (stored.liftedAt === undefined) return false;
+  return entry.liftedAt === undefined || entry.liftedAt > stored.liftedAt;
 }
 
 /** @param replaces whether an entry that is stored gives way to the new one */
@@ -139,18 +162,23 @@ function encodeRevocation(entry: Revocation): Uint8Array {
     enrollment_id: entry.enrollmentId,
     revoked_at: rfc3339(entry.revokedAt),
     expires_at: rfc3339(entry.expiresAt),
+    ...(entry.suspension === undefined ? {} : { suspension: true }),
     ...(entry.liftedAt === undefined ? {} : { lifted_at: rfc3339(entry.liftedAt) }),
   });
 }
 
 function decodeRevocation(key: string, value: Uint8Array): Revocation {
-  const { peel_id, enrollment_id, revoked_at, expires_at, lifted_at } = v.parse(stored, decode(value));
+  const { peel_id, enrollment_id, revoked_at, expires_at, suspension, lifted_at } = v.parse(
+    stored,
+    decode(value),
+  );
   return {
     busPublicKey: key,
     peelId: peel_id,
     enrollmentId: enrollment_id,
     revokedAt: revoked_at,
     expiresAt: expires_at,
+    ...(suspension === undefined ? {} : { suspension }),
     ...(lifted_at === undefined ? {} : { liftedAt: lifted_at }),
   };
 }

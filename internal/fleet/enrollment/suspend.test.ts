@@ -4,7 +4,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { decodeRecord, decodeSummary, type Enrollment, encodeRecord, toStored } from "./record.ts";
-import { createRevocations, writeRevocation } from "./revocations.ts";
+import { createRevocations, isLifted, writeRevocation } from "./revocations.ts";
 import { resume, suspend } from "./suspend.ts";
 
 const id = "enr-000000000000000000000000000";
@@ -28,8 +28,9 @@ async function setup(fields: Partial<Enrollment> = {}, confirmed = true) {
     ...{ enrollments, revocations, clock, log },
     enforcer: {
       async enforce() {
-        const { liftedAt } = (await revocations.current(clock.now())).get(key) ?? { liftedAt: -1 };
-        steps.push(liftedAt === undefined ? "enforce" : "enforce without it");
+        const entry = (await revocations.current(clock.now())).get(key);
+        const isListed = entry !== undefined && !isLifted(entry, clock.now());
+        steps.push(isListed ? "enforce" : "enforce without it");
         return confirmed;
       },
     },
@@ -71,11 +72,15 @@ test("a peel that was resumed can be suspended again, and be revoked for good", 
     "enforce",
   ]);
   await resume(deps, request);
+  await suspend(deps, request);
   const entry = {
     ...{ busPublicKey: key, peelId: "web1", enrollmentId: id },
     ...{ revokedAt: clock.now(), expiresAt: clock.now() + day },
   };
   await writeRevocation(bucket, entry);
+  expect((await revocations.current(clock.now())).get(key)).toEqual(entry);
+  // The record of this test is still suspended, as when a resume and a revocation race.
+  await expect(resume(deps, request)).rejects.toMatchObject({ kind: "conflict" });
   expect((await revocations.current(clock.now())).get(key)).toEqual(entry);
 });
 

@@ -1,8 +1,10 @@
+import { sleep } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
 import type { Enrollment } from "./record.ts";
 import type { Revocations } from "./revocations.ts";
 import { type EnforceRevocation, revocationOf } from "./revoke.ts";
+import { loadEnrollment } from "./store.ts";
 
 export interface ResumeRecordDeps extends ApplyDeps {
   revocations: Pick<Revocations, "add" | "lift">;
@@ -14,6 +16,29 @@ export interface SuspensionEffects {
   purge(peelId: string): Promise<number>;
   /** Reports the suspension to the reactor. */
   tell(peelId: string, reason: string): Promise<void>;
+}
+
+/** How long a peel that is only disconnected stays away: until every server has seen its key revoked. */
+const awayMs = 5_000;
+
+/**
+ * Ends all connections of a peel. It comes back by itself: a server of this age cannot end single ones, so
+ * its key is revoked for a moment. The entry says until when, so that every master lifts it.
+ *
+ * @throws SvcError `not_found`, `storage`
+ */
+export async function disconnect(
+  deps: ResumeRecordDeps & Pick<EnforceRevocation, "enforcer">,
+  id: string,
+): Promise<void> {
+  const { record } = await loadEnrollment(deps.enrollments, id);
+  const entry = revocationOf({ ...record, updatedAt: deps.clock.now() });
+  if (entry === undefined) return;
+  const liftedAt = deps.clock.now() + awayMs;
+  await deps.revocations.add({ ...entry, suspension: true, liftedAt });
+  await deps.enforcer.enforce();
+  await sleep(deps.clock, Math.max(0, liftedAt - deps.clock.now()));
+  await deps.enforcer.enforce();
 }
 
 type EnforceDeps = Pick<EnforceRevocation, "enforcer" | "log">;
@@ -39,7 +64,7 @@ export async function suspend(
   const { id, operator, reason } = request;
   const record = await applyEvent(deps, id, { type: "suspend", operator, reason }, async (changed) => {
     const entry = revocationOf(changed);
-    if (entry !== undefined) await deps.revocations.add(entry);
+    if (entry !== undefined) await deps.revocations.add({ ...entry, suspension: true });
   });
   const told = deps.tell(record.peelId, reason).catch((cause) =>
     deps.log.warn("the reactor was not told of a suspension", {

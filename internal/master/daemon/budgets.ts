@@ -7,6 +7,7 @@ import {
   eventSubject,
   purgeSubject,
   returnSubject,
+  type SystemBus,
   scheduleSubject,
 } from "../../bus/mod.ts";
 import {
@@ -19,9 +20,11 @@ import {
 } from "../../fleet/budget/mod.ts";
 import {
   type Directory,
+  disconnect,
   type SuspendOperationDeps,
   type SuspensionEffects,
   suspend,
+  watchExcessConnections,
 } from "../../fleet/enrollment/mod.ts";
 import { tellSuspended } from "../../fleet/reactor/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
@@ -36,6 +39,8 @@ const helloBurst = 5;
 const facts: Budget = { perMinute: 300 };
 /** It sends one every 10 s. */
 const heartbeats: Budget = { perMinute: 60 };
+/** It connects again every 2 s at most. */
+const connects: Budget = { perMinute: 60 };
 
 export interface MasterBudgets {
   budgets: Budgets;
@@ -48,6 +53,9 @@ export interface MasterBudgets {
 export interface MasterBudgetsDeps extends Omit<SuspendOperationDeps, "suspension"> {
   config: MasterConfig;
   bus: Bus;
+  system: Pick<SystemBus, "followConnections">;
+  /** Public key of the peels' account. */
+  account: string;
   directory: Pick<Directory, "idOf" | "isSuspended">;
   metrics: Pick<MasterMetrics, "budgetExceeded" | "peelSuspended">;
   clock: Clock;
@@ -85,7 +93,33 @@ export function startBudgets(deps: MasterBudgetsDeps): MasterBudgets {
     onFlood,
     clock,
   });
-  return { budgets, lines, suspension, stop: () => lines.stop() };
+  /** Peels whose connections are being ended. */
+  const ending = new Set<string>();
+  const endConnections = (peelId: string) => {
+    const id = directory.idOf(peelId);
+    if (id === undefined || ending.has(peelId)) return;
+    ending.add(peelId);
+    metrics.budgetExceeded("connections");
+    lines.say("warn", "too many connections of a peel: all of them are ended", peelId);
+    disconnect({ ...deps, ...deps.enforce }, id)
+      .catch((thrown) =>
+        lines.say("error", "connections of a peel not ended", peelId, { reason: describeError(thrown) }),
+      )
+      .finally(() => ending.delete(peelId));
+  };
+  const connections = watchExcessConnections({
+    ...{ system: deps.system, account: deps.account, most: config["budget.connections"] },
+    // The name in the JWT, which a master signed.
+    onConnect: ({ name }) => void budgets.take(name, "connections"),
+    onExcess: ({ name }) => endConnections(name),
+  });
+  return {
+    ...{ budgets, lines, suspension },
+    stop() {
+      connections.stop();
+      lines.stop();
+    },
+  };
 }
 
 function limitsOf(config: MasterConfig): Record<BudgetKind, Budget> {
@@ -100,6 +134,7 @@ function limitsOf(config: MasterConfig): Record<BudgetKind, Budget> {
     schedule: messages,
     facts,
     heartbeats,
+    connections: connects,
   };
 }
 

@@ -226,6 +226,12 @@ export const masterOptions = {
     default: 33_554_432,
     doc: "bytes a minute of these messages",
   }),
+  "budget.connections": option({
+    group: "Budgets",
+    type: integer(0, 1_000_000),
+    default: 4,
+    doc: "connections that one peel may have to the bus; with more, all of them are ended; 0 means no limit",
+  }),
   "budget.log_lines": option({
     group: "Budgets",
     type: integer(0, 1_000_000),

@@ -43,6 +43,7 @@ const samples: Record<string, readonly [string, string]> = {
   "budget.requests": ["0", "9"],
   "budget.messages": ["0", "9"],
   "budget.bytes": ["1", "1000000"],
+  "budget.connections": ["0", "9"],
   "budget.log_lines": ["0", "9"],
   "budget.suspend": ["true", "false"],
   "reactor.enabled": ["true", "false"],

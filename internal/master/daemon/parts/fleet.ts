@@ -53,7 +53,7 @@ export const fleet = {
       stack.defer(() => disconnections.stop());
 
       const budgeted = startBudgets({
-        ...{ config, bus, directory, enrollments, revocations, metrics, clock, log },
+        ...{ config, bus, system, account, directory, enrollments, revocations, metrics, clock, log },
         enforce: { enforcer, disconnections, metrics, clock, log },
       });
       stack.defer(() => budgeted.stop());
