@@ -56,11 +56,14 @@ export interface Bus {
    * Answers requests on a subject; of all subscribers of the queue one takes each. `answer` turns every
    * failure into a reply of its own, and gets the subject the request came on. A request that wants its
    * answer anywhere but in an inbox is dropped: the answer is sent with our permissions, not the asker's.
+   *
+   * @param onDropped called with the subject of a dropped request, instead of a warning in the log
    */
   serve(
     subject: string,
     queue: string,
     answer: (data: Uint8Array, subject: string) => Promise<Uint8Array>,
+    onDropped?: (subject: string) => void,
   ): { stop(): void };
   /** How often the connection came back. */
   readonly reconnects: number;
@@ -176,6 +179,7 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
   let bufferedBytes = 0;
   let reconnects = 0;
   const onReconnect = new Set<() => void>();
+  const warnOfReply = (subject: string) => log.warn(badReply, { subject });
   void (async () => {
     for await (const status of nats.status()) {
       switch (status.type) {
@@ -219,13 +223,13 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
       onReconnect.add(run);
       return () => onReconnect.delete(run);
     },
-    serve(subject, queue, answer) {
+    serve(subject, queue, answer, onDropped = warnOfReply) {
       const subscription = nats.subscribe(subject, {
         queue,
         callback: (error, message) => {
           if (error !== null) return log.error("subscription error", { subject, error });
           if (!isInbox(message.reply)) {
-            return log.warn("request dropped: its reply subject is no inbox", { subject: message.subject });
+            return onDropped(message.subject);
           }
           answer(message.data, message.subject).then(
             (reply) => message.respond(reply),
@@ -254,6 +258,9 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
     },
   };
 }
+
+/** What is logged of a request that wants its answer elsewhere. */
+export const badReply = "request dropped: its reply subject is no inbox";
 
 /** Inboxes are ours by convention; `_R_.` is the server's own way back into another account. */
 function isInbox(reply: string | undefined): boolean {

@@ -16,6 +16,7 @@ export {
   type Bus,
   type BusIdentity,
   type BusOptions,
+  badReply,
   connectBus,
   connectBusForever,
   resolveBusCa,

@@ -1,7 +1,14 @@
 import * as v from "valibot";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import { decodeForeign, encode } from "../../../base/msgpack.ts";
-import { type Bus, encodeFailure, encodeRateLimited, fetchSubject, mastersQueue } from "../../../bus/mod.ts";
+import {
+  type Bus,
+  badReply,
+  encodeFailure,
+  encodeRateLimited,
+  fetchSubject,
+  mastersQueue,
+} from "../../../bus/mod.ts";
 import type { Budgets, LogLines } from "../../../fleet/budget/mod.ts";
 import {
   type BlobCache,
@@ -85,28 +92,39 @@ export function serveFetch({ bus, catalog, blobs, binaries, budgets, lines }: Fe
         .finally(release);
     }
   };
-  return bus.serve(fetchSubject("*"), mastersQueue, async (data, subject) => {
-    const peelId = subject.split(".")[2] ?? "";
-    if (!budgets.take(peelId, "requests", data.length)) return refusal;
-    try {
-      const request = readRequest(data);
-      if ("digests" in request) {
-        return await handOut(peelId, stateFileSlots, () => readBlobs(blobs, request.digests, "state file"));
+  return bus.serve(
+    fetchSubject("*"),
+    mastersQueue,
+    async (data, subject) => {
+      const peelId = peelOf(subject);
+      if (!budgets.take(peelId, "requests", data.length)) return refusal;
+      try {
+        const request = readRequest(data);
+        if ("digests" in request) {
+          return await handOut(peelId, stateFileSlots, () => readBlobs(blobs, request.digests, "state file"));
+        }
+        if ("binary" in request) {
+          const read = () => readBlobs(binaries, request.binary, "part of a binary");
+          return await handOut(peelId, binarySlots, read);
+        }
+        return await find(request.environment, request.commit);
+      } catch (thrown) {
+        const { kind } = toSvcError(thrown);
+        // Who asks too much does not also fill the log.
+        const level = kind === "rate_limited" ? "debug" : meaningOf(kind).level;
+        lines.say(level, "fetch refused", peelId, { reason: describeError(thrown) });
+        return kind === "rate_limited" ? refusal : encodeFailure(thrown);
       }
-      if ("binary" in request) {
-        const read = () => readBlobs(binaries, request.binary, "part of a binary");
-        return await handOut(peelId, binarySlots, read);
-      }
-      return await find(request.environment, request.commit);
-    } catch (thrown) {
-      const { kind } = toSvcError(thrown);
-      // Who asks too much does not also fill the log.
-      const level = kind === "rate_limited" ? "debug" : meaningOf(kind).level;
-      lines.say(level, "fetch refused", peelId, { reason: describeError(thrown) });
-      return kind === "rate_limited" ? refusal : encodeFailure(thrown);
-    }
-  });
+    },
+    (subject) => {
+      // It counts like any other: a peel that sends nothing else is no less busy.
+      const peelId = peelOf(subject);
+      if (budgets.take(peelId, "requests")) lines.say("warn", badReply, peelId);
+    },
+  );
 }
+
+const peelOf = (subject: string): string => subject.split(".")[2] ?? "";
 
 /** @param what names a blob in the error. @throws SvcError `not_found` when there is no first one, `storage` */
 async function readBlobs(blobs: BlobCache, digests: readonly string[], what: string): Promise<Uint8Array[]> {

@@ -128,6 +128,7 @@ test("a hello that wants no answer, or one elsewhere, does no harm", async () =>
   for (const { nats } of [peel, ...masters]) await nats.flush();
   expect(await ask(encode({}))).toMatchObject({ cluster_info: { v: 1 } });
   expect(await secrets?.get("_cluster_info")).toBeNull();
+  expect(records.map(({ event }) => event)).toContain("request dropped: its reply subject is no inbox");
 });
 
 test("a peel that asks more than its budget, or again before it was answered, is refused without work", async () => {
@@ -139,7 +140,10 @@ test("a peel that asks more than its budget, or again before it was answered, is
   const waiting = Promise.withResolvers<void>();
   const serving = serveHello({
     // The other masters would take a part of the requests.
-    bus: { serve: (subject, _, answer) => master.serve(subject.replace("svc.", "test."), "q", answer) },
+    bus: {
+      serve: (subject, _, answer, onDropped) =>
+        master.serve(subject.replace("svc.", "test."), "q", answer, onDropped),
+    },
     document: () => document,
     missed: () => [],
     settings: async () => {
@@ -164,6 +168,11 @@ test("a peel that asks more than its budget, or again before it was answered, is
   mayAsk = false;
   expect(await hello()).toEqual(refused);
   expect(answered).toBe(1);
+  // A request without an inbox is charged as well, and beyond the budget nothing is logged of it.
+  other.nats.publish(`test.peel.${id}.hello`, encode({}));
+  await other.nats.flush();
+  expect(await hello()).toEqual(refused);
+  expect(log.records.filter(({ level }) => level === "warn")).toEqual([]);
   serving.stop();
   await Promise.all([master.nats.close(), other.nats.close()]);
 });

@@ -3,7 +3,14 @@ import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/er
 import type { Log } from "../../../base/log.ts";
 import { decodeForeign, encode } from "../../../base/msgpack.ts";
 import { createSlots } from "../../../base/slots.ts";
-import { type Bus, encodeFailure, encodeRateLimited, helloSubject, mastersQueue } from "../../../bus/mod.ts";
+import {
+  type Bus,
+  badReply,
+  encodeFailure,
+  encodeRateLimited,
+  helloSubject,
+  mastersQueue,
+} from "../../../bus/mod.ts";
 import type { Budgets, LogLines } from "../../../fleet/budget/mod.ts";
 import type { SettingsAnswer } from "../../../fleet/settings/mod.ts";
 import type { BootstrapDocument } from "../../../identity/bootstrap/mod.ts";
@@ -46,38 +53,49 @@ export function serveHello(deps: HelloDeps): {
   const { bus, document, missed, settings, states, clock, log, budgets, lines } = deps;
   const refusal = encodeRateLimited();
   const slots = createSlots(bounds);
-  return bus.serve(helloSubject("*"), mastersQueue, async (data, subject) => {
-    const peelId = subject.split(".")[2] ?? "";
-    if (!budgets.take(peelId, "hello", data.length)) return refusal;
-    const release = await slots.take(peelId).catch(() => undefined);
-    if (release === undefined) return refusal;
-    try {
-      const { version } = checkRequest(data);
-      const jobs = missed(peelId, maxCommands);
-      if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
-      else log.debug("peel said hello", { peel_id: peelId });
-      const told = await settings(peelId, version).catch((thrown): SettingsAnswer | undefined => {
-        log.error("settings not told", { peel_id: peelId, reason: describeError(thrown) });
-        return undefined;
-      });
-      return encode({
-        server_time: rfc3339(clock.now()),
-        cluster_info: document(),
-        settings: told?.envelope,
-        settings_error: told?.error,
-        states: await states(),
-        jobs,
-        incomplete: told === undefined ? true : undefined,
-      });
-    } catch (thrown) {
-      const { level } = meaningOf(toSvcError(thrown).kind);
-      lines.say(level, "hello refused", peelId, { reason: describeError(thrown) });
-      return encodeFailure(thrown);
-    } finally {
-      release();
-    }
-  });
+  return bus.serve(
+    helloSubject("*"),
+    mastersQueue,
+    async (data, subject) => {
+      const peelId = peelOf(subject);
+      if (!budgets.take(peelId, "hello", data.length)) return refusal;
+      const release = await slots.take(peelId).catch(() => undefined);
+      if (release === undefined) return refusal;
+      try {
+        const { version } = checkRequest(data);
+        const jobs = missed(peelId, maxCommands);
+        if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
+        else log.debug("peel said hello", { peel_id: peelId });
+        const told = await settings(peelId, version).catch((thrown): SettingsAnswer | undefined => {
+          log.error("settings not told", { peel_id: peelId, reason: describeError(thrown) });
+          return undefined;
+        });
+        return encode({
+          server_time: rfc3339(clock.now()),
+          cluster_info: document(),
+          settings: told?.envelope,
+          settings_error: told?.error,
+          states: await states(),
+          jobs,
+          incomplete: told === undefined ? true : undefined,
+        });
+      } catch (thrown) {
+        const { level } = meaningOf(toSvcError(thrown).kind);
+        lines.say(level, "hello refused", peelId, { reason: describeError(thrown) });
+        return encodeFailure(thrown);
+      } finally {
+        release();
+      }
+    },
+    (subject) => {
+      // It counts like any other: a peel that sends nothing else is no less busy.
+      const peelId = peelOf(subject);
+      if (budgets.take(peelId, "hello")) lines.say("warn", badReply, peelId);
+    },
+  );
 }
+
+const peelOf = (subject: string): string => subject.split(".")[2] ?? "";
 
 /** What else the map holds is ignored: later peels may say more. @throws SvcError `bad_request` */
 function checkRequest(data: Uint8Array): { version: number } {
