@@ -5,7 +5,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { decodeRecord, decodeSummary, type Enrollment, encodeRecord, toStored } from "./record.ts";
 import { createRevocations, isLifted, writeRevocation } from "./revocations.ts";
-import { resume, suspend } from "./suspend.ts";
+import { disconnect, resume, suspend } from "./suspend.ts";
 
 const id = "enr-000000000000000000000000000";
 const key = "UKEY";
@@ -110,4 +110,20 @@ test("records of earlier versions have no suspension, and lists show the ones th
   const value = (await enrollments.get(id))?.value ?? new Uint8Array();
   expect(decodeSummary(value)).toMatchObject({ state: "active", trust: "SUSPENDED" });
   expect(decodeSummary(value)).not.toHaveProperty("Suspended");
+});
+
+test("a peel that is only disconnected comes back after five seconds, unless it is suspended by then", async () => {
+  const { deps, steps, stored, clock, record } = await setup();
+  const { signal } = new AbortController();
+  await clock.until(disconnect(deps, id, signal), 5_000);
+  expect(steps).toEqual(["enforce", "enforce without it"]);
+  expect(await stored()).toEqual(record);
+  const again = disconnect(deps, id, signal);
+  await clock.asleep();
+  await suspend(deps, request);
+  await clock.until(again, 5_000);
+  expect(steps.at(-1)).toBe("enforce");
+  // One that is suspended already stays so.
+  await clock.until(disconnect(deps, id, signal), 5_000);
+  expect(steps.at(-1)).toBe("enforce");
 });

@@ -25,11 +25,12 @@ const awayMs = 5_000;
  * Ends all connections of a peel. It comes back by itself: a server of this age cannot end single ones, so
  * its key is revoked for a moment. The entry says until when, so that every master lifts it.
  *
- * @throws SvcError `not_found`, `storage`
+ * @throws SvcError `not_found`, `storage`; the reason of the signal: another master, or the next start, lifts it
  */
 export async function disconnect(
   deps: ResumeRecordDeps & Pick<EnforceRevocation, "enforcer">,
   id: string,
+  signal: AbortSignal,
 ): Promise<void> {
   const { record } = await loadEnrollment(deps.enrollments, id);
   const entry = revocationOf({ ...record, updatedAt: deps.clock.now() });
@@ -37,7 +38,7 @@ export async function disconnect(
   const liftedAt = deps.clock.now() + awayMs;
   await deps.revocations.add({ ...entry, suspension: true, liftedAt });
   await deps.enforcer.enforce();
-  await sleep(deps.clock, Math.max(0, liftedAt - deps.clock.now()));
+  await sleep(deps.clock, Math.max(0, liftedAt - deps.clock.now()), signal);
   await deps.enforcer.enforce();
 }
 

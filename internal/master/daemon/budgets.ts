@@ -67,14 +67,16 @@ export function startBudgets(deps: MasterBudgetsDeps): MasterBudgets {
   const { config, bus, directory, metrics, clock, log } = deps;
   const lines = createLogLines(config["budget.log_lines"], clock, log);
   const suspension = createSuspensionEffects(bus);
-  /** Peels whose suspension was begun a moment ago. */
-  const begun = new Set<string>();
+  /** When the suspension of a peel was begun, on the monotonic clock. */
+  const begun = new Map<string, number>();
+  const stopping = new AbortController();
   const onFlood = (peelId: string, kind: BudgetKind) => {
-    if (!config["budget.suspend"] || begun.has(peelId) || directory.isSuspended(peelId)) return;
+    if (!config["budget.suspend"] || directory.isSuspended(peelId)) return;
+    const now = clock.monotonic();
+    if (now - (begun.get(peelId) ?? Number.NEGATIVE_INFINITY) < againMs) return;
     const id = directory.idOf(peelId);
     if (id === undefined) return;
-    begun.add(peelId);
-    clock.after(againMs, () => begun.delete(peelId));
+    begun.set(peelId, now);
     const reason = `sent ten times its budget of ${kind} for ten seconds`;
     suspend({ ...deps, ...deps.enforce, ...suspension, log }, { id, operator, reason }).then(
       ({ purged }) => {
@@ -101,10 +103,11 @@ export function startBudgets(deps: MasterBudgetsDeps): MasterBudgets {
     ending.add(peelId);
     metrics.budgetExceeded("connections");
     lines.say("warn", "too many connections of a peel: all of them are ended", peelId);
-    disconnect({ ...deps, ...deps.enforce }, id)
-      .catch((thrown) =>
-        lines.say("error", "connections of a peel not ended", peelId, { reason: describeError(thrown) }),
-      )
+    disconnect({ ...deps, ...deps.enforce }, id, stopping.signal)
+      .catch((thrown) => {
+        if (stopping.signal.aborted) return;
+        lines.say("error", "connections of a peel not ended", peelId, { reason: describeError(thrown) });
+      })
       .finally(() => ending.delete(peelId));
   };
   const connections = watchExcessConnections({
@@ -116,6 +119,7 @@ export function startBudgets(deps: MasterBudgetsDeps): MasterBudgets {
   return {
     ...{ budgets, lines, suspension },
     stop() {
+      stopping.abort(new Error("the master stops"));
       connections.stop();
       lines.stop();
     },

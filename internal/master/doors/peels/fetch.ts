@@ -117,7 +117,7 @@ export function serveFetch({ bus, catalog, blobs, binaries, budgets, lines }: Fe
       }
     },
     (subject) => {
-      // It counts like any other: a peel that sends nothing else is no less busy.
+      // It counts like any other: otherwise a peel could send these without limit.
       const peelId = peelOf(subject);
       if (budgets.take(peelId, "requests")) lines.say("warn", badReply, peelId);
     },

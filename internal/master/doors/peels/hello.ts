@@ -88,7 +88,7 @@ export function serveHello(deps: HelloDeps): {
       }
     },
     (subject) => {
-      // It counts like any other: a peel that sends nothing else is no less busy.
+      // It counts like any other: otherwise a peel could send these without limit.
       const peelId = peelOf(subject);
       if (budgets.take(peelId, "hello")) lines.say("warn", badReply, peelId);
     },
