@@ -3,6 +3,7 @@ export type { ApplyDeps } from "./apply.ts";
 export { createDirectory, type Directory } from "./directory.ts";
 export { createDisconnections } from "./disconnections.ts";
 export { createEnforcer } from "./enforce.ts";
+export { watchExcessConnections } from "./excess-connections.ts";
 export { attestationMessage, credentialsMessage, enrollmentMessage } from "./messages.ts";
 export {
   approveEnrollment,
@@ -15,8 +16,11 @@ export {
   type PeelEnrollmentDeps,
   type RevokeOperationDeps,
   rejectEnrollment,
+  resumeEnrollment,
   revokeEnrollment,
+  type SuspendOperationDeps,
   submit,
+  suspendEnrollment,
 } from "./operations.ts";
 export {
   decodeRecord,
@@ -31,4 +35,5 @@ export {
 export { repairOrphans } from "./repair.ts";
 export { createRevocations, writeRevocation } from "./revocations.ts";
 export { findByPeel, loadEnrollment, readEnrollments } from "./store.ts";
+export { disconnect, type SuspensionEffects, suspend } from "./suspend.ts";
 export { memberStates, transitions } from "./transition.ts";
