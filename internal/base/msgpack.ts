@@ -90,7 +90,7 @@ export function decodeSequence(bytes: Uint8Array): { value: Plain; end: number }
 function scan(bytes: Uint8Array, limits: DecodeLimits): void {
   const { bytes: mostBytes = Number.POSITIVE_INFINITY, elements = Number.POSITIVE_INFINITY } = limits;
   if (bytes.length > mostBytes) {
-    throw new MessageTooLarge(`a message has at most ${mostBytes} bytes, not ${bytes.length}`);
+    throw new MessageTooLarge(`a message must have at most ${mostBytes} bytes, not ${bytes.length}`);
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   /** Values still to come, by depth. */
@@ -117,7 +117,7 @@ function scan(bytes: Uint8Array, limits: DecodeLimits): void {
     if (at > bytes.length) throw new SvcError("bad_request", "malformed MessagePack");
     if (children === 0) continue;
     announced += children;
-    if (announced > elements) throw new MessageTooLarge(`a message has at most ${elements} values`);
+    if (announced > elements) throw new MessageTooLarge(`a message must have at most ${elements} values`);
     // Each value takes a byte at least: what cannot be there is not waited for.
     if (children > bytes.length - at) throw new SvcError("bad_request", "malformed MessagePack");
     if (open.length > maxDepth) throw new SvcError("bad_request", "MessagePack value nested too deeply");

@@ -280,7 +280,7 @@ test("a directory is read file by file, and its digest depends on the content", 
   expect(loadRules(directory.path).digest).not.toBe(first.digest);
   write("b.yaml", rule("do: [emit: {tag: x}]").replace("name: r", "name: q"));
   expect(() => loadRules(directory.path)).toThrow(
-    `${directory.path}/b.yaml:1:9: the name q is taken by the rule at ${directory.path}/a.yaml:1`,
+    `${directory.path}/b.yaml:1:9: the name q is already used by the rule at ${directory.path}/a.yaml:1`,
   );
 });
 

@@ -64,7 +64,7 @@ export function enrollmentRoutes(deps: OperatorEnrollmentDeps): Route[] {
       bodyTitle: "Reason",
       answers: {
         ...decided,
-        503: "The enrollment is suspended; that the bus knows is not confirmed yet",
+        503: "The enrollment is suspended; the bus has not confirmed it yet",
       },
     }),
     bind(resumeEnrollment, deps, {
@@ -73,7 +73,7 @@ export function enrollmentRoutes(deps: OperatorEnrollmentDeps): Route[] {
       id: "resumeEnrollment",
       answers: {
         ...decided,
-        503: "The enrollment is resumed; that the bus knows is not confirmed yet",
+        503: "The enrollment is resumed; the bus has not confirmed it yet",
       },
     }),
   ];
