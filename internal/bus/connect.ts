@@ -60,11 +60,14 @@ export interface Bus {
    * Answers requests on a subject; each request goes to one subscriber of the queue. `answer` gets the
    * subject of the request, and turns every failure into a reply. A request whose reply subject is not an
    * inbox is dropped: the reply is sent with the permissions of this client, not with those of the requester.
+   *
+   * @param onDropped called with the subject of a dropped request, instead of a warning in the log
    */
   serve(
     subject: string,
     queue: string,
     answer: (data: Uint8Array, subject: string) => Promise<Uint8Array>,
+    onDropped?: (subject: string) => void,
   ): { stop(): void };
   /** Number of reconnects. */
   readonly reconnects: number;
@@ -182,6 +185,7 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
   let bufferedBytes = 0;
   let reconnects = 0;
   const onReconnect = new Set<() => void>();
+  const warnOfReply = (subject: string) => log.warn(badReply, { subject });
   void (async () => {
     for await (const status of nats.status()) {
       switch (status.type) {
@@ -225,15 +229,13 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
       onReconnect.add(run);
       return () => onReconnect.delete(run);
     },
-    serve(subject, queue, answer) {
+    serve(subject, queue, answer, onDropped = warnOfReply) {
       const subscription = nats.subscribe(subject, {
         queue,
         callback: (error, message) => {
           if (error !== null) return log.error("subscription error", { subject, error });
           if (!isInbox(message.reply)) {
-            return log.warn("request dropped: its reply subject is not an inbox", {
-              subject: message.subject,
-            });
+            return onDropped(message.subject);
           }
           answer(message.data, message.subject).then(
             (reply) => message.respond(reply),
@@ -262,6 +264,9 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
     },
   };
 }
+
+/** The log message for a request whose reply subject is not an inbox. */
+export const badReply = "request dropped: its reply subject is not an inbox";
 
 /** `_INBOX.` is the convention for inboxes; the server uses `_R_.` for replies into another account. */
 function isInbox(reply: string | undefined): boolean {

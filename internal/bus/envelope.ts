@@ -21,6 +21,12 @@ export function encodeFailure(thrown: unknown): Uint8Array {
   return encode({ ok: false, error: { code: meaningOf(error.kind).bus, message: error.message } });
 }
 
+/** The reply to a peel that sends too many requests. Encode it once, so that a refusal costs nothing. */
+export function encodeRateLimited(): Uint8Array {
+  const error = { code: "rate_limited", message: "too many requests of this peel; ask again later" };
+  return encode({ ok: false, error });
+}
+
 /** The error in a decoded reply, if it has one. */
 export function failureOf(answer: unknown): { code: string; message: string } | undefined {
   return v.is(failure, answer) ? answer.error : undefined;

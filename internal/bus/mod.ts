@@ -16,6 +16,7 @@ export {
   type Bus,
   type BusIdentity,
   type BusOptions,
+  badReply,
   connectBus,
   connectBusForever,
   resolveBusCa,
@@ -23,7 +24,7 @@ export {
 export { type Consumer, consume, type DeliveredMessage, removeConsumer } from "./consumer.ts";
 export { type Commit, openContentStore, readBlob } from "./content-store.ts";
 export { type Discarded, discardOldest } from "./discard-oldest.ts";
-export { encodeFailure, encodeSuccess, failureOf, openReply } from "./envelope.ts";
+export { encodeFailure, encodeRateLimited, encodeSuccess, failureOf, openReply } from "./envelope.ts";
 export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
 export { type Fullness, fullest, inspectFullness, readFullness } from "./fullness.ts";
 export { clockDifference, inspectAssets } from "./inspect.ts";
@@ -37,6 +38,7 @@ export {
   streamLimit,
 } from "./position.ts";
 export { greetServer, inspectCertificate, placeOf, resolveHost } from "./probe.ts";
+export { purgeSubject } from "./purge.ts";
 export { newerCredentials, requestReply } from "./request.ts";
 export type { Room } from "./room.ts";
 export { shareWatch } from "./shared-watch.ts";
@@ -76,5 +78,5 @@ export {
   targetQueue,
   targetResolveSubject,
 } from "./subjects.ts";
-export { createSystemBus, type SystemBus } from "./system.ts";
+export { createSystemBus, type SystemBus, type UserConnection } from "./system.ts";
 export { type Look, untilKey } from "./until-key.ts";

@@ -38,9 +38,30 @@ export interface SystemBus {
   storage(): Promise<ServerStorage[]>;
   /** Calls `run` with the user key of each connection of this account that ends. */
   onDisconnect(account: string, run: (user: string) => void): () => void;
+  /**
+   * Calls `began` and `ended` with each connection of this account, and `unsure` when some events may be
+   * missing: a server started, or this connection was interrupted.
+   */
+  followConnections(account: string, run: ConnectionListener): () => void;
   /** Calls `run` when a new server appears, or a server has restarted. */
   onServerJoin(run: () => void): () => void;
   stop(): void;
+}
+
+/** A connection of a bus user. */
+export interface UserConnection {
+  /** Unique in the cluster while its server runs. */
+  id: string;
+  /** Public key of the user. */
+  user: string;
+  /** The name in its JWT; empty when there is none. */
+  name: string;
+}
+
+export interface ConnectionListener {
+  began(connection: UserConnection): void;
+  ended(connection: UserConnection): void;
+  unsure(): void;
 }
 
 const serverReport = v.object({
@@ -53,7 +74,10 @@ const storageReply = v.object({
   }),
 });
 const claimsReply = v.object({ data: v.object({ code: v.number() }) });
-const disconnectEvent = v.object({ client: v.object({ user: v.string() }) });
+const connectionEvent = v.object({
+  server: v.object({ id: v.string() }),
+  client: v.object({ id: v.number(), user: v.string(), name_tag: v.optional(v.string(), "") }),
+});
 
 /** Opens the system view, which learns the servers of the cluster from their reports. */
 export async function createSystemBus(bus: Bus): Promise<SystemBus> {
@@ -137,11 +161,30 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
     onDisconnect(account, run) {
       const subscription = nats.subscribe(`$SYS.ACCOUNT.${account}.DISCONNECT`, {
         callback(error, message) {
-          const event = error === null ? read(disconnectEvent, message.string()) : undefined;
+          const event = error === null ? read(connectionEvent, message.string()) : undefined;
           if (event !== undefined) run(event.client.user);
         },
       });
       return () => subscription.unsubscribe();
+    },
+    followConnections(account, { began, ended, unsure }) {
+      const follow = (event: "CONNECT" | "DISCONNECT", run: (connection: UserConnection) => void) =>
+        nats.subscribe(`$SYS.ACCOUNT.${account}.${event}`, {
+          callback(error, message) {
+            const found = error === null ? read(connectionEvent, message.string()) : undefined;
+            if (found === undefined) return;
+            const { id, user, name_tag: name } = found.client;
+            run({ id: `${found.server.id} ${id}`, user, name });
+          },
+        });
+      const following = [follow("CONNECT", began), follow("DISCONNECT", ended)];
+      const unsubscribe = bus.onReconnect(unsure);
+      onJoin.add(unsure);
+      return () => {
+        for (const subscription of following) subscription.unsubscribe();
+        unsubscribe();
+        onJoin.delete(unsure);
+      };
     },
     onServerJoin(run) {
       onJoin.add(run);

@@ -16,6 +16,7 @@ const acting = [
   "internal/fleet/enrollment/approve.ts",
   "internal/fleet/enrollment/reject.ts",
   "internal/fleet/enrollment/revoke.ts",
+  "internal/fleet/enrollment/suspend.ts",
   "internal/fleet/jobs/cancel.ts",
   "internal/fleet/jobs/dispatch.ts",
   "internal/fleet/rollout/command.ts",

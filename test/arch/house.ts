@@ -113,6 +113,7 @@ export const house: readonly Wing[] = [
     subject: "what masters decide about peels",
     rooms: [
       room("fleet/operation", 2, "what a capability is, and the one way it is invoked"),
+      room("fleet/budget", 4, "how much one peel may ask, send and cause to be logged"),
       room("fleet/bootstrap", 4, "publishing the bootstrap document on the bus"),
       room("fleet/binaries", 4, "the binaries that peels can be upgraded to"),
       room("fleet/enrollment", 4, "records, transitions, challenges, credentials, revocation"),

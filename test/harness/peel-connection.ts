@@ -55,7 +55,7 @@ export async function submitPeel(master: Door, peelId: string) {
 export function operate(
   master: Door,
   enrollmentId: string,
-  action: "approve" | "reject" | "revoke",
+  action: "approve" | "reject" | "revoke" | "suspend" | "resume",
   body: Record<string, unknown> = {},
 ): Promise<Reply> {
   return send(master.url, master.ca, {

@@ -68,6 +68,7 @@ const readers: Record<IdKind, (bus: Bus) => Promise<Offer[]>> = {
   enrollments: (bus) => readIds(bus, () => true),
   "pending-enrollments": (bus) => readIds(bus, ({ state }) => state === "pending"),
   "revocable-enrollments": (bus) => readIds(bus, ({ state }) => "revoke" in transitions[state]),
+  "suspended-enrollments": (bus) => readIds(bus, ({ suspended }) => suspended !== undefined),
   jobs: (bus) => readJobs(bus, {}),
   "running-jobs": (bus) => readJobs(bus, { status: "running" }),
   rollouts: readRollouts,

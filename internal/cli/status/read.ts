@@ -41,6 +41,8 @@ export interface FleetStatus {
     versions: Record<string, number>;
   };
   pending: EnrollmentSummary[];
+  /** Members that are kept off the bus. */
+  suspended: { id: string; peel_id: string; at: string; reason: string }[];
   jobs: { jid: string; function: string; targets: number; created_at: string; deadline: string }[];
   /** Unfinished rollouts, oldest first. */
   rollouts: RolloutSummary[];
@@ -129,6 +131,11 @@ export async function readStatus(
       versions: countBy(members.flatMap(({ peelId }) => alive.get(peelId) ?? [])),
     },
     pending: records.filter(({ state }) => state === "pending").map(summarize),
+    suspended: records.flatMap(({ id, peelId, suspended }) =>
+      suspended === undefined
+        ? []
+        : [{ id, peel_id: peelId, at: rfc3339(suspended.at), reason: suspended.reason }],
+    ),
     jobs: jobs.map(({ jid, targets, createdAt, deadline, ...job }) => ({
       jid,
       function: job.function,

@@ -32,7 +32,7 @@ export async function showStatus(cli: Cli): Promise<void> {
 
 /** Formats the status for people: totals, then a table for each kind that is not empty. */
 function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
-  const { peels, pending, jobs, rollouts, masters, leases, ending, notes } = status;
+  const { peels, pending, suspended, jobs, rollouts, masters, leases, ending, notes } = status;
   const states = enrollmentStates.flatMap((state) =>
     peels.states[state] === undefined ? [] : [`${peels.states[state]} ${state}`],
   );
@@ -65,6 +65,10 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
     ...table(
       ["PENDING", "PEEL ID", "TRUST", "CREATED"],
       pending.map((one) => [one.id, displayPeelId(one.peel_id), one.trust, one.created_at]),
+    ),
+    ...table(
+      ["SUSPENDED", "PEEL ID", "SINCE", "REASON"],
+      suspended.map((one) => [one.id, displayPeelId(one.peel_id), one.at, one.reason]),
     ),
     ...table(
       ["RUNNING", "FUNCTION", "PEELS", "DEADLINE"],

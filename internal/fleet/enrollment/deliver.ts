@@ -13,7 +13,7 @@ import {
   verifySignature,
 } from "../../identity/mod.ts";
 import { credentialsMessage } from "./messages.ts";
-import { peelPermissions } from "./permissions.ts";
+import { peelLimits, peelPermissions } from "./permissions.ts";
 import type { Enrollment } from "./record.ts";
 import { loadEnrollment, saveEnrollment, type Versioned } from "./store.ts";
 import { transition } from "./transition.ts";
@@ -133,7 +133,7 @@ function mint(
       subject: key.publicKey,
       issuedAt,
       expiresAt,
-      nats: { ...peelPermissions(record.peelId), subs: -1, data: -1, payload: -1 },
+      nats: { ...peelPermissions(record.peelId), ...peelLimits },
     },
     deps.account,
   );

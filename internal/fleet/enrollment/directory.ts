@@ -28,6 +28,12 @@ export interface Directory {
   list(query: { state: EnrollmentState | "all"; limit: number; after?: string }): EnrollmentSummary[];
   /** State of the enrollment that the index of this peel points to. */
   stateOf(peelId: string): EnrollmentState | undefined;
+  /** ID of the enrollment that the index of this peel points to. */
+  idOf(peelId: string): string | undefined;
+  /** Whether this peel is suspended. */
+  isSuspended(peelId: string): boolean;
+  /** Number of suspended peels. */
+  countSuspended(): number;
   /** Number of valid enrollments in each state. */
   countByState(): Record<EnrollmentState, number>;
   /**
@@ -146,6 +152,13 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
         },
       }),
     stateOf,
+    idOf: (peelId) => index.get(peelId),
+    isSuspended: (peelId) => view.get(index.get(peelId) ?? "")?.item.trust === "SUSPENDED",
+    countSuspended() {
+      let found = 0;
+      for (const { item } of view.kept()) if (item.trust === "SUSPENDED" && isVisible(item)) found++;
+      return found;
+    },
     countByState() {
       const found = Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Record<
         EnrollmentState,

@@ -3,7 +3,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { SystemBus } from "../../bus/mod.ts";
 import { readClaims } from "../../identity/mod.ts";
-import { isOver, type Revocation, type Revocations } from "./revocations.ts";
+import { isLifted, isOver, type Revocation, type Revocations } from "./revocations.ts";
 
 const reconcileMs = 60_000;
 /** When to check again after the bus did not confirm, or after another writer stored a revocation. */
@@ -64,7 +64,10 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
     for (const { revoked } of held) {
       for (const [key, until] of revoked) if (!isOver(until * 1000, clock.now())) list.set(key, until);
     }
-    for (const [key, entry] of entries) list.set(key, revokedUntil(entry));
+    for (const [key, entry] of entries) {
+      if (isLifted(entry, clock.now())) list.delete(key);
+      else list.set(key, revokedUntil(entry));
+    }
     return system.pushClaims(deps.encodeAccount(Object.fromEntries(list), lastIssuedAt));
   };
   /** The claims of the servers, the stored revocations, and whether all servers answered. */
@@ -81,12 +84,12 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
     for (let pushed = 0; ; pushed++) {
       const { held, entries, complete } = await look(pushed === 0 ? "start" : "push");
       wanted ??= entries;
-      if (complete && held.every((one) => agrees(one, entries))) return true;
+      if (complete && held.every((one) => agrees(one, entries, clock.now()))) return true;
       // Do not wait repeatedly for a server that does not answer.
       if (pushed === pushes || (pushed > 1 && !complete)) {
         lookAgainSoon();
         const expected = wanted;
-        return complete && held.every((one) => agrees(one, expected));
+        return complete && held.every((one) => agrees(one, expected, clock.now()));
       }
       if (!(await push(entries, held))) log.warn("not every server took the revocations", { pushed });
     }
@@ -187,7 +190,12 @@ function revokedUntil({ expiresAt }: Revocation): number {
   return Math.ceil(expiresAt / 1000);
 }
 
-/** Whether the bus revokes everything that is stored; its claims may still contain expired entries. */
-function agrees(held: HeldClaims, entries: ReadonlyMap<string, Revocation>): boolean {
-  return [...entries].every(([key, entry]) => (held.revoked.get(key) ?? 0) >= revokedUntil(entry));
+/**
+ * Whether the bus revokes everything that is stored, and nothing that was lifted; its claims may still
+ * contain expired entries.
+ */
+function agrees(held: HeldClaims, entries: ReadonlyMap<string, Revocation>, now: number): boolean {
+  return [...entries].every(([key, entry]) =>
+    isLifted(entry, now) ? !held.revoked.has(key) : (held.revoked.get(key) ?? 0) >= revokedUntil(entry),
+  );
 }

@@ -4,6 +4,7 @@ export { createDirectory, type Directory } from "./directory.ts";
 export { createDisconnections } from "./disconnections.ts";
 export { dropOldPending } from "./drop-pending.ts";
 export { createEnforcer } from "./enforce.ts";
+export { watchExcessConnections } from "./excess-connections.ts";
 export { attestationMessage, credentialsMessage, enrollmentMessage } from "./messages.ts";
 export {
   approveEnrollment,
@@ -16,8 +17,11 @@ export {
   type PeelEnrollmentDeps,
   type RevokeOperationDeps,
   rejectEnrollment,
+  resumeEnrollment,
   revokeEnrollment,
+  type SuspendOperationDeps,
   submit,
+  suspendEnrollment,
 } from "./operations.ts";
 export { createPendingTable } from "./pending-table.ts";
 export {
@@ -33,4 +37,5 @@ export {
 export { repairOrphans } from "./repair.ts";
 export { createRevocations, writeRevocation } from "./revocations.ts";
 export { findByPeel, loadEnrollment, readEnrollments } from "./store.ts";
+export { disconnect, type SuspensionEffects, suspend } from "./suspend.ts";
 export { memberStates, transitions } from "./transition.ts";

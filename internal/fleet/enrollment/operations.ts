@@ -27,10 +27,12 @@ import {
   enrollmentSchema,
   enrollmentStates,
   toStored,
+  trusts,
 } from "./record.ts";
 import { reject } from "./reject.ts";
 import { type EnforceRevocation, type RevokeDeps, revoke, revokeRecord } from "./revoke.ts";
 import { loadEnrollment } from "./store.ts";
+import { type ResumeRecordDeps, resume, type SuspensionEffects, suspend } from "./suspend.ts";
 import { isStreamTerminal } from "./transition.ts";
 import { peelIdField, publicKeyField, readSubmission, submissionSchema } from "./validate.ts";
 
@@ -206,8 +208,8 @@ const summary: v.GenericSchema<EnrollmentSummary> = titled(
     state: v.picklist(enrollmentStates),
     created_at: timestamp,
     trust: described(
-      v.picklist(["ok", "MISMATCH!", "-"]),
-      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it",
+      v.picklist(trusts),
+      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it, `SUSPENDED` while it is kept off the bus",
     ),
     fingerprint: described(
       v.string(),
@@ -245,7 +247,7 @@ const reason = described(
 /** Logs a decision in the words of the specification, whatever door the request used. */
 function announce(
   { log, note }: Call,
-  action: "approve" | "reject" | "revoke",
+  action: keyof typeof pastOf,
   { id, peelId }: Enrollment,
   operator: string,
   more: Record<string, unknown> = {},
@@ -259,6 +261,8 @@ const pastOf = {
   approve: "enrollment approved",
   reject: "enrollment rejected",
   revoke: "enrollment revoked",
+  suspend: "enrollment suspended",
+  resume: "enrollment resumed",
 };
 
 export const approveEnrollment = operation({
@@ -322,10 +326,51 @@ export const revokeEnrollment = operation({
   },
 });
 
-/** What the operations on enrollments of operators need. */
-export interface OperatorEnrollmentDeps extends RevokeDeps {
-  directory: Directory;
+export const suspendEnrollment = operation({
+  name: "enrollments.suspend",
+  kind: "decide",
+  summary: "Keep a peel off the bus until it is resumed",
+  admits: ["operator"],
+  input: v.strictObject({ id, reason: v.optional(reason) }),
+  output: decided,
+  touches: touchesId,
+  async run(deps: SuspendOperationDeps, { id, reason = "by an operator" }, call) {
+    const operator = operatorOf(call);
+    const request = { id, operator, reason };
+    const { record, purged } = await suspend(
+      { ...deps, ...deps.enforce, ...deps.suspension, log: call.log },
+      request,
+    );
+    announce(call, "suspend", record, operator, { reason, purged });
+    return { enrollment: toStored(record) };
+  },
+});
+
+export const resumeEnrollment = operation({
+  name: "enrollments.resume",
+  kind: "decide",
+  summary: "Let a suspended peel back on the bus",
+  admits: ["operator"],
+  input: onlyId,
+  output: decided,
+  touches: touchesId,
+  async run(deps: SuspendOperationDeps, { id }, call) {
+    const operator = operatorOf(call);
+    const record = await resume({ ...deps, ...deps.enforce, log: call.log }, { id, operator });
+    announce(call, "resume", record, operator);
+    return { enrollment: toStored(record) };
+  },
+});
+
+/** What suspension and its end need: only masters can make them felt on the bus. */
+export interface SuspendOperationDeps extends ResumeRecordDeps {
   enforce: EnforceRevocation;
+  suspension: SuspensionEffects;
+}
+
+/** What the operations on enrollments of operators need. */
+export interface OperatorEnrollmentDeps extends SuspendOperationDeps {
+  directory: Directory;
   clock: Clock;
 }
 

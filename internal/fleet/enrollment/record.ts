@@ -36,6 +36,14 @@ export interface Enrollment {
   credsExpiresAt?: number;
   /** The `U…` key of the issued JWT. */
   busPublicKey?: string;
+  /** Present while the peel is kept off the bus; its state stays. */
+  suspended?: Suspension;
+}
+
+/** Why a peel is kept off the bus, and since when. */
+export interface Suspension {
+  at: number;
+  reason: string;
 }
 
 const text = v.pipe(v.string(), v.maxLength(4096));
@@ -66,6 +74,9 @@ export const enrollmentSchema = titled(
     revoked_at: v.optional(time),
     creds_expires_at: v.optional(described(time, "When the credentials expire")),
     bus_public_key: v.optional(described(text, "Public key of the credentials")),
+    Suspended: v.optional(
+      described(v.object({ at: time, reason: text }), "Since when the peel is kept off the bus, and why"),
+    ),
   }),
 );
 /** An enrollment in the form of storage, REST and the bus. */
@@ -96,6 +107,7 @@ const storedNames = {
   revokedAt: "revoked_at",
   credsExpiresAt: "creds_expires_at",
   busPublicKey: "bus_public_key",
+  suspended: "Suspended",
 } as const satisfies Record<keyof Enrollment, StoredKey>;
 
 const fields = Object.entries(storedNames) as [keyof Enrollment, StoredKey][];
@@ -115,9 +127,14 @@ export function toStored(record: Enrollment): StoredEnrollment {
     fields.flatMap(([name, stored]) => {
       const value = record[name];
       if (value === undefined) return [];
+      if (name === "suspended") return [[stored, storedSuspension(value as Suspension)]];
       return [[stored, timeFields.has(name) ? rfc3339(value as number) : value]];
     }),
   ) as unknown as StoredEnrollment;
+}
+
+function storedSuspension({ at, reason }: Suspension) {
+  return { at: rfc3339(at), reason };
 }
 
 /**
@@ -136,6 +153,9 @@ function fromStored(stored: unknown): Enrollment {
     fields.flatMap(([name, key]) => {
       const value = values[key];
       if (value === undefined) return [];
+      if (key === "Suspended" && values.Suspended !== undefined) {
+        return [[name, { ...values.Suspended, at: Date.parse(values.Suspended.at) }]];
+      }
       return [[name, timeFields.has(name) ? Date.parse(value as string) : value]];
     }),
   ) as unknown as Enrollment;
@@ -151,10 +171,17 @@ export function decodeRecord(bytes: Uint8Array): Enrollment {
   return fromStored(decode(bytes));
 }
 
-export type Trust = "ok" | "MISMATCH!" | "-";
+export const trusts = ["ok", "MISMATCH!", "SUSPENDED", "-"] as const;
+export type Trust = (typeof trusts)[number];
 
-/** Whether the peel trusted the CA root of this fleet; `-` when it did not report it. */
-export function trustOf(record: Pick<Enrollment, "trustedCaSpki" | "trustMismatch">): Trust {
+/**
+ * Whether the peel trusted the CA root of this fleet; `-` when it did not report it. A suspended peel is not
+ * trusted now, whatever it reported.
+ */
+export function trustOf(
+  record: Pick<Enrollment, "trustedCaSpki" | "trustMismatch"> & { suspended?: unknown },
+): Trust {
+  if (record.suspended !== undefined) return "SUSPENDED";
   if (record.trustedCaSpki === undefined) return "-";
   return record.trustMismatch === true ? "MISMATCH!" : "ok";
 }
@@ -181,6 +208,7 @@ const storedSummary = v.object({
   TrustMismatch: v.optional(v.boolean()),
   created_at: v.pipe(v.string(), v.isoTimestamp()),
   creds_expires_at: v.optional(time),
+  Suspended: v.optional(v.unknown()),
 });
 
 /** The summary, and what a master monitors in addition. */
@@ -198,12 +226,19 @@ export type KnownEnrollment = EnrollmentSummary & {
 export function decodeSummary(bytes: Uint8Array): KnownEnrollment {
   const parsed = v.safeParse(storedSummary, decode(bytes));
   if (!parsed.success) throw new SvcError("internal", "a stored enrollment record is malformed");
-  const { public_key, trusted_ca_spki, TrustMismatch, creds_expires_at, ...shown } = parsed.output;
+  const {
+    public_key,
+    trusted_ca_spki,
+    TrustMismatch,
+    creds_expires_at,
+    Suspended: suspended,
+    ...shown
+  } = parsed.output;
   const attested = defined({ trustedCaSpki: trusted_ca_spki });
   const mismatch = defined({ trustMismatch: TrustMismatch });
   return {
     ...shown,
-    trust: trustOf({ ...attested, ...mismatch }),
+    trust: trustOf({ ...attested, ...mismatch, suspended }),
     fingerprint: keyFingerprint(public_key),
     ...(creds_expires_at === undefined ? {} : { credsExpiresAt: Date.parse(creds_expires_at) }),
   };

@@ -6,7 +6,7 @@ import { type ApplyDeps, applyEvent } from "./apply.ts";
 import type { Disconnections } from "./disconnections.ts";
 import type { Enforcer } from "./enforce.ts";
 import type { Enrollment } from "./record.ts";
-import type { Revocations } from "./revocations.ts";
+import type { Revocation, Revocations } from "./revocations.ts";
 import { loadEnrollment } from "./store.ts";
 
 export interface RevokeDeps extends ApplyDeps {
@@ -44,15 +44,21 @@ export function revokeRecord(deps: RevokeDeps, request: RevokeRequest): Promise<
 }
 
 async function list(deps: RevokeDeps, revoked: Enrollment): Promise<void> {
-  const { busPublicKey, credsExpiresAt } = revoked;
-  if (busPublicKey === undefined || credsExpiresAt === undefined) return;
-  await deps.revocations.add({
+  const entry = revocationOf(revoked);
+  if (entry !== undefined) await deps.revocations.add(entry);
+}
+
+/** What puts the key of a record on the revocation list; `undefined` when it has none. */
+export function revocationOf(record: Enrollment): Revocation | undefined {
+  const { busPublicKey, credsExpiresAt } = record;
+  if (busPublicKey === undefined || credsExpiresAt === undefined) return undefined;
+  return {
     busPublicKey,
-    peelId: revoked.peelId,
-    enrollmentId: revoked.id,
-    revokedAt: revoked.revokedAt ?? revoked.updatedAt,
+    peelId: record.peelId,
+    enrollmentId: record.id,
+    revokedAt: record.revokedAt ?? record.updatedAt,
     expiresAt: credsExpiresAt,
-  });
+  };
 }
 
 export interface RevokeResult {

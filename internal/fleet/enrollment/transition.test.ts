@@ -20,6 +20,8 @@ const event = fc.oneof(
   fc.record({ type: fc.constant("issue" as const), busPublicKey: fc.string(), credsExpiresAt: fc.nat() }),
   fc.record({ type: fc.constant("activate" as const) }),
   fc.record({ type: fc.constant("revoke" as const), operator: fc.string(), reason: fc.string() }),
+  fc.record({ type: fc.constant("suspend" as const), operator: fc.string(), reason: fc.string() }),
+  fc.record({ type: fc.constant("resume" as const), operator: fc.string() }),
 ) satisfies fc.Arbitrary<EnrollmentEvent>;
 
 // The table of the specification, written a second time to detect mistakes in the code.
@@ -31,6 +33,10 @@ const specified = new Set([
   "issued activate active",
   "issued revoke revoked",
   "active revoke revoked",
+  "issued suspend issued",
+  "issued resume issued",
+  "active suspend active",
+  "active resume active",
 ]);
 
 test("the table holds exactly the specified transitions", () => {
@@ -90,4 +96,18 @@ test("a trust mismatch is approved only by force", () => {
     decidedBy: "ann",
     decidedAt: 7,
   });
+});
+
+test("a suspension keeps the state and its first reason, and ends by a resume or a revocation", () => {
+  const active: Enrollment = { ...base, state: "active" };
+  const suspend = (reason: string) => ({ type: "suspend" as const, operator: "op", reason });
+  const suspended = transition(transition(active, suspend("first"), 7), suspend("second"), 8);
+  expect(suspended).toMatchObject({ state: "active", suspended: { at: 7, reason: "first" } });
+  expect(transition(suspended, { type: "resume", operator: "op" }, 9)).toEqual({
+    ...active,
+    decidedBy: "op",
+    updatedAt: 9,
+  });
+  expect(transition(suspended, { type: "revoke", operator: "op" }, 9).suspended).toBeUndefined();
+  expect(() => transition(active, { type: "resume", operator: "op" }, 9)).toThrow("it is not suspended");
 });

@@ -8,7 +8,9 @@ export type EnrollmentEvent =
   | { type: "reject"; operator: string; reason?: string }
   | { type: "issue"; busPublicKey: string; credsExpiresAt: number }
   | { type: "activate" }
-  | { type: "revoke"; operator: string; reason?: string };
+  | { type: "revoke"; operator: string; reason?: string }
+  | { type: "suspend"; operator: string; reason: string }
+  | { type: "resume"; operator: string };
 
 /** The transitions of the specification, section "States and transitions". All others are refused. */
 export const transitions: Record<
@@ -17,8 +19,8 @@ export const transitions: Record<
 > = {
   pending: { approve: "approved", reject: "rejected" },
   approved: { issue: "issued", revoke: "revoked" },
-  issued: { activate: "active", revoke: "revoked" },
-  active: { revoke: "revoked" },
+  issued: { activate: "active", revoke: "revoked", suspend: "issued", resume: "issued" },
+  active: { revoke: "revoked", suspend: "active", resume: "active" },
   rejected: {},
   revoked: {},
 };
@@ -75,10 +77,29 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
       return { ...next, activatedAt: now };
     case "revoke":
       return {
-        ...next,
+        ...withoutSuspension(next),
         decidedBy: event.operator,
         revokedAt: now,
         ...(event.reason ? { revokeReason: event.reason } : {}),
       };
+    case "suspend":
+      // The first reason stays: what follows is said of a peel that is off the bus already.
+      return {
+        ...next,
+        decidedBy: event.operator,
+        suspended: record.suspended ?? { at: now, reason: event.reason },
+      };
+    case "resume":
+      if (record.suspended === undefined) {
+        throw new SvcError(
+          "invalid_transition",
+          `cannot resume the enrollment ${record.id} of ${displayPeelId(record.peelId)}: it is not suspended`,
+        );
+      }
+      return { ...withoutSuspension(next), decidedBy: event.operator };
   }
+}
+
+function withoutSuspension({ suspended: _, ...rest }: Enrollment): Enrollment {
+  return rest;
 }

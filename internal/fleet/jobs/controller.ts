@@ -46,6 +46,8 @@ export interface MissedCommand {
 }
 
 export interface JobControllerDeps extends SettleDeps {
+  /** Asked with each message of a peel before it is decoded: whether it is within the budget of the peel. */
+  admit(peel: string, bytes: number): boolean;
   send: SendCommand;
   jobs: Bucket;
   bus: Bus;
@@ -55,6 +57,7 @@ export interface JobControllerDeps extends SettleDeps {
   metrics: SettleDeps["metrics"] & {
     /** A target of a job that this master dispatched has returned. */
     jobReturned(seconds: number): void;
+    budgetExceeded(budget: "unknown_jobs"): void;
   };
   log: Log;
 }
@@ -79,8 +82,9 @@ export function createJobController(deps: JobControllerDeps): JobController {
       return;
     }
     const known = view.get(jid)?.item;
-    if (known === undefined) running.keepEarly(event);
-    else if (event.return !== undefined && known.schedule === undefined) settler.returnedLate(jid);
+    if (known === undefined) {
+      if (!running.keepEarly(event)) deps.metrics.budgetExceeded("unknown_jobs");
+    } else if (event.return !== undefined && known.schedule === undefined) settler.returnedLate(jid);
   };
   const track = (job: Job) => {
     const { jid } = job;
@@ -140,6 +144,8 @@ export function createJobController(deps: JobControllerDeps): JobController {
     bus.nats.subscribe(pattern, {
       callback(error, { subject, data }) {
         if (error !== null) return log.error("subscription error", { subject: pattern, error });
+        // The last token, as `parseJobSubject` reads it: a peel chooses how long the subject is.
+        if (!deps.admit(subject.slice(subject.lastIndexOf(".") + 1), data.length)) return;
         const event = readEvent({ subject, data, storedAt: clock.now() });
         if (event !== undefined) note(event);
       },

@@ -1,3 +1,4 @@
+import { MessageTooLarge } from "../../base/msgpack.ts";
 import {
   ackSubject,
   type Bus,
@@ -20,13 +21,12 @@ export interface JobEvent {
   return?: JobReturn;
 }
 
-const malformed: JobReturn = {
-  success: false,
-  retcode: 1,
-  error: "the peel sent a malformed return",
-  started_at: "",
-  duration_ms: 0,
-};
+const unreadable = { success: false, retcode: 1, started_at: "", duration_ms: 0 } as const;
+const malformed: JobReturn = { ...unreadable, error: "the peel sent a malformed return" };
+const tooLarge: JobReturn = { ...unreadable, error: "return too large" };
+
+/** An acknowledgement says nothing but that it came. */
+const maxAckBytes = 4096;
 
 /**
  * Reads a message of the stream `job-events`, or one in transit to it; `undefined` when it is not an event.
@@ -35,7 +35,7 @@ export function readEvent({ subject, data, storedAt }: StoredMessage): JobEvent 
   const parsed = parseJobSubject(subject);
   if (parsed === undefined) return undefined;
   const { jid, kind, peel } = parsed;
-  if (kind === "ack") return { jid, peel, at: storedAt };
+  if (kind === "ack") return data.length > maxAckBytes ? undefined : { jid, peel, at: storedAt };
   if (kind === "return" || kind === "schedule") return { jid, peel, at: storedAt, return: readReturn(data) };
   return undefined;
 }
@@ -65,7 +65,7 @@ export async function readEvents(
 function readReturn(data: Uint8Array): JobReturn {
   try {
     return decodeReturn(data);
-  } catch {
-    return malformed;
+  } catch (thrown) {
+    return thrown instanceof MessageTooLarge ? tooLarge : malformed;
   }
 }

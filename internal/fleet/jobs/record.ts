@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { instant } from "../../base/instant.ts";
-import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { decode, decodeForeign, encode, type Plain } from "../../base/msgpack.ts";
 import { endings, type JobStatus, type Outcome, outcomes } from "./outcome.ts";
 
 /** A job as it was dispatched; its results are in the returns. */
@@ -163,7 +163,7 @@ const storedReturn = v.object({
 
 /** Decodes the return that a peel published. @throws when it is malformed: a peel may send anything */
 export function decodeReturn(bytes: Uint8Array): JobReturn {
-  const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decode(bytes));
+  const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decodeForeign(bytes));
   return {
     ...rest,
     ...defined({ return: value, error, outcome }),

@@ -3,7 +3,9 @@ import {
   approveEnrollment,
   type OperatorEnrollmentDeps,
   rejectEnrollment,
+  resumeEnrollment,
   revokeEnrollment,
+  suspendEnrollment,
 } from "../enrollment/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
@@ -15,10 +17,14 @@ export const enrollmentsOverBus = {
   approve: overBus({ operation: approveEnrollment, ...at("approve"), ignored: ["reason"] }),
   reject: overBus({ operation: rejectEnrollment, ...at("reject"), ignored: ["force"] }),
   revoke: overBus({ operation: revokeEnrollment, ...at("revoke"), ignored: ["force"] }),
+  suspend: overBus({ operation: suspendEnrollment, ...at("suspend") }),
+  resume: overBus({ operation: resumeEnrollment, ...at("resume") }),
 };
 
 export function serveEnrollments(door: BusDoor, deps: OperatorEnrollmentDeps): void {
   serve(door, enrollmentsOverBus.approve, deps);
   serve(door, enrollmentsOverBus.reject, deps);
   serve(door, enrollmentsOverBus.revoke, deps);
+  serve(door, enrollmentsOverBus.suspend, deps);
+  serve(door, enrollmentsOverBus.resume, deps);
 }

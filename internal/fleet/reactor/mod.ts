@@ -15,4 +15,5 @@ export {
 } from "./operations.ts";
 export { followPresence } from "./presence.ts";
 export { startReactor } from "./run.ts";
+export { tellSuspended } from "./suspended.ts";
 export { createWebhookAddresses } from "./webhook-address.ts";

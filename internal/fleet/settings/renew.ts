@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { decode } from "../../base/msgpack.ts";
+import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket, FencedWriter } from "../../bus/mod.ts";
 import type { SettingsCompiler } from "./compile.ts";
 import { type EnvelopeMaker, encodeSettings, isGenuine, isSettings } from "./envelope.ts";
@@ -115,7 +115,7 @@ function withEnvelope(envelope: Uint8Array | undefined): { envelope?: Uint8Array
 
 /** Peels store their own facts, so the data is untrusted. @throws SvcError `bad_request` */
 function readFacts(bytes: Uint8Array) {
-  const facts = decode(bytes);
+  const facts = decodeForeign(bytes);
   if (isSettings(facts)) return facts;
   throw new SvcError("bad_request", "the facts of the peel are not a map");
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { contend, type Lease, type Tenure } from "../../bus/lease/mod.ts";
 import { type Bucket, type Bus, hintSubject, openBlobStore } from "../../bus/mod.ts";
+import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 import { type BlobCache, createBlobCache, createHeadSeal, followCatalog } from "../../tree/files/mod.ts";
@@ -43,6 +44,8 @@ export interface MasterStateFilesOptions {
   members(): readonly string[];
   /** The binaries that peels fetch through the same door. */
   binaries: BlobCache;
+  budgets: Pick<Budgets, "take">;
+  lines: Pick<LogLines, "say">;
   statesDir: string;
   git: { remotes: readonly string[]; intervalMs: number; sshKey: string };
   /** Where copies of repositories are kept. */
@@ -64,7 +67,10 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   const seal = createHeadSeal(options.command, clock);
   const catalog = followCatalog({ store, seal, bus, clock, log });
   const blobs = createBlobCache(store, cacheBytes);
-  const fetching = serveFetch({ bus, catalog, blobs, binaries: options.binaries, log });
+  const fetching = serveFetch({
+    ...{ bus, catalog, blobs, binaries: options.binaries },
+    ...{ budgets: options.budgets, lines: options.lines },
+  });
   const hints = createHints(options);
   const publishing = new Set<Promise<void>>();
   let git: { sync: GitSync; tenure: Tenure } | undefined;

@@ -1,3 +1,4 @@
+import { budgetKinds } from "../../fleet/budget/mod.ts";
 import { dropCauses } from "../../fleet/reactor/mod.ts";
 import { createRegistry, type MetricInfo } from "../../program/health/mod.ts";
 
@@ -5,6 +6,8 @@ import { createRegistry, type MetricInfo } from "../../program/health/mod.ts";
 export interface MasterView {
   /** Current enrollments, by state. */
   enrollments?(): Record<string, number>;
+  /** Number of suspended peels. */
+  peelsSuspended?(): number;
   /** Members whose heartbeat is recent. */
   peelsAlive?(): number | undefined;
   credentials?(): {
@@ -71,8 +74,11 @@ export interface MasterMetrics {
   certificateNotAfter(certificate: "enroll" | "intermediate" | "root", epochMs: number): void;
   /** The renewal or replacement of the listener's certificate succeeded or failed. */
   certificateRenewal(result: "ok" | "failed"): void;
-  /** A peel's schedule sent a result: it was stored as a job, was a repeat, or was refused. */
-  scheduleResult(result: "stored" | "repeated" | "refused"): void;
+  /**
+   * A peel's schedule sent a result: it was stored as a job, was a repeat, was refused, or was beyond
+   * the budget of the peel.
+   */
+  scheduleResult(result: "stored" | "repeated" | "refused" | "dropped"): void;
   /** The result of compiling a peel's settings: `written`, `unchanged`, `failed`, … */
   settingsRenewal(result: string): void;
   /** A wave of a rollout began on this master. */
@@ -94,6 +100,10 @@ export interface MasterMetrics {
   reactorBreakerOpened(): void;
   /** Messages of a stream were removed early, to make room. */
   messagesDiscarded(stream: string, count: number): void;
+  /** A message of a peel was beyond its budget. */
+  budgetExceeded(budget: string): void;
+  /** This master suspended a peel because it flooded. */
+  peelSuspended(): void;
   /** The embedded bus exited and was restarted. */
   busRestarted(): void;
   /** The text of `/metrics`. */
@@ -121,6 +131,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   const { counter, gauge, gaugeBy, histogram } = registry;
   gaugeBy("svc_enrollments", "Enrollments, by state", "state", () => view().enrollments?.());
   gauge("svc_peels_alive", "Members of the fleet whose heartbeat is recent", () => view().peelsAlive?.());
+  gauge("svc_peels_suspended", "Peels that are suspended", () => view().peelsSuspended?.());
   gauge(
     "svc_peel_credentials_soonest_expiry_timestamp_seconds",
     "When the first of all good peel credentials end, seconds since the Unix epoch; NaN when there are none",
@@ -289,6 +300,12 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     "source",
     () => view().reactor?.().waiting,
   );
+  const exceeded = counter(
+    "svc_budget_exceeded_total",
+    "Messages and requests of peels beyond their budget, by budget; they were dropped, delayed or refused",
+    ["budget"],
+  );
+  const suspensions = counter("svc_budget_suspensions_total", "Peels that this master suspended", []);
   const ruleNames = new Set<string>();
   const busRestarts = counter("svc_embedded_bus_restarts_total", "Restarts of the embedded bus", []);
   const discarded = counter(
@@ -303,10 +320,11 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     targets.inc({ outcome }, 0);
   }
   for (const result of ["ok", "failed"]) renewals.inc({ result }, 0);
-  for (const result of ["stored", "repeated", "refused"]) scheduleResults.inc({ result }, 0);
+  for (const result of ["stored", "repeated", "refused", "dropped"]) scheduleResults.inc({ result }, 0);
   for (const result of ["written", "unchanged", "failed"]) settings.inc({ result }, 0);
   for (const cause of dropCauses) dropped.inc({ cause }, 0);
   discarded.inc({ stream: "job-events" }, 0);
+  for (const budget of [...budgetKinds, "unknown_jobs"]) exceeded.inc({ budget }, 0);
   for (const status of ["completed", "failed", "aborted"]) rollouts.inc({ status }, 0);
   for (const from of ["silent", "given_back"]) takeovers.inc({ from }, 0);
   return {
@@ -345,6 +363,8 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     reactorReacted: (seconds) => reacted.observe(seconds),
     reactorBreakerOpened: () => breakersOpened.inc(),
     messagesDiscarded: (stream, count) => discarded.inc({ stream }, count),
+    budgetExceeded: (budget) => exceeded.inc({ budget }),
+    peelSuspended: () => suspensions.inc(),
     busRestarted: () => busRestarts.inc(),
     render: registry.render,
     catalog: registry.catalog,

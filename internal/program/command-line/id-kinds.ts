@@ -7,6 +7,7 @@ export const idKinds = [
   "enrollments",
   "pending-enrollments",
   "revocable-enrollments",
+  "suspended-enrollments",
   "jobs",
   "running-jobs",
   "rollouts",

@@ -34,6 +34,7 @@ export const doors = {
         clock,
         revocations,
         enforce: { enforcer, disconnections, metrics, clock, log },
+        suspension: deps.suspension,
       };
       const tokens = config["api.tokens"];
       warnOfTokenFiles(tokens, log);
@@ -49,6 +50,8 @@ export const doors = {
       stack.defer(() => document.stop());
       const hello = serveHello({
         bus,
+        budgets: deps.budgets,
+        lines: deps.lines,
         document: document.current,
         missed: deps.missed,
         settings: deps.settings.answer,

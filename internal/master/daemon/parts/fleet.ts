@@ -10,6 +10,7 @@ import {
 } from "../../../fleet/enrollment/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { startBudgets } from "../budgets.ts";
 import type { MasterDeps } from "../options.ts";
 import { startSettings } from "../settings.ts";
 import { startTargeting } from "../targeting.ts";
@@ -21,7 +22,7 @@ import type { Stored } from "./storage.ts";
 export const fleet = {
   start: (deps: MasterDeps & Connected & Stored) =>
     assemble(async (stack) => {
-      const { config, storage, system, keys, clock, log, signal } = deps;
+      const { config, bus, storage, system, keys, metrics, clock, log, signal } = deps;
       const { enrollments } = storage;
       const directory = createDirectory({ enrollments, log });
       stack.defer(() => directory.stop());
@@ -55,7 +56,14 @@ export const fleet = {
       const disconnections = createDisconnections(system, account, clock);
       stack.defer(() => disconnections.stop());
 
-      const targeting = await startTargeting({ storage, directory, clock, log, signal });
+      const budgeted = startBudgets({
+        ...{ config, bus, system, account, directory, enrollments, revocations, metrics, clock, log },
+        enforce: { enforcer, disconnections, metrics, clock, log },
+      });
+      stack.defer(() => budgeted.stop());
+      const { budgets, lines, suspension } = budgeted;
+
+      const targeting = await startTargeting({ storage, directory, budgets, clock, log, signal });
       stack.defer(() => targeting.stop());
       const { index, alive } = targeting;
       const path = config.settings_dir;
@@ -78,6 +86,9 @@ export const fleet = {
         revocations,
         enforcer,
         disconnections,
+        budgets,
+        lines,
+        suspension,
         index,
         alive,
         settings,
@@ -86,6 +97,7 @@ export const fleet = {
         checks: { settings: settings.check },
         view: {
           enrollments: () => directory.countByState(),
+          peelsSuspended: () => directory.countSuspended(),
           credentials: () => directory.credentials(clock.now()),
           peelsAlive: () => (index.running ? directory.members().filter(index.alive).length : undefined),
         },

@@ -27,15 +27,22 @@ export const work = {
   start: (deps: MasterDeps & Connected & Stored & Fleet) =>
     assemble(async (stack) => {
       const { config, env, bus, storage, directory, index, alive, resolver, settings, keys } = deps;
+      const { budgets, lines } = deps;
       const { name, metrics, clock, random, jitter, log, signal } = deps;
-      const scheduleResults = startScheduleResults({ bus, jobs: storage.jobs, metrics, clock, log });
+      const scheduleResults = startScheduleResults({
+        ...{ bus, jobs: storage.jobs, metrics, lines, clock, log },
+        admit: (peel, bytes, storedAt) => budgets.take(peel, "schedule", bytes, storedAt),
+      });
       stack.defer(() => scheduleResults.stop());
 
       const mac = createRecordMac(keys.command);
       const commands = createCommands({ bus, key: keys.command, mac, log });
       const { send } = commands;
       const settle = { bus, jobs: storage.jobs, alive, metrics, clock };
-      const controller = createJobController({ ...settle, send, jitter, log });
+      const controller = createJobController({
+        ...{ ...settle, send, jitter, log },
+        admit: (peel, bytes) => budgets.take(peel, "messages", bytes),
+      });
       stack.defer(() => controller.stop());
       await catchUp("jobs", controller.ready, deps);
       const { oldestRunning } = controller;
@@ -73,6 +80,7 @@ export const work = {
         leases: storage.leases,
         command: keys.command,
         members: directory.members,
+        ...{ budgets, lines },
         binaries: binaries.cache,
         statesDir: config.states_dir,
         git: {

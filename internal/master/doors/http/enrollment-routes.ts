@@ -3,7 +3,9 @@ import {
   listEnrollments,
   type OperatorEnrollmentDeps,
   rejectEnrollment,
+  resumeEnrollment,
   revokeEnrollment,
+  suspendEnrollment,
 } from "../../../fleet/enrollment/mod.ts";
 import { httpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
@@ -53,6 +55,25 @@ export function enrollmentRoutes(deps: OperatorEnrollmentDeps): Route[] {
       answers: {
         ...decided,
         503: "The enrollment is revoked; the bus has not confirmed it yet",
+      },
+    }),
+    bind(suspendEnrollment, deps, {
+      ...decision,
+      path: "/api/v1/enrollments/:id/suspend",
+      id: "suspendEnrollment",
+      bodyTitle: "Reason",
+      answers: {
+        ...decided,
+        503: "The enrollment is suspended; the bus has not confirmed it yet",
+      },
+    }),
+    bind(resumeEnrollment, deps, {
+      ...decision,
+      path: "/api/v1/enrollments/:id/resume",
+      id: "resumeEnrollment",
+      answers: {
+        ...decided,
+        503: "The enrollment is resumed; the bus has not confirmed it yet",
       },
     }),
   ];

@@ -1,8 +1,17 @@
 import { type Clock, rfc3339 } from "../../../base/clock.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
-import { decode, encode } from "../../../base/msgpack.ts";
-import { type Bus, encodeFailure, helloSubject, mastersQueue } from "../../../bus/mod.ts";
+import { decodeForeign, encode } from "../../../base/msgpack.ts";
+import { createSlots } from "../../../base/slots.ts";
+import {
+  type Bus,
+  badReply,
+  encodeFailure,
+  encodeRateLimited,
+  helloSubject,
+  mastersQueue,
+} from "../../../bus/mod.ts";
+import type { Budgets, LogLines } from "../../../fleet/budget/mod.ts";
 import type { SettingsAnswer } from "../../../fleet/settings/mod.ts";
 import type { BootstrapDocument } from "../../../identity/bootstrap/mod.ts";
 
@@ -11,7 +20,12 @@ const maxRequestBytes = 4096;
 /** Maximum size of one answer. */
 const maxCommands = 256;
 
+/** How many hellos are answered at the same time, and how many wait; each peel has one of them. */
+const bounds = { atOnce: 64, ofOne: 1, waiting: 16_384 } as const;
+
 export interface HelloDeps {
+  budgets: Pick<Budgets, "take">;
+  lines: Pick<LogLines, "say">;
   bus: Pick<Bus, "serve">;
   /** The current bootstrap document. */
   document(): BootstrapDocument;
@@ -35,45 +49,59 @@ export interface HelloDeps {
  * `statement` that proves it. Each request goes to one master. The token of the subject identifies the peel.
  * A malformed request is answered with an error map.
  */
-export function serveHello({ bus, document, missed, settings, states, clock, log }: HelloDeps): {
+export function serveHello(deps: HelloDeps): {
   stop(): void;
 } {
-  return bus.serve(helloSubject("*"), mastersQueue, async (data, subject) => {
-    const peelId = subject.split(".")[2] ?? "";
-    try {
-      const { version } = checkRequest(data);
-      const jobs = missed(peelId, maxCommands);
-      if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
-      else log.debug("peel said hello", { peel_id: peelId });
-      const told = await settings(peelId, version).catch((thrown): SettingsAnswer | undefined => {
-        log.error("settings not told", { peel_id: peelId, reason: describeError(thrown) });
-        return undefined;
-      });
-      return encode({
-        server_time: rfc3339(clock.now()),
-        cluster_info: document(),
-        settings: told?.envelope,
-        settings_error: told?.error,
-        states: await states(),
-        jobs,
-        incomplete: told === undefined ? true : undefined,
-      });
-    } catch (thrown) {
-      log[meaningOf(toSvcError(thrown).kind).level]("hello refused", {
-        peel_id: peelId,
-        reason: describeError(thrown),
-      });
-      return encodeFailure(thrown);
-    }
-  });
+  const { bus, document, missed, settings, states, clock, log, budgets, lines } = deps;
+  const refusal = encodeRateLimited();
+  const slots = createSlots(bounds);
+  return bus.serve(
+    helloSubject("*"),
+    mastersQueue,
+    async (data, subject) => {
+      const peelId = peelOf(subject);
+      if (!budgets.take(peelId, "hello", data.length)) return refusal;
+      const release = await slots.take(peelId).catch(() => undefined);
+      if (release === undefined) return refusal;
+      try {
+        const { version } = checkRequest(data);
+        const jobs = missed(peelId, maxCommands);
+        if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
+        else log.debug("peel said hello", { peel_id: peelId });
+        const told = await settings(peelId, version).catch((thrown): SettingsAnswer | undefined => {
+          log.error("settings not told", { peel_id: peelId, reason: describeError(thrown) });
+          return undefined;
+        });
+        return encode({
+          server_time: rfc3339(clock.now()),
+          cluster_info: document(),
+          settings: told?.envelope,
+          settings_error: told?.error,
+          states: await states(),
+          jobs,
+          incomplete: told === undefined ? true : undefined,
+        });
+      } catch (thrown) {
+        const { level } = meaningOf(toSvcError(thrown).kind);
+        lines.say(level, "hello refused", peelId, { reason: describeError(thrown) });
+        return encodeFailure(thrown);
+      } finally {
+        release();
+      }
+    },
+    (subject) => {
+      // It counts like any other: otherwise a peel could send these without limit.
+      const peelId = peelOf(subject);
+      if (budgets.take(peelId, "hello")) lines.say("warn", badReply, peelId);
+    },
+  );
 }
+
+const peelOf = (subject: string): string => subject.split(".")[2] ?? "";
 
 /** Other fields of the map are ignored: later peels may send more. @throws SvcError `bad_request` */
 function checkRequest(data: Uint8Array): { version: number } {
-  if (data.length > maxRequestBytes) {
-    throw new SvcError("bad_request", `a hello must have at most ${maxRequestBytes} bytes`);
-  }
-  const value = decode(data);
+  const value = decodeForeign(data, maxRequestBytes);
   const isMap = value !== null && typeof value === "object" && !Array.isArray(value);
   if (!isMap || value instanceof Uint8Array) throw new SvcError("bad_request", "a hello must be a map");
   const version = value.settings_version;
