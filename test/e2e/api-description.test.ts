@@ -169,6 +169,8 @@ test("the answers of the enrollment doors are as described", async () => {
   await expectDescribed("listEnrollments", list("?state=all"), 200);
   await expectDescribed("listEnrollments", list("?limit=0"), 400);
   await expectDescribed("listEnrollments", call(master, { path: "/api/v1/enrollments" }), 401);
+  await expectDescribed("suspendEnrollment", decide(master, "suspend", id, { reason: "loud" }), 200);
+  await expectDescribed("resumeEnrollment", decide(master, "resume", id), 200);
   await expectDescribed("revokeEnrollment", decide(master, "revoke", id, { reason: "sold" }), 200);
   const other = await enrollNew(master, newEnrollee());
   await expectDescribed("rejectEnrollment", decide(master, "reject", other, { reason: "unknown" }), 200);

@@ -166,7 +166,7 @@ export const bearer = { authorization: `Bearer ${testToken}` };
 /** An operator's decision over REST. */
 export function decide(
   door: Door,
-  verb: "approve" | "reject" | "revoke",
+  verb: "approve" | "reject" | "revoke" | "suspend" | "resume",
   id: string,
   body?: Record<string, unknown>,
 ): Promise<Reply> {
