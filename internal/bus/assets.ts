@@ -29,11 +29,21 @@ interface Asset {
   refuseWhenFull?: boolean;
   /** Peels write to it across the wall: messages are small and may never carry a rollup header. */
   peelsWrite?: { maxMessageBytes: number };
+  /** Decisions are stored in it: no message may replace others than those of its own key. */
+  decisions?: true;
+  /** How many revisions of a key are kept; absent means the latest. */
+  history?: number;
 }
+
+/**
+ * Revisions kept of an enrollment. A whole life has five; the rest is for what somebody else writes over
+ * them, so that the last revision of a master is still there to be put back.
+ */
+const enrollmentHistory = 16;
 
 /** Every bucket, stream and object store of the service (decisions, section "Bus"). */
 export const assets = {
-  enrollments: { kind: "bucket" },
+  enrollments: { kind: "bucket", decisions: true, history: enrollmentHistory },
   "enroll-challenges": {
     kind: "bucket",
     storage: StorageType.Memory,
@@ -47,7 +57,7 @@ export const assets = {
   jobs: { kind: "bucket", ttlMs: 7 * day },
   facts: { kind: "bucket", peelsWrite: { maxMessageBytes: mebibyte } },
   settings: { kind: "bucket" },
-  revocations: { kind: "bucket" },
+  revocations: { kind: "bucket", decisions: true },
   rollouts: { kind: "bucket" },
   reactor: { kind: "bucket" },
   "job-events": {
@@ -70,6 +80,12 @@ export const assets = {
 } as const satisfies Record<string, Asset>;
 
 export type AssetName = keyof typeof assets;
+
+/** Whether a message to this bucket may carry a rollup header, which removes what was there before. */
+export function takesRollups(bucket: string): boolean {
+  const asset: Asset | undefined = Object.hasOwn(assets, bucket) ? assets[bucket as AssetName] : undefined;
+  return asset?.peelsWrite === undefined && asset?.decisions !== true;
+}
 
 /** How many replicas the storage is to have. */
 export interface Replication {
@@ -143,6 +159,7 @@ async function provisionAsset(
     }
     return;
   }
+  await protectDecisions(manager, name, existing, wanted, log);
   const enough = onlyRaise ? existing.num_replicas >= replicas : existing.num_replicas === replicas;
   if (!enough) {
     try {
@@ -156,6 +173,32 @@ async function provisionAsset(
         error: cause,
       });
     }
+  }
+}
+
+/** Storage of earlier versions took rollup headers, and kept no revision but the latest. */
+async function protectDecisions(
+  manager: JetStreamManager,
+  name: AssetName,
+  existing: StreamConfig,
+  wanted: StreamConfig,
+  log: Log,
+): Promise<void> {
+  const asset: Asset = assets[name];
+  if (asset.decisions !== true) return;
+  const { allow_rollup_hdrs, max_msgs_per_subject } = wanted;
+  if (
+    existing.allow_rollup_hdrs === allow_rollup_hdrs &&
+    existing.max_msgs_per_subject === max_msgs_per_subject
+  )
+    return;
+  existing.allow_rollup_hdrs = allow_rollup_hdrs;
+  existing.max_msgs_per_subject = max_msgs_per_subject;
+  try {
+    await manager.streams.update(wanted.name, existing);
+    log.info("storage of decisions protected", { asset: name, history: max_msgs_per_subject });
+  } catch (cause) {
+    log.error("storage of decisions could not be protected", { asset: name, error: cause });
   }
 }
 
@@ -176,15 +219,15 @@ function streamConfig(name: AssetName, replicas: number): StreamConfig {
     retention: RetentionPolicy.Limits,
     storage: asset.storage ?? StorageType.File,
     num_replicas: replicas,
-    max_msgs_per_subject: asset.kind === "bucket" ? 1 : -1,
+    max_msgs_per_subject: asset.kind === "bucket" ? (asset.history ?? 1) : -1,
     max_msgs: -1,
     max_bytes: asset.maxBytes ?? -1,
     max_age: nanos(asset.ttlMs ?? 0),
     max_msg_size: asset.peelsWrite?.maxMessageBytes ?? -1,
     max_consumers: -1,
     discard: refusesWhenFull(asset) ? DiscardPolicy.New : DiscardPolicy.Old,
-    // A rollup header on an own key would let one peel wipe the whole bucket.
-    allow_rollup_hdrs: asset.peelsWrite === undefined,
+    // A rollup header on an own key would let one peel, or one operator, wipe the whole bucket.
+    allow_rollup_hdrs: takesRollups(name),
     deny_delete: asset.kind === "bucket",
     deny_purge: false,
     allow_direct: false,

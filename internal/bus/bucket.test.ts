@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { headers } from "nats";
 import { connectTo, startBus, type TestBus } from "../../test/harness/bus.ts";
 import { recordingLog } from "../../test/harness/log.ts";
 import { provision, provisionOne } from "./assets.ts";
@@ -41,6 +42,50 @@ describe("compare-and-swap", () => {
     expect(won.filter(Boolean)).toHaveLength(1);
     expect(await bucket.get("c")).toBeUndefined();
     expect(await bucket.create("c", bytes("2"))).toBeDefined();
+  });
+});
+
+test("what a bucket of decisions held of a key is there until the key is removed", async () => {
+  const first = (await bucket.create("h", bytes("1"))) ?? 0;
+  const second = (await bucket.update("h", bytes("2"), first)) ?? 0;
+  const held = async () => (await bucket.history("h")).map(({ value }) => Buffer.from(value).toString());
+  expect(await held()).toEqual(["1", "2"]);
+  expect(await bucket.remove("h", second)).toBe(true);
+  expect(await held()).toEqual([]);
+  expect(await bucket.create("h", bytes("3"))).toBeDefined();
+  expect(await held()).toEqual(["3"]);
+});
+
+describe.each(["enrollments", "revocations"])("the bucket %s", (name) => {
+  test("takes no rollup header, from nobody", async () => {
+    const decisions = await openBucket(bus, name);
+    await decisions.put("kept", bytes("1"));
+    for (const rollup of ["all", "sub"]) {
+      const header = headers();
+      header.set("Nats-Rollup", rollup);
+      const reply = await bus.nats.request(`$KV.${name}.other`, "x", { headers: header });
+      expect(reply.json()).toMatchObject({ error: { err_code: 10111 } });
+    }
+    expect(await decisions.get("kept")).toBeDefined();
+    expect(await decisions.get("other")).toBeUndefined();
+  });
+
+  test("made by an earlier version takes none once a master has started", async () => {
+    await using old = await startBus();
+    const connection = await connectTo(old, "master");
+    const manager = await connection.nats.jetstreamManager();
+    await provision(connection, single, recordingLog());
+    const { config } = await manager.streams.info(`KV_${name}`);
+    await manager.streams.delete(config.name);
+    await manager.streams.add({ ...config, allow_rollup_hdrs: true, max_msgs_per_subject: 1 });
+    await (await openBucket(connection, name)).put("kept", bytes("1"));
+    const log = recordingLog();
+    await provision(connection, single, log);
+    await provision(connection, single, log);
+    expect(log.records.map(({ event }) => event)).toEqual(["storage of decisions protected"]);
+    expect((await manager.streams.info(config.name)).config).toEqual(config);
+    expect(await (await openBucket(connection, name)).get("kept")).toBeDefined();
+    await connection.nats.close();
   });
 });
 

@@ -1,10 +1,13 @@
 import { ErrorCode, type KV, type KvEntry, NatsError } from "nats";
 import { sleep } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
+import { takesRollups } from "./assets.ts";
 import type { Bus } from "./connect.ts";
 import { lastMessage } from "./jetstream/last-message.ts";
+import { purgeSubject } from "./jetstream/purge-subject.ts";
 import { storeMessage } from "./jetstream/store-message.ts";
 import { streamState } from "./jetstream/stream-state.ts";
+import { subjectHistory } from "./jetstream/subject-history.ts";
 import { orStorageError } from "./or-storage-error.ts";
 import { keySubject } from "./subjects.ts";
 
@@ -31,6 +34,8 @@ export interface Bucket {
   put(key: string, value: Uint8Array): Promise<number>;
   /** Removes the key with its history if `revision` is still the latest; `false` when it is not. */
   remove(key: string, revision: number): Promise<boolean>;
+  /** The revisions of a key that the bucket still holds, oldest first, without removals. */
+  history(key: string): Promise<Entry[]>;
   /** Every present key with its value, as of now. */
   entries(): Promise<Entry[]>;
   /**
@@ -96,8 +101,24 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
     remove: (key, revision) =>
       attempt(async () => {
         const subject = keySubject(name, checkedKey(key));
-        const options = { lastOnSubject: revision, removal: "PURGE", rollup: true } as const;
-        return (await storeMessage(bus, subject, new Uint8Array(), options)) !== undefined;
+        const rollup = takesRollups(name);
+        const options = { lastOnSubject: revision, removal: rollup ? "PURGE" : "DEL", rollup } as const;
+        const removed = await storeMessage(bus, subject, new Uint8Array(), options);
+        // Where nobody may send the header, masters ask the server itself.
+        if (removed !== undefined && !rollup) {
+          await purgeSubject(bus, `KV_${name}`, subject).catch((cause) =>
+            bus.log.warn("earlier revisions of a removed key stay", { bucket: name, error: cause }),
+          );
+        }
+        return removed !== undefined;
+      }),
+    history: (key) =>
+      attempt(async () => {
+        const subject = keySubject(name, checkedKey(key));
+        const messages = await subjectHistory(bus, `KV_${name}`, subject, mostRevisions);
+        return messages
+          .filter(({ headers }) => !headers.includes("KV-Operation:"))
+          .map(({ sequence, data, storedAt }) => ({ key, value: data, revision: sequence, storedAt }));
       }),
     entries: () =>
       attempt(async () => {
@@ -159,6 +180,9 @@ function checkedKey(key: string): string {
   if (validKey.test(key)) return key;
   throw new SvcError("bad_request", "a key holds a character that no key may have");
 }
+
+/** More than any bucket keeps of a key. */
+const mostRevisions = 64;
 
 const watchRetryMs = 1_000;
 /** How long to wait for a watch to catch up before going on with what it has seen. */

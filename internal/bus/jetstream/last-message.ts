@@ -28,9 +28,29 @@ export async function lastMessage(
   stream: string,
   subject: string,
 ): Promise<LastMessage | undefined> {
-  const query = JSON.stringify({ last_by_subj: subject });
+  return readMessage(bus, stream, { last_by_subj: subject });
+}
+
+/** What of a stream is asked for. */
+type Query = { last_by_subj: string } | { seq: number; next_by_subj: string };
+
+/**
+ * Asks for one message of a stream.
+ *
+ * @returns `undefined` when the stream holds none such, or does not exist
+ * @throws JetStreamError when it was refused, NatsError when no server answers in time
+ */
+export async function readMessage(
+  bus: Pick<Bus, "nats">,
+  stream: string,
+  query: Query,
+): Promise<LastMessage | undefined> {
   try {
-    const { message } = await requestJetStream<Reply>(bus, `$JS.API.STREAM.MSG.GET.${stream}`, query);
+    const { message } = await requestJetStream<Reply>(
+      bus,
+      `$JS.API.STREAM.MSG.GET.${stream}`,
+      JSON.stringify(query),
+    );
     if (message === undefined) throw new Error("the reply has no message");
     const { seq, time, data = "", hdrs = "" } = message;
     return {
