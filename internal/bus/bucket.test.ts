@@ -63,7 +63,10 @@ describe.each(["enrollments", "revocations"])("the bucket %s", (name) => {
     for (const rollup of ["all", "sub"]) {
       const header = headers();
       header.set("Nats-Rollup", rollup);
-      const reply = await bus.nats.request(`$KV.${name}.other`, "x", { headers: header });
+      const reply = await bus.nats.request(`$KV.${name}.other`, "x", {
+        headers: header,
+        timeout: 5_000,
+      });
       expect(reply.json()).toMatchObject({ error: { err_code: 10111 } });
     }
     expect(await decisions.get("kept")).toBeDefined();

@@ -67,6 +67,12 @@ export function operatorBus(cli: OperatorCli, as?: { credsFile: string }): BusOp
   };
 }
 
+/** The credentials file that is configured; empty without one. */
+export function operatorCredsFile(cli: OperatorCli): string {
+  const config = loadOperatorConfig({ configFlag: cli.config, env: cli.env, home: homedir() });
+  return config["master.creds_file"];
+}
+
 function identityOf(credentialsFile: string, seedFile: string): BusIdentity {
   if (credentialsFile !== "") return { credentials: readTextFile(credentialsFile, "master.creds_file") };
   if (seedFile !== "") return { seed: readTextFile(seedFile, "master.nkey_seed_file") };

@@ -129,7 +129,7 @@ export async function startBus(): Promise<TestBus> {
 }
 
 /** Connects to a test bus with one of its credentials files. */
-export function connectTo(bus: TestBus, credentials: "master" | "system" | "admin"): Promise<Bus> {
+export function connectTo(bus: TestBus, credentials: "master" | "system" | "admin" | "direct"): Promise<Bus> {
   return connectBus({
     urls: [bus.url],
     name: `test-${credentials}`,

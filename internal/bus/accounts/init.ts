@@ -52,7 +52,7 @@ export function initNatsAuth(options: InitOptions): AuthFile[] {
 
 /**
  * Creates the keys and accounts of a bus: an operator, the accounts of peels, masters and the system, the
- * credentials of masters and operators, the key that signs commands, and the server's configuration.
+ * credentials of masters and operators and for decisions without a master, the key that signs commands, and the server's configuration.
  *
  * @throws SvcError `bad_request` for a path with control characters
  */
@@ -121,6 +121,7 @@ export function newNatsAuth(options: InitOptions): (AuthFile & NewFile)[] {
     secret("system.creds", "masters", newCredentials("system", system, issuedAt, random)),
     secret("master.creds", "masters", newCredentials("master", masters, issuedAt, random)),
     secret("admin.creds", "operators", newCredentials("admin", masters, issuedAt, random)),
+    secret("direct.creds", "offline", newCredentials("direct", masters, issuedAt, random)),
     {
       ...secret("nats-server.conf", "bus", serverConfig),
       ...(options.serverConfig === undefined ? {} : { path: resolve(options.serverConfig) }),

@@ -34,9 +34,12 @@ const readable = [
   "job-events",
 ];
 
+/** The two buckets that store decisions about peels. */
+const decisions = ["$KV.enrollments.>", "$KV.revocations.>"];
+
 /**
- * An operator sends requests to masters, reads records, and with `--direct-kv` writes the two buckets that
- * store decisions. Settings, secrets and the streams belong to the masters. Leases are read-only.
+ * An operator sends requests to masters, and reads records. What is stored belongs to the masters. Leases are
+ * read-only.
  */
 const admin: Permissions = {
   pub: [
@@ -48,8 +51,6 @@ const admin: Permissions = {
     "svc.rollout.*",
     "svc.binary.*",
     "svc.reactor.*",
-    "$KV.enrollments.>",
-    "$KV.revocations.>",
     "$JS.API.INFO",
     "$JS.API.STREAM.NAMES",
     ...readable.flatMap((stream) => [
@@ -66,7 +67,10 @@ const admin: Permissions = {
   sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*", "$KV.rollouts.*"],
 };
 
-const roles = { master, system, admin } as const;
+/** An operator where no master runs: `--direct-kv` also writes the two buckets that store decisions. */
+const direct: Permissions = { pub: [...admin.pub, ...decisions], sub: admin.sub };
+
+const roles = { master, system, admin, direct } as const;
 
 /**
  * The grants that this version uses and an operator's credentials lack: credentials of earlier versions are

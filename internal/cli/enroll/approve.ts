@@ -3,8 +3,7 @@ import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { runDirectly } from "../direct.ts";
-import { withBus } from "../operator.ts";
-import { directArg, idArg, openEnrollments } from "./ask.ts";
+import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
 
 export const approveCommand = command({
   name: "approve",
@@ -13,15 +12,16 @@ export const approveCommand = command({
     id: { ...idArg, ids: "pending-enrollments" },
     force: { type: "boolean", description: "Approve even if the peel trusted another CA root" },
     "direct-kv": directArg,
+    creds: credsArg,
   },
   run: (args, cli) =>
-    withBus(cli, async (bus) => {
+    withBusFor(cli, args, async (bus) => {
       const { approve } = enrollmentsOverBus;
       const input = { id: args.id, force: args.force === true };
       const { enrollment } = args["direct-kv"]
         ? await runDirectly(
             approve.operation,
-            { enrollments: await openEnrollments(bus), clock: cli.clock },
+            { enrollments: await openForDecisions(bus), clock: cli.clock },
             input,
             cli,
           )

@@ -5,8 +5,7 @@ import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { type Cli, command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { runDirectly } from "../direct.ts";
-import { withBus } from "../operator.ts";
-import { directArg, idArg, openEnrollments } from "./ask.ts";
+import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
 
 export const revokeCommand = command({
   name: "revoke",
@@ -16,9 +15,10 @@ export const revokeCommand = command({
     reason: { type: "string", valueHint: "text", description: "Reason, stored in the record" },
     wait: { type: "boolean", description: "Wait until the peel is disconnected, and show how long it took" },
     "direct-kv": directArg,
+    creds: credsArg,
   },
   run: (args, cli) =>
-    withBus(cli, async (bus) => {
+    withBusFor(cli, args, async (bus) => {
       const { revoke } = enrollmentsOverBus;
       const input = { id: args.id, reason: args.reason };
       const isDirect = args["direct-kv"] === true;
@@ -43,7 +43,7 @@ export const revokeCommand = command({
 async function storageOf(bus: Bus, { clock }: Pick<Cli, "clock">): Promise<RevokeOperationDeps> {
   const revocations = await openBucket(bus, "revocations");
   return {
-    enrollments: await openEnrollments(bus),
+    enrollments: await openForDecisions(bus),
     revocations: { add: (entry) => writeRevocation(revocations, entry) },
     clock,
   };

@@ -61,6 +61,7 @@ test("the files and their modes", async () => {
     "auth/system.creds": "600",
     "auth/master.creds": "600",
     "auth/admin.creds": "600",
+    "auth/direct.creds": "600",
     "bus/nats-server.conf": "600",
     "bus/nats-server.key": "600",
     "bus/nats-server.crt": "644",

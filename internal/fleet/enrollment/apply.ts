@@ -1,13 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Bucket } from "../../bus/mod.ts";
 import type { Enrollment } from "./record.ts";
-import { loadEnrollment, saveEnrollment } from "./store.ts";
+import { type Enrollments, loadEnrollment, saveEnrollment } from "./store.ts";
 import { type EnrollmentEvent, transition } from "./transition.ts";
 
 /** What every change of a record needs. */
 export interface ApplyDeps {
-  enrollments: Bucket;
+  enrollments: Enrollments;
   clock: Clock;
 }
 

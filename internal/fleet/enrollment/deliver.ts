@@ -4,7 +4,6 @@ import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/mod.ts";
 import {
   encodeJwt,
   formatCredentials,
@@ -15,14 +14,14 @@ import {
 import { credentialsMessage } from "./messages.ts";
 import { peelPermissions } from "./permissions.ts";
 import type { Enrollment } from "./record.ts";
-import { loadEnrollment, saveEnrollment, type Versioned } from "./store.ts";
+import { type Enrollments, loadEnrollment, saveEnrollment, type Versioned } from "./store.ts";
 import { transition } from "./transition.ts";
 
 /** Default lifetime of a peel's bus credentials: six months of 30 days. */
 const credentialsLifetimeMs = 180 * 24 * 60 * 60 * 1000;
 
 export interface DeliverDeps {
-  enrollments: Bucket;
+  enrollments: Enrollments;
   /** Key of the peels' account; it signs the JWT. */
   account: KeyPair;
   clock: Clock;

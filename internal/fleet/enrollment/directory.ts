@@ -1,15 +1,17 @@
 import { toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { createSortedItems } from "../../base/sorted-items.ts";
-import { type Bucket, type Change, createOrderedView } from "../../bus/mod.ts";
+import { type Change, createOrderedView } from "../../bus/mod.ts";
 import {
-  decodeSummary,
+  decodeMap,
   type EnrollmentState,
   type EnrollmentSummary,
   enrollmentStates,
   type KnownEnrollment,
+  readSummary,
+  type StoredMap,
 } from "./record.ts";
-import { counts, decodeIndex, parseKey } from "./store.ts";
+import { counts, decodeIndex, type Enrollments, parseKey } from "./store.ts";
 import { memberStates } from "./transition.ts";
 
 /** What a master knows of all enrollments, kept current by one watch: lists and streams read it. */
@@ -24,6 +26,8 @@ export interface Directory {
    * @throws SvcError `bad_request` when that id is not known
    */
   list(query: { state: EnrollmentState | "all"; limit: number; after?: string }): EnrollmentSummary[];
+  /** How many records count for nothing, as no master vouches for them: by what lists call them. */
+  distrusted(): Record<Distrust, number>;
   /** State of the enrollment that the index of this peel points at. */
   stateOf(peelId: string): EnrollmentState | undefined;
   /** How many enrollments that count are in each state. */
@@ -37,7 +41,7 @@ export interface Directory {
   members(): readonly string[];
   /** Calls `run` with each peel that becomes a member, or is none any more; returns the way to stop. */
   onMember(run: (peelId: string) => void): () => void;
-  /** Live records that no index points at: being written at this moment, or orphans. */
+  /** Live records that no index points at: being written at this moment, orphans, or the index was changed. */
   unindexed(): Unindexed[];
   /** Calls `run` with each new state of this enrollment; returns the way to stop. */
   subscribe(id: string, run: (state: EnrollmentState) => void): () => void;
@@ -48,13 +52,36 @@ export interface Directory {
 export interface Unindexed {
   id: string;
   peelId: string;
+  state: EnrollmentState;
   revision: number;
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
 }
 
-/** Starts following the bucket `enrollments`. */
-export function createDirectory({ enrollments, log }: { enrollments: Bucket; log: Log }): Directory {
+/** What lists call a record that counts for nothing. */
+export type Distrust = "TAMPERED" | "UNVOUCHED";
+const isDistrusted = ({ trust }: EnrollmentSummary) => trust === "TAMPERED" || trust === "UNVOUCHED";
+
+export interface DirectoryDeps {
+  enrollments: Enrollments;
+  log: Log;
+  /** The last revision that a master of an earlier version may have written; later ones have vouchers. */
+  unvouchedUntil?: number;
+  /** Called with the id of a record that was written past the masters and says so. */
+  onDirect?(id: string): void;
+}
+
+/**
+ * Starts following the bucket `enrollments`. Here it is judged who is a member: a record that no master
+ * vouches for is listed, and counts for nothing.
+ */
+export function createDirectory({
+  enrollments,
+  log,
+  unvouchedUntil = -1,
+  onDirect,
+}: DirectoryDeps): Directory {
+  const { vouchers } = enrollments;
   const index = new Map<string, string>();
   const subscribers = new Map<string, Set<(state: EnrollmentState) => void>>();
   /** Ids of live records whose index was not seen yet; nearly always empty. */
@@ -63,8 +90,28 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
   const memberListeners = new Set<(peelId: string) => void>();
   const complain = (key: string, cause: unknown) =>
     log.error("a stored enrollment cannot be read", { key, error: toSvcError(cause) });
-  const stateOf = (peelId: string) => view.get(index.get(peelId) ?? "")?.item.state;
-  const isVisible = (record: KnownEnrollment) => counts(record, index.get(record.peel_id));
+  const judgeRecord = (stored: StoredMap | undefined, id: string, revision: number): KnownEnrollment => {
+    const standing = stored?.id === id ? vouchers?.judge(stored) : "tampered";
+    if (stored !== undefined && (standing === "vouched" || standing === undefined))
+      return readSummary(stored);
+    const trust = standing === "unvouched" && revision <= unvouchedUntil ? "UNVOUCHED" : "TAMPERED";
+    const shown = { ...readableOf(stored), id, trust } as const;
+    if (trust === "UNVOUCHED") return shown;
+    if (stored?.direct === true && onDirect !== undefined) onDirect(id);
+    else {
+      const fields = { enrollment_id: id, peel_id: shown.peel_id, state: shown.state, revision };
+      log.error("an enrollment record that no master vouches for counts for nothing", fields);
+    }
+    return shown;
+  };
+  const stateOf = (peelId: string) => {
+    const record = view.get(index.get(peelId) ?? "")?.item;
+    return record === undefined || isDistrusted(record) || record.peel_id !== peelId
+      ? undefined
+      : record.state;
+  };
+  const isVisible = (record: KnownEnrollment) =>
+    !isDistrusted(record) && counts(record, index.get(record.peel_id));
   const judgeMember = (peelId: string) => {
     const state = stateOf(peelId);
     const isMember = state !== undefined && memberStates.has(state);
@@ -76,25 +123,33 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
   const judge = (id: string | undefined) => {
     const record = id === undefined ? undefined : view.get(id)?.item;
     if (record === undefined) return;
-    if (isVisible(record)) loose.delete(record.id);
+    if (isVisible(record) || isDistrusted(record)) loose.delete(record.id);
     else loose.add(record.id);
   };
   const view = createOrderedView<KnownEnrollment, KnownEnrollment>({
-    read(value, before) {
-      const record = decodeSummary(value);
+    read(value, before, { key, revision }) {
+      const record =
+        vouchers === undefined ? readSummary(decodeMap(value)) : judgeRecord(mapOf(value), key, revision);
       // The id that stays is shared with the index.
       return before?.id === record.id ? { ...record, id: before.id } : record;
     },
     itemOf: (record) => record,
     placeOf: ({ id, created_at }) => ({ id, createdAt: created_at }),
-    onValue({ id, state, peel_id }, _, before) {
+    onValue(record, _, before) {
+      const { id, state, peel_id } = record;
       judge(id);
       judgeMember(peel_id);
-      if (before?.state === state) return;
+      if (before !== undefined && before.peel_id !== peel_id) judgeMember(before.peel_id);
+      if (before?.state === state || isDistrusted(record)) return;
       for (const run of subscribers.get(id) ?? []) run(state);
     },
-    onGone(id, { peel_id }) {
+    onGone(id, record) {
+      const { peel_id, state } = record;
       loose.delete(id);
+      if (vouchers !== undefined && !isDistrusted(record) && state !== "pending") {
+        // Masters remove only what is pending.
+        log.error("an enrollment record was removed by others", { enrollment_id: id, peel_id, state });
+      }
       judgeMember(peel_id);
     },
     onUnreadable: complain,
@@ -130,12 +185,20 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
         limit,
         after,
         show(record): EnrollmentSummary | undefined {
-          if (!isVisible(record) || (state !== "all" && record.state !== state)) return undefined;
+          if (!isVisible(record) && !isDistrusted(record)) return undefined;
+          if (state !== "all" && record.state !== state) return undefined;
           const { credsExpiresAt: _, ...shown } = record;
           return shown;
         },
       }),
     stateOf,
+    distrusted() {
+      const found = { TAMPERED: 0, UNVOUCHED: 0 };
+      for (const { item } of view.kept()) {
+        if (item.trust === "TAMPERED" || item.trust === "UNVOUCHED") found[item.trust]++;
+      }
+      return found;
+    },
     countByState() {
       const found = Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Record<
         EnrollmentState,
@@ -150,6 +213,7 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
       for (const { item } of view.kept()) {
         const { id, peel_id, state, credsExpiresAt } = item;
         if (credsExpiresAt === undefined || !memberStates.has(state) || index.get(peel_id) !== id) continue;
+        if (isDistrusted(item)) continue;
         if (credsExpiresAt <= now) expired++;
         else soonestExpiry = Math.min(soonestExpiry, credsExpiresAt);
       }
@@ -164,8 +228,8 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
       return [...loose].flatMap((id) => {
         const kept = view.get(id);
         if (kept === undefined) return [];
-        const { peel_id: peelId, created_at } = kept.item;
-        return [{ id, peelId, revision: kept.revision, createdAt: Date.parse(created_at) }];
+        const { peel_id: peelId, state, created_at } = kept.item;
+        return [{ id, peelId, state, revision: kept.revision, createdAt: Date.parse(created_at) }];
       });
     },
     subscribe(id, run) {
@@ -178,4 +242,22 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
     },
     stop: () => watch.stop(),
   };
+}
+
+function mapOf(value: Uint8Array): StoredMap | undefined {
+  try {
+    return decodeMap(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What can be shown of a record that may be anything. */
+function readableOf(stored: StoredMap | undefined): KnownEnrollment {
+  try {
+    return readSummary(stored ?? {});
+  } catch {
+    const unknown = { peel_id: "", hostname: "", state: "pending", trust: "TAMPERED" } as const;
+    return { ...unknown, id: "", created_at: new Date(0).toISOString() };
+  }
 }

@@ -6,14 +6,15 @@ import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { verifySignature } from "../../identity/mod.ts";
 import { consumeChallenge } from "./challenge.ts";
+import { lastVouched } from "./last-vouched.ts";
 import { attestationMessage, enrollmentMessage } from "./messages.ts";
 import type { Enrollment } from "./record.ts";
-import { findByPeel, insertEnrollment } from "./store.ts";
+import { type Enrollments, findByPeel, insertEnrollment } from "./store.ts";
 import { liveStates } from "./transition.ts";
 import type { Submission } from "./validate.ts";
 
 export interface EnrollDeps {
-  enrollments: Bucket;
+  enrollments: Enrollments;
   challenges: Bucket;
   clock: Clock;
   random: Random;
@@ -54,16 +55,34 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
     if (current?.state === "pending") return pendingRepeat(deps, current, submission);
     if (current !== undefined && liveStates.has(current.state)) {
       // Whoever asks has not proved to be that peel: neither the id nor the state is theirs to know.
-      throw new SvcError(
-        "conflict",
-        "peel_id already has an active enrollment: an operator must revoke it first",
-      );
+      throw takenError();
     }
-    const record = newRecord(deps, submission);
+    if (found !== undefined && current === undefined && (await isHeld(deps, found.id))) {
+      deps.log.warn("enrollment refused: the record of this peel was changed by others", {
+        enrollment_id: found.id,
+        peel_id: peelId,
+      });
+      throw takenError();
+    }
+    const record = newRecord(deps, submission, challenge);
     const inserted = await insertEnrollment(deps.enrollments, record, found?.indexRevision);
     return inserted === undefined ? conflict : { record, created: true, keyMismatch: false };
   };
   return retryOnConflict(attempt, { exhausted: "peel_id is being enrolled by others: try again" });
+}
+
+function takenError(): SvcError {
+  return new SvcError(
+    "conflict",
+    "peel_id already has an active enrollment: an operator must revoke it first",
+  );
+}
+
+/** Whether a record that counts for nothing now was a live one when a master last wrote it. */
+async function isHeld({ enrollments }: EnrollDeps, id: string): Promise<boolean> {
+  if (enrollments.vouchers === undefined) return false;
+  const good = await lastVouched(enrollments, enrollments.vouchers, id);
+  return good !== undefined && liveStates.has(good.record.state);
 }
 
 function verifyAttestation(submission: Submission, challenge: Uint8Array): void {
@@ -87,7 +106,7 @@ function pendingRepeat(deps: EnrollDeps, record: Enrollment, submission: Submiss
   return { record, created: false, keyMismatch };
 }
 
-function newRecord(deps: EnrollDeps, submission: Submission): Enrollment {
+function newRecord(deps: EnrollDeps, submission: Submission, challenge: Uint8Array): Enrollment {
   const now = deps.clock.now();
   const { attestation } = submission;
   return {
@@ -106,6 +125,8 @@ function newRecord(deps: EnrollDeps, submission: Submission): Enrollment {
           // Without a root of its own a master cannot vouch for any; it does not claim a match.
           trustMismatch: deps.ownCaSpki !== undefined && attestation.caSpki !== deps.ownCaSpki,
         }),
+    enrollChallenge: challenge,
+    enrollSignature: submission.signature,
     createdAt: now,
     updatedAt: now,
   };

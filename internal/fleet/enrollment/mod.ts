@@ -1,4 +1,5 @@
 export { watchFacts } from "./activate.ts";
+export { type AdoptDeps, startAdoption } from "./adopt.ts";
 export type { ApplyDeps } from "./apply.ts";
 export { createDirectory, type Directory } from "./directory.ts";
 export { createDisconnections } from "./disconnections.ts";
@@ -15,8 +16,10 @@ export {
   type PeelEnrollmentDeps,
   type RevokeOperationDeps,
   rejectEnrollment,
+  restoreEnrollment,
   revokeEnrollment,
   submit,
+  vouchEnrollments,
 } from "./operations.ts";
 export {
   decodeRecord,
@@ -30,5 +33,8 @@ export {
 } from "./record.ts";
 export { repairOrphans } from "./repair.ts";
 export { createRevocations, writeRevocation } from "./revocations.ts";
-export { findByPeel, loadEnrollment, readEnrollments } from "./store.ts";
+export { sealingKeyOf } from "./sealing-key.ts";
+export { type Enrollments, findByPeel, loadEnrollment, readEnrollments, readEntry } from "./store.ts";
+export { createTakeOver } from "./take-over.ts";
 export { memberStates, transitions } from "./transition.ts";
+export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";

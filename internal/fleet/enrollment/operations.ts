@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { isId } from "../../base/id.ts";
-import type { Bucket } from "../../bus/mod.ts";
 import {
   type Call,
   described,
@@ -14,6 +13,7 @@ import {
   timestamp,
   titled,
 } from "../operation/mod.ts";
+import { type AdoptDeps, adopt } from "./adopt.ts";
 import type { ApplyDeps } from "./apply.ts";
 import { approve } from "./approve.ts";
 import { type ChallengeDeps, issueChallenge } from "./challenge.ts";
@@ -26,10 +26,12 @@ import {
   enrollmentSchema,
   enrollmentStates,
   toStored,
+  trustWords,
 } from "./record.ts";
 import { reject } from "./reject.ts";
+import { restore } from "./restore.ts";
 import { type EnforceRevocation, type RevokeDeps, revoke, revokeRecord } from "./revoke.ts";
-import { loadEnrollment } from "./store.ts";
+import { type Enrollments, loadEnrollment } from "./store.ts";
 import { isStreamTerminal } from "./transition.ts";
 import { peelIdField, publicKeyField, readSubmission, submissionSchema } from "./validate.ts";
 
@@ -114,7 +116,7 @@ export const getState = operation({
   input: onlyId,
   output: titled("EnrollmentStanding", v.object(standing)),
   touches: touchesId,
-  async run(deps: { enrollments: Bucket }, input, { note }) {
+  async run(deps: { enrollments: Enrollments }, input, { note }) {
     const { record } = await loadEnrollment(deps.enrollments, input.id);
     note?.({ enrollment_id: record.id });
     return standingOf(record);
@@ -122,7 +124,7 @@ export const getState = operation({
 });
 
 export interface FollowStateDeps {
-  enrollments: Bucket;
+  enrollments: Enrollments;
   directory: Pick<Directory, "subscribe">;
   metrics: { streamOpened(): () => void };
 }
@@ -205,8 +207,8 @@ const summary: v.GenericSchema<EnrollmentSummary> = titled(
     state: v.picklist(enrollmentStates),
     created_at: timestamp,
     trust: described(
-      v.picklist(["ok", "MISMATCH!", "-"]),
-      "Whether the peel trusted the CA root of this fleet; `-` when it did not say",
+      v.picklist(trustWords),
+      "Whether the peel trusted the CA root of this fleet; `-` when it did not say. `TAMPERED` and `UNVOUCHED` records were not made by a master of this version and count for nothing",
     ),
   }),
 );
@@ -220,14 +222,20 @@ export const listEnrollments = operation({
     state: v.optional(described(v.picklist([...enrollmentStates, "all"]), "Which ones"), "pending"),
     ...pageFields((text) => isId("enr", text)),
   }),
-  output: v.object({ enrollments: v.array(summary), next: v.exactOptional(v.string()) }),
+  output: v.object({
+    enrollments: v.array(summary),
+    next: v.exactOptional(v.string()),
+    /** Records of the whole fleet that count for nothing. */
+    distrusted: v.number(),
+  }),
   touches: () => ({ fleet: true }),
   async run({ directory }: { directory: Directory }, { state, limit, cursor }) {
     await directory.caughtUp();
     const after = cursor === undefined ? {} : { after: cursor };
     const found = directory.list({ state, limit: limit + 1, ...after });
     const { items, ...next } = pageOf(found, limit, ({ id }) => id);
-    return { enrollments: items, ...next };
+    const { TAMPERED, UNVOUCHED } = directory.distrusted();
+    return { enrollments: items, ...next, distrusted: TAMPERED + UNVOUCHED };
   },
 });
 
@@ -240,7 +248,7 @@ const reason = described(
 /** Records a decision in the words of the specification, whoever made it and however it was asked for. */
 function announce(
   { log, note }: Call,
-  action: "approve" | "reject" | "revoke",
+  action: "approve" | "reject" | "revoke" | "restore",
   { id, peelId }: Enrollment,
   operator: string,
   more: Record<string, unknown> = {},
@@ -254,6 +262,7 @@ const pastOf = {
   approve: "enrollment approved",
   reject: "enrollment rejected",
   revoke: "enrollment revoked",
+  restore: "enrollment restored",
 };
 
 export const approveEnrollment = operation({
@@ -317,10 +326,46 @@ export const revokeEnrollment = operation({
   },
 });
 
+export const restoreEnrollment = operation({
+  name: "enrollments.restore",
+  kind: "decide",
+  summary: "Put back the last revision of an enrollment that a master made",
+  description: "For a record that others changed. Its state is that of this revision.",
+  admits: ["operator"],
+  input: onlyId,
+  output: decided,
+  touches: touchesId,
+  async run({ enrollments }: { enrollments: Enrollments }, { id }, call) {
+    const record = await restore(enrollments, id);
+    announce(call, "restore", record, operatorOf(call), { state: record.state });
+    return { enrollment: toStored(record) };
+  },
+});
+
+export const vouchEnrollments = operation({
+  name: "enrollments.vouch",
+  kind: "decide",
+  summary: "Vouch for the enrollments that were made before masters vouched for them",
+  admits: ["operator"],
+  input: v.strictObject({}),
+  output: titled(
+    "Vouched",
+    v.object({
+      adopted: described(v.number(), "Records that count from now on"),
+      refused: described(v.number(), "Records that were changed since, and still count for nothing"),
+    }),
+  ),
+  touches: () => ({ fleet: true }),
+  async run({ adoption }: { adoption: AdoptDeps }, _, { log }) {
+    return { ...(await adopt({ ...adoption, log })) };
+  },
+});
+
 /** What the operations on enrollments of operators need. */
 export interface OperatorEnrollmentDeps extends RevokeDeps {
   directory: Directory;
   enforce: EnforceRevocation;
+  adoption: AdoptDeps;
   clock: Clock;
 }
 

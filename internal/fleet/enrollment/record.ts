@@ -34,7 +34,26 @@ export interface Enrollment {
   credsExpiresAt?: number;
   /** The `U…` key of the issued JWT. */
   busPublicKey?: string;
+  /** The last decision was written to storage past the masters. */
+  direct?: boolean;
+  /** What the peel signed when it enrolled, and its signature: they bind the curve key to the peel's key. */
+  enrollChallenge?: Uint8Array;
+  enrollSignature?: Uint8Array;
+  /** MACs of masters over what does not change by decisions, and over the decisions. */
+  identityVoucher?: Uint8Array;
+  decisionVoucher?: Uint8Array;
 }
+
+/** What is stored with a record and shown to nobody. */
+const hiddenNames = {
+  enrollChallenge: "enroll_challenge",
+  enrollSignature: "enroll_signature",
+  identityVoucher: "identity_voucher",
+  decisionVoucher: "decision_voucher",
+} as const satisfies Partial<Record<keyof Enrollment, string>>;
+type Hidden = keyof typeof hiddenNames;
+/** The fields of a record that lists, REST and the bus show. */
+type Shown = Exclude<keyof Enrollment, Hidden>;
 
 const text = v.pipe(v.string(), v.maxLength(4096));
 const time = v.pipe(v.string(), v.isoTimestamp());
@@ -64,9 +83,18 @@ export const enrollmentSchema = titled(
     revoked_at: v.optional(time),
     creds_expires_at: v.optional(described(time, "When the bus stops accepting the credentials")),
     bus_public_key: v.optional(described(text, "The key of the credentials")),
+    direct: v.optional(described(v.boolean(), "The last decision was written to storage past the masters")),
   }),
 );
-/** An enrollment as it is stored, and as REST and the bus show it. */
+const hiddenBytes = v.optional(v.pipe(v.instance(Uint8Array), v.maxLength(64)));
+const storedSchema = v.object({
+  ...enrollmentSchema.entries,
+  enroll_challenge: hiddenBytes,
+  enroll_signature: hiddenBytes,
+  identity_voucher: hiddenBytes,
+  decision_voucher: hiddenBytes,
+});
+/** An enrollment as REST and the bus show it. */
 export type StoredEnrollment = v.InferOutput<typeof enrollmentSchema>;
 
 type StoredKey = keyof typeof enrollmentSchema.entries;
@@ -94,10 +122,12 @@ const storedNames = {
   revokedAt: "revoked_at",
   credsExpiresAt: "creds_expires_at",
   busPublicKey: "bus_public_key",
-} as const satisfies Record<keyof Enrollment, StoredKey>;
+  direct: "direct",
+} as const satisfies Record<Shown, StoredKey>;
 
-const fields = Object.entries(storedNames) as [keyof Enrollment, StoredKey][];
-const timeFields = new Set<keyof Enrollment>([
+const fields = Object.entries(storedNames) as [Shown, StoredKey][];
+const hiddenFields = Object.entries(hiddenNames) as [Hidden, (typeof hiddenNames)[Hidden]][];
+const timeFields = new Set<Shown>([
   "createdAt",
   "updatedAt",
   "decidedAt",
@@ -124,35 +154,64 @@ export function toStored(record: Enrollment): StoredEnrollment {
  * @throws SvcError `internal` when it is no enrollment record
  */
 function fromStored(stored: unknown): Enrollment {
-  const parsed = v.safeParse(enrollmentSchema, stored);
+  const parsed = v.safeParse(storedSchema, stored);
   if (!parsed.success) {
     const path = v.getDotPath(parsed.issues[0]) ?? "(root)";
     throw new SvcError("internal", `a stored enrollment record is malformed at ${path}`);
   }
   const values = parsed.output;
-  return Object.fromEntries(
-    fields.flatMap(([name, key]) => {
-      const value = values[key];
-      if (value === undefined) return [];
-      return [[name, timeFields.has(name) ? Date.parse(value as string) : value]];
-    }),
-  ) as unknown as Enrollment;
+  const shown = fields.flatMap(([name, key]) => {
+    const value = values[key];
+    if (value === undefined) return [];
+    return [[name, timeFields.has(name) ? Date.parse(value as string) : value]];
+  });
+  const hidden = hiddenFields.flatMap(([name, key]) =>
+    values[key] === undefined ? [] : [[name, values[key]]],
+  );
+  return Object.fromEntries([...shown, ...hidden]) as unknown as Enrollment;
+}
+
+/** A record in its stored form, by the names of its fields. */
+export type StoredMap = Readonly<Record<string, unknown>>;
+
+/** All that is stored of a record. */
+export function toMap(record: Enrollment): StoredMap {
+  const hidden = hiddenFields.flatMap(([name, key]) =>
+    record[name] === undefined ? [] : [[key, record[name]]],
+  );
+  return { ...toStored(record), ...Object.fromEntries(hidden) };
 }
 
 /** Encodes a record for the bucket `enrollments`. */
 export function encodeRecord(record: Enrollment): Uint8Array {
-  return encode(toStored(record));
+  return encode(toMap(record) as Plain);
 }
 
-/** Decodes a value of the bucket `enrollments`. */
+/**
+ * Decodes a value of the bucket `enrollments`.
+ *
+ * @throws SvcError `internal` when it is no enrollment record
+ */
 export function decodeRecord(bytes: Uint8Array): Enrollment {
   return fromStored(decode(bytes));
 }
 
-export type Trust = "ok" | "MISMATCH!" | "-";
+/** The stored form without reading it as a record. @throws SvcError `internal` when it is no map */
+export function decodeMap(bytes: Uint8Array): StoredMap {
+  const value = decode(bytes);
+  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (isMap && !(value instanceof Uint8Array)) return value;
+  throw new SvcError("internal", "a stored enrollment record is no map");
+}
+
+/** What lists say of a record beside its state: whom the peel trusts, or that the record itself is not trusted. */
+export const trustWords = ["ok", "MISMATCH!", "-", "TAMPERED", "UNVOUCHED"] as const;
+export type Trust = (typeof trustWords)[number];
 
 /** Whether the peel trusted this fleet's own CA root; `-` when it did not say. */
-export function trustOf(record: Pick<Enrollment, "trustedCaSpki" | "trustMismatch">): Trust {
+export function trustOf(
+  record: Pick<Enrollment, "trustedCaSpki" | "trustMismatch">,
+): "ok" | "MISMATCH!" | "-" {
   if (record.trustedCaSpki === undefined) return "-";
   return record.trustMismatch === true ? "MISMATCH!" : "ok";
 }
@@ -185,12 +244,12 @@ export type KnownEnrollment = EnrollmentSummary & {
 };
 
 /**
- * Decodes of a stored record only what lists show, and when its credentials end: a master does it for every change of every record.
+ * Reads of a stored record only what lists show, and when its credentials end: a master does it for every change of every record.
  *
  * @throws SvcError `internal` when it is no enrollment record
  */
-export function decodeSummary(bytes: Uint8Array): KnownEnrollment {
-  const parsed = v.safeParse(storedSummary, decode(bytes));
+export function readSummary(map: StoredMap): KnownEnrollment {
+  const parsed = v.safeParse(storedSummary, map);
   if (!parsed.success) throw new SvcError("internal", "a stored enrollment record is malformed");
   const { trusted_ca_spki, TrustMismatch, creds_expires_at, ...shown } = parsed.output;
   const attested = trusted_ca_spki === undefined ? {} : { trustedCaSpki: trusted_ca_spki };

@@ -33,7 +33,13 @@ function setup() {
 }
 
 test("an orphan is a record without an index for more than a minute", () => {
-  const at = (createdAt: number) => ({ id: "a", peelId: "p", revision: 1, createdAt });
+  const at = (createdAt: number) => ({
+    id: "a",
+    peelId: "p",
+    state: "pending" as const,
+    revision: 1,
+    createdAt,
+  });
   const now = 1_000_000;
   const young = [at(now), at(now - orphanAgeMs), at(now + 5_000)];
   expect(findOrphans(young, now)).toEqual([]);
@@ -77,7 +83,10 @@ test("what storage says decides, not what this master has seen so far", async ()
   await insertEnrollment(enrollments, record("good", clockStart - 61_000), undefined);
   const { revision = 0 } = (await enrollments.get(idOf("good"))) ?? {};
   const unindexed = () => [
-    { id: idOf("good"), peelId: "peel-good", revision, createdAt: clockStart - 61_000 },
+    {
+      ...{ id: idOf("good"), peelId: "peel-good", state: "pending" as const },
+      ...{ revision, createdAt: clockStart - 61_000 },
+    },
   ];
   repairOrphans({ enrollments, directory: { ready: Promise.resolve(), unindexed }, clock, log });
   await settle();
@@ -91,7 +100,7 @@ test("a removal that fails is tried again a minute later", async () => {
     throw new Error("the bus is away");
   };
   await start();
-  expect(log.records.map(({ event }) => event)).toEqual(["orphaned enrollment record not removed"]);
+  expect(log.records.map(({ event }) => event)).toEqual(["orphaned enrollment record not repaired"]);
   enrollments.beforeWrite = () => {};
   clock.advance(60_000);
   await settle();

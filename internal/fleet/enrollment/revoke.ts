@@ -39,10 +39,14 @@ export function revokeRecord(deps: RevokeDeps, request: RevokeRequest): Promise<
     operator: request.operator,
     ...(request.reason === undefined ? {} : { reason: request.reason }),
   };
-  return applyEvent(deps, request.id, event, (revoked) => list(deps, revoked));
+  return applyEvent(deps, request.id, event, (revoked) => listRevocation(deps, revoked));
 }
 
-async function list(deps: RevokeDeps, revoked: Enrollment): Promise<void> {
+/** Puts the key of a revoked enrollment on the revocation list. */
+export async function listRevocation(
+  deps: Pick<RevokeDeps, "revocations">,
+  revoked: Enrollment,
+): Promise<void> {
   const { busPublicKey, credsExpiresAt } = revoked;
   if (busPublicKey === undefined || credsExpiresAt === undefined) return;
   await deps.revocations.add({

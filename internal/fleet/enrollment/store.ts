@@ -2,8 +2,17 @@ import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import type { Bucket, Entry } from "../../bus/mod.ts";
-import { decodeRecord, type Enrollment, encodeRecord } from "./record.ts";
+import { decodeMap, decodeRecord, type Enrollment, encodeRecord, type StoredMap } from "./record.ts";
 import { liveStates } from "./transition.ts";
+import type { Vouchers } from "./vouchers.ts";
+
+/**
+ * The bucket `enrollments`, with how its records are marked and judged. A record that is not vouched for does
+ * not exist for whoever reads it here. Without vouchers, as in `svc`, which has no key, nothing is judged.
+ */
+export interface Enrollments extends Bucket {
+  readonly vouchers?: Vouchers;
+}
 
 // A record counts only while the index of its peel points at it, or once it has ended. The record is
 // written first and the index second, so that a crash between the two leaves a record nobody sees,
@@ -25,9 +34,16 @@ export const indexKey = (peelId: string): string => `${indexPrefix}${peelId}`;
  *
  * @throws SvcError `not_found`, also for a malformed id
  */
-export async function loadEnrollment(enrollments: Bucket, id: string): Promise<Versioned> {
-  const found = isId("enr", id) ? await readRecord(enrollments, id) : undefined;
-  if (found === undefined) throw new SvcError("not_found", "no enrollment with this id");
+export async function loadEnrollment(enrollments: Enrollments, id: string): Promise<Versioned> {
+  const entry = isId("enr", id) ? await enrollments.get(id) : undefined;
+  if (entry === undefined) throw new SvcError("not_found", "no enrollment with this id");
+  const found = readEntry(enrollments, entry);
+  if (found === undefined) {
+    throw new SvcError(
+      "not_found",
+      "no enrollment with this id that a master vouches for: see svc enroll list --state all",
+    );
+  }
   // Only a pending one may be nobody's: what was decided counted then, and the index stays until it ends.
   if (found.record.state === "pending") {
     const index = await readIndex(enrollments, found.record.peelId);
@@ -36,14 +52,23 @@ export async function loadEnrollment(enrollments: Bucket, id: string): Promise<V
   return found;
 }
 
+/** What the index of a peel leads to. */
+export interface FoundByPeel {
+  indexRevision: number;
+  /** Id of the record that the index names. */
+  id: string;
+  /** That record; `undefined` when there is none, when nobody vouches for it, or when it is another peel's. */
+  current: Versioned | undefined;
+}
+
 /** The record that the index of this peel points at; `undefined` when the peel never enrolled. */
-export async function findByPeel(
-  enrollments: Bucket,
-  peelId: string,
-): Promise<{ indexRevision: number; current: Versioned | undefined } | undefined> {
+export async function findByPeel(enrollments: Enrollments, peelId: string): Promise<FoundByPeel | undefined> {
   const index = await readIndex(enrollments, peelId);
   if (index === undefined) return undefined;
-  return { indexRevision: index.revision, current: await readRecord(enrollments, index.id) };
+  const entry = isId("enr", index.id) ? await enrollments.get(index.id) : undefined;
+  const found = entry === undefined ? undefined : readEntry(enrollments, entry);
+  const current = found?.record.peelId === peelId ? found : undefined;
+  return { indexRevision: index.revision, id: index.id, current };
 }
 
 /**
@@ -52,12 +77,13 @@ export async function findByPeel(
  * @returns the saved record, or `undefined` when the race was lost
  */
 export async function saveEnrollment(
-  enrollments: Bucket,
+  enrollments: Enrollments,
   next: Enrollment,
   revision: number,
 ): Promise<Versioned | undefined> {
-  const saved = await enrollments.update(next.id, encodeRecord(next), revision);
-  return saved === undefined ? undefined : { record: next, revision: saved };
+  const record = enrollments.vouchers?.mark(next) ?? next;
+  const saved = await enrollments.update(record.id, encodeRecord(record), revision);
+  return saved === undefined ? undefined : { record, revision: saved };
 }
 
 /**
@@ -67,27 +93,41 @@ export async function saveEnrollment(
  * @returns `undefined` when another enrollment of this peel was first; nothing of this one is left then
  */
 export async function insertEnrollment(
-  enrollments: Bucket,
-  record: Enrollment,
+  enrollments: Enrollments,
+  made: Enrollment,
   indexRevision: number | undefined,
 ): Promise<Versioned | undefined> {
+  const record = enrollments.vouchers?.mark(made) ?? made;
   const revision = await enrollments.create(record.id, encodeRecord(record));
   if (revision === undefined) throw new SvcError("internal", "an enrollment id was used twice");
-  const key = indexKey(record.peelId);
-  const value = encode(record.id);
-  const indexed =
-    indexRevision === undefined
-      ? await enrollments.create(key, value)
-      : await enrollments.update(key, value, indexRevision);
-  if (indexed === undefined) {
+  if (!(await pointIndex(enrollments, record, indexRevision))) {
     await enrollments.remove(record.id, revision);
     return undefined;
   }
   return { record, revision };
 }
 
+/**
+ * Makes the index of a peel point at a record that it should never have left.
+ *
+ * @returns `false` when the index changed meanwhile
+ */
+export async function pointIndex(
+  enrollments: Enrollments,
+  record: Pick<Enrollment, "id" | "peelId">,
+  indexRevision: number | undefined,
+): Promise<boolean> {
+  const key = indexKey(record.peelId);
+  const value = encode(record.id);
+  const written =
+    indexRevision === undefined
+      ? await enrollments.create(key, value)
+      : await enrollments.update(key, value, indexRevision);
+  return written !== undefined;
+}
+
 /** All records that count, oldest first, from one read of the whole bucket. */
-export async function readEnrollments(enrollments: Bucket): Promise<Enrollment[]> {
+export async function readEnrollments(enrollments: Enrollments): Promise<Enrollment[]> {
   const records = new Map<string, Enrollment>();
   const index = new Map<string, string>();
   for (const entry of await enrollments.entries()) {
@@ -115,15 +155,37 @@ export function decodeIndex(entry: Pick<Entry, "key" | "value">): string {
   return id;
 }
 
-async function readRecord(enrollments: Bucket, id: string): Promise<Versioned | undefined> {
-  const entry = await enrollments.get(id);
-  return entry === undefined ? undefined : { record: decodeRecord(entry.value), revision: entry.revision };
+/** The record of an entry; `undefined` when nobody vouches for it. */
+export function readEntry(
+  { vouchers }: Pick<Enrollments, "vouchers">,
+  entry: Pick<Entry, "key" | "value" | "revision">,
+): Versioned | undefined {
+  if (vouchers !== undefined && !isVouched(vouchers, entry)) return undefined;
+  return { record: decodeRecord(entry.value), revision: entry.revision };
+}
+
+/** Whether a master made what is stored under this key, for this key. */
+function isVouched(vouchers: Vouchers, { key, value }: Pick<Entry, "key" | "value">): boolean {
+  let stored: StoredMap;
+  try {
+    stored = decodeMap(value);
+  } catch {
+    return false;
+  }
+  return stored.id === key && vouchers.judge(stored) === "vouched";
 }
 
 async function readIndex(
-  enrollments: Bucket,
+  enrollments: Enrollments,
   peelId: string,
 ): Promise<{ id: string; revision: number } | undefined> {
   const entry = await enrollments.get(indexKey(peelId));
-  return entry === undefined ? undefined : { id: decodeIndex(entry), revision: entry.revision };
+  if (entry === undefined) return undefined;
+  const { revision } = entry;
+  try {
+    return { id: decodeIndex(entry), revision };
+  } catch {
+    // What is no index points nowhere.
+    return { id: "", revision };
+  }
 }

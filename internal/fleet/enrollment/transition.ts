@@ -49,7 +49,9 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
       `cannot ${event.type} the enrollment ${record.id} of ${displayPeelId(record.peelId)}: it is ${record.state}`,
     );
   }
-  const next: Enrollment = { ...record, state, updatedAt: now };
+  // It says how the last decision was made.
+  const { direct: _, ...kept } = record;
+  const next: Enrollment = { ...kept, state, updatedAt: now };
   switch (event.type) {
     case "approve":
       if (record.trustMismatch === true && !event.force) {

@@ -1,9 +1,12 @@
 import { type AdminAction, adminQueue, adminSubject } from "../../bus/mod.ts";
 import {
   approveEnrollment,
+  listEnrollments,
   type OperatorEnrollmentDeps,
   rejectEnrollment,
+  restoreEnrollment,
   revokeEnrollment,
+  vouchEnrollments,
 } from "../enrollment/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
@@ -15,10 +18,16 @@ export const enrollmentsOverBus = {
   approve: overBus({ operation: approveEnrollment, ...at("approve"), ignored: ["reason"] }),
   reject: overBus({ operation: rejectEnrollment, ...at("reject"), ignored: ["force"] }),
   revoke: overBus({ operation: revokeEnrollment, ...at("revoke"), ignored: ["force"] }),
+  list: overBus({ operation: listEnrollments, ...at("list"), page: { usual: 500, most: 1_000 } }),
+  restore: overBus({ operation: restoreEnrollment, ...at("restore") }),
+  vouch: overBus({ operation: vouchEnrollments, ...at("vouch") }),
 };
 
 export function serveEnrollments(door: BusDoor, deps: OperatorEnrollmentDeps): void {
   serve(door, enrollmentsOverBus.approve, deps);
   serve(door, enrollmentsOverBus.reject, deps);
   serve(door, enrollmentsOverBus.revoke, deps);
+  serve(door, enrollmentsOverBus.list, deps);
+  serve(door, enrollmentsOverBus.restore, deps);
+  serve(door, enrollmentsOverBus.vouch, deps);
 }

@@ -3,7 +3,7 @@ import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { contend, type Lease } from "../../bus/lease/mod.ts";
 import { acquireWriter, type Bus, hintSubject } from "../../bus/mod.ts";
-import { type Directory, findByPeel, memberStates } from "../../fleet/enrollment/mod.ts";
+import { type Directory, findByPeel, memberStates, sealingKeyOf } from "../../fleet/enrollment/mod.ts";
 import {
   answerSettings,
   createCompilers,
@@ -77,8 +77,16 @@ export function startSettings(options: {
     if (known !== undefined) return known;
     const record = (await findByPeel(storage.enrollments, peelId))?.current?.record;
     if (record === undefined || !memberStates.has(record.state)) return undefined;
-    recipients.set(peelId, record.curvePublicKey);
-    return record.curvePublicKey;
+    const key = sealingKeyOf(record);
+    if (key === undefined) {
+      log.error("the curve key of a peel is not signed by its owner: no settings are sealed to it", {
+        enrollment_id: record.id,
+        peel_id: peelId,
+      });
+      return undefined;
+    }
+    recipients.set(peelId, key);
+    return key;
   };
   const tracker = trackSettings(tree, peels);
   const keeper = createKeeper({

@@ -12,12 +12,13 @@ import {
   replicasFor,
   type SystemBus,
 } from "../../bus/mod.ts";
+import type { Enrollments, Vouchers } from "../../fleet/enrollment/mod.ts";
 
 const retryMs = 2_000;
 
 /** The buckets a master works with. */
 export interface Storage {
-  enrollments: Bucket;
+  enrollments: Enrollments;
   challenges: Bucket;
   revocations: Bucket;
   /** Holds `_cluster_info`. */
@@ -34,6 +35,8 @@ export interface Storage {
 export interface StorageOptions {
   bus: Bus;
   system: SystemBus;
+  /** For the records of enrollments. */
+  vouchers: Vouchers;
   /** `storage_replicas`. */
   configuredReplicas: number;
   clock: Clock;
@@ -43,11 +46,11 @@ export interface StorageOptions {
 
 /** Provisions and opens all storage, again and again until JetStream agrees: a cluster may still elect. */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { bus, log } = options;
+  const { bus, vouchers, log } = options;
   const replication = await provisionAll(options);
   const open = (name: AssetName) => openBucket(bus, name);
   return {
-    enrollments: await open("enrollments"),
+    enrollments: { ...(await open("enrollments")), vouchers },
     challenges: await openBucket(bus, "enroll-challenges", () =>
       provisionOne(bus, "enroll-challenges", replication, log),
     ),

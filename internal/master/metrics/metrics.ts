@@ -5,6 +5,8 @@ import { createRegistry, type MetricInfo } from "../../program/health/mod.ts";
 export interface MasterView {
   /** Current enrollments, by state. */
   enrollments?(): Record<string, number>;
+  /** Records that count for nothing, by what lists call them. */
+  distrusted?(): Record<string, number>;
   /** Members whose heartbeat is recent. */
   peelsAlive?(): number | undefined;
   credentials?(): {
@@ -114,6 +116,12 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   const registry = createRegistry();
   const { counter, gauge, gaugeBy, histogram } = registry;
   gaugeBy("svc_enrollments", "Enrollments, by state", "state", () => view().enrollments?.());
+  gaugeBy(
+    "svc_enrollments_distrusted",
+    "Enrollment records that count for nothing, as no master vouches for them, by what lists call them",
+    "trust",
+    () => view().distrusted?.(),
+  );
   gauge("svc_peels_alive", "Members of the fleet whose heartbeat is recent", () => view().peelsAlive?.());
   gauge(
     "svc_peel_credentials_soonest_expiry_timestamp_seconds",

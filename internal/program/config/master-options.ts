@@ -146,6 +146,12 @@ export const masterOptions = {
     default: inDataDir("auth/enroll.key"),
     doc: "private key of enroll.tls_cert; unused with an embedded CA",
   }),
+  "enroll.adopt_unvouched": option({
+    group: "HTTPS listener",
+    type: bool,
+    default: true,
+    doc: "vouch for the enrollment records of earlier versions when the first master of this version starts; otherwise svc enroll vouch --all does it",
+  }),
   "api.docs_enabled": option({
     group: "HTTPS listener",
     type: bool,

@@ -25,13 +25,14 @@ export const doors = {
     assemble(async (stack) => {
       const { config, keys, certificates, bus, storage, directory, resolver, jobs, rollouts } = deps;
       const { metrics, clock, random, log } = deps;
-      const { revocations, enforcer, disconnections } = deps;
+      const { revocations, enforcer, disconnections, adoption } = deps;
       const { enrollments } = storage;
       const decisions = {
         directory,
         enrollments,
         clock,
         revocations,
+        adoption,
         enforce: { enforcer, disconnections, metrics, clock, log },
       };
       const tokens = config["api.tokens"];

@@ -1,11 +1,16 @@
 import { join } from "node:path";
+import { abortable } from "../../../base/abortable.ts";
+import { sleep } from "../../../base/clock.ts";
+import { describeError } from "../../../base/errors.ts";
 import { encodePeelsAccount } from "../../../bus/accounts/mod.ts";
 import {
   createDirectory,
   createDisconnections,
   createEnforcer,
   createRevocations,
+  createTakeOver,
   repairOrphans,
+  startAdoption,
 } from "../../../fleet/enrollment/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
@@ -20,16 +25,24 @@ import type { Stored } from "./storage.ts";
 export const fleet = {
   start: (deps: MasterDeps & Connected & Stored) =>
     assemble(async (stack) => {
-      const { config, storage, system, keys, clock, log, signal } = deps;
-      const { enrollments } = storage;
-      const directory = createDirectory({ enrollments, log });
+      const { config, storage, system, keys, recordMac, vouchers, clock, log, signal } = deps;
+      const { enrollments, secrets } = storage;
+      const adoption = { enrollments, vouchers, secrets, mac: recordMac, clock, log };
+      const adopting = untilDone(() => startAdoption(adoption, config["enroll.adopt_unvouched"]), deps);
+      const unvouchedUntil = await abortable(adopting, signal);
+      const revocations = createRevocations({ bucket: storage.revocations, log });
+      stack.defer(() => revocations.stop());
+      const takeOver = createTakeOver({ enrollments, revocations, vouchers, log });
+      const directory = createDirectory({ enrollments, log, unvouchedUntil, onDirect: takeOver.consider });
       stack.defer(() => directory.stop());
       await catchUp("enrollments", directory.ready, deps);
+      const { UNVOUCHED: waiting } = directory.distrusted();
+      if (waiting > 0) log.warn("enrollment records of an earlier version count for nothing", { waiting });
+      // What was decided while no master ran counts before peels and operators ask.
+      await abortable(takeOver.settled(), signal);
       const repairing = repairOrphans({ enrollments, directory, clock, log });
       stack.defer(() => repairing.stop());
 
-      const revocations = createRevocations({ bucket: storage.revocations, log });
-      stack.defer(() => revocations.stop());
       const account = keys.account.publicKey;
       const enforcer = createEnforcer({
         revocations,
@@ -69,6 +82,7 @@ export const fleet = {
       });
       return {
         directory,
+        adoption,
         revocations,
         enforcer,
         disconnections,
@@ -80,6 +94,7 @@ export const fleet = {
         checks: { settings: settings.check },
         view: {
           enrollments: () => directory.countByState(),
+          distrusted: () => directory.distrusted(),
           credentials: () => directory.credentials(clock.now()),
           peelsAlive: () => (index.running ? directory.members().filter(index.alive).length : undefined),
         },
@@ -88,3 +103,18 @@ export const fleet = {
 };
 
 export type Fleet = OffersOf<typeof fleet>;
+
+const retryMs = 2_000;
+
+/** Does something with storage that a cluster which elects may refuse for a while. */
+async function untilDone<T>(run: () => Promise<T>, deps: MasterDeps): Promise<T> {
+  const { clock, log, signal } = deps;
+  for (;;) {
+    try {
+      return await run();
+    } catch (cause) {
+      log.warn("storage is not ready", { error: describeError(cause), retry_in_ms: retryMs });
+    }
+    await sleep(clock, retryMs, signal);
+  }
+}

@@ -3,7 +3,9 @@ import {
   listEnrollments,
   type OperatorEnrollmentDeps,
   rejectEnrollment,
+  restoreEnrollment,
   revokeEnrollment,
+  vouchEnrollments,
 } from "../../../fleet/enrollment/mod.ts";
 import { httpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
@@ -54,6 +56,23 @@ export function enrollmentRoutes(deps: OperatorEnrollmentDeps): Route[] {
         ...decided,
         503: "The enrollment is revoked; that the bus knows is not confirmed yet",
       },
+    }),
+    bind(restoreEnrollment, deps, {
+      ...decision,
+      path: "/api/v1/enrollments/:id/restore",
+      id: "restoreEnrollment",
+      answers: {
+        200: "The enrollment as it is again",
+        404: "No revision of it is left that a master made",
+        409: "It is as a master made it, or its peel has another live enrollment",
+      },
+    }),
+    bind(vouchEnrollments, deps, {
+      ...behindToken,
+      method: "POST",
+      path: "/api/v1/enrollments/vouch",
+      id: "vouchEnrollments",
+      answers: { 200: "How many records count from now on" },
     }),
   ];
 }

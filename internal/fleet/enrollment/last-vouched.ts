@@ -1,0 +1,86 @@
+import { isId } from "../../base/id.ts";
+import type { Entry } from "../../bus/mod.ts";
+import { type Enrollment, encodeRecord } from "./record.ts";
+import { type Enrollments, readEntry } from "./store.ts";
+import { type EnrollmentEvent, transition } from "./transition.ts";
+import { directVouchers, type Vouchers } from "./vouchers.ts";
+
+/** What masters and direct decisions made of a record. */
+export interface LastVouched {
+  record: Enrollment;
+  /** The revision that says so. */
+  revision: number;
+  /** A master wrote that revision; otherwise the record follows from one by direct decisions. */
+  byMaster: boolean;
+}
+
+/** The last revision of a record that counts, of those that the bucket still holds. */
+export async function lastVouched(
+  enrollments: Enrollments,
+  vouchers: Vouchers,
+  id: string,
+): Promise<LastVouched | undefined> {
+  return isId("enr", id) ? followRevisions(await enrollments.history(id), vouchers) : undefined;
+}
+
+/**
+ * Follows the revisions of a record, oldest first. One of a master counts. One that was written past the
+ * masters counts if it is exactly what a decision of an operator makes of the last that counted.
+ */
+export function followRevisions(entries: readonly Entry[], vouchers: Vouchers): LastVouched | undefined {
+  const unjudged = { vouchers: directVouchers };
+  let last: LastVouched | undefined;
+  for (const entry of entries) {
+    const { revision } = entry;
+    const vouched = readEntry({ vouchers }, entry);
+    if (vouched !== undefined) {
+      last = { record: vouched.record, revision, byMaster: true };
+      continue;
+    }
+    const direct = attempt(() => readEntry(unjudged, entry)?.record);
+    const decided = last === undefined || direct === undefined ? undefined : decideAgain(last.record, direct);
+    if (decided !== undefined) last = { record: decided, revision, byMaster: false };
+  }
+  return last;
+}
+
+/** What a direct decision makes of a record; `undefined` when `direct` is not exactly that. */
+function decideAgain(record: Enrollment, direct: Enrollment): Enrollment | undefined {
+  const event = eventOf(direct);
+  if (direct.direct !== true || event === undefined) return undefined;
+  const decided = attempt(() => directVouchers.mark(transition(record, event, direct.updatedAt)));
+  if (decided === undefined) return undefined;
+  return isSame(decided, direct) ? decided : undefined;
+}
+
+/** Only what operators decide; credentials and activation are the masters'. */
+function eventOf(decided: Enrollment): EnrollmentEvent | undefined {
+  const { state, decidedBy: operator, rejectReason, revokeReason } = decided;
+  if (operator === undefined) return undefined;
+  switch (state) {
+    case "approved":
+      // Whoever wrote it has looked at a mismatch, or could have.
+      return { type: "approve", operator, force: true };
+    case "rejected":
+      return { type: "reject", operator, ...(rejectReason === undefined ? {} : { reason: rejectReason }) };
+    case "revoked":
+      return { type: "revoke", operator, ...(revokeReason === undefined ? {} : { reason: revokeReason }) };
+    default:
+      return undefined;
+  }
+}
+
+/** Whether two records are the same but for their vouchers. */
+function isSame(one: Enrollment, other: Enrollment): boolean {
+  const plain = ({ identityVoucher: _, decisionVoucher: __, ...rest }: Enrollment) =>
+    Buffer.from(encodeRecord(rest));
+  return plain(one).equals(plain(other));
+}
+
+function attempt<T>(run: () => T): T | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+}

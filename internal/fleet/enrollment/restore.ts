@@ -1,0 +1,50 @@
+import { SvcError } from "../../base/errors.ts";
+import { lastVouched } from "./last-vouched.ts";
+import { type Enrollment, encodeRecord } from "./record.ts";
+import { type Enrollments, findByPeel, pointIndex, readEntry } from "./store.ts";
+import { liveStates } from "./transition.ts";
+
+/**
+ * Puts the last revision of a record back that a master vouches for, and the index of its peel.
+ *
+ * @throws SvcError `not_found` when no such revision is left, `invalid_transition` when the record is one,
+ *   `conflict` when the peel has another live enrollment, or when the record was changed meanwhile
+ */
+export async function restore(enrollments: Enrollments, id: string): Promise<Enrollment> {
+  const { vouchers } = enrollments;
+  if (vouchers === undefined) throw new SvcError("internal", "only a master can restore a record");
+  const good = await lastVouched(enrollments, vouchers, id);
+  if (good === undefined) {
+    throw new SvcError(
+      "not_found",
+      "no revision of this enrollment is left that a master vouches for: let the peel enroll again",
+    );
+  }
+  const { record } = good;
+  const now = await enrollments.get(id);
+  if (now !== undefined && readEntry(enrollments, now) !== undefined) {
+    throw new SvcError(
+      "invalid_transition",
+      `the enrollment ${id} is as a master made it: nothing to restore`,
+    );
+  }
+  const found = await findByPeel(enrollments, record.peelId);
+  const holder = found?.current?.record;
+  if (liveStates.has(record.state) && holder !== undefined && liveStates.has(holder.state)) {
+    throw new SvcError(
+      "conflict",
+      `the peel has another enrollment, ${holder.id}: reject or revoke that first`,
+    );
+  }
+  const value = encodeRecord(vouchers.mark(record));
+  const written =
+    now === undefined
+      ? await enrollments.create(id, value)
+      : await enrollments.update(id, value, now.revision);
+  const changed = new SvcError("conflict", `the enrollment ${id} is being changed by others: try again`);
+  if (written === undefined) throw changed;
+  if (liveStates.has(record.state) && found?.id !== id) {
+    if (!(await pointIndex(enrollments, record, found?.indexRevision))) throw changed;
+  }
+  return record;
+}

@@ -1,0 +1,74 @@
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { lastVouched } from "./last-vouched.ts";
+import type { EnrollmentState } from "./record.ts";
+import { listRevocation, type RevokeDeps } from "./revoke.ts";
+import { saveEnrollment } from "./store.ts";
+import type { Vouchers } from "./vouchers.ts";
+
+export interface TakeOverDeps extends Pick<RevokeDeps, "enrollments" | "revocations"> {
+  vouchers: Vouchers;
+  log: Log;
+}
+
+/** Takes over the decisions that were written past the masters, with `svc enroll … --direct-kv`. */
+export interface TakeOver {
+  /** Looks at a record; what cannot be taken over is logged, and the record stays as it is. */
+  consider(id: string): void;
+  /** Resolves when all that was to be considered has been. */
+  settled(): Promise<void>;
+}
+
+export function createTakeOver(deps: TakeOverDeps): TakeOver {
+  const { log } = deps;
+  const under = new Set<Promise<void>>();
+  return {
+    consider(id) {
+      const work: Promise<void> = takeOver(deps, id)
+        .catch((cause) =>
+          log.error("a direct decision could not be taken over", {
+            enrollment_id: id,
+            error: describeError(cause),
+          }),
+        )
+        .finally(() => under.delete(work));
+      under.add(work);
+    },
+    async settled() {
+      while (under.size > 0) await Promise.all(under);
+    },
+  };
+}
+
+const actionOf: Partial<Record<EnrollmentState, string>> = {
+  approved: "approve",
+  rejected: "reject",
+  revoked: "revoke",
+};
+
+async function takeOver(deps: TakeOverDeps, id: string): Promise<void> {
+  const { enrollments, vouchers, log } = deps;
+  const now = await enrollments.get(id);
+  const last = await lastVouched(enrollments, vouchers, id);
+  // Another master was first.
+  if (now === undefined || (last?.byMaster === true && last.revision === now.revision)) return;
+  if (last === undefined || last.revision !== now.revision) {
+    log.error("an enrollment record that no master vouches for counts for nothing", {
+      enrollment_id: id,
+      revision: now.revision,
+      reason: "it is no direct decision that is allowed",
+    });
+    return;
+  }
+  const { record } = last;
+  // As with every revocation: on the list first.
+  if (record.state === "revoked") await listRevocation(deps, record);
+  if ((await saveEnrollment(enrollments, record, now.revision)) === undefined) return;
+  log.info("enrollment admin operation", {
+    action: actionOf[record.state],
+    id,
+    operator: record.decidedBy,
+    peel_id: record.peelId,
+    direct: true,
+  });
+}
