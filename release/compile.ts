@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { defined } from "../internal/base/defined.ts";
 
 /** The binaries of the product; each is built from `cmd/<name>/main.ts`. */
 export const binaries = ["svc-master", "svc-peel", "svc"] as const;
@@ -43,7 +44,7 @@ export async function compileBinary(binary: Binary, outfile: string, platform: P
       bytecode: true,
       throw: false,
       compile: {
-        ...(platform.target === undefined ? {} : { target: platform.target }),
+        ...defined({ target: platform.target }),
         executablePath: platform.runtime,
         outfile: temporary,
         autoloadDotenv: false,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { defined } from "../internal/base/defined.ts";
 import { compileBinary } from "./compile.ts";
 import { needsGlibc, readHeader } from "./header.ts";
 import { fetchRuntime } from "./runtime.ts";
@@ -32,7 +33,7 @@ for (const target of targets) {
     await compileBinary(binary, outfile, {
       target: `bun-${target.name}`,
       runtime,
-      ...(natsServer === undefined ? {} : { natsServer }),
+      ...defined({ natsServer }),
     });
     const header = readHeader(outfile);
     if (header.format !== target.header.format || header.machine !== target.header.machine) {

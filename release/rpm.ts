@@ -87,7 +87,7 @@ Name: ${name}
 Version: ${version}
 Release: 1
 Summary: ${summary}
-License: Unspecified
+License: Apache-2.0
 AutoReqProv: no
 ${depends.rpm.map((one) => `Requires: ${one}\nRequires(post): ${one}\n`).join("")}
 %description

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createBackoff } from "./backoff.ts";
 
-test("waits grow by the factor up to the longest, and begin anew after a reset", () => {
+test("waits grow by the factor up to the maximum, and start again after a reset", () => {
   const doubling = createBackoff({ firstMs: 1_000, longestMs: 5_000 });
   expect([doubling.next(), doubling.next(), doubling.next(), doubling.next(), doubling.next()]).toEqual([
     1_000, 2_000, 4_000, 5_000, 5_000,

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createBoundedMap } from "./bounded-map.ts";
 
-test("forgets what was not used while half of the bound was filled anew", () => {
+test("forgets entries that were not used while half of the bound was filled again", () => {
   const map = createBoundedMap<number>(4);
   for (const [key, value] of Object.entries({ a: 1, b: 2, c: 3, d: 4 })) map.set(key, value);
   expect([map.get("a"), map.size]).toEqual([1, 3]);

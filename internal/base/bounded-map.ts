@@ -5,18 +5,22 @@ export interface BoundedMap<V> {
   /** @param weight how much of the bound the entry takes; 1 unless given. @returns the value */
   set(key: string, value: V, weight?: number): V;
   delete(key: string): void;
-  /** How many entries there are. */
+  /** How many entries there are; one that was used again may count twice. */
   readonly size: number;
-  /** What they weigh together. */
+  /** What they weigh together, counted in the same way. */
   readonly weight: number;
 }
 
 /** Entries in two generations: when the young one is full, it takes the place of the old one. */
-interface Generation<V> {
-  values: Map<string, V>;
+class Generation<V> extends Map<string, V> {
   /** Of those that do not weigh 1. */
-  weights: Map<string, number>;
-  total: number;
+  readonly weights = new Map<string, number>();
+  /** What the entries weigh together beyond 1 each. */
+  extra = 0;
+
+  get weight(): number {
+    return this.size + this.extra;
+  }
 }
 
 /**
@@ -29,33 +33,33 @@ interface Generation<V> {
  */
 export function createBoundedMap<V>(most: number): BoundedMap<V> {
   const half = Math.floor(most / 2);
-  const fresh = (): Generation<V> => ({ values: new Map(), weights: new Map(), total: 0 });
-  let young = fresh();
-  let old = fresh();
+  let young = new Generation<V>();
+  let old = new Generation<V>();
 
   const remove = (from: Generation<V>, key: string) => {
-    if (!from.values.delete(key)) return;
-    from.total -= from.weights.get(key) ?? 1;
+    from.delete(key);
+    from.extra -= (from.weights.get(key) ?? 1) - 1;
     from.weights.delete(key);
   };
   const set = (key: string, value: V, weight = 1) => {
     const counted = Math.min(weight, most);
-    remove(young, key);
-    remove(old, key);
-    if (young.total + counted > half) {
-      old = Math.max(counted, young.total) > half ? fresh() : young;
-      young = fresh();
+    // What the old generation has of this key is never found again; nearly all maps have no weights.
+    if (counted !== 1 || young.weights.size > 0) remove(young, key);
+    if (young.weight + counted > half) {
+      old = Math.max(counted, young.weight) > half ? new Generation() : young;
+      young = new Generation();
     }
-    young.values.set(key, value);
-    young.total += counted;
-    if (counted !== 1) young.weights.set(key, counted);
+    young.set(key, value);
+    if (counted === 1) return value;
+    young.weights.set(key, counted);
+    young.extra += counted - 1;
     return value;
   };
   return {
     get(key) {
-      const value = young.values.get(key);
+      const value = young.get(key);
       if (value !== undefined) return value;
-      const older = old.values.get(key);
+      const older = old.get(key);
       if (older !== undefined) set(key, older, old.weights.get(key));
       return older;
     },
@@ -65,10 +69,10 @@ export function createBoundedMap<V>(most: number): BoundedMap<V> {
       remove(old, key);
     },
     get size() {
-      return young.values.size + old.values.size;
+      return young.size + old.size;
     },
     get weight() {
-      return young.total + old.total;
+      return young.weight + old.weight;
     },
   };
 }

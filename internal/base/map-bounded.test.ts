@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { mapBounded } from "./map-bounded.ts";
 
-/** Lets every promise that can go on do so. */
+/** Lets every promise that can continue do so. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Work that ends when the test says so. */
+/** Work that ends when the test ends it. */
 function controlled() {
   const begun: number[] = [];
   const ends = new Map<number, PromiseWithResolvers<string>>();

@@ -12,7 +12,7 @@ function overtaken(times: number) {
   return { made, attempt };
 }
 
-test("attempts go on until one is not overtaken, and no further", async () => {
+test("attempts continue until one is not overtaken, and then stop", async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(30), fc.integer({ min: 1, max: 30 }), async (times, attempts) => {
       const { made, attempt } = overtaken(times);
@@ -33,7 +33,7 @@ test("what an attempt throws ends it", async () => {
   await expect(retryOnConflict(failing, { exhausted })).rejects.toThrow("the bus is gone");
 });
 
-test("of many writers everybody gets a turn", async () => {
+test("each of many writers gets a turn", async () => {
   let stored = { value: 0, revision: 0 };
   const add = async () => {
     const { value, revision } = stored;

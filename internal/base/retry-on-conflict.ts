@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "./clock.ts";
 import { SvcError } from "./errors.ts";
 
-/** What an attempt returns when somebody else wrote what it had read. */
+/** What an attempt returns when another writer changed what it had read. */
 export const conflict = Symbol("conflict");
 
 export interface RetryOptions {
@@ -25,7 +25,7 @@ const firstPauseMs = 50;
 const longestPauseMs = 2_000;
 
 /**
- * Runs an optimistic change until it is not overtaken: each attempt reads anew, decides, and writes by
+ * Runs an optimistic change until it is not overtaken: each attempt reads again, decides, and writes by
  * compare-and-swap.
  *
  * @param attempt returns `conflict` when its write was refused because the revision was not the latest

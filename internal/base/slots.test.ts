@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createSlots } from "./slots.ts";
 
-/** Lets every promise that can go on do so. */
+/** Lets every promise that can continue do so. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test("who finds no free slot waits, first come, first served", async () => {

@@ -51,7 +51,7 @@ export function createSlots(bounds: SlotBounds): Slots {
       waiting = waiting.slice(served);
       served = 0;
     }
-    // The slot goes on to the next and is never free in between.
+    // The slot passes to the next waiter and is never free in between.
     next();
   };
   const take = async (key = "") => {

@@ -78,3 +78,15 @@ test("the list is the same until something changes, and a list that was taken st
     ["a", "b", "c"],
   ]);
 });
+
+test("more changes than wait for a look are in order as well", () => {
+  const items = createSortedItems<Item>(compare);
+  const truth = new Map<string, Item>();
+  for (let n = 0; n < 6_000; n++) {
+    const item = { key: `k${(n * 7919) % 2_500}`, rank: (n * 104_729) % 1_000 };
+    items.set(item.key, item);
+    truth.set(item.key, item);
+    if (n % 5 === 4 && truth.delete(`k${n % 2_500}`)) items.delete(`k${n % 2_500}`);
+  }
+  expect(items.values()).toEqual([...truth.values()].sort(compare));
+});

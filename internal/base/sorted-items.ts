@@ -12,12 +12,14 @@ export interface SortedItems<Item> {
   backwards(from?: Item): Iterable<Item>;
 }
 
-/** More changes than this are put in place by sorting them and one walk: at the start every item is one. */
+/** More changes than this are put in place by sorting them and copying the list. */
 const mostInPlace = 64;
+/** More changes do not wait for a look: the first one after a start would sort all items. */
+const mostWaiting = 1_024;
 
 /**
- * Keeps items in order. Changes are put in their places when somebody looks: a few cost two searches each and
- * moving what comes after them, k changes among n items at most O(n + k log k).
+ * Keeps items in order. Changes are put in their places when someone looks, or when many wait: a few cost
+ * two searches each and moving what comes after them, k changes among n items at most O(n + k log n).
  *
  * @param compare never 0 for items of different keys
  */
@@ -26,15 +28,15 @@ export function createSortedItems<Item extends object | string>(
 ): SortedItems<Item> {
   const items = new Map<string, Item>();
   let sorted: Item[] = [];
-  /** Whether somebody has the list, which then stays as it is. */
+  /** Whether a caller has the list, which must then stay unchanged. */
   let isLent = false;
   /** The keys that changed since the last look, with the items that `sorted` has for them. */
   const changed = new Map<string, Item | undefined>();
   const touch = (key: string) => {
     if (!changed.has(key)) changed.set(key, items.get(key));
   };
-  const positionOf = (wanted: Item) => {
-    let low = 0;
+  const positionOf = (wanted: Item, from = 0) => {
+    let low = from;
     let high = sorted.length;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -44,16 +46,24 @@ export function createSortedItems<Item extends object | string>(
     }
     return low;
   };
+  /** @param added in order */
+  const insert = (added: readonly Item[]) => {
+    const merged: Item[] = [];
+    let from = 0;
+    for (const item of added) {
+      const to = positionOf(item, from);
+      for (const before of sorted.slice(from, to)) merged.push(before);
+      merged.push(item);
+      from = to;
+    }
+    sorted = merged.concat(sorted.slice(from));
+  };
   const settle = () => {
     if (changed.size === 0) return;
     if (changed.size > mostInPlace) {
       const old = new Set(changed.values());
-      const added = [...changed.keys()].flatMap((key) => items.get(key) ?? []).sort(compare);
-      sorted = merge(
-        sorted.filter((item) => !old.has(item)),
-        added,
-        compare,
-      );
+      if (old.size > 1 || !old.has(undefined)) sorted = sorted.filter((item) => !old.has(item));
+      insert([...changed.keys()].flatMap((key) => items.get(key) ?? []).sort(compare));
     } else {
       if (isLent) sorted = sorted.slice();
       for (const [key, old] of changed) {
@@ -79,6 +89,7 @@ export function createSortedItems<Item extends object | string>(
       if (items.get(key) === item) return;
       touch(key);
       items.set(key, item);
+      if (changed.size > mostWaiting) settle();
     },
     delete(key) {
       if (!items.has(key)) return;
@@ -102,17 +113,4 @@ export function createSortedItems<Item extends object | string>(
       }
     },
   };
-}
-
-/** Two lists in order as one. */
-function merge<Item>(a: readonly Item[], b: readonly Item[], compare: (a: Item, b: Item) => number): Item[] {
-  const merged: Item[] = [];
-  let from = 0;
-  for (const item of b) {
-    for (let next = a[from]; next !== undefined && compare(next, item) < 0; next = a[++from]) {
-      merged.push(next);
-    }
-    merged.push(item);
-  }
-  return merged.concat(a.slice(from));
 }

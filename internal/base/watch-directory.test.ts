@@ -57,7 +57,7 @@ test("changes in a directory and below it are told once they had time to settle"
   expect(watching.changes()).toBe(2);
 });
 
-test("every change begins the time anew when it is to be quiet", async () => {
+test("with `quiet` every change restarts the time", async () => {
   using watching = start({ settleMs: 200, untilQuiet: true });
   await watching.put("root/a");
   watching.advance(150);

@@ -10,13 +10,13 @@ export interface WatchOptions {
    * them, milliseconds; 300 unless given.
    */
   settleMs?: number;
-  /** Whether every change begins that time anew, so that a copy in progress is looked at when it is over. */
+  /** Whether every change restarts that time, so that a copy in progress is read when it is complete. */
   untilQuiet?: boolean;
   /** How often `onChange` is called in any case, milliseconds; a minute unless given. */
   rescanMs?: number;
   /** Whether directories below count as well; they do unless told otherwise. */
   recursive?: boolean;
-  /** Called instead of the log when the directory is there and cannot be watched (any more). */
+  /** Called instead of the log, once until it is watched again, when the directory is there and cannot be. */
   onUnwatched?(thrown: unknown): void;
   clock: Clock;
   log: Log;
@@ -29,6 +29,7 @@ export interface WatchOptions {
 export function watchDirectory(root: string, options: WatchOptions): { stop(): void } {
   const { onChange, settleMs = 300, rescanMs = 60_000, recursive = true, clock, log } = options;
   let watched: { watcher: FSWatcher; place: string } | undefined;
+  let isTold = false;
   let pending: Timer | undefined;
   const notice = () => {
     if (options.untilQuiet === true) {
@@ -46,6 +47,8 @@ export function watchDirectory(root: string, options: WatchOptions): { stop(): v
   };
   const tell = (level: "debug" | "warn", message: string, thrown: unknown) => {
     close();
+    if (isTold) return;
+    isTold = true;
     if (options.onUnwatched !== undefined) return options.onUnwatched(thrown);
     log[level](message, { directory: root, reason: describeError(thrown) });
   };
@@ -61,6 +64,7 @@ export function watchDirectory(root: string, options: WatchOptions): { stop(): v
         if (watched?.watcher === watcher) tell("debug", "directory watch ended", thrown);
       });
       watched = { watcher, place };
+      isTold = false;
     } catch (thrown) {
       tell("warn", "directory cannot be watched; it is looked at every minute", thrown);
     }

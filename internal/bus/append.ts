@@ -5,20 +5,20 @@ import { JetStreamError } from "./jetstream/request.ts";
 import { storeMessage } from "./jetstream/store-message.ts";
 import { notStored } from "./stored.ts";
 
-/** What makes storing a message again harmless. */
+/** What makes it safe to store a message again. */
 export interface AppendOnce {
-  /** The stream takes one message of this id within two minutes. */
+  /** The stream stores only one message with this ID within two minutes. */
   id?: string;
-  /** Place of the message that must be the last on this subject; 0 for none. */
+  /** Sequence of the message that must be the last on this subject; 0 for none. */
   after?: number;
 }
 
 /**
  * Stores a message in the stream that captures its subject.
  *
- * @returns whether the stream has it now, also from an earlier time; `false` when another is the last on the
- *   subject
- * @throws SvcError `unavailable` when it was refused or nobody answered
+ * @returns whether the stream holds it now, even from an earlier call; `false` when another message is the
+ * last on the subject
+ * @throws SvcError `unavailable` when it was refused or no server answered
  */
 export async function append(
   bus: Bus,
@@ -47,7 +47,7 @@ export async function lastOn(
     return await lastMessage(bus, stream, subject);
   } catch (cause) {
     if (cause instanceof JetStreamError) {
-      throw new SvcError("unavailable", `the stream ${stream} cannot be read: ${cause.message}`);
+      throw new SvcError("unavailable", `cannot read the stream ${stream}: ${cause.message}`);
     }
     throw new SvcError("unavailable", "the bus does not answer: is it up?", { cause });
   }

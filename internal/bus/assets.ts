@@ -22,22 +22,26 @@ interface Asset {
   /** Subjects of a stream; those of a bucket and an object store follow from its name. */
   subjects?: readonly string[];
   storage?: StorageType;
-  /** How long a value lives, milliseconds; absent means until it is replaced. */
+  /** How long a value is kept, in milliseconds; absent means until it is replaced. */
   ttlMs?: number;
   maxBytes?: number;
-  /** Refuse what is new when it is full; absent means that a bucket does and a stream does not. */
+  /**
+   * Whether it refuses new messages when it is full; absent means that a bucket does and a stream does not.
+   */
   refuseWhenFull?: boolean;
-  /** Peels write to it across the wall: messages are small and may never carry a rollup header. */
+  /**
+   * Peels write to it across the account boundary: messages are small and may never carry a rollup header.
+   */
   peelsWrite?: { maxMessageBytes: number };
-  /** Decisions are stored in it: no message may replace others than those of its own key. */
+  /** It stores decisions: a message may replace only messages of its own key. */
   decisions?: true;
   /** How many revisions of a key are kept; absent means the latest. */
   history?: number;
 }
 
 /**
- * Revisions kept of an enrollment. A whole life has five; the rest is for what somebody else writes over
- * them, so that the last revision of a master is still there to be put back.
+ * Revisions kept of an enrollment. A whole life has five. The rest keeps the last revision of a master when
+ * others overwrite the record, so that an operator can restore it.
  */
 const enrollmentHistory = 16;
 
@@ -66,7 +70,8 @@ export const assets = {
     ttlMs: 7 * day,
     peelsWrite: { maxMessageBytes: mebibyte },
   },
-  // A full stream refuses, and who publishes knows: what was taken is never pushed out by what comes after.
+  // A full stream refuses messages, and the publisher gets an error. Newer messages never push out stored
+  // ones.
   events: {
     kind: "stream",
     subjects: [eventSubject("*", ">")],
@@ -87,17 +92,17 @@ export function takesRollups(bucket: string): boolean {
   return asset?.peelsWrite === undefined && asset?.decisions !== true;
 }
 
-/** How many replicas the storage is to have. */
+/** Number of replicas for the storage. */
 export interface Replication {
   replicas: number;
-  /**
-   * Keep more replicas where there are more: a cluster of which a server is away for a moment is no
-   * reason to throw replicas away.
-   */
+  /** Keep additional replicas: a server that is away for a moment is not a reason to delete replicas. */
   onlyRaise: boolean;
 }
 
-/** The replication that `storage_replicas` means on a cluster of this size; 0 is up to the cluster. */
+/**
+ * The replication factor that `storage_replicas` means on a cluster of this size; with 0 the cluster size
+ * decides.
+ */
 export function replicasFor(configured: number, clusterSize: number): Replication & { warning?: string } {
   const recommended = Math.min(3, clusterSize);
   if (configured === 0) return { replicas: recommended, onlyRaise: true };
@@ -110,10 +115,9 @@ export function replicasFor(configured: number, clusterSize: number): Replicatio
 }
 
 /**
- * Creates or adjusts everything the service stores on the bus.
- *
- * A replication factor that the cluster cannot give does not stop a master: a new asset is created
- * with one replica, an existing one keeps what it has, and a warning says so.
+ * Creates or adjusts all storage of the service on the bus. A replication factor that the cluster cannot
+ * provide does not stop a master: a new asset is created with one replica, an existing one keeps its
+ * replicas, and a warning is logged.
  *
  * @throws SvcError `unavailable` when JetStream does not answer
  */
@@ -124,7 +128,7 @@ export async function provision(bus: Bus, replication: Replication, log: Log): P
   }
 }
 
-/** Creates one asset again, for the memory bucket that a restart of the bus took away. */
+/** Creates one asset again: a restart of the bus removes the bucket that is kept in memory. */
 export async function provisionOne(
   bus: Bus,
   name: AssetName,
@@ -166,7 +170,7 @@ async function provisionAsset(
       await manager.streams.update(wanted.name, { ...existing, num_replicas: replicas });
       log.info("storage replicas changed", { asset: name, from: existing.num_replicas, to: replicas });
     } catch (cause) {
-      log.warn("storage replicas could not be changed; going on with 1 replica or what is there", {
+      log.warn("storage replicas could not be changed; continuing with the current replicas, or with 1", {
         asset: name,
         has: existing.num_replicas,
         wanted: replicas,
@@ -226,17 +230,17 @@ function streamConfig(name: AssetName, replicas: number): StreamConfig {
     max_msg_size: asset.peelsWrite?.maxMessageBytes ?? -1,
     max_consumers: -1,
     discard: refusesWhenFull(asset) ? DiscardPolicy.New : DiscardPolicy.Old,
-    // A rollup header on an own key would let one peel, or one operator, wipe the whole bucket.
+    // With a rollup header on one key, a peel or an operator could erase the whole bucket.
     allow_rollup_hdrs: takesRollups(name),
     deny_delete: asset.kind === "bucket",
     deny_purge: false,
     allow_direct: false,
-    // Duplicates are told apart by the jobs themselves, so the server need not remember them.
+    // The jobs detect duplicates themselves, so the server does not need to remember them.
     duplicate_window: nanos(Math.min(120 * second, asset.ttlMs ?? 120 * second)),
   } as StreamConfig;
 }
 
-/** A full challenge bucket gives way to newer challenges; a full bucket of records refuses. */
+/** A full bucket of challenges drops the oldest ones; a full bucket of records refuses new ones. */
 function refusesWhenFull({ kind, maxBytes, refuseWhenFull }: Asset): boolean {
   return refuseWhenFull ?? (kind !== "stream" && maxBytes === undefined);
 }
@@ -250,7 +254,7 @@ function subjectsOf(name: string, asset: Asset): string[] {
 function unavailable(name: string, cause: unknown): SvcError {
   return new SvcError(
     "unavailable",
-    `cannot provision ${name}: JetStream did not agree; see the log of the bus`,
+    `cannot provision ${name}: JetStream refused it; see the log of the bus`,
     {
       cause,
     },

@@ -9,7 +9,7 @@ import { createFiles, isPresent, makePrivateDirectory, writing } from "../base/n
 import type { Bus } from "./connect.ts";
 import { restoreStream, type SnapshotHead, snapshotStream, storedStreams } from "./snapshot.ts";
 
-/** Written last: a directory without it is no backup. */
+/** Written last: a directory without it is not a backup. */
 const manifestName = "backup.json";
 const chunkBytes = 128 * 1024;
 
@@ -31,8 +31,8 @@ type Manifest = v.InferOutput<typeof schema>;
 export type BackedUp = Pick<Manifest["streams"][number], "name" | "bytes">;
 
 /**
- * Writes everything that is stored on the bus into a new directory, for the owner alone. What is kept in
- * memory, the challenges of a few minutes, is left out.
+ * Writes everything that is stored on the bus into a new directory that only the owner can read. The
+ * challenges, which are kept in memory for a few minutes, are left out.
  *
  * @throws SvcError `conflict` when the directory holds a backup, `storage` or `unavailable`
  */
@@ -74,11 +74,12 @@ export async function backUpBus(bus: Bus, dir: string): Promise<BackedUp[]> {
 }
 
 /**
- * Puts a backup onto a bus that has none of its streams. Every file is checked before the first is sent.
+ * Restores a backup to a bus that has none of its streams. Every file is checked before the first one is
+ * sent.
  *
- * @param replicas on how many servers of a cluster each stream is to be
- * @throws SvcError `bad_request` for a directory that is no whole backup, `conflict` naming a stream that
- *   exists, `unavailable` with what the server said
+ * @param replicas on how many servers of a cluster each stream is stored
+ * @throws SvcError `bad_request` for a directory that is not a complete backup, `conflict` naming a stream
+ * that exists, `unavailable` with the message of the server
  */
 export async function restoreBus(bus: Bus, dir: string, replicas: number): Promise<BackedUp[]> {
   const { streams } = readManifest(dir);
@@ -94,7 +95,7 @@ export async function restoreBus(bus: Bus, dir: string, replicas: number): Promi
   if (taken !== undefined) {
     throw new SvcError(
       "conflict",
-      `the bus has ${taken.name} already: restore onto a new bus, before a master runs on it`,
+      `the bus already has ${taken.name}: restore to a new bus, before a master runs on it`,
     );
   }
   for (const { name, config, state } of streams) {
@@ -114,7 +115,7 @@ function readManifest(dir: string): Manifest {
   try {
     return v.parse(schema, JSON.parse(text));
   } catch {
-    throw new SvcError("bad_request", `${path} is not what svc bus backup writes`);
+    throw new SvcError("bad_request", `${path} was not written by svc bus backup`);
   }
 }
 
@@ -144,6 +145,6 @@ function openFile(path: string): number {
   try {
     return openSync(path, "r");
   } catch {
-    throw new SvcError("bad_request", `${path} is missing: the backup is not whole`);
+    throw new SvcError("bad_request", `${path} is missing: the backup is not complete`);
   }
 }

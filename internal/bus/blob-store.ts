@@ -1,5 +1,6 @@
 import { consumerOpts } from "nats";
 import { rfc3339 } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 import { deleteMessage } from "./jetstream/delete-message.ts";
@@ -11,57 +12,57 @@ import { orStorageError } from "./or-storage-error.ts";
 const headName = "head";
 const digestPattern = /^[0-9a-f]{64}$/;
 
-/** What the head points at, and who moved it there. */
+/** What the head points to, and who moved it there. */
 export interface Head {
   /** Hexadecimal SHA-256 of a blob. */
   digest: string;
   /** Fencing token of the holder that wrote it. */
   token: number;
-  /** What its writer signed, as it was stored; the bus does not vouch for it. */
+  /** What its writer signed, as it was stored; the bus does not verify it. */
   statement?: Uint8Array;
   revision: number;
 }
 
 /**
  * Blobs by their SHA-256, and one pointer to a blob, in an object store. They are objects as the NATS
- * document ADR-20 describes them, each in one chunk, so that the tools of NATS can list and read them; the
- * name of a blob is its digest, and the pointer is the object `head`.
+ * document ADR-20 describes them, each in one chunk, so that the tools of NATS can list and read them. The
+ * name of a blob is its digest. The pointer is the object `head`.
  */
 export interface BlobStore {
-  /** Stores a blob; one that is there already is replaced by the same bytes. @throws SvcError `storage` */
+  /** Stores a blob; an existing one is replaced by the same bytes. @throws SvcError `storage` */
   put(digest: string, data: Uint8Array): Promise<void>;
   /** @returns the bytes as they are stored, which the caller verifies. @throws SvcError `storage` */
   get(digest: string): Promise<Uint8Array | undefined>;
-  /** The same with the place of the message, which a later `put` of the same bytes changes. */
+  /** The same with the sequence of the message, which a later `put` of the same bytes changes. */
   find(digest: string): Promise<{ data: Uint8Array; place: number } | undefined>;
-  /** Bytes that the store takes, with everything around them. @throws SvcError `storage` */
+  /** Size of the store in bytes, including headers. @throws SvcError `storage` */
   size(): Promise<number>;
   /** @throws SvcError `storage` */
   head(): Promise<Head | undefined>;
   /**
    * Points the head at a blob, if `revision` is still its latest; 0 for a store without a head.
    *
-   * @returns the new revision, or `undefined` when somebody else moved the head. @throws SvcError `storage`
+   * @returns the new revision, or `undefined` when another writer moved the head. @throws SvcError `storage`
    */
   moveHead(
     to: { digest: string; size: number; token: number; statement?: Uint8Array },
     revision: number,
   ): Promise<number | undefined>;
-  /** Calls `run` when the head was written by anybody; returns the way to stop it. */
+  /** Calls `run` when any writer has written the head; returns a function that stops it. */
   onHead(run: () => void): () => void;
-  /** Every blob with the places of its messages in the stream. @throws SvcError `storage` */
+  /** Every blob with the sequences of its messages in the stream. @throws SvcError `storage` */
   list(): Promise<Map<string, number[]>>;
-  /** Removes exactly this message; whatever was stored under the same name since stays. */
+  /** Removes exactly this message; later messages under the same name stay. */
   remove(place: number): Promise<void>;
 }
 
-/** Opens an object store that was provisioned before; no request is sent. */
+/** Opens a provisioned object store; no request is sent. */
 export function openBlobStore(bus: Bus, name: string): BlobStore {
   const chunkSubject = (digest: string) => `$O.${name}.C.${checkedDigest(digest)}`;
   const metaSubject = (object: string) => `$O.${name}.M.${paddedBase64(Buffer.from(object))}`;
   const stream = `OBJ_${name}`;
   const attempt = <T>(run: () => Promise<T>) => orStorageError(`the object store ${name}`, run);
-  /** A write that takes the place of what was stored under the subject. */
+  /** A write that replaces what was stored under the subject. */
   const write = (subject: string, data: Uint8Array, expected?: number) =>
     storeMessage(bus, subject, data, { rollup: true, lastOnSubject: expected });
   const last = (subject: string) => lastMessage(bus, stream, subject);
@@ -76,7 +77,7 @@ export function openBlobStore(bus: Bus, name: string): BlobStore {
         digest: `SHA-256=${paddedBase64(Buffer.from(digest, "hex"))}`,
         mtime: rfc3339(bus.clock.now()),
         options: { max_chunk_size: Math.max(size, 1) },
-        ...(metadata === undefined ? {} : { metadata }),
+        ...defined({ metadata }),
       }),
     );
   return {
@@ -131,7 +132,7 @@ export function openBlobStore(bus: Bus, name: string): BlobStore {
   };
 }
 
-/** base64url with its padding, as the document has it. */
+/** base64url with padding, as the document requires. */
 function paddedBase64(bytes: Buffer): string {
   return bytes.toString("base64").replaceAll("+", "-").replaceAll("/", "_");
 }

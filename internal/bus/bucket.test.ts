@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 describe("compare-and-swap", () => {
-  test("of two creations one wins", async () => {
+  test("one of two creations wins", async () => {
     const won = await Promise.all([bucket.create("a", bytes("1")), bucket.create("a", bytes("2"))]);
     expect(won.filter((revision) => revision !== undefined)).toHaveLength(1);
   });
@@ -36,7 +36,7 @@ describe("compare-and-swap", () => {
     expect(won.filter((one) => one !== undefined)).toHaveLength(1);
   });
 
-  test("a removal is a swap as well, and the key can be created again", async () => {
+  test("a removal is a compare-and-swap too, and the key can be created again", async () => {
     const revision = (await bucket.create("c", bytes("1"))) ?? 0;
     const won = await Promise.all([bucket.remove("c", revision), bucket.remove("c", revision)]);
     expect(won.filter(Boolean)).toHaveLength(1);
@@ -99,7 +99,7 @@ test("a read takes one key, never a pattern", async () => {
   }
 });
 
-test("entries are what is there now", async () => {
+test("entries are the current values", async () => {
   const revision = await bucket.put("gone", bytes("x"));
   await bucket.remove("gone", revision);
   await bucket.put("kept", bytes("y"));
@@ -108,7 +108,7 @@ test("entries are what is there now", async () => {
   expect(keys).not.toContain("gone");
 });
 
-test("a watch sees what was there and what comes, also after the bus was killed and came back", async () => {
+test("a watch delivers existing and new values, also after the bus was killed and restarted", async () => {
   await bucket.put("w", bytes("before"));
   const seen: Change[] = [];
   const watch = bucket.watch((change) => seen.push(change));
@@ -127,7 +127,7 @@ test("a watch sees what was there and what comes, also after the bus was killed 
   watch.stop();
 });
 
-test("only the memory bucket is lost by a restart, and it is made again when it is needed", async () => {
+test("a restart loses only the bucket in memory, which is created again when it is needed", async () => {
   const plain = await openBucket(bus, "enroll-challenges");
   await expect(plain.create("chl-x", bytes("1"))).rejects.toThrow(
     expect.objectContaining({ kind: "storage" }),

@@ -1,5 +1,6 @@
 import { ErrorCode, type KV, type KvEntry, NatsError } from "nats";
 import { sleep } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import { takesRollups } from "./assets.ts";
 import type { Bus } from "./connect.ts";
@@ -11,7 +12,7 @@ import { subjectHistory } from "./jetstream/subject-history.ts";
 import { orStorageError } from "./or-storage-error.ts";
 import { keySubject } from "./subjects.ts";
 
-/** A stored value and the revision a compare-and-swap needs. */
+/** A stored value and the revision that a compare-and-swap needs. */
 export interface Entry {
   key: string;
   value: Uint8Array;
@@ -23,24 +24,24 @@ export interface Entry {
 /** A change seen by a watch; `value` is absent when the key was deleted. */
 export type Change = Omit<Entry, "value"> & { value?: Uint8Array };
 
-/** A key-value bucket. Reads go to the stream's leader, so that a read follows every earlier write. */
+/** A key-value bucket. Reads go to the leader of the stream, so that a read sees every earlier write. */
 export interface Bucket {
   readonly name: string;
   get(key: string): Promise<Entry | undefined>;
-  /** Stores a key that must not exist; `undefined` when somebody else was first. */
+  /** Stores a key that must not exist; `undefined` when it exists. */
   create(key: string, value: Uint8Array): Promise<number | undefined>;
-  /** Replaces exactly this revision; `undefined` when it is not the latest any more. */
+  /** Replaces exactly this revision; `undefined` when it is no longer the latest. */
   update(key: string, value: Uint8Array, revision: number): Promise<number | undefined>;
   put(key: string, value: Uint8Array): Promise<number>;
   /** Removes the key with its history if `revision` is still the latest; `false` when it is not. */
   remove(key: string, revision: number): Promise<boolean>;
   /** The revisions of a key that the bucket still holds, oldest first, without removals. */
   history(key: string): Promise<Entry[]>;
-  /** Every present key with its value, as of now. */
+  /** Every current key with its value. */
   entries(): Promise<Entry[]>;
   /**
-   * Follows the bucket: the latest value of every key, then each change. It goes on across reconnects,
-   * and then repeats values that were seen before: compare revisions.
+   * Follows the bucket: the latest value of every key, then each change. It continues after a reconnect, and
+   * then repeats earlier values: compare revisions.
    *
    * @param keys only those that match, `*` for keys without a dot; every key when absent
    */
@@ -48,17 +49,21 @@ export interface Bucket {
 }
 
 export interface Watch {
-  /** Resolves when every value that was there at the start has been seen. */
+  /** Resolves when every value that existed at the start has been seen. */
   readonly ready: Promise<void>;
-  /** Resolves when everything that is stored now has been seen, so that what follows knows every write. */
+  /**
+   * Resolves when everything that is stored now has been seen, so that the caller then knows every earlier
+   * write.
+   */
   caughtUp(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Opens a bucket that was provisioned before; no request is sent.
+ * Opens a provisioned bucket; no request is sent.
  *
- * @param recreate makes the bucket again when it is gone: a memory bucket does not outlive the bus
+ * @param recreate creates the bucket again when it is missing: a bucket in memory is lost when the bus
+ * restarts
  */
 export async function openBucket(bus: Bus, name: string, recreate?: () => Promise<void>): Promise<Bucket> {
   const kv = await openView(bus, name);
@@ -72,7 +77,7 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
   const createOnce = async (key: string, value: Uint8Array): Promise<number | undefined> => {
     const revision = await writeEntry(bus, name, key, value, 0);
     if (revision !== undefined) return revision;
-    // A key that was removed has a revision as well: that of its removal.
+    // A removed key has a revision too: that of its removal.
     const last = await readEntry(bus, name, key);
     if (last === undefined || !last.removed) return undefined;
     return writeEntry(bus, name, key, value, last.revision);
@@ -104,7 +109,7 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
         const rollup = takesRollups(name);
         const options = { lastOnSubject: revision, removal: rollup ? "PURGE" : "DEL", rollup } as const;
         const removed = await storeMessage(bus, subject, new Uint8Array(), options);
-        // Where nobody may send the header, masters ask the server itself.
+        // Where the header is refused, masters send the request to the server.
         if (removed !== undefined && !rollup) {
           await purgeSubject(bus, `KV_${name}`, subject).catch((cause) =>
             bus.log.warn("earlier revisions of a removed key stay", { bucket: name, error: cause }),
@@ -136,13 +141,13 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
   };
 }
 
-/** Without the library's look at JetStream, which fails while a cluster elects. */
+/** Without the library's check of JetStream, which fails while a cluster elects a leader. */
 function openView(bus: Bus, name: string): Promise<KV> {
   return bus.nats.jetstream({ checkAPI: false }).views.kv(name, { bindOnly: true, allow_direct: false });
 }
 
-// One key is read and written with plain requests: the library's own way costs up to twice the processor
-// time, and an enrollment reads and writes eleven times. Watching and listing are the library's.
+// Single keys are read and written with plain requests: the library needs up to twice the processor time, and
+// an enrollment reads and writes eleven times. The library does the watching and listing.
 
 /** Keys as ADR-8 allows them: above all no wildcard. */
 const validKey = /^[-/_=.a-zA-Z0-9]+$/;
@@ -210,7 +215,7 @@ function followBucket(
   const followOnce = async () => {
     const kv = await openView(bus, name);
     const iterator = await kv.watch({
-      ...(keys === undefined ? {} : { key: keys }),
+      ...defined({ key: keys }),
       initializedFn: ready.resolve,
     });
     current = iterator;
@@ -230,7 +235,8 @@ function followBucket(
       if (bus.reconnects === reconnects) await sleep(bus.clock, watchRetryMs, stopping.signal);
     }
   };
-  // The server forgets an ephemeral consumer when it restarts; asking anew is quicker than noticing.
+  // The server removes an ephemeral consumer when it restarts; creating a new one is faster than detecting
+  // this.
   const unsubscribe = bus.onReconnect(() => current?.stop());
   follow().catch(() => {
     // Only the stop signal ends the loop.
@@ -271,7 +277,7 @@ function toEntry(entry: KvEntry): Entry {
   };
 }
 
-/** Whether nobody answers for the bucket's subjects: its stream is not there. */
+/** Whether no server answers for the subjects of the bucket: its stream does not exist. */
 function isMissingStream(thrown: unknown): boolean {
   return thrown instanceof NatsError && thrown.code === ErrorCode.NoResponders;
 }

@@ -31,7 +31,7 @@ test("a plaintext URL is refused before any connection is opened", async () => {
   }
 });
 
-test("a server that offers no TLS gets no credentials", async () => {
+test("credentials are not sent to a server without TLS", async () => {
   await using plain = startProgram([natsServerPath(), "-a", "127.0.0.1", "-p", "-1", "-DV"]);
   await plain.waitFor("Server is ready");
   const port = /client connections on 127\.0\.0\.1:(\d+)/.exec(plain.output())?.[1];
@@ -39,14 +39,14 @@ test("a server that offers no TLS gets no credentials", async () => {
   expect(plain.output()).not.toContain("CONNECT");
 });
 
-test("a server of another CA is refused, and so is the right CA under another name", async () => {
+test("a server with a certificate of another CA is refused, and so is one of the right CA for another name", async () => {
   await using other = await startBus();
   await expect(connectBus({ ...options, ca: other.caPem })).rejects.toThrow(unavailable);
   const port = new URL(server.url).port;
   await expect(connectBus({ ...options, urls: [`tls://127.0.0.2:${port}`] })).rejects.toThrow(unavailable);
 });
 
-test("draining closes a connection for good, also one whose bus is away", async () => {
+test("draining closes a connection permanently, even when the bus is away", async () => {
   await using own = await startBus();
   const [noticed, unnoticed] = [await connectTo(own, "master"), await connectTo(own, "master")];
   const away = Promise.withResolvers<void>();
@@ -60,7 +60,7 @@ test("draining closes a connection for good, also one whose bus is away", async 
   expect([noticed.nats.isClosed(), unnoticed.nats.isClosed()]).toEqual([true, true]);
 });
 
-test("while the bus is away 8 MiB are kept, and the next message is refused instead of memory", async () => {
+test("while the bus is away 8 MiB are buffered, and the next message is refused", async () => {
   await using own = await startBus();
   const bus = await connectTo(own, "master");
   const away = Promise.withResolvers<void>();

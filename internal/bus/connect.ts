@@ -1,27 +1,29 @@
 import { readFileSync } from "node:fs";
 import { type Authenticator, connect, ErrorCode, Events, type NatsConnection, NatsError } from "nats";
+import { createBackoff } from "../base/backoff.ts";
 import { encodeBase64Url } from "../base/base64.ts";
 import { assertBusUrl } from "../base/bus-url.ts";
 import { type Clock, sleep } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
 import { keyPairFromSeed, parseCredentials } from "../identity/mod.ts";
 
-/** How the client proves who it is: a `.creds` text, or a bare nkey seed. Both are secrets. */
+/** How the client authenticates: with a `.creds` text, or with an nkey seed. Both are secrets. */
 export type BusIdentity = { credentials: string } | { seed: string };
 
 export interface BusOptions {
   /** `tls://host:port`, at least one; anything else is refused before a connection is opened. */
   urls: readonly string[];
-  /** Client name as the server shows it. */
+  /** Name of the client, which the server shows. */
   name: string;
   identity: BusIdentity;
   /** PEM of the CA that signed the server's certificate; absent means the host's trust store. */
   ca?: string;
   /** PEM pair of an optional client certificate. */
   clientCertificate?: { cert: string; key: string };
-  /** Prefix of the reply subjects; a peel may only use its own. */
+  /** Prefix of the reply subjects; a peel may use only its own. */
   inboxPrefix?: string;
   clock: Clock;
   log: Log;
@@ -36,7 +38,7 @@ export const busClientSettings = {
   drainTimeoutMs: 30_000,
 } as const;
 
-/** How many servers may refuse a new client before it believes them. */
+/** How many servers may refuse a new client before it gives up. */
 const maxFirstAttempts = 8;
 
 /** A live connection to the bus. */
@@ -44,38 +46,38 @@ export interface Bus {
   readonly nats: NatsConnection;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether the connection is up at this moment. */
+  /** Whether the connection is up now. */
   readonly connected: boolean;
   /**
-   * Sends without waiting. While the bus is away messages are kept, up to 8 MiB.
+   * Sends without waiting. While the bus is away messages are buffered, up to 8 MiB.
    *
    * @throws SvcError `unavailable` when that buffer is full
    */
   publish(subject: string, data: Uint8Array): void;
   /**
-   * Answers requests on a subject; of all subscribers of the queue one takes each. `answer` turns every
-   * failure into a reply of its own, and gets the subject the request came on. A request that wants its
-   * answer anywhere but in an inbox is dropped: the answer is sent with our permissions, not the asker's.
+   * Answers requests on a subject; each request goes to one subscriber of the queue. `answer` gets the
+   * subject of the request, and turns every failure into a reply. A request whose reply subject is not an
+   * inbox is dropped: the reply is sent with the permissions of this client, not with those of the requester.
    */
   serve(
     subject: string,
     queue: string,
     answer: (data: Uint8Array, subject: string) => Promise<Uint8Array>,
   ): { stop(): void };
-  /** How often the connection came back. */
+  /** Number of reconnects. */
   readonly reconnects: number;
-  /** Calls `run` after each reconnect; returns the way to stop it. */
+  /** Calls `run` after each reconnect; returns a function that stops it. */
   onReconnect(run: () => void): () => void;
-  /** Resolves with the reason when the connection is closed for good. */
+  /** Resolves with the reason when the connection is closed permanently. */
   readonly closed: Promise<undefined | Error>;
-  /** Finishes what is under way, for at most 30 s, then closes. */
+  /** Finishes the work in progress for at most 30 s, then closes. */
   drain(): Promise<void>;
 }
 
 /**
  * Opens one connection to the bus, always over verified TLS.
  *
- * @throws SvcError `unavailable` when no server could be reached or it refused the client
+ * @throws SvcError `unavailable` when no server could be reached, or the server refused the client
  */
 export async function connectBus(options: BusOptions): Promise<Bus> {
   for (const url of options.urls) assertBusUrl("bus_url", url);
@@ -88,8 +90,8 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       servers: [...options.urls],
       name: options.name,
       authenticator(nonce) {
-        // Each server of a cluster that refuses names the others, and nats.js would ask those in a
-        // circle, without a pause and without end. Once connected it pauses between attempts.
+        // Each server that refuses names the other servers of its cluster, and nats.js would try them in a
+        // loop without a pause and without an end. Once it was connected, it pauses between attempts.
         if (!connected && ++attempts > maxFirstAttempts) {
           throw NatsError.errorForCode(ErrorCode.AuthorizationViolation);
         }
@@ -98,7 +100,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       // Without a tls object nats.js talks plaintext to a server that does not announce TLS.
       tls: {
         rejectUnauthorized: true,
-        ...(options.ca === undefined ? {} : { ca: options.ca }),
+        ...defined({ ca: options.ca }),
         ...(options.clientCertificate ?? {}),
       } as Record<string, unknown>,
       pingInterval: busClientSettings.pingIntervalMs,
@@ -106,9 +108,9 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       maxReconnectAttempts: -1,
       reconnectTimeWait: busClientSettings.reconnectWaitMs,
       ignoreAuthErrorAbort: true,
-      // nats.js would record a stack trace for every request, failing or not.
+      // nats.js would record a stack trace for every request, even for those that succeed.
       noAsyncTraces: true,
-      ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
+      ...defined({ inboxPrefix: options.inboxPrefix }),
     });
   } catch (cause) {
     throw new SvcError(
@@ -123,16 +125,18 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
   return watchConnection(nats, options);
 }
 
-/** Connects, however often it takes, with a pause that doubles from 1 s to 30 s; the signal ends it. */
+/** Tries to connect until it succeeds or the signal aborts, with a pause that doubles from 1 s to 30 s. */
 export async function connectBusForever(options: BusOptions, signal: AbortSignal): Promise<Bus> {
-  for (let pauseMs = 1_000; ; pauseMs = Math.min(pauseMs * 2, 30_000)) {
+  const backoff = createBackoff({ firstMs: 1_000, longestMs: 30_000 });
+  for (;;) {
     signal.throwIfAborted();
     try {
       return await connectBus(options);
     } catch (cause) {
+      const pauseMs = backoff.next();
       options.log.warn("bus not reachable", { error: describeError(cause), retry_in_ms: pauseMs });
+      await sleep(options.clock, pauseMs, signal);
     }
-    await sleep(options.clock, pauseMs, signal);
   }
 }
 
@@ -157,7 +161,7 @@ export function resolveBusCa(options: {
   }
 }
 
-/** Answers the server's challenge; nats.js does so in JavaScript, which takes 70 times as long. */
+/** Signs the challenge of the server; nats.js does this in JavaScript, which takes 70 times as long. */
 function authenticatorOf(identity: BusIdentity): Authenticator {
   const { key, jwt } =
     "credentials" in identity
@@ -167,7 +171,7 @@ function authenticatorOf(identity: BusIdentity): Authenticator {
   return (nonce) => ({
     nkey,
     sig: nonce === undefined ? "" : encodeBase64Url(key.sign(Buffer.from(nonce))),
-    ...(jwt === undefined ? {} : { jwt }),
+    ...defined({ jwt }),
   });
 }
 
@@ -225,7 +229,9 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
         callback: (error, message) => {
           if (error !== null) return log.error("subscription error", { subject, error });
           if (!isInbox(message.reply)) {
-            return log.warn("request dropped: its reply subject is no inbox", { subject: message.subject });
+            return log.warn("request dropped: its reply subject is not an inbox", {
+              subject: message.subject,
+            });
           }
           answer(message.data, message.subject).then(
             (reply) => message.respond(reply),
@@ -242,20 +248,20 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
     async drain() {
       if (nats.isClosed()) return;
       const giveUp = new AbortController();
-      // Without a connection nothing can be handed over.
+      // Without a connection nothing can be sent.
       if (connected) {
         await Promise.race([
           nats.drain().catch(() => {}),
           sleep(clock, busClientSettings.drainTimeoutMs, giveUp.signal),
         ]).finally(() => giveUp.abort());
       }
-      // When the connection breaks meanwhile the client ends draining, and goes on connecting for ever.
+      // When the connection breaks meanwhile, the client stops draining and tries to connect forever.
       await nats.close();
     },
   };
 }
 
-/** Inboxes are ours by convention; `_R_.` is the server's own way back into another account. */
+/** `_INBOX.` is the convention for inboxes; the server uses `_R_.` for replies into another account. */
 function isInbox(reply: string | undefined): boolean {
   return reply !== undefined && /^(_INBOX\.|_R_\.)/.test(reply);
 }

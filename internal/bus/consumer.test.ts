@@ -40,7 +40,7 @@ async function newStream() {
   };
 }
 
-/** What handlers were given, and the moment they were given so many. */
+/** What handlers received, and the moment when they had received that many. */
 function collector() {
   const seen: string[] = [];
   const waiting = new Set<() => void>();
@@ -61,7 +61,7 @@ function collector() {
   };
 }
 
-/** Another master: a connection of its own, with what it logs. */
+/** Another master: its own connection, and its log. */
 async function another(clock = bus.clock) {
   const log = observedLog();
   const own = await connectTo(server, "master");
@@ -72,7 +72,7 @@ async function another(clock = bus.clock) {
 const stopAll = (...consumers: Consumer[]) => Promise.all(consumers.map((one) => one.stop()));
 const names = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
 
-test("two masters share what is there and what comes, each message once", async () => {
+test("two masters share existing and new messages, each message once", async () => {
   const { options, put } = await newStream();
   await put(...names(20));
   const { seen, take, until } = collector();
@@ -89,7 +89,7 @@ test("two masters share what is there and what comes, each message once", async 
   await other.close();
 });
 
-test("what a master had in hand when it died goes to another", async () => {
+test("messages that a master was handling when it died go to another", async () => {
   const { options, put } = await newStream();
   await put(...names(5));
   const held = collector();
@@ -106,7 +106,7 @@ test("what a master had in hand when it died goes to another", async () => {
   await standing.stop();
 });
 
-test("a message whose handling fails comes again, until it is given up", async () => {
+test("a message whose handling fails is delivered again, until it is given up", async () => {
   const { options, put } = await newStream();
   const { log, bus: own, close } = await another();
   const { seen, take, until } = collector();
@@ -125,7 +125,7 @@ test("a message whose handling fails comes again, until it is given up", async (
   await close();
 });
 
-test("a consumer that an earlier version made takes what has changed", async () => {
+test("a consumer of an earlier version gets the new configuration", async () => {
   const { manager, options, put } = await newStream();
   for (const changed of [options, { ...options, backoffMs: [2_000, 3_000] as const, maxDeliveries: 9 }]) {
     const { seen, take, until } = collector();
@@ -138,7 +138,7 @@ test("a consumer that an earlier version made takes what has changed", async () 
   expect([config.max_deliver, config.backoff]).toEqual([9, [2e9, 3e9]]);
 });
 
-test("a consumer with a moment begins there, goes on where it was, and begins anew when it was removed", async () => {
+test("a consumer with a start time starts there, continues where it was, and starts there again after its removal", async () => {
   const { manager, options, put } = await newStream();
   const { seen, take, until } = collector();
   const storedAt = async (seq: number) => {
@@ -168,8 +168,8 @@ test("a consumer with a moment begins there, goes on where it was, and begins an
   await run("before");
 });
 
-describe("a consumer goes on", () => {
-  test.each(["SIGTERM", "SIGKILL"] as const)("after the bus ended by %s and came back", async (signal) => {
+describe("a consumer continues", () => {
+  test.each(["SIGTERM", "SIGKILL"] as const)("after the bus ended by %s and restarted", async (signal) => {
     const { options, put } = await newStream();
     const { seen, take, until } = collector();
     const consumer = consume(bus, options, take);
@@ -184,7 +184,7 @@ describe("a consumer goes on", () => {
     await consumer.stop();
   });
 
-  test("after somebody deleted it", async () => {
+  test("after it was deleted", async () => {
     const { manager, options, put } = await newStream();
     const { log, bus: own, close } = await another();
     const { seen, take, until } = collector();

@@ -8,7 +8,9 @@ import {
   nanos,
   ReplayPolicy,
 } from "nats";
+import { createBackoff } from "../base/backoff.ts";
 import { rfc3339, sleep } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { describeError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
@@ -17,60 +19,62 @@ import { orStorageError } from "./or-storage-error.ts";
 import type { StoredMessage } from "./stream.ts";
 
 const second = 1_000;
-/** What a master asks for at a time. */
+/** How many messages a master requests at a time. */
 const pullAtOnce = 64;
-/** Delivered to any master and not acknowledged yet. */
+/** How many messages may be delivered to all masters and not acknowledged yet. */
 const maxUnacknowledged = 1_024;
-/** The server reports itself this often when there is nothing to send; two silent ones are an outage. */
+/** The server sends a heartbeat this often when there is nothing to send; two missing ones mean an outage. */
 const heartbeatMs = 5 * second;
 const bootRetryMs = 60 * second;
 const firstRetryMs = 2 * second;
 
 /** A durable consumer that any number of masters share: each message goes to one of them. */
 export interface Consumer {
-  /** Whether messages arrive, or would if there were any. */
+  /** Whether messages can arrive now. */
   readonly running: boolean;
-  /** Stops asking; resolves when what was begun has ended. What is still on its way here comes again. */
+  /**
+   * Stops requesting; resolves when the messages in progress have been handled. Messages still in transit are
+   * delivered again.
+   */
   stop(): Promise<void>;
 }
 
 export interface ConsumerOptions {
   stream: string;
-  /** Name of the consumer: who uses the same one shares the work. */
+  /** Name of the consumer: masters that use the same name share the work. */
   durable: string;
   /** Subject of the messages, wildcards allowed. */
   filter: string;
   /**
-   * How long until a message that was not handled comes again, milliseconds, by the times it came; the last
-   * one counts for all that follow. The first also has to cover the handling itself.
+   * How long until a message that was not handled is delivered again, in milliseconds, by the number of
+   * deliveries; the last value repeats. The first value must also cover the handling itself.
    */
   backoffMs: readonly [number, ...number[]];
-  /** How often a message comes before it is given up; more often than there are steps above. */
+  /** How often a message is delivered before it is given up; more often than there are steps above. */
   maxDeliveries: number;
   /** How many messages a master handles at a time. */
   atOnce: number;
   /**
-   * From when on messages count if the consumer is not there yet, milliseconds since the Unix epoch; asked
-   * each time one is made. Without it all that the stream holds counts.
+   * Start time of a consumer that does not exist yet, milliseconds since the Unix epoch; called each time one
+   * is created. Without it the consumer starts with the first message of the stream.
    */
   since?(): number;
 }
 
-/** A message as it comes to a consumer. */
+/** A message that a consumer received. */
 export interface DeliveredMessage extends StoredMessage {
-  /** Its place in the stream, which no other message ever has. */
+  /** Its sequence in the stream, which no other message ever has. */
   sequence: number;
-  /** 1 when it comes for the first time. */
+  /** 1 for the first delivery. */
   deliveries: number;
 }
 
 /**
- * Consumes a stream through a durable pull consumer that all masters share, and goes on across reconnects
- * and elections. A message is over when `handle` resolves; when it rejects, or its master dies, the message
- * comes again after a while, to any master: handling one twice must do no harm.
- *
- * A consumer that cannot be made is tried again every 60 s (specification, "Master checks"), one that ran
- * and failed sooner.
+ * Consumes a stream through a durable pull consumer that all masters share, and continues after reconnects
+ * and elections. A message is done when `handle` resolves. When it rejects, or its master dies, the message
+ * is delivered again later, to any master: handling a message twice must be harmless. A consumer that cannot
+ * be created is tried again every 60 s (specification, "Master checks"), and one that ran and failed is
+ * restarted sooner.
  */
 export function consume(
   bus: Bus,
@@ -100,12 +104,12 @@ export function consume(
     for await (const message of messages) {
       const handled = handleMessage(bus, options, message, handle).finally(() => handling.delete(handled));
       handling.add(handled);
-      // Not reading on is what holds the next pull back.
+      // The next pull waits until this loop reads again.
       if (handling.size >= options.atOnce) await Promise.race(handling);
     }
   };
   const run = async () => {
-    let retryMs = bootRetryMs;
+    let backoff = createBackoff({ firstMs: bootRetryMs, longestMs: bootRetryMs });
     while (!stopping.signal.aborted) {
       const { reconnects } = bus;
       let reason = "it ended";
@@ -114,19 +118,19 @@ export function consume(
       } catch (thrown) {
         reason = describeError(thrown);
       }
-      if (running) retryMs = firstRetryMs;
+      if (running) backoff = createBackoff({ firstMs: firstRetryMs, longestMs: bootRetryMs });
       running = false;
       if (stopping.signal.aborted || bus.reconnects !== reconnects) continue;
+      const retryMs = backoff.next();
       bus.log.warn("consumer not running", { consumer: durable, reason, retry_in_ms: retryMs });
       await sleep(bus.clock, retryMs, stopping.signal);
-      retryMs = Math.min(retryMs * 2, bootRetryMs);
     }
   };
-  // The client looks for its consumer again after a reconnect, but waits half a minute when JetStream is not
-  // up by then, as after a restart of the bus. Starting anew is quicker.
+  // After a reconnect the client looks for its consumer, but it waits half a minute when JetStream is not up
+  // yet, as after a restart of the bus. Starting again is faster.
   const unsubscribe = bus.onReconnect(() => messages?.stop());
   const ended = run().catch(() => {
-    // Only the stop signal ends the loop.
+    // Only the stop signal ends this loop.
   });
   return {
     get running() {
@@ -167,12 +171,12 @@ async function handleMessage(
   try {
     answer();
   } catch {
-    // The connection is closed: the message comes again by itself.
+    // The connection is closed: the server delivers the message again.
   }
 }
 
 /**
- * Removes a consumer that nobody uses, and with it the place where it was. One that is not there is fine.
+ * Removes an unused consumer and its position. A missing consumer is not an error.
  *
  * @throws SvcError `storage`
  */
@@ -186,7 +190,7 @@ export async function removeConsumer(bus: Bus, stream: string, durable: string):
   });
 }
 
-/** Where a consumer begins. One that is there began already, and the server refuses to be told otherwise. */
+/** Where a consumer starts. The server refuses to change this for an existing consumer. */
 async function beginningOf(
   manager: JetStreamManager,
   { stream, durable, since }: ConsumerOptions,
@@ -194,7 +198,7 @@ async function beginningOf(
   if (since === undefined) return {};
   try {
     const { deliver_policy, opt_start_time } = (await manager.consumers.info(stream, durable)).config;
-    return { deliver_policy, ...(opt_start_time === undefined ? {} : { opt_start_time }) };
+    return { deliver_policy, ...defined({ opt_start_time }) };
   } catch (thrown) {
     if (!isNotFound(thrown)) throw thrown;
     return { deliver_policy: DeliverPolicy.StartTime, opt_start_time: rfc3339(since()) };

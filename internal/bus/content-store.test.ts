@@ -8,7 +8,7 @@ import { openContentStore, readBlob } from "./content-store.ts";
 const graceMs = 1_000;
 const digestOf = (text: string) => sha256Hex(text);
 
-/** A blob store in memory: each message has a place that no other ever has. */
+/** A blob store in memory: each message has a sequence that no other message ever has. */
 function memoryBlobs() {
   const stored = new Map<string, { data: Uint8Array; place: number }>();
   let place = 0;
@@ -42,7 +42,7 @@ function setup() {
   return { clock, blobs, texts, store, put, collect };
 }
 
-test("the head names only what is stored, and of two writers one moves it", async () => {
+test("the head names only stored blobs, and one of two writers moves it", async () => {
   const { blobs, store } = setup();
   const commit = (text: string, revision: number) =>
     store.commit({ digest: digestOf(text), data: Buffer.from(text), token: 7 }, revision);
@@ -53,7 +53,7 @@ test("the head names only what is stored, and of two writers one moves it", asyn
   expect(await readBlob(blobs, head?.digest ?? "")).toEqual(Buffer.from("one"));
 });
 
-test("bytes that are missing or damaged are not read", async () => {
+test("missing or damaged bytes are not returned", async () => {
   const { blobs } = setup();
   await blobs.put(digestOf("good"), Buffer.from("bad"));
   expect([await readBlob(blobs, digestOf("good")), await readBlob(blobs, digestOf("x"))]).toEqual([
@@ -62,7 +62,7 @@ test("bytes that are missing or damaged are not read", async () => {
   ]);
 });
 
-test("what nothing refers to goes after the grace time, which begins anew when it is stored again", async () => {
+test("an unreferenced blob is removed after the grace time, which restarts when it is stored again", async () => {
   const { clock, texts, put, collect } = setup();
   for (const text of ["kept", "idle", "again"]) await put(text);
   expect(await collect(["kept"])).toBe(0);
@@ -74,14 +74,14 @@ test("what nothing refers to goes after the grace time, which begins anew when i
   expect(texts()).toEqual(["again", "kept"]);
   clock.advance(graceMs);
   expect(await collect(["kept"])).toBe(1);
-  // Its time begins when nothing refers to it any more.
+  // Its time starts when nothing refers to it any longer.
   expect(await collect()).toBe(0);
   clock.advance(graceMs);
   expect(await collect()).toBe(1);
   expect(texts()).toEqual([]);
 });
 
-test("nothing goes when the head cannot be claimed, or when there is nothing to go", async () => {
+test("nothing is removed when the head cannot be claimed, or when nothing is due", async () => {
   const { clock, texts, put, collect } = setup();
   let claims = 0;
   await put("idle");
@@ -94,7 +94,7 @@ test("nothing goes when the head cannot be claimed, or when there is nothing to 
   expect([await collect([], refuse), claims, texts()]).toEqual([0, 1, ["idle"]]);
 });
 
-test("what is stored again while the head is claimed stays", async () => {
+test("a blob that is stored again while the head is claimed stays", async () => {
   const { clock, texts, put, collect } = setup();
   for (const text of ["again", "idle"]) await put(text);
   await collect();
@@ -113,7 +113,7 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("collect" as const), again: fc.option(text) }) },
 );
 
-test("however publications, time and collections interleave, what the head refers to is there", async () => {
+test("however publications, time and collections interleave, what the head refers to exists", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const { clock, texts, put, collect } = setup();
@@ -124,7 +124,7 @@ test("however publications, time and collections interleave, what the head refer
           for (const text of one.texts) await put(text);
           referenced = one.texts;
         } else {
-          // While the head is claimed somebody stores what is to go, and refers to it.
+          // While the head is claimed, another writer stores and references a blob that is due for removal.
           const claim = async () => {
             if (one.again === null) return true;
             await put(one.again);

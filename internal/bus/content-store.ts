@@ -1,33 +1,35 @@
 import type { Clock } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { sha256Hex } from "../base/sha256.ts";
 import type { BlobStore } from "./blob-store.ts";
 
-/** What the head is to point at. */
+/** The new target of the head. */
 export interface Commit {
   /** Digest of the bytes. */
   digest: string;
   data: Uint8Array;
   /** Fencing token of the writer; 0 for writers that need none. */
   token: number;
-  /** What the writer signed. */
+  /** The data that the writer signed. */
   statement?: Uint8Array;
 }
 
-/** Bytes by their digest, a head that names some of them, and the removal of what nothing refers to. */
+/** Bytes by their digest, a head that names some of them, and the removal of unreferenced ones. */
 export interface ContentStore {
   /**
-   * Stores bytes, and points the head at them if `revision` is still its latest; 0 for a store without a head.
+   * Stores bytes, and points the head to them if `revision` is still its latest; 0 for a store without a
+   * head.
    *
-   * @returns the new revision, or `undefined` when somebody else moved the head. @throws SvcError `storage`
+   * @returns the new revision, or `undefined` when another writer moved the head. @throws SvcError `storage`
    */
   commit(next: Commit, revision: number): Promise<number | undefined>;
   /**
-   * Removes what nothing has referred to for the grace time, as this store saw it. What is stored again in
-   * the meantime has its time anew.
+   * Removes blobs that were unreferenced for the grace time, as this store observed it. Storing a blob again
+   * restarts its time.
    *
-   * @param stays digests of all that somebody refers to, the head included
-   * @param claim moves the head before anything is removed, so that a writer that has read the head before
-   *   is refused; gets the places of each blob that is to go. When it returns `false` everything stays
+   * @param stays digests of all referenced blobs, including the head
+   * @param claim moves the head before anything is removed, so that a writer with an earlier head is refused;
+   * gets the sequences of each blob to remove. When it returns `false`, nothing is removed
    * @returns how many blobs were removed. @throws SvcError `storage`; what `claim` throws
    */
   collect(
@@ -38,19 +40,19 @@ export interface ContentStore {
 
 /**
  * @param blobs where it is stored
- * @param graceMs for those that are in the middle of reading, or of storing what they are about to commit
+ * @param graceMs for readers in progress, and for writers that have not committed yet
  */
 export function openContentStore(
   blobs: Pick<BlobStore, "put" | "moveHead" | "list" | "remove">,
   graceMs: number,
   clock: Pick<Clock, "monotonic">,
 ): ContentStore {
-  /** Blobs that nothing refers to: the place of each, and since when that is known. */
+  /** Unreferenced blobs: the sequence of each, and since when this is known. */
   const idle = new Map<string, { place: number; since: number }>();
   return {
     async commit({ digest, data, token, statement }, revision) {
       await blobs.put(digest, data);
-      const signed = statement === undefined ? {} : { statement };
+      const signed = defined({ statement });
       return blobs.moveHead({ digest, size: data.length, token, ...signed }, revision);
     },
 
@@ -70,7 +72,7 @@ export function openContentStore(
       }
       for (const digest of idle.keys()) if (!listed.has(digest)) idle.delete(digest);
       if (doomed.size === 0 || !(await claim(doomed))) return 0;
-      // By place: what was stored again since then has another one, and stays.
+      // By sequence: a blob that was stored again has another one, and stays.
       for (const [digest, places] of doomed) {
         for (const place of places) await blobs.remove(place);
         idle.delete(digest);
@@ -80,7 +82,9 @@ export function openContentStore(
   };
 }
 
-/** @returns the bytes of this digest; `undefined` when they are not there, or damaged. @throws SvcError `storage` */
+/**
+ * @returns the bytes of this digest; `undefined` when they are missing or damaged. @throws SvcError `storage`
+ */
 export async function readBlob(
   blobs: Pick<BlobStore, "get">,
   digest: string,

@@ -2,8 +2,8 @@ import * as v from "valibot";
 import { type AdminErrorCode, meaningOf, SvcError, toSvcError } from "../base/errors.ts";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
 
-// The form of what masters answer over the bus: to operators `{ok: true, ...}`, and to everybody
-// `{ok: false, error: {code, message}}` when they refuse.
+// The form of replies of masters over the bus: `{ok: true, ...}` to operators, and `{ok: false, error: {code,
+// message}}` to every client when they refuse.
 
 const success = v.object({ ok: v.literal(true) });
 const failure = v.object({
@@ -15,21 +15,21 @@ export function encodeSuccess(fields: Readonly<Record<string, unknown>>): Uint8A
   return encode({ ok: true, ...(fields as Record<string, Plain>) });
 }
 
-/** Encodes any failure; what nobody expected is told as `internal` only. */
+/** Encodes any failure; an unexpected one becomes `internal` without details. */
 export function encodeFailure(thrown: unknown): Uint8Array {
   const error = toSvcError(thrown);
   return encode({ ok: false, error: { code: meaningOf(error.kind).bus, message: error.message } });
 }
 
-/** What a decoded answer says went wrong, if it says so. */
+/** The error in a decoded reply, if it has one. */
 export function failureOf(answer: unknown): { code: string; message: string } | undefined {
   return v.is(failure, answer) ? answer.error : undefined;
 }
 
 /**
- * Reads a reply: fields that the schema does not know are left out, as a newer master may say more.
+ * Reads a reply. Fields that the schema does not know are left out, because a newer master may send more.
  *
- * @throws SvcError what the master answered, `internal` when the reply is malformed
+ * @throws SvcError the error in the reply; `internal` when the reply is malformed
  */
 export function openReply<Schema extends v.GenericSchema>(
   schema: Schema,

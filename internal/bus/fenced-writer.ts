@@ -5,28 +5,28 @@ import { type StoreOptions, storeMessage } from "./jetstream/store-message.ts";
 import { orStorageError } from "./or-storage-error.ts";
 import { keySubject } from "./subjects.ts";
 
-/** The key that says whose turn it is; no other key of such a bucket may have this name. */
+/** The key that names the current writer; no other key of such a bucket may have this name. */
 export const fenceKey = "_fence";
 
-/** The right to be the only one who writes a bucket, until somebody with a larger token comes. */
+/** The right to be the only writer of a bucket, until a writer with a larger token takes over. */
 export interface FencedWriter {
   /**
-   * Stores a key, or removes it when there is no value.
+   * Stores a key, or removes it when the value is absent.
    *
    * @returns the new revision
-   * @throws SvcError `conflict` when somebody else has written since: then nothing was stored, and nothing
-   *   ever will be through this writer; `storage` when the bucket is not available
+   * @throws SvcError `conflict` when another writer has written since: nothing was stored, and this writer
+   * can never store anything again; `storage` when the bucket is not available
    */
   write(key: string, value: Uint8Array | undefined): Promise<number>;
 }
 
 /**
- * Takes a bucket over. It raises the fence, one small message that bears the token, and from then on each
- * write demands that the last message of the whole bucket is its own: a holder that was paused and goes on
- * meets a message it does not know, and is refused by the server, however late its write arrives.
+ * Takes over a bucket. It first writes the fence, one small message with the token. From then on each write
+ * requires that the last message of the whole bucket is its own. A holder that was paused does not know the
+ * latest message, so the server refuses its writes, however late they arrive.
  *
- * @param token the fencing token of a lease: it only grows
- * @throws SvcError `conflict` when the fence bears a larger token
+ * @param token the fencing token of a lease, which only grows
+ * @throws SvcError `conflict` when the fence has a larger token
  */
 export async function acquireWriter(bus: Bus, bucket: string, token: number): Promise<FencedWriter> {
   const before = await lastFence(bus, bucket);
@@ -42,7 +42,8 @@ export async function acquireWriter(bus: Bus, bucket: string, token: number): Pr
       last = await publish(bus, bucket, key, value ?? new Uint8Array(), { lastInStream: last, removal });
       return last;
     } catch (thrown) {
-      // Also when the answer was lost: whether it was stored is unknown, and so is what comes last.
+      // Also when the reply was lost: then it is unknown whether the message was stored, and which message is
+      // the last.
       over = true;
       throw thrown;
     }

@@ -7,14 +7,14 @@ import { isNotFound, JetStreamError } from "./jetstream/request.ts";
 import { streamState } from "./jetstream/stream-state.ts";
 
 const timeoutMs = 3_000;
-/** The server forgets the consumer that was only made for its time of birth. */
+/** When the server removes the consumer, which is created only to read its creation time. */
 const consumerLifeNs = 1_000_000_000;
 
-/** Whether an asset can be read: it is not there, or these credentials may not look at it. */
+/** Whether an asset can be read: it may be missing, or these credentials may not read it. */
 export type AssetState = "there" | "missing" | "refused";
 
 /**
- * Finds out which assets of the service there are, as far as these credentials may look.
+ * Finds out which assets of the service exist, as far as these credentials allow.
  *
  * @throws SvcError `unavailable` when JetStream does not answer
  */
@@ -37,17 +37,17 @@ async function inspectAsset(bus: Bus, stream: string): Promise<AssetState> {
     if (thrown instanceof JetStreamError) {
       throw new SvcError("unavailable", `JetStream refuses to describe ${stream}: ${thrown.message}`);
     }
-    // What may not be published is never answered; the server tells so on its own.
+    // A request without permission gets no reply; the server reports the violation separately.
     if (isRefused(thrown)) return "refused";
     throw silent(thrown);
   }
 }
 
 /**
- * How far the clock of the bus is ahead of this one, milliseconds, give or take half of `roundTripMs`. The
- * server stamps each consumer with the time at which it was made.
+ * How far the clock of the bus is ahead of this one, in milliseconds, plus or minus half of `roundTripMs`.
+ * The server records the creation time of each consumer.
  *
- * @param asset one that there is and that these credentials may read
+ * @param asset one that exists and that these credentials may read
  */
 export async function clockDifference(
   bus: Bus,
@@ -64,7 +64,7 @@ export async function clockDifference(
   const started = bus.clock.monotonic();
   const created = await createConsumer(bus, stream, config, timeoutMs).catch((thrown) => {
     if (thrown instanceof JetStreamError) throw timeless(thrown.message);
-    throw isRefused(thrown) ? timeless("these credentials may not ask") : silent(thrown);
+    throw isRefused(thrown) ? timeless("these credentials do not allow it") : silent(thrown);
   });
   const roundTripMs = Math.round(bus.clock.monotonic() - started);
   if (created.created === undefined) throw timeless("no time");
@@ -76,7 +76,7 @@ function isRefused(thrown: unknown): boolean {
 }
 
 function timeless(reason: string): SvcError {
-  return new SvcError("unavailable", `the bus did not tell its time: ${reason}`);
+  return new SvcError("unavailable", `cannot read the time of the bus: ${reason}`);
 }
 
 function silent(thrown: unknown): SvcError {

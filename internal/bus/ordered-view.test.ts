@@ -6,7 +6,7 @@ import { createOrderedView, type OrderedViewOptions } from "./ordered-view.ts";
 interface Item {
   id: string;
   createdAt: string;
-  /** Which write it is. */
+  /** The number of the write. */
   write: number;
 }
 
@@ -29,7 +29,7 @@ function viewOf(over: Partial<OrderedViewOptions<Item, Item>> = {}) {
   return { view, gone, unreadable, page };
 }
 
-/** A stream that keeps the last message of each key, as the stream of a bucket does. */
+/** A stream that keeps the last message of each key, like the stream of a bucket. */
 function bucketStream() {
   const last = new Map<string, Change>();
   let revision = 0;
@@ -43,7 +43,7 @@ function bucketStream() {
     remove(id: string) {
       last.set(id, { key: id, revision: ++revision, storedAt: 0 });
     },
-    /** What a watch delivers that has seen everything up to `after`. */
+    /** What a watch delivers after it has delivered everything up to `after`. */
     since: (after: number) =>
       [...last.values()].filter((change) => change.revision > after).sort((a, b) => a.revision - b.revision),
   };
@@ -59,7 +59,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("look" as const) }) },
 );
 
-test("however puts, removals, deliveries, restarts of the watch and looks interleave, the list is the sorted truth", () => {
+test("however puts, removals, deliveries, watch restarts and reads interleave, the list is sorted and correct", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), fc.integer({ min: 1, max: 4 }), (steps, limit) => {
       const stream = bucketStream();
@@ -84,7 +84,7 @@ test("however puts, removals, deliveries, restarts of the watch and looks interl
         } else if (one.do === "deliver") deliver(one.count);
         else if (one.do === "look") page(limit);
         else {
-          // It begins anew, and repeats what was seen before.
+          // It starts again, and repeats earlier values.
           seen = 0;
           deliver(one.count);
         }
@@ -94,7 +94,7 @@ test("however puts, removals, deliveries, restarts of the watch and looks interl
       expect(page(100)).toEqual(expected);
       expect(view.kept().map(({ item }) => item)).toEqual(expected.toReversed());
 
-      // What the watch repeats is no news.
+      // A repeated value is not news.
       expect(told).toEqual([...new Set(told)]);
 
       const visited: Item[] = [];
@@ -105,7 +105,7 @@ test("however puts, removals, deliveries, restarts of the watch and looks interl
   );
 });
 
-test("pages neither miss nor repeat what was there all the time, whatever comes and goes meanwhile", () => {
+test("pages neither miss nor repeat items that existed the whole time, whatever changes meanwhile", () => {
   const others = fc.array(fc.record({ id: fc.constantFrom(..."klmno"), createdAt, gone: fc.boolean() }));
   fc.assert(
     fc.property(fc.array(fc.tuple(others, fc.integer({ min: 1, max: 3 }))), (turns) => {
@@ -136,11 +136,11 @@ test("pages neither miss nor repeat what was there all the time, whatever comes 
   );
 });
 
-test("a cursor that is not known is refused", () => {
+test("an unknown cursor is refused", () => {
   expect(() => viewOf().page(1, "x")).toThrow(expect.objectContaining({ kind: "bad_request" }));
 });
 
-test("a value that cannot be read, and one under the key of another, leave the item as it was", () => {
+test("an unreadable value, and one under another key, leave the item unchanged", () => {
   const { view, unreadable, page } = viewOf();
   const item = { id: "a", createdAt: "2026-01-01", write: 1 };
   view.apply({ key: "a", value: encode(item), revision: 1, storedAt: 0 });
@@ -152,7 +152,7 @@ test("a value that cannot be read, and one under the key of another, leave the i
   expect(page(10)).toEqual([{ ...item, write: 2 }]);
 });
 
-test("what is too old or too much goes, the oldest first, and the view holds no more than a little over", () => {
+test("items that are too old or too many are removed, the oldest first, and the view exceeds its limit only slightly", () => {
   let oldest = "0000";
   const { view, gone, page } = viewOf({ limits: { most: 100, oldest: () => oldest } });
   for (let n = 1; n <= 1_000; n++) {

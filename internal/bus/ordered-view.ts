@@ -2,7 +2,7 @@ import { SvcError } from "../base/errors.ts";
 import { createSortedItems } from "../base/sorted-items.ts";
 import type { Change } from "./bucket.ts";
 
-/** An item as a view keeps it. */
+/** An item of a view. */
 export interface Kept<Item> {
   /** Its key in the bucket. */
   readonly id: string;
@@ -10,59 +10,59 @@ export interface Kept<Item> {
   readonly revision: number;
 }
 
-/** What a bucket holds, in memory, in the order of creation. */
+/** The content of a bucket, in memory, in the order of creation. */
 export interface OrderedView<Item> {
-  /** Takes a change of the bucket. Those that were seen before, as a watch repeats them, change nothing. */
+  /** Applies a change of the bucket. Changes that a watch repeats have no effect. */
   apply(change: Change): void;
   get(id: string): Kept<Item> | undefined;
   /** Oldest first; the same list until something changes. */
   kept(): readonly Kept<Item>[];
   /**
-   * The newest items first, as they are shown.
+   * The newest items first, in the form for display.
    *
-   * @throws SvcError `bad_request` when the id to begin after is not known
+   * @throws SvcError `bad_request` when the ID to start after is unknown
    */
   page<Shown extends object>(query: PageQuery<Item, Shown>): Shown[];
 }
 
 export interface PageQuery<Item, Shown> {
-  /** How many at most. */
+  /** Maximum number of items. */
   limit: number;
-  /** The id of the last item of the page before. */
+  /** The ID of the last item of the previous page. */
   after?: string | undefined;
-  /** What is shown of an item; `undefined` when it does not belong to the list. */
+  /** The form for display; `undefined` when the item does not belong to the list. */
   show(item: Item): Shown | undefined;
 }
 
 export interface OrderedViewOptions<Value, Item> {
   /**
-   * Reads a stored value. One that cannot be read leaves the item as it was.
+   * Reads a stored value. An unreadable value leaves the item unchanged.
    *
-   * @param before what is kept of the key now
+   * @param before what is kept of this key now
    * @throws when it is malformed
    */
   read(value: Uint8Array, before: Item | undefined, change: Pick<Change, "key" | "revision">): Value;
-  /** What is kept of a value. */
+  /** The part of a value to keep. */
   itemOf(value: Value): Item;
-  /** @returns the id, which is the key, and when it was created: a text that sorts as time does */
+  /** @returns the ID, which is the key, and the time of creation as text that sorts by time */
   placeOf(item: Item): { id: string; createdAt: string };
   /** Called with each new value. */
   onValue?(value: Value, kept: Kept<Item>, before: Item | undefined): void;
-  /** Called when an item was removed, or is too old to be kept. */
+  /** Called when an item was removed, or became too old. */
   onGone?(id: string, item: Item): void;
   onUnreadable(id: string, thrown: unknown): void;
-  /** For a bucket that removes old values without a word. */
+  /** For a bucket that removes old values without an event. */
   limits?: {
-    /** How many items are kept; of more the oldest go. */
+    /** Maximum number of items; the oldest ones are removed first. */
     most: number;
-    /** Items that were created before this go. */
+    /** Items that were created before this time are removed. */
     oldest(): string;
   };
 }
 
 type Placed<Item> = Kept<Item> & { readonly createdAt: string };
 
-/** Makes an empty view; its owner feeds it from a watch. It never asks the bus. */
+/** Makes an empty view; its owner feeds it from a watch. It sends no requests. */
 export function createOrderedView<Value, Item>(options: OrderedViewOptions<Value, Item>): OrderedView<Item> {
   const { limits } = options;
   const items = createSortedItems<Placed<Item>>(
@@ -80,7 +80,7 @@ export function createOrderedView<Value, Item>(options: OrderedViewOptions<Value
       forget(first);
     }
   };
-  /** Looking at the order costs: of too many items a hundredth goes at a time. */
+  /** Checking the order is expensive: a hundredth of the items is removed at a time. */
   const isFull = () => limits !== undefined && items.size > limits.most * 1.01;
   const read = (
     { key, revision }: Pick<Change, "key" | "revision">,
@@ -108,7 +108,8 @@ export function createOrderedView<Value, Item>(options: OrderedViewOptions<Value
         return options.onUnreadable(key, thrown);
       }
       const { value, item, createdAt } = found;
-      // Texts that stay are the value's own: a key is a part of a message, and would keep all of it.
+      // Keep the ID of the value: the key is a slice of a message, and would keep the whole message in
+      // memory.
       const placed = { id: before?.id ?? found.id, item, revision, createdAt };
       items.set(placed.id, placed);
       options.onValue?.(value, placed, before?.item);
@@ -123,7 +124,7 @@ export function createOrderedView<Value, Item>(options: OrderedViewOptions<Value
       trim();
       const last = after === undefined ? undefined : items.get(after);
       if (after !== undefined && last === undefined) {
-        throw new SvcError("bad_request", "cursor must be the one that the page before named");
+        throw new SvcError("bad_request", "cursor must be the value that the previous page returned");
       }
       const found: Shown[] = [];
       for (const { item } of items.backwards(last)) {

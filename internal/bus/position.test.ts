@@ -20,7 +20,7 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-test("of a large stream goes what its consumer is over with, and nothing that is open", async () => {
+test("a large stream loses the messages that its consumer has finished, and no others", async () => {
   const subject = eventSubject("peel-a", "flood");
   const filter = eventSubject("*", ">");
   for (let i = 0; i < 10; i++) await master.nats.request(subject, Buffer.alloc(1_000));
@@ -36,7 +36,7 @@ test("of a large stream goes what its consumer is over with, and nothing that is
     },
   );
   await reached.promise;
-  // The server counts acknowledgements in its own time.
+  // The server counts acknowledgements with a delay.
   while ((await consumerPosition(master, "events", "reactor-events"))?.inHand !== 4);
   expect(await removeHandled(master, "events", "reactor-events", 1024 * 1024)).toBe(0);
   expect(await firstSequence(master, "events")).toBe(1);

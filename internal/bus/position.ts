@@ -5,18 +5,18 @@ import { isNotFound } from "./jetstream/request.ts";
 import { streamState } from "./jetstream/stream-state.ts";
 import { orStorageError } from "./or-storage-error.ts";
 
-/** How far a durable consumer is in its stream. */
+/** The progress of a durable consumer in its stream. */
 export interface ConsumerPosition {
-  /** Place of the last message that was delivered to anybody; 0 before the first. */
+  /** Sequence of the last delivered message; 0 before the first. */
   delivered: number;
   /** Messages that were not delivered yet. */
   waiting: number;
-  /** Messages that were delivered and are not over. */
+  /** Messages that were delivered and not acknowledged. */
   inHand: number;
 }
 
 /**
- * Asks how far a consumer is.
+ * Requests the progress of a consumer.
  *
  * @returns `undefined` when there is no such consumer yet
  * @throws SvcError `storage`
@@ -39,21 +39,21 @@ export async function consumerPosition(
 }
 
 /**
- * The place of the oldest message that a stream still holds, or of the next one when it holds none.
+ * The sequence of the oldest message in a stream, or of the next one when the stream is empty.
  *
  * @throws SvcError `storage`
  */
 export async function firstSequence(bus: Bus, stream: string): Promise<number> {
   const state = await orStorageError(`the stream ${stream}`, () => streamState(bus, stream));
-  // A stream that never held anything says 0.
+  // A stream that never held a message reports 0.
   return Math.max(1, state.firstSequence);
 }
 
 /**
- * Removes what a consumer is over with from the front of a stream that has become large: one that refuses
- * when it is full would otherwise be full of messages that nobody needs any more.
+ * Removes the messages that a consumer has finished from the front of a large stream: a stream that refuses
+ * messages when it is full would otherwise be full of finished ones.
  *
- * @param overBytes how large it may be
+ * @param overBytes size from which messages are removed
  * @returns how many messages were removed
  * @throws SvcError `storage`
  */
@@ -71,6 +71,10 @@ export async function removeHandled(
     return (await manager.streams.purge(stream, { seq: over.stream_seq + 1 })).purged;
   } catch (cause) {
     if (isNotFound(cause)) return 0;
-    throw new SvcError("storage", `the stream ${stream} could not be tidied: is the bus up?`, { cause });
+    throw new SvcError(
+      "storage",
+      `finished messages could not be removed from the stream ${stream}: is the bus up?`,
+      { cause },
+    );
   }
 }

@@ -2,29 +2,30 @@ import { lookup } from "node:dns/promises";
 import { connect, isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
 import { type Clock, sleep } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 
 const defaultPort = 4222;
 const timeoutMs = 5_000;
 
-/** Where a server of the bus is. */
+/** The address of a bus server. */
 export interface ServerPlace {
   host: string;
   port: number;
 }
 
-/** What a server shows of its certificate. */
+/** The certificate that a server presents. */
 export interface ServerCertificate {
   /** Milliseconds since the Unix epoch. */
   notAfter: number;
-  /** Why it does not prove that this is the server; absent when it does. */
+  /** Why the certificate is not valid for this server; absent when it is valid. */
   problem?: string;
 }
 
 /** Reads host and port of a `tls://` URL. */
 export function placeOf(url: string): ServerPlace {
   const { hostname, port } = new URL(url.replace(/^tls:/, "https:"));
-  // The URL class leaves out the default port of the scheme it was lent.
+  // The URL class omits the default port of the substituted scheme.
   const given = /:(\d+)\/?$/.exec(url)?.[1] ?? port;
   return {
     host: hostname.replace(/^\[|\]$/g, ""),
@@ -32,7 +33,7 @@ export function placeOf(url: string): ServerPlace {
   };
 }
 
-/** @returns the addresses of the host @throws SvcError `unavailable` when the name is not known */
+/** @returns the addresses of the host @throws SvcError `unavailable` when the name is unknown */
 export async function resolveHost({ host }: ServerPlace): Promise<string[]> {
   if (isIP(host) !== 0) return [host];
   try {
@@ -43,10 +44,10 @@ export async function resolveHost({ host }: ServerPlace): Promise<string[]> {
 }
 
 /**
- * Opens a connection and reads what a nats-server says first (NATS document "Client protocol", INFO).
+ * Opens a connection and reads the first message of a nats-server (NATS document "Client protocol", INFO).
  *
- * @returns the version it names
- * @throws SvcError `unavailable` when nothing answers there, or something that is no nats-server
+ * @returns the version of the server @throws SvcError `unavailable` when nothing answers, or the answer is
+ * not from a nats-server
  */
 export async function greetServer(place: ServerPlace, clock: Clock): Promise<string> {
   return within(clock, place, async (closing) => {
@@ -57,10 +58,10 @@ export async function greetServer(place: ServerPlace, clock: Clock): Promise<str
 }
 
 /**
- * Looks at the certificate of a server, also when it proves nothing: nothing is sent to it.
+ * Reads the certificate of a server, even when it is not valid: nothing is sent to the server.
  *
  * @param ca PEM; absent means the system trust store
- * @throws SvcError `unavailable` when the server does not get as far as that
+ * @throws SvcError `unavailable` when the server does not present one
  */
 export async function inspectCertificate(
   place: ServerPlace,
@@ -78,7 +79,7 @@ export async function inspectCertificate(
         : describeError(secured.authorizationError);
     return {
       notAfter: Date.parse(certificate.valid_to),
-      ...(problem === undefined ? {} : { problem }),
+      ...defined({ problem }),
     };
   });
 }
@@ -93,7 +94,7 @@ async function greet({ host, port }: ServerPlace): Promise<{ socket: Socket; ver
     socket.off("data", onData);
     const version = /^INFO .*"version":"([^"]{1,40})"/.exec(text)?.[1];
     if (version !== undefined) return resolve({ socket, version });
-    reject(new SvcError("unavailable", `what listens at ${host}:${port} is no nats-server`));
+    reject(new SvcError("unavailable", `the service at ${host}:${port} is not a nats-server`));
   };
   socket.on("data", onData);
   socket.once("error", reject);
@@ -113,10 +114,10 @@ async function secure(
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
   const secured = connectTls({
     socket,
-    // Looked at, not trusted: a certificate that proves nothing is what this is to describe.
+    // The connection is not trusted: this must describe certificates that are not valid too.
     rejectUnauthorized: false,
     ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...(ca === undefined ? {} : { ca }),
+    ...defined({ ca }),
     ...(client ?? {}),
   });
   secured.once("secureConnect", () => resolve(secured));
@@ -126,7 +127,7 @@ async function secure(
   return promise;
 }
 
-/** Bounds a look in time, and closes in the end what it opened. */
+/** Runs a probe with a timeout, and closes what it opened. */
 async function within<T>(
   clock: Clock,
   { host, port }: ServerPlace,

@@ -2,14 +2,14 @@ import { ErrorCode, NatsError } from "nats";
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 
-/** What to do about permissions that operators have today and these credentials lack. */
-export const newerCredentials = "take ones made by svc nats-auth credentials of this version";
+/** What to do when credentials lack permissions that operators have in this version. */
+export const newerCredentials = "create new ones with svc nats-auth credentials of this version";
 
 /**
  * Sends a request and waits for one reply.
  *
- * @returns `undefined` when nobody serves the subject
- * @throws SvcError `unavailable` when nobody answered in time, `forbidden` without the permission to ask
+ * @returns `undefined` when no client serves the subject
+ * @throws SvcError `unavailable` when no reply arrived in time, `forbidden` without permission to publish
  */
 export async function requestReply(
   bus: Bus,

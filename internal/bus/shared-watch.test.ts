@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { memoryBucket } from "../../test/harness/bucket.ts";
 import { shareWatch } from "./shared-watch.ts";
 
-test("one watch tells every follower everything, until each of them stops", async () => {
+test("one watch delivers everything to every follower, until each of them stops", async () => {
   const bucket = memoryBucket();
   let watches = 0;
   let stops = 0;

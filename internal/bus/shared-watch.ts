@@ -1,14 +1,14 @@
 import type { Bucket, Change, Watch } from "./bucket.ts";
 
-/** One watch of a bucket that several parts follow: the bus sends every value once. */
+/** One watch of a bucket for several followers: the bus sends every value once. */
 export interface SharedWatch {
   /**
    * Follows the bucket, as `Bucket.watch` does; the last follower that stops ends the watch.
    *
-   * @throws Error when the watch runs already: what came before would be missed
+   * @throws Error when the watch already runs: earlier values would be missed
    */
   watch(onChange: (change: Change) => void): Watch;
-  /** Begins, when everybody follows. */
+  /** Starts the watch, after all followers were added. */
   start(): void;
 }
 

@@ -7,10 +7,10 @@ import { JetStreamError, readReply, requestJetStream } from "./jetstream/request
 
 const requestTimeoutMs = 30_000;
 const lookMs = 100;
-/** A server that sends nothing for this long has given up. */
+/** A server that sends nothing for this long is treated as failed. */
 const stallMs = 30_000;
 
-/** What a server says of a stream, as it wants it back. */
+/** The description of a stream by a server, in the form that a restore needs. */
 export interface SnapshotHead {
   config: Record<string, unknown>;
   state: Record<string, unknown>;
@@ -27,9 +27,9 @@ export async function storedStreams(bus: Bus): Promise<string[]> {
 }
 
 /**
- * Reads a whole stream with its consumers, in the form that only a server understands.
+ * Reads a complete stream with its consumers, in a form that only a server understands.
  *
- * @param onChunk gets its bytes in order
+ * @param onChunk gets the bytes in order
  * @throws SvcError `forbidden` or `unavailable`
  */
 export async function snapshotStream(
@@ -61,7 +61,7 @@ export async function snapshotStream(
     }
     throw new SvcError(
       "unavailable",
-      `${name}: ${stalled ? "the bus stopped sending" : "the bus went away"}`,
+      `${name}: ${stalled ? "the bus stopped sending" : "the connection to the bus was lost"}`,
     );
   } finally {
     timer.cancel();
@@ -69,7 +69,7 @@ export async function snapshotStream(
   }
 }
 
-/** The last message is empty; with a status it says what went wrong. */
+/** The last message is empty; a status in it reports an error. */
 function ended(name: string, { headers }: Msg, head: SnapshotHead): SnapshotHead {
   if (headers !== undefined && headers.code >= 300) {
     throw new SvcError("unavailable", `${name}: ${headers.code} ${headers.description}`);
@@ -78,10 +78,10 @@ function ended(name: string, { headers }: Msg, head: SnapshotHead): SnapshotHead
 }
 
 /**
- * Makes a stream from what `snapshotStream` read; it must not exist.
+ * Creates a stream from the bytes that `snapshotStream` read; it must not exist.
  *
  * @param replicas on how many servers; it is complete on each of them when this resolves
- * @throws SvcError `forbidden` or `unavailable` with what the server said
+ * @throws SvcError `forbidden` or `unavailable` with the message of the server
  */
 export async function restoreStream(
   bus: Bus,
@@ -98,12 +98,13 @@ export async function restoreStream(
   for (const chunk of chunks) await send(bus, name, subject, chunk);
   await send(bus, name, subject, new Uint8Array());
   for (let waitedMs = 0; (await completeReplicas(bus, name)) < replicas; waitedMs += lookMs) {
-    if (waitedMs > stallMs) throw new SvcError("unavailable", `${name}: not every server has all of it yet`);
+    if (waitedMs > stallMs)
+      throw new SvcError("unavailable", `${name}: not every server has a complete copy yet`);
     await sleep(bus.clock, lookMs);
   }
 }
 
-/** On how many servers a stream is complete; none while they elect. */
+/** On how many servers a stream is complete; 0 during an election. */
 async function completeReplicas(bus: Bus, name: string): Promise<number> {
   const manager = await managerOf(bus);
   const { cluster } = await manager.streams.info(name);
@@ -112,7 +113,7 @@ async function completeReplicas(bus: Bus, name: string): Promise<number> {
   return 1 + (cluster.replicas ?? []).filter(({ current }) => current).length;
 }
 
-/** A chunk is answered with nothing, unless the server refuses to go on. */
+/** The reply to a chunk is empty, unless the server refuses to continue. */
 async function send(bus: Bus, name: string, subject: string, bytes: Uint8Array): Promise<void> {
   const { data } = await bus.nats.request(subject, bytes, { timeout: requestTimeoutMs });
   if (data.length > 0) await refused(name, () => readReply(data));
@@ -130,12 +131,12 @@ function ask<Answer extends object>(
   );
 }
 
-/** Says what was refused, and why. */
+/** Names what was refused, and why. */
 async function refused<T>(what: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (thrown) {
     if (!(thrown instanceof JetStreamError)) throw thrown;
-    throw new SvcError("unavailable", `${what}: the bus says: ${thrown.message}`);
+    throw new SvcError("unavailable", `${what}: the bus reports: ${thrown.message}`);
   }
 }

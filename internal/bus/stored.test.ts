@@ -19,15 +19,15 @@ test("an acknowledgement with a sequence means that the message is stored", () =
 test.each([
   [answer({ error: { code: 503, err_code: 10077, description: "maximum bytes exceeded" } }), "did not store"],
   [answer({ error: "something" }), "did not store it: no reason given"],
-  [answer({ stream: "facts" }), "no acknowledgement"],
-  [answer(null), "no acknowledgement"],
-  [Buffer.from("not JSON"), "no acknowledgement"],
-  [Buffer.of(), "no acknowledgement"],
+  [answer({ stream: "facts" }), "acknowledgement of the bus cannot be read"],
+  [answer(null), "acknowledgement of the bus cannot be read"],
+  [Buffer.from("not JSON"), "acknowledgement of the bus cannot be read"],
+  [Buffer.of(), "acknowledgement of the bus cannot be read"],
 ])("anything else is a refusal, with its reason: %s", (data, reason) => {
   expect(refusal(data)).toMatchObject({ kind: "unavailable", message: expect.stringContaining(reason) });
 });
 
-test("a message that is too large is told from other refusals", () => {
+test("a message that is too large differs from other refusals", () => {
   const refused = (err_code: number) => refusal(answer({ error: { code: 400, err_code } }));
   expect([isTooLarge(refused(10054)), isTooLarge(refused(10077))]).toEqual([true, false]);
 });

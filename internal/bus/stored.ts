@@ -3,7 +3,7 @@ import { SvcError } from "../base/errors.ts";
 import { errorCodes, JetStreamError } from "./jetstream/request.ts";
 import { readAcknowledgement } from "./jetstream/store-message.ts";
 
-/** What the client says of a message that is larger than the server takes. */
+/** The error of the client for a message that is larger than the server accepts. */
 const payloadTooLarge = "MAX_PAYLOAD_EXCEEDED";
 
 /** The bus refused to store a message. */
@@ -16,14 +16,14 @@ class NotStored extends SvcError {
   }
 }
 
-/** Whether a message was refused for its size: sending it again does not cure that. */
+/** Whether a message was refused because of its size: sending it again does not help. */
 export function isTooLarge(thrown: unknown): boolean {
   if (thrown instanceof NotStored) return thrown.errorCode === errorCodes.messageTooLarge;
   return thrown instanceof Error && "code" in thrown && thrown.code === payloadTooLarge;
 }
 
 /**
- * Reads what JetStream answers to a message that it was to store.
+ * Reads the reply of JetStream to a message to store.
  *
  * @throws SvcError `unavailable` with the reason when it was not stored
  */
@@ -41,5 +41,5 @@ export function notStored(thrown: unknown): SvcError {
   if (thrown instanceof NatsError) {
     return new SvcError("unavailable", "the bus does not answer: is it up?", { cause: thrown });
   }
-  return new SvcError("unavailable", "the bus gave no acknowledgement that can be read");
+  return new SvcError("unavailable", "the acknowledgement of the bus cannot be read");
 }

@@ -4,10 +4,10 @@ import type { Bus } from "./connect.ts";
 import { createConsumer, dropConsumer } from "./jetstream/create-consumer.ts";
 import { requestTimeoutMs } from "./jetstream/request.ts";
 
-/** The server reports itself this often while it has nothing to send; two silent ones are an outage. */
+/** The server sends a heartbeat this often while it has nothing to send; two missing ones mean an outage. */
 const heartbeatMs = 2_000;
 
-/** A message as a stream holds it. */
+/** A message in a stream. */
 export interface StoredMessage {
   subject: string;
   data: Uint8Array;
@@ -15,16 +15,19 @@ export interface StoredMessage {
   storedAt: number;
 }
 
-/** How often a reader is asked for: a cluster that has just lost a server may have given it to that one. */
+/**
+ * Number of attempts to create a reader: a cluster that has just lost a server may have placed the reader
+ * there.
+ */
 const attempts = 3;
 
 /**
  * Reads every message that a stream holds now for a subject, in the order they were stored, through one
  * short-lived consumer that the server removes by itself (NATS document ADR-9 and ADR-31). After an attempt
- * without an answer it begins anew, and a message may come twice.
+ * without a reply it starts again, and a message may be delivered twice.
  *
  * @param filter a subject, wildcards allowed
- * @throws SvcError `storage` when the stream cannot be read, or falls silent
+ * @throws SvcError `storage` when the stream cannot be read, or stops sending
  */
 export async function readStream(
   bus: Bus,
@@ -54,7 +57,7 @@ async function readOnce(
   let silence = bus.clock.after(2 * heartbeatMs + requestTimeoutMs, () => {});
   const listen = () => {
     silence.cancel();
-    silence = bus.clock.after(2 * heartbeatMs, () => done.reject(new Error("the stream fell silent")));
+    silence = bus.clock.after(2 * heartbeatMs, () => done.reject(new Error("the stream stopped sending")));
   };
   let seen = 0;
   let expected = Number.POSITIVE_INFINITY;
@@ -62,7 +65,8 @@ async function readOnce(
     callback(error, message) {
       if (error !== null) return done.reject(error);
       listen();
-      // Without a stream sequence it is the server itself: a heartbeat, or a pause that wants an answer.
+      // A message without a stream sequence is from the server itself: a heartbeat, or a flow control request
+      // that needs a reply.
       const position = /^\$JS\.ACK\.(.+)$/.exec(message.reply ?? "")?.[1]?.split(".");
       if (position === undefined) {
         if (message.reply) message.respond();
@@ -98,7 +102,8 @@ async function readOnce(
     if (seen >= expected) done.resolve();
     listen();
     await done.promise;
-    // It would go by itself a moment after its subscription; a busy master makes thousands of them.
+    // The server would remove it shortly after the subscription ends, but a busy master creates thousands of
+    // them.
     if (name !== undefined) dropConsumer(bus, stream, name);
   } finally {
     silence.cancel();

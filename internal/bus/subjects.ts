@@ -1,5 +1,5 @@
-// Every subject of the bus, written once. Subjects that carry a peel's token are the ones a peel
-// may use; the identity of a message is always the token of its subject, never its payload.
+// Every subject of the bus is defined here. A peel may use only subjects with its token. The token of the
+// subject identifies the sender of a message, never the payload.
 
 export const adminQueue = "svc-masters-admin";
 export const mastersQueue = "svc.masters";
@@ -15,12 +15,12 @@ export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.j
 
 export type AdminAction = "approve" | "reject" | "revoke" | "list" | "restore" | "vouch";
 
-/** What operators ask of the masters about rollouts. */
+/** Requests of operators to the masters about rollouts. */
 export type RolloutAction = "start" | "list" | "pause" | "resume" | "abort";
 
 export const rolloutSubject = (action: RolloutAction): string => `svc.rollout.${action}`;
 export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.${action}`;
-/** What operators ask the master whose reactor runs. */
+/** Requests of operators to the master that runs the reactor. */
 export type ReactorAction = "test" | "status" | "rules" | "reset";
 export const reactorSubject = (action: ReactorAction): string => `svc.reactor.${action}`;
 export const dispatchSubject = (jid: string, peel: string): string => `svc.job.${jid}.dispatch.${peel}`;
@@ -28,30 +28,30 @@ export const ackSubject = (jid: string, peel: string): string => `svc.job.${jid}
 export const returnSubject = (jid: string, peel: string): string => `svc.job.${jid}.return.${peel}`;
 export const scheduleSubject = (jid: string, peel: string): string => `svc.job.${jid}.schedule.${peel}`;
 export const stopSubject = (jid: string, peel: string): string => `svc.job.${jid}.stop.${peel}`;
-/** Where a peel tells how far a job is; `*` is every peel. Nothing keeps it. */
+/** Where a peel reports the progress of a job; `*` is every peel. It is not stored. */
 export const progressSubject = (jid: string, peel: string): string => `svc.job.${jid}.progress.${peel}`;
-/** Where a peel tells the reactor of an event; the tokens of its tag follow. */
+/** Where a peel reports an event to the reactor; the tokens of its tag follow. */
 export const eventSubject = (peel: string, tokens: string): string => `svc.event.${peel}.${tokens}`;
-/** The tokens of an event subject: who it is from, and its tag; `undefined` when it is none. */
+/** The tokens of an event subject: the sender and the tag; `undefined` for another subject. */
 export function parseEventSubject(subject: string): { peel: string; tokens: string[] } | undefined {
   const [svc, event, peel, ...tokens] = subject.split(".");
   if (svc !== "svc" || event !== "event" || !peel || tokens.length === 0) return undefined;
   return { peel, tokens };
 }
-/** Where operators ask for the end of a job; `*` is every job. */
+/** Where operators ask for the cancellation of a job; `*` is every job. */
 export const cancelSubject = (jid: string): string => `svc.job.${jid}.cancel`;
-/** Where a peel asks after every connect what is new; `*` is every peel. */
+/** Where a peel sends its hello after each connect; `*` is every peel. */
 export const helloSubject = (peel: string): string => `svc.peel.${peel}.hello`;
-/** Where a peel hears that something of its own changed; what is said there means nothing. */
+/** Where a peel receives hints; their content has no meaning. */
 export const hintSubject = (peel: string): string => `svc.peel.${peel}.hint`;
 /** Where a peel fetches state files and binaries; `*` is every peel. */
 export const fetchSubject = (peel: string): string => `svc.peel.${peel}.fetch`;
 /** The subject under which a key of a bucket is stored (NATS document ADR-8). */
 export const keySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
-/** The inbox prefix of a peel: nobody else may subscribe below it. */
+/** The inbox prefix of a peel: no other client may subscribe below it. */
 export const peelInboxPrefix = (peel: string): string => `_INBOX_${peel}`;
 
-/** The parts of a job subject, or `undefined` when it is none. */
+/** The parts of a job subject; `undefined` for another subject. */
 export function parseJobSubject(subject: string): { jid: string; kind: string; peel: string } | undefined {
   const [svc, job, jid, kind, peel, ...rest] = subject.split(".");
   if (svc !== "svc" || job !== "job" || !jid || !kind || !peel || rest.length > 0) return undefined;

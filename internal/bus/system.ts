@@ -2,34 +2,34 @@ import { NatsError, type RequestManyOptions, RequestStrategy } from "nats";
 import * as v from "valibot";
 import type { Bus } from "./connect.ts";
 
-// What the system account of a NATS server offers (NATS documents "System events", "Account
-// resolver"), as far as revocation and provisioning need it.
+// What the system account of a NATS server offers (NATS documents "System events", "Account resolver"), as
+// far as revocation and provisioning use it.
 
-/** How long to wait for the answers of all servers, milliseconds. */
+/** Timeout for the replies of all servers, milliseconds. */
 const answerMs = 2_000;
-/** At start: how long after the last answer no further server is expected. */
+/** At the start: how long after the last reply no further server is expected. */
 const quietMs = 300;
-/** Every server reports itself each 10 s; one that missed three reports is gone. */
+/** Every server sends a report each 10 s; after three missing reports it counts as gone. */
 const goneMs = 35_000;
 
-/** The bus seen by its system user. */
+/** The view of the bus that its system user has. */
 export interface SystemBus {
   /** How many servers the cluster has, and how many of them run JetStream. */
   servers(): { total: number; jetstream: number };
   /**
    * Gives every server new claims of an account.
    *
-   * @returns whether every server took them within 2 s
+   * @returns whether every server accepted them within 2 s
    */
   pushClaims(jwt: string): Promise<boolean>;
   /**
-   * The claims of an account as each server holds them now: one per server that answered within 2 s,
-   * fewer than there are servers if some are silent.
+   * The claims of an account as each server holds them now: one per server that answered within 2 s, fewer
+   * than the number of servers if some do not answer.
    */
   lookupClaims(account: string): Promise<string[]>;
-  /** Calls `run` with the user key of each connection of this account that ends. */
+  /** Calls `run` with the user key of each connection of this account when it ends. */
   onDisconnect(account: string, run: (user: string) => void): () => void;
-  /** Calls `run` when a server appears that was not there before, or has started again. */
+  /** Calls `run` when a new server appears, or a server has restarted. */
   onServerJoin(run: () => void): () => void;
   stop(): void;
 }
@@ -40,10 +40,10 @@ const serverReport = v.object({
 const claimsReply = v.object({ data: v.object({ code: v.number() }) });
 const disconnectEvent = v.object({ client: v.object({ user: v.string() }) });
 
-/** Opens the system view; it knows the servers of the cluster from their own reports. */
+/** Opens the system view, which learns the servers of the cluster from their reports. */
 export async function createSystemBus(bus: Bus): Promise<SystemBus> {
   const { nats, clock } = bus;
-  // By name, which is unique in a cluster: the id is another after each start of a server.
+  // By name, which is unique in a cluster: the ID of a server changes at each start.
   const known = new Map<string, { id: string; jetstream: boolean; seenAt: number }>();
   const onJoin = new Set<() => void>();
 
@@ -60,7 +60,7 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
     }
     return found;
   };
-  /** Ends as soon as every server answered. */
+  /** Ends when every server has answered. */
   const askAll = (subject: string, payload?: string) =>
     ask(subject, payload, { strategy: RequestStrategy.Count, maxMessages: total(), maxWait: answerMs });
   const note = (text: string) => {
@@ -95,7 +95,7 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
     }),
   ];
   await takeCensus();
-  // A server that was started again holds what it had on disk: whoever watches must look at once.
+  // A restarted server has the claims that it had on disk, so the watcher must check at once.
   const unsubscribe = bus.onReconnect(() => {
     takeCensus().catch((error) => bus.log.warn("the servers of the bus could not be counted", { error }));
   });

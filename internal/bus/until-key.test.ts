@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { manualClock } from "../../test/harness/clock.ts";
+import { manualClock, settle } from "../../test/harness/clock.ts";
 import type { Bus } from "./connect.ts";
 import { type Look, untilKey } from "./until-key.ts";
 
-/** A bus that is moved by hand. */
+/** A bus that the test controls. */
 function setup() {
   const callbacks = new Set<() => void>();
   const onReconnect = new Set<() => void>();
@@ -31,24 +31,21 @@ function setup() {
     return next.look();
   });
   found.catch(() => {});
-  const turn = async () => {
-    for (let i = 0; i < 10; i++) await Promise.resolve();
-  };
   const change = async () => {
     for (const run of callbacks) run();
-    await turn();
+    await settle();
   };
   const reconnect = async () => {
     for (const run of onReconnect) run();
-    await turn();
+    await settle();
   };
   const followers = () => callbacks.size + onReconnect.size;
-  return { clock, stop, looks, next, found, turn, change, reconnect, subjects, followers };
+  return { clock, stop, looks, next, found, change, reconnect, subjects, followers };
 }
 
 test("looks at the start, after each change and when the bus is back, until there is a result", async () => {
-  const { looks, next, found, turn, change, reconnect, subjects, followers } = setup();
-  await turn();
+  const { looks, next, found, change, reconnect, subjects, followers } = setup();
+  await settle();
   expect([subjects, looks.length]).toEqual([["$KV.jobs.j"], 1]);
   await change();
   await reconnect();
@@ -59,37 +56,37 @@ test("looks at the start, after each change and when the bus is back, until ther
 });
 
 test("a change in the middle of a look leads to another one", async () => {
-  const { looks, next, turn, change } = setup();
+  const { looks, next, change } = setup();
   const slow = Promise.withResolvers<Look<string>>();
   next.look = () => slow.promise;
-  await turn();
+  await settle();
   await change();
   expect(looks).toHaveLength(1);
   slow.resolve({});
-  await turn();
+  await settle();
   expect(looks).toHaveLength(2);
 });
 
 test("a look that asks for another one gets it when nothing changed, and is told so", async () => {
-  const { clock, looks, next, turn, change } = setup();
+  const { clock, looks, next, change } = setup();
   next.look = async () => ({ again: (run) => clock.after(1_000, run) });
-  await turn();
+  await settle();
   clock.advance(999);
   await change();
   clock.advance(999);
-  await turn();
+  await settle();
   expect([looks, clock.pending]).toEqual([[false, false], 1]);
   clock.advance(1);
-  await turn();
+  await settle();
   expect(looks).toEqual([false, false, true]);
 });
 
-test("ends with the reason of the signal, also in the middle of a look", async () => {
+test("ends with the reason of the signal, also during a check", async () => {
   for (const isSlow of [false, true]) {
-    const { stop, next, found, turn, followers } = setup();
+    const { stop, next, found, followers } = setup();
     const slow = Promise.withResolvers<Look<string>>();
     if (isSlow) next.look = () => slow.promise;
-    await turn();
+    await settle();
     stop.abort(new Error("nobody waits any more"));
     slow.resolve({});
     await expect(found).rejects.toThrow("nobody waits any more");

@@ -2,19 +2,19 @@ import type { Timer } from "../base/clock.ts";
 import type { Bus } from "./connect.ts";
 import { keySubject } from "./subjects.ts";
 
-/** What a look at a key found: the result, or nothing yet. */
+/** The result of a check of a key, or nothing yet. */
 export type Look<T> =
   | { found: T }
   | {
-      /** Starts the timer of another look, should the key not change until then. */
+      /** Starts the timer of another check, in case the key does not change until then. */
       again?: (run: () => void) => Timer;
     };
 
 /**
- * Looks at a key of a bucket now and after each of its changes, until there is a result. Nothing is asked in
- * between: the change itself, or that the bus is back, tells that it is time to look.
+ * Checks a key of a bucket now and after each of its changes, until there is a result. It does not poll: a
+ * change of the key or a reconnect triggers the next check.
  *
- * @param look reads the key; `isLate` tells a look that it has asked for by `again`
+ * @param look reads the key; `isLate` is true for a check that `again` requested
  * @throws the signal's reason; what `look` throws
  */
 export async function untilKey<T>(
@@ -24,7 +24,7 @@ export async function untilKey<T>(
 ): Promise<T> {
   let changed = Promise.withResolvers<"changed" | "late">();
   const wake = () => changed.resolve("changed");
-  // Subscribed first and read after: what comes between the two is seen twice, never missed.
+  // Subscribe first and read second: a change between the two is seen twice, never missed.
   const subscription = bus.nats.subscribe(keySubject(bucket, key), { callback: wake });
   const unsubscribe = bus.onReconnect(wake);
   signal.addEventListener("abort", wake, { once: true });

@@ -19,7 +19,7 @@ test("an unknown option is taken in silence, and so is another spelling of a kno
   expect(parse("--noColor")).toMatchObject({ "no-color": true });
 });
 
-test("an option that is there twice, or lacks its value, is no mistake", () => {
+test("an option that appears twice, or has no value, is not an error", () => {
   expect(parse("--file", "a", "--file", "b").file).toBe("b");
   expect(parse("--file").file).toBe("");
   expect(parse("--force=maybe").force).toBe(true);
@@ -29,7 +29,7 @@ test("an option whose name begins with no- cannot be given", () => {
   expect(parse("--no-color")["no-color"]).toBeUndefined();
 });
 
-test("words behind -- cannot be told from those before it", () => {
+test("words after -- cannot be distinguished from those before it", () => {
   expect(parse("a", "b", "--", "c")._).toEqual(["a", "b", "c"] as never);
 });
 

@@ -52,7 +52,7 @@ describe("the frame", () => {
       ["ca", "init", "--dir", "--org"],
       'svc: --dir needs a value; one that starts with "-" is written --dir=VALUE; see svc ca init --help\n',
     ],
-    [["ca", "init", "--dir", "a", "--dir", "b"], "svc: --dir is there twice; see svc ca init --help\n"],
+    [["ca", "init", "--dir", "a", "--dir", "b"], "svc: --dir appears twice; see svc ca init --help\n"],
     [["ca", "issue", "enroll", "--force=1"], "svc: --force takes no value; see svc ca issue enroll --help\n"],
     [
       ["ca", "init", "--output", "jsn"],
@@ -83,7 +83,7 @@ describe("the frame", () => {
     expect(await svc("ca", "--no-color", "--output=json", "fingerprint", `--dir=${dir}`)).toEqual(expected);
   });
 
-  test("--version and --help are everywhere, and a value that looks like them is none", async () => {
+  test("--version and --help work everywhere, and a value that looks like one is a value", async () => {
     const version = { exit: 0, stdout: `svc ${manifest.version}\n`, stderr: "" };
     expect(await svc("--version")).toEqual(version);
     expect(await svc("ca", "init", "--version")).toEqual(version);
@@ -272,7 +272,7 @@ describe("svc ca", () => {
 });
 
 describe("svc nats-auth", () => {
-  test("init writes the files, lists whom each is for, and refuses a second time", async () => {
+  test("init writes the files, lists who needs each, and refuses a second time", async () => {
     const dir = fresh();
     const done = await svc("nats-auth", "init", "--dir", dir, "--listen", "[::]:5222", "--operator", "ops");
     expect(done.exit).toBe(0);

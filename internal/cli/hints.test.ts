@@ -4,7 +4,7 @@ import { hinted, withHint } from "./hints.ts";
 
 const mismatch = new SvcError("trust_mismatch", "another root");
 
-test("a refusal that the command line knows a way out of says so, with its kind", () => {
+test("a refusal with a known solution names it, and keeps its kind", () => {
   const told = withHint("enrollments.approve", mismatch);
   expect([told.kind, told.message]).toEqual([
     "trust_mismatch",

@@ -77,7 +77,7 @@ export const initCommand = command({
           ["  auth/", "CA, accounts and keys: keep a copy in a safe place"],
           ["  bus/", "certificate, configuration and data of the bus"],
           ["  peel/", "data of a peel on this host, and the CA it knows the bus by"],
-          ["  states/", "for state files: how hosts are to be"],
+          ["  states/", "for state files: the desired state of hosts"],
           ["  settings/", "for settings files: what states and hosts are told"],
           ["  reactor/", "for rules: what is to happen on events"],
           ["  systemd/", "units for master and peel"],
@@ -111,7 +111,7 @@ function nextCommands({ plan }: Setup): { purpose: string; command: string }[] {
   ];
 }
 
-/** The directory of this program if the others stand beside it. */
+/** The directory of this program, if the other programs are in it. */
 function programs(): string {
   const beside = dirname(process.execPath);
   return existsSync(join(beside, "svc-master")) ? beside : packagedPrograms;

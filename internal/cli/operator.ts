@@ -1,4 +1,5 @@
 import { homedir, userInfo } from "node:os";
+import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import { createLog } from "../base/log.ts";
@@ -56,7 +57,7 @@ export function operatorBus(cli: OperatorCli, as?: { credsFile: string }): BusOp
         ? identityOf(config["master.creds_file"], config["master.nkey_seed_file"])
         : { credentials: readTextFile(as.credsFile, "--creds") },
     ...(ca === "" ? {} : { ca: readTextFile(ca, "master.tls_ca") }),
-    ...(client === undefined ? {} : { clientCertificate: client }),
+    ...defined({ clientCertificate: client }),
     clock: cli.clock,
     log: createLog({
       level: "error",

@@ -5,11 +5,11 @@ import type { Connection } from "../../internal/agent/link/connection.ts";
 import { fetchBinary } from "../../internal/agent/upgrade/fetch-binary.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
+import { sha256Hex } from "../../internal/base/sha256.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { binaryCommitSubject, binaryPutSubject, fetchSubject } from "../../internal/bus/subjects.ts";
 import type { BinaryFile } from "../../internal/cli/upgrade/read-binary.ts";
 import { uploadBinary } from "../../internal/cli/upgrade/upload.ts";
-import { digestOf } from "../../internal/host/binary/digest.ts";
 import { chunkBytes, encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { manualClock } from "../harness/clock.ts";
@@ -74,11 +74,11 @@ function binaryOf(chunks: number) {
   );
   const bytes = Buffer.concat(parts);
   const manifest = {
-    sha256: digestOf(bytes),
+    sha256: sha256Hex(bytes),
     size: bytes.length,
     platform: "linux-x64" as const,
     version: "1.2.3",
-    chunks: parts.map(digestOf),
+    chunks: parts.map(sha256Hex),
   };
   const read: number[] = [];
   const file: BinaryFile = {
@@ -309,7 +309,7 @@ describe("the doors refuse", () => {
     [
       "a chunk that is too large",
       binaryPutSubject,
-      { digest: digestOf(Buffer.alloc(chunkBytes + 1)), data: Buffer.alloc(chunkBytes + 1) },
+      { digest: sha256Hex(Buffer.alloc(chunkBytes + 1)), data: Buffer.alloc(chunkBytes + 1) },
       "a chunk must have at most 524288 bytes",
     ],
     ["no manifest", binaryCommitSubject, { operator: "alice" }, "manifest is required"],

@@ -64,7 +64,7 @@ test("a backup is for its owner alone, and is not overwritten", async () => {
 test("it goes onto a new bus with every revision, and onto no other", async () => {
   const before = await contents();
   const onto = await cli(bus, "bus", "restore", saved, "--creds", creds);
-  expect(onto.stderr).toContain("the bus has KV_enrollments already: restore onto a new bus");
+  expect(onto.stderr).toContain("the bus already has KV_enrollments: restore to a new bus");
   await bus.stop();
   renameSync(join(bus.dir, "store"), join(bus.dir, "store-before"));
   await bus.start();
@@ -88,5 +88,5 @@ test("what is no backup is told", async () => {
   expect(missing.stderr).toBe(`svc: cannot read the backup ${bus.dir}/backup.json: no such file\n`);
   writeFileSync(join(bus.dir, "backup.json"), "{}");
   const other = await cli(bus, "bus", "restore", bus.dir, "--creds", creds);
-  expect(other.stderr).toContain("is not what svc bus backup writes");
+  expect(other.stderr).toContain("was not written by svc bus backup");
 });

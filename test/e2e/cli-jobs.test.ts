@@ -128,7 +128,7 @@ describe("svc run", () => {
     expect(await running.exit).toBe(130);
     expect(running.stdout).toBe("");
     expect(running.stderr).toEndWith(
-      `${jid} goes on without you: watch it with svc job watch ${jid}\nend it with svc job cancel ${jid}\n`,
+      `${jid} continues to run: watch it with svc job watch ${jid}\nend it with svc job cancel ${jid}\n`,
     );
     const watching = startCli(bus, ["job", "watch", jid]);
     await a.answer(jid);
@@ -195,7 +195,7 @@ describe("svc job", () => {
     const jid = await answerBoth();
     expect(await running.exit).toBe(0);
     expect((await svc("job", "cancel", jid)).stderr).toMatch(
-      /^svc: the job has ended \(completed\): nothing is left to cancel \[request [0-9a-f-]{36}\]\n$/,
+      /^svc: the job has ended \(completed\): it cannot be cancelled \[request [0-9a-f-]{36}\]\n$/,
     );
     const watched = await svc("job", "watch", jid);
     expect([watched.exit, watched.stderr]).toEqual([0, "2 peels: 2 ok\n"]);
@@ -221,7 +221,7 @@ describe("mistakes", () => {
   test.each([
     [["run", "web-*", "tset.ping"], 2, 'unknown function "tset.ping" (did you mean test.ping?)'],
     [["run", "web-*", "test.ping", "surplus"], 2, "surplus"],
-    [["run", "web-*", "test.ping", "--batch", "0"], 2, '--batch: "0" is no batch'],
+    [["run", "web-*", "test.ping", "--batch", "0"], 2, '--batch: "0" is not a batch'],
     [["run", "web-*", "test.ping", "--batch-wait", "1s"], 2, "--batch-wait needs --batch"],
     [
       ["run", "web-*", "test.ping", "--batch", "1", "--batch-wait", "1"],

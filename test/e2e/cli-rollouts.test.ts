@@ -97,7 +97,7 @@ test("Ctrl-C leaves it alone; then it is paused, resumed, watched again and abor
   await running.wrote(/wave 1\/2/);
   running.interrupt();
   expect(await running.exit).toBe(130);
-  expect(running.stderr).toContain(`${id} goes on without you: watch it with svc rollout watch ${id}`);
+  expect(running.stderr).toContain(`${id} continues to run: watch it with svc rollout watch ${id}`);
   expect((await svc("pause", id)).stdout).toBe(`${id}  paused\n`);
   const watching = startCli(bus, ["rollout", "watch", id]);
   await watching.wrote(/is paused by .*: no other wave begins/);

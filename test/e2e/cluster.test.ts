@@ -60,7 +60,7 @@ test("more replicas than there are servers stop nobody: what is there stays, wit
   await using master = await startMaster(cluster.bus, { flags: ["--storage-replicas", "5"] });
   expect(await replicas()).toEqual([3]);
   expect(warnings(master.records)).toContain(
-    "warn storage replicas could not be changed; going on with 1 replica or what is there",
+    "warn storage replicas could not be changed; continuing with the current replicas, or with 1",
   );
 }, 30_000);
 

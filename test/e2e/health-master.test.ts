@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import { runMaster } from "../../internal/master/daemon/run.ts";
-import { loadMasterConfig } from "../../internal/program/config/load.ts";
+import { loadMasterConfig } from "../../internal/program/config/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { readinessBecomes } from "../harness/enrollee.ts";
 import { freePorts } from "../harness/free-ports.ts";

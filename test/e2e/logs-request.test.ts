@@ -45,6 +45,11 @@ function post(path: string, requestId: string, body: unknown = {}) {
   });
 }
 
+/** A master logs a request after it has answered it: wait for that record before the log is read. */
+const logged = (msg: string, requestId: string) =>
+  master.program.waitFor(
+    new RegExp(`"request_id":"${requestId}".*"${msg}"|"${msg}".*"request_id":"${requestId}"`),
+  );
 const doneOn = (jid: string) => peel.program.waitFor(new RegExp(`"job done".*"${jid}"`));
 const shown = async (jid: string) =>
   JSON.parse((await svc(bus, "job", "show", jid, "--output", "json")).stdout);
@@ -53,6 +58,7 @@ test("a job over REST, in the logs of master and peel, in its record, and on the
   const reply = await post("/api/v1/jobs", "ticket-4711", { target: "web-1", function: "test.ping" });
   expect(reply.headers["x-request-id"]).toBe("ticket-4711");
   const { jid } = await expectAnswer<{ jid: string }>(Promise.resolve(reply), 202);
+  await logged("http.request.complete", "ticket-4711");
   await doneOn(jid);
   expect(under(master, "ticket-4711")).toEqual([
     ["job dispatched", jid],
@@ -72,6 +78,7 @@ test("a job over REST, in the logs of master and peel, in its record, and on the
 test("the commands of docs/logs.md find it, in files of either log", async () => {
   const reply = await post("/api/v1/jobs", "ticket-4712", { target: "web-1", function: "test.ping" });
   const { jid } = await expectAnswer<{ jid: string }>(Promise.resolve(reply), 202);
+  await logged("http.request.complete", "ticket-4712");
   await doneOn(jid);
   writeFileSync(join(bus.dir, "master.log"), master.program.output());
   writeFileSync(join(bus.dir, "peel.log"), peel.program.output());
@@ -99,6 +106,7 @@ test("a job of svc run has an id that svc made", async () => {
   await doneOn(jid);
   const { request_id } = await shown(jid);
   expect(request_id).toMatch(/^[0-9a-f-]{36}$/);
+  await logged("bus request complete", request_id);
   expect(under(master, request_id)).toEqual([
     ["job dispatched", jid],
     ["bus request complete", undefined],
@@ -116,6 +124,7 @@ test("a cancellation has an id of its own, which the peel is told as well", asyn
   const { jid } = await expectAnswer<{ jid: string }>(made, 202);
   await fileHolds(began, /x/);
   await expectAnswer(post(`/api/v1/jobs/${jid}/cancel`, "stop-it"));
+  await logged("http.request.complete", "stop-it");
   await doneOn(jid);
   expect(under(master, "stop-it")).toEqual([
     ["job cancelled", jid],
@@ -140,6 +149,7 @@ test("what a master refuses is said with the id under which it logged it", async
     const { code, stderr } = await svc(bus, ...args);
     expect([code, stderr]).toEqual([1, expect.stringContaining(reason)]);
     const id = /\[request ([0-9a-f-]{36})\]\n$/.exec(stderr)?.[1] ?? "";
+    await logged("bus request refused", id);
     const refused = logRecords(master.program).filter(({ request_id }) => request_id === id);
     expect(refused).toMatchObject([
       { msg: "operation refused", door: "bus", reason: expect.stringContaining(reason) },

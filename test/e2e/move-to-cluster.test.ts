@@ -166,7 +166,7 @@ test("its bus is saved with no master on it, and put onto the cluster", async ()
   const backup = await host.svc("bus", "backup", saved, "--creds", creds());
   expect([backup.stderr, backup.code]).toEqual(["", 0]);
   const twice = await host.svc("bus", "restore", saved, "--creds", creds());
-  expect(twice.stderr).toContain("the bus has KV_enrollments already: restore onto a new bus");
+  expect(twice.stderr).toContain("the bus already has KV_enrollments: restore to a new bus");
   await end(alone);
 
   const routes = nodes.map((node) => `"nats-route://127.0.0.1:${portsOf(node).route}"`).join(", ");

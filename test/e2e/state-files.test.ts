@@ -6,12 +6,12 @@ import { startSession } from "../../internal/agent/daemon/session.ts";
 import { openStateFiles, type StateFiles } from "../../internal/agent/state-files/state-files.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
+import { sha256Hex } from "../../internal/base/sha256.ts";
 import { openBlobStore } from "../../internal/bus/blob-store.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
 import { publishStates } from "../../internal/master/daemon/publish-states.ts";
 import { decodeCatalog, encodeCatalog } from "../../internal/tree/files/catalog.ts";
 import { createHeadSeal } from "../../internal/tree/files/head-seal.ts";
-import { digestOf } from "../../internal/tree/files/manifest.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectionOver } from "../harness/connection.ts";
 import { fixedFacts } from "../harness/facts.ts";
@@ -230,8 +230,8 @@ test("who changes the head on the bus is not believed, and the holder publishes 
   const genuine = decodeCatalog((await store.get(head?.digest ?? "")) ?? Buffer.of());
   // The tree of another branch as `base`: each blob of it is there.
   const forged = encodeCatalog(new Map([...genuine, ["base", genuine.get("dev") ?? []]]));
-  await store.put(digestOf(forged), forged);
-  const to = { digest: digestOf(forged), size: forged.length, token: 2 ** 40 };
+  await store.put(sha256Hex(forged), forged);
+  const to = { digest: sha256Hex(forged), size: forged.length, token: 2 ** 40 };
   expect(await store.moveHead({ ...to, ...statementOf(head) }, head?.revision ?? 0)).toBeDefined();
   const late = systemClock.monotonic() + 15_000;
   for (let now = await store.head(); now?.digest === to.digest; now = await store.head()) {
@@ -250,7 +250,7 @@ const statementOf = (head: { statement?: Uint8Array } | undefined) =>
   head?.statement === undefined ? {} : { statement: head.statement };
 
 describe("the fetch door", () => {
-  const some = digestOf(Buffer.from("git 2"));
+  const some = sha256Hex(Buffer.from("git 2"));
 
   test("gives any state file by its digest, as many as fit, in the order of the request", async () => {
     expect(await fetchAs("web-1", { digests: [some] })).toEqual({ blobs: [Buffer.from("git 2")] });

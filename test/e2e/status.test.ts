@@ -236,7 +236,7 @@ test("one bucket that is gone is named, with what to do, and the rest is shown",
 });
 
 describe("credentials that are older than a grant", () => {
-  const next = "take ones made by svc nats-auth credentials of this version";
+  const next = "create new ones with svc nats-auth credentials of this version";
   /** The operator of this bus, with credentials that lack these subjects. */
   const olderBy = (at: TestBus, lacks: (subject: string) => boolean): void => {
     const file = join(at.authDir, "admin.creds");

@@ -8,7 +8,7 @@ import { type Clock, systemClock, type Timer } from "../../internal/base/clock.t
 import { makeDirectory, readTextFile, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { runMaster } from "../../internal/master/daemon/run.ts";
-import { loadMasterConfig, loadPeelConfig } from "../../internal/program/config/load.ts";
+import { loadMasterConfig, loadPeelConfig } from "../../internal/program/config/mod.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { observedLog } from "../harness/peel-connection.ts";
 

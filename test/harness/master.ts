@@ -6,7 +6,7 @@ import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import type { MasterOptions } from "../../internal/master/daemon/options.ts";
 import { runMaster } from "../../internal/master/daemon/run.ts";
 import type { ServedRoute } from "../../internal/master/doors/http/listener.ts";
-import { loadMasterConfig } from "../../internal/program/config/load.ts";
+import { loadMasterConfig } from "../../internal/program/config/mod.ts";
 import type { TestBus } from "./bus.ts";
 import { type LogRecord, recordingLog } from "./log.ts";
 import { runRecord } from "./run-record.ts";

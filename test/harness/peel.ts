@@ -2,7 +2,7 @@ import type { PeelOptions } from "../../internal/agent/daemon/options.ts";
 import { runPeel } from "../../internal/agent/daemon/run.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import { loadPeelConfig } from "../../internal/program/config/load.ts";
+import { loadPeelConfig } from "../../internal/program/config/mod.ts";
 import { observedLog } from "./peel-connection.ts";
 
 /** A whole peel in this process; it stops when it is disposed. */

@@ -5,7 +5,7 @@ import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import { createLog } from "../../internal/base/log.ts";
 import type { RolloutTiming } from "../../internal/fleet/rollout/timing.ts";
 import { runMaster } from "../../internal/master/daemon/run.ts";
-import { loadMasterConfig } from "../../internal/program/config/load.ts";
+import { loadMasterConfig } from "../../internal/program/config/mod.ts";
 
 // A master in a separate process, with shorter limits, and with a trap: right after it has written the log
 // record of the trap, or at a given number of clock reads after that, it sends itself the signal of the trap

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { untilAborted } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { makeDirectory } from "../../base/file.ts";
 import { writing } from "../../base/new-files.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
@@ -30,10 +31,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   const { peelId } = deps;
   const busCa = resolveBusCa({ explicit: config.bus_ca, env, authDir });
   const client = clientCertificate(config.bus_tls_cert, config.bus_tls_key);
-  const tls = {
-    ...(busCa === undefined ? {} : { ca: busCa }),
-    ...(client === undefined ? {} : { clientCertificate: client }),
-  };
+  const tls = defined({ ca: busCa, clientCertificate: client });
   await using parts = createParts<Pick<PeelView, "connected">>([bus], signal);
 
   // The local phase.

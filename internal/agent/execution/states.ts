@@ -11,7 +11,7 @@ export function createPeelStates(options: {
   /** Encoded peel id. */
   peelId: string;
   stateFiles: Pick<StateFiles, "open" | "waitForFirstSync">;
-  /** What functions find around them that states call, beside these states. */
+  /** The environment of functions that states call, in addition to these states. */
   context(signal: AbortSignal): Omit<CallContext, "states">;
   clock: Clock;
   jitter: () => number;

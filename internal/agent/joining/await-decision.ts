@@ -18,8 +18,8 @@ export interface AwaitOptions {
 }
 
 /**
- * Waits until an enrollment is no longer pending, without a timeout. It uses the status stream, and polls
- * with backoff while there is none. It keeps no state between rounds.
+ * Waits until an enrollment is not pending any longer, without a timeout. It uses the status stream, and
+ * polls with backoff while there is none. It keeps no state between rounds.
  *
  * @returns the state, or `gone` when the masters do not have this enrollment
  * @throws TrustError, SvcError `forbidden`, or the signal's reason

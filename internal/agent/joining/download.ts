@@ -28,7 +28,8 @@ export interface DownloadOptions {
  * Downloads the credentials of an approved enrollment. They are issued only once. If the response is lost,
  * the peel has no credentials, and the error names the command for the operator.
  *
- * @returns the credentials, or the state of the enrollment when it is no longer approved; `gone` when the
+ * @returns the credentials, or the state of the enrollment when it is not approved any longer; `gone` when
+ * the
  *   masters do not have it
  * @throws SvcError `forbidden`
  */

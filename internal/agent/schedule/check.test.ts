@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { loadPeelConfig } from "../../program/config/load.ts";
+import { loadPeelConfig } from "../../program/config/mod.ts";
 import type { ScheduleEntry } from "../../program/config/schedule.ts";
 import { checkSchedule } from "./check.ts";
 

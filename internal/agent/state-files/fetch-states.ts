@@ -70,7 +70,10 @@ export function createStatesClient(
       const pairs = blobs.map((data, at) => [rest[at] ?? "", data] as const);
       for (const [digest, data] of pairs) {
         if (sha256Hex(data) === digest) continue;
-        throw new SvcError("unavailable", `a master sent other bytes than those of the state file ${digest}`);
+        throw new SvcError(
+          "unavailable",
+          `the bytes of a master do not match the digest of the state file ${digest}`,
+        );
       }
       await Promise.all(pairs.map(([digest, data]) => take(digest, data)));
       rest = rest.slice(blobs.length);

@@ -150,7 +150,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
         backoff.reset();
       } catch (thrown) {
         const inMs = backoff.next();
-        log.warn("state files not fetched; those of before stay in force", {
+        log.warn("state files not fetched; the previous version stays in force", {
           reason: describeError(thrown),
           retry_in_ms: inMs,
         });

@@ -17,7 +17,7 @@ import type { Connection } from "../link/mod.ts";
 const requestTimeoutMs = 30_000;
 /** Number of concurrent chunk requests. Each chunk is in memory until it is written. */
 const chunksAtOnce = 2;
-/** Masters send away whom they cannot serve soon, and a whole fleet may ask. */
+/** Masters refuse requests that they cannot serve soon, and a whole fleet may ask. */
 const pauses = { firstMs: 1_000, longestMs: 30_000 };
 
 export interface FetchBinaryOptions {
@@ -127,7 +127,7 @@ async function ask(
   if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed response");
   const [data] = parsed.output.blobs;
   if (sha256Hex(data) === digest) return data;
-  throw new SvcError("unavailable", `a master sent other bytes than those of ${digest}`);
+  throw new SvcError("unavailable", `the bytes of a master do not match the digest ${digest}`);
 }
 
 async function readPart(file: FileHandle, at: number, length: number): Promise<Uint8Array> {

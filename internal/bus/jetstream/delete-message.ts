@@ -8,7 +8,7 @@ const gone: ReadonlySet<number | undefined> = new Set([
 ]);
 
 /**
- * Removes the message with this sequence from a stream. One that is gone already is fine.
+ * Removes the message with this sequence from a stream. A missing message is not an error.
  *
  * @throws JetStreamError when it was refused, NatsError when no server answers in time
  */

@@ -16,7 +16,7 @@ interface Reply {
 }
 
 /**
- * Asks the leader of a stream for the last message on a subject, so that a read follows every earlier write
+ * Asks the leader of a stream for the last message on a subject, so that a read sees every earlier write
  * (NATS document "JetStream wire API", `STREAM.MSG.GET`).
  *
  * @param subject wildcards allowed

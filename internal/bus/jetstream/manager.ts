@@ -1,7 +1,7 @@
 import type { JetStreamManager } from "nats";
 import type { Bus } from "../connect.ts";
 
-/** The library's manager, without its look at JetStream, which fails while a cluster elects. */
+/** The library's manager, without its check of JetStream, which fails while a cluster elects a leader. */
 export function managerOf({ nats }: Pick<Bus, "nats">): Promise<JetStreamManager> {
   return nats.jetstreamManager({ checkAPI: false });
 }

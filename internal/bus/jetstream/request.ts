@@ -1,7 +1,8 @@
 import { type MsgHdrs, NatsError } from "nats";
+import { defined } from "../../base/defined.ts";
 import type { Bus } from "../connect.ts";
 
-/** How long a server may take to answer a request of JetStream, milliseconds. */
+/** Timeout of a JetStream request, milliseconds. */
 export const requestTimeoutMs = 5_000;
 
 /** Error codes of JetStream (nats-server, server/errors.json). */
@@ -17,9 +18,9 @@ const notFoundStatus = 404;
 
 /** JetStream answered a request with an error. */
 export class JetStreamError extends Error {
-  /** What HTTP would say, for example 404. */
+  /** The equivalent HTTP status, for example 404. */
   readonly status: number;
-  /** One of `errorCodes`, or another. */
+  /** One of `errorCodes`, or another code. */
   readonly errorCode: number | undefined;
 
   constructor({ code, err_code, description }: ApiError) {
@@ -39,7 +40,7 @@ interface ApiError {
 /**
  * Sends one request to JetStream.
  *
- * @returns the reply, which the caller reads defensively
+ * @returns the reply, which the caller must validate
  * @throws JetStreamError for an error in the reply, NatsError when no server answers in time
  */
 export async function requestJetStream<Reply extends object>(
@@ -48,7 +49,7 @@ export async function requestJetStream<Reply extends object>(
   payload: Uint8Array | string,
   { timeoutMs = requestTimeoutMs, headers }: { timeoutMs?: number; headers?: MsgHdrs } = {},
 ): Promise<Partial<Reply>> {
-  const options = { timeout: timeoutMs, ...(headers === undefined ? {} : { headers }) };
+  const options = { timeout: timeoutMs, ...defined({ headers }) };
   return readReply<Reply>((await bus.nats.request(subject, payload, options)).data);
 }
 
@@ -65,7 +66,7 @@ export function readReply<Reply extends object>(data: Uint8Array): Partial<Reply
   throw new JetStreamError(typeof error === "object" && error !== null ? error : {});
 }
 
-/** Whether JetStream said that a stream, consumer or message does not exist. */
+/** Whether the error means that a stream, consumer or message does not exist. */
 export function isNotFound(thrown: unknown): boolean {
   if (thrown instanceof JetStreamError) return thrown.status === notFoundStatus;
   return thrown instanceof NatsError && thrown.api_error?.code === notFoundStatus;

@@ -2,9 +2,9 @@ import { headers } from "nats";
 import type { Bus } from "../connect.ts";
 import { errorCodes, JetStreamError, readReply, requestJetStream } from "./request.ts";
 
-/** What must be true for a message to be stored, and what it does to others. */
+/** Conditions for storing a message, and its effect on other messages. */
 export interface StoreOptions {
-  /** The stream takes one message with this id within its duplicate window. */
+  /** The stream stores only one message with this ID within its duplicate window. */
   id?: string | undefined;
   /** Sequence of the last message on the subject; 0 for none. */
   lastOnSubject?: number | undefined;
@@ -44,7 +44,7 @@ export async function storeMessage(
 }
 
 /**
- * Reads what JetStream answers to a message that it was to store.
+ * Reads the reply of JetStream to a message to store.
  *
  * @returns the sequence of the message in the stream
  * @throws JetStreamError when it was refused, Error when the answer is not an acknowledgement

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Bus } from "../connect.ts";
 import { requestJetStream } from "./request.ts";
 
@@ -23,7 +24,7 @@ export async function streamState(
   stream: string,
   timeoutMs?: number,
 ): Promise<StreamState> {
-  const options = timeoutMs === undefined ? {} : { timeoutMs };
+  const options = defined({ timeoutMs });
   const { state } = await requestJetStream<Reply>(bus, `$JS.API.STREAM.INFO.${stream}`, "", options);
   if (state === undefined) throw new Error("the reply has no state");
   return { bytes: state.bytes, firstSequence: state.first_seq, lastSequence: state.last_seq };

@@ -26,7 +26,7 @@ function contender(self: string, bucket: ReturnType<typeof memoryBucket>, clock 
   return { lease, tenures, clock, pass: clock.pass, records: log.records };
 }
 
-test("one of two holds it; when it gives up, the other takes it at once, with a larger token", async () => {
+test("one of two holds it; when it gives up, the other takes over at once with a larger token", async () => {
   const bucket = memoryBucket();
   const a = contender("a", bucket);
   await a.pass(1_000);
@@ -42,7 +42,7 @@ test("one of two holds it; when it gives up, the other takes it at once, with a 
   expect(b.tenures[0]?.token).toBeGreaterThan(a.tenures[0]?.token ?? Number.POSITIVE_INFINITY);
 });
 
-test("a holder that cannot renew stops before anybody else can take it", async () => {
+test("a holder that cannot renew stops before another can take over", async () => {
   const bucket = memoryBucket();
   const a = contender("a", bucket);
   await a.pass(1_000);
@@ -56,7 +56,7 @@ test("a holder that cannot renew stops before anybody else can take it", async (
   expect(a.records.some(({ event }) => event === "lease lost")).toBe(true);
 });
 
-test("a paused holder has no tenure the moment it goes on, before any timer fires", async () => {
+test("a holder that was paused has no tenure when it resumes, before any timer fires", async () => {
   const bucket = memoryBucket();
   let offset = 0;
   const still = manualClock();
@@ -68,7 +68,7 @@ test("a paused holder has no tenure the moment it goes on, before any timer fire
   expect(a.lease.tenure).toBeUndefined();
 });
 
-test("a wall clock that jumps changes nothing", async () => {
+test("a jump of the wall clock changes nothing", async () => {
   const bucket = memoryBucket();
   let jump = 0;
   const still = manualClock();
@@ -83,7 +83,7 @@ test("a wall clock that jumps changes nothing", async () => {
   }
 });
 
-test("it is lost at once when somebody else's record stands there", async () => {
+test("it is lost at once when the record of another holder is stored", async () => {
   const bucket = memoryBucket();
   const a = contender("a", bucket);
   await a.pass(1_000);
@@ -93,7 +93,7 @@ test("it is lost at once when somebody else's record stands there", async () => 
   expect(a.tenures[0]?.signal.aborted).toBe(true);
 });
 
-test("one who stops while the bus is away does not wait for it, and begins nothing any more", async () => {
+test("stopping while the bus is away does not wait for it, and starts nothing", async () => {
   const bucket = memoryBucket();
   const answer = Promise.withResolvers<void>();
   bucket.beforeWrite = () => answer.promise;
@@ -106,7 +106,7 @@ test("one who stops while the bus is away does not wait for it, and begins nothi
   answer.resolve();
   await settle();
   expect(a.tenures).toEqual([]);
-  // What it got too late it gave back.
+  // It gave back what it got too late.
   expect(bucket.keys).toEqual([]);
 });
 
@@ -122,7 +122,7 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-test("on the bus: of three contenders one holds, and another takes over when it gives up", async () => {
+test("on the bus: one of three contenders holds it, and another takes over when it gives up", async () => {
   const connection = await connectTo(bus, "master");
   const bucket = await openBucket(connection, "leases");
   let holder = Promise.withResolvers<number>();
@@ -149,7 +149,7 @@ test("on the bus: of three contenders one holds, and another takes over when it 
   await connection.nats.close();
 });
 
-test("a writer of before is refused by the server, also for a key that nobody else wrote", async () => {
+test("the server refuses a previous writer, even for a key that no other master wrote", async () => {
   const connection = await connectTo(bus, "master");
   const old = await acquireWriter(connection, "rollouts", 5);
   await old.write("peel-a", bytes("1"));

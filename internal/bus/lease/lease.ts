@@ -5,41 +5,44 @@ import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import type { Bucket, Change } from "../mod.ts";
 
-/** How long the bucket keeps a lease that is not renewed (specification, section "Limits"). */
+/** How long the bucket keeps a lease without renewal (specification, section "Limits"). */
 const ttlMs = 15_000;
 const renewMs = 5_000;
-/** The holder stops this long before the bucket can give the lease to somebody else. */
+/** The holder stops this long before another master can get the lease. */
 const marginMs = 2_000;
-/** How long giving a lease back may take; when the bus is away it ends by itself. */
+/** Timeout of giving a lease back; when the bus is away, the lease expires instead. */
 const giveBackMs = 1_000;
-/** Contenders that wake in the same moment are spread over this time. */
+/** Contenders that wake at the same moment are spread over this time. */
 const spreadMs = 500;
 
-/** What a holder of a lease works under. */
+/** The tenure of a lease holder. */
 export interface Tenure {
   /**
-   * The fencing token: larger than that of every earlier tenure of this lease. Whatever a holder writes
-   * carries it, and is refused when a larger one was there before.
+   * The fencing token: larger than that of every earlier tenure of this lease. Every write of a holder
+   * carries it, and is refused after a write with a larger token.
    */
   readonly token: number;
   /** Aborts when the lease is lost or given up. */
   readonly signal: AbortSignal;
 }
 
-/** Who holds a lease, as everybody sees it. */
+/** The holder of a lease, as all masters see it. */
 export interface LeaseHolder {
   holder: string;
   token: number;
 }
 
-/** One master's part in a lease. */
+/** The participation of one master in a lease. */
 export interface Lease {
   readonly name: string;
   /** The tenure of this master, while it holds the lease. */
   readonly tenure: Tenure | undefined;
-  /** Who holds it, as far as this master has heard. */
+  /** The holder, as far as this master knows. */
   readonly holder: LeaseHolder | undefined;
-  /** Gives the lease up, so that another takes it at once, and contends for it no more. It takes at most a second. */
+  /**
+   * Gives up the lease, so that another master can take over at once, and stops contending. It takes at most
+   * a second.
+   */
   stop(): Promise<void>;
 }
 
@@ -49,7 +52,7 @@ export interface LeaseOptions {
   name: string;
   /** Name of this master, for people. */
   self: string;
-  /** Called with each tenure; ends what it began when the tenure's signal aborts. */
+  /** Called with each tenure; must end its work when the signal of the tenure aborts. */
   onTenure(tenure: Tenure): void;
   clock: Clock;
   /** A number in [0, 1). */
@@ -60,8 +63,8 @@ export interface LeaseOptions {
 const storedLease = v.object({ holder: v.string(), token: v.optional(v.number(), 0) });
 
 /**
- * Contends for a lease for as long as it is not stopped. Only differences on the monotonic clock count, so
- * a wall clock that jumps changes nothing; a process that was paused finds its tenure over when it goes on.
+ * Contends for a lease until it is stopped. Only the monotonic clock counts, so a jump of the wall clock
+ * changes nothing. When a paused process resumes, its tenure has ended.
  */
 export function contend(options: LeaseOptions): Lease {
   const { bucket, name, self, clock, jitter, log } = options;
@@ -72,7 +75,7 @@ export function contend(options: LeaseOptions): Lease {
   let stopped = false;
   /** When this tenure began, for people. */
   let since = "";
-  /** Until when this master may act as the holder, on the monotonic clock. */
+  /** Time until which this master may act as the holder, on the monotonic clock. */
   let validUntil = 0;
 
   const wake = (inMs: number) => {
@@ -100,12 +103,12 @@ export function contend(options: LeaseOptions): Lease {
     since = rfc3339(clock.now());
     const revision = await bucket.create(name, encode({ holder: self, since }));
     if (revision === undefined) return wake(ttlMs + spreadMs * jitter());
-    // The place in the stream of the bucket only grows, whatever becomes of the keys.
+    // The sequence in the stream of the bucket only grows, whatever happens to the keys.
     const end = new AbortController();
     mine = { tenure: { token: revision, signal: end.signal }, end, revision };
     validUntil = askedAt + ttlMs - marginMs;
     seen = { holder: self, token: revision };
-    // Given up while the bus took its time: whoever stops gives it back.
+    // It was given up before the bus replied: `stop` gives it back.
     if (stopped) return;
     log.info("lease acquired", { lease: name, token: revision });
     wake(renewMs);
@@ -114,9 +117,9 @@ export function contend(options: LeaseOptions): Lease {
   const renew = async () => {
     if (mine === undefined || stopped) return;
     const askedAt = clock.monotonic();
-    // After a pause another may hold it by now; what a tenure allowed ended on time either way.
+    // After a pause another master may hold it; the tenure ended on time in both cases.
     if (askedAt >= validUntil) {
-      lose("this process was paused too long");
+      lose("this process was paused for too long");
       return wake(0);
     }
     const value = encode({
@@ -127,7 +130,7 @@ export function contend(options: LeaseOptions): Lease {
     });
     const revision = await bucket.update(name, value, mine.revision);
     if (revision === undefined) {
-      lose("somebody else holds it");
+      lose("another master holds it");
       return wake(ttlMs + spreadMs * jitter());
     }
     mine.revision = revision;
@@ -141,7 +144,7 @@ export function contend(options: LeaseOptions): Lease {
     const { revision } = mine;
     mine = undefined;
     await bucket.remove(name, revision).catch((thrown) => {
-      log.warn("lease not given back; it ends by itself", { lease: name, reason: describeError(thrown) });
+      log.warn("lease not given back; it will expire", { lease: name, reason: describeError(thrown) });
     });
   };
 
@@ -155,7 +158,7 @@ export function contend(options: LeaseOptions): Lease {
     const parsed = v.safeParse(storedLease, safely(value));
     if (!parsed.success) return;
     seen = { holder: parsed.output.holder, token: parsed.output.token || revision };
-    // The bucket forgets it this long after it was stored; that it did is not announced.
+    // The bucket removes it this long after it was stored, and does not announce the removal.
     if (mine === undefined) wake(ttlMs + spreadMs * jitter());
   };
   const watch = bucket.watch(onChange);
@@ -163,7 +166,7 @@ export function contend(options: LeaseOptions): Lease {
   return {
     name,
     get tenure() {
-      // Asked at any moment, also after a pause that no timer has noticed yet.
+      // May be called at any time, also after a pause that no timer has noticed yet.
       const holds = mine !== undefined && !mine.end.signal.aborted && clock.monotonic() < validUntil;
       return holds ? mine?.tenure : undefined;
     },

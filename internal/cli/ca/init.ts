@@ -1,4 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { createAuthority } from "../../identity/ca/mod.ts";
@@ -33,7 +34,7 @@ export const initCommand = command({
     const root = await createAuthority({
       dir,
       organization: org,
-      ...(cn === undefined ? {} : { commonName: cn }),
+      ...defined({ commonName: cn }),
       rootValidityMs: readFlag("--root-validity", validity, parseDuration),
       clock: cli.clock,
       random: cli.random,

@@ -1,4 +1,5 @@
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
+import { defined } from "../../base/defined.ts";
 import {
   childrenOf,
   globalArgs,
@@ -82,5 +83,5 @@ function valuesOf(definition: ArgDef): readonly string[] {
 }
 
 function ofIds(definition: IdsArg): { ids?: IdKind } {
-  return definition.ids === undefined ? {} : { ids: definition.ids };
+  return defined({ ids: definition.ids });
 }

@@ -14,7 +14,7 @@ export const directArg = {
 export const credsArg = {
   type: "string",
   valueHint: "file",
-  description: "Credentials for --direct-kv (default: direct.creds beside master.creds_file)",
+  description: "Credentials for --direct-kv (default: direct.creds next to master.creds_file)",
 } as const;
 
 /**
@@ -30,8 +30,8 @@ export async function withBusFor<T>(
     if (args.creds === undefined) return withBus(cli, use);
     throw new SvcError("usage", "--creds is for --direct-kv");
   }
-  const beside = join(dirname(operatorCredsFile(cli)), "direct.creds");
-  const file = args.creds ?? (existsSync(beside) ? beside : undefined);
+  const sibling = join(dirname(operatorCredsFile(cli)), "direct.creds");
+  const file = args.creds ?? (existsSync(sibling) ? sibling : undefined);
   if (file !== undefined) return withBus(cli, use, { credsFile: file });
   try {
     return await withBus(cli, use);
@@ -39,7 +39,7 @@ export async function withBusFor<T>(
     if (!(cause instanceof SvcError) || (cause.kind !== "forbidden" && cause.kind !== "storage")) throw cause;
     throw new SvcError(
       cause.kind,
-      `${cause.message}: --direct-kv needs direct.creds beside master.creds_file, or --creds FILE; make it with svc nats-auth credentials --role direct`,
+      `${cause.message}: --direct-kv needs direct.creds next to master.creds_file, or --creds FILE; make it with svc nats-auth credentials --role direct`,
       { cause },
     );
   }

@@ -26,10 +26,10 @@ test.each([
 });
 
 test.each(["", "0", "0%", "00", "101%", "-1", "1.5", "1.5%", "%", "10 %", "ten", "1e3", "9999999999"])(
-  "%p is no batch",
+  "%p is not a batch",
   (text) => {
     expect(() => parseBatchSize(text)).toThrow(
-      `${JSON.stringify(text)} is no batch: write a number of peels, such as 10, or 1% to 100%`,
+      `${JSON.stringify(text)} is not a batch: write a number of peels, such as 10, or 1% to 100%`,
     );
   },
 );

@@ -14,7 +14,7 @@ export function parseBatchSize(text: string): BatchSize {
   if (amount < 1 || (sign === "%" && amount > 100)) {
     throw new SvcError(
       "bad_request",
-      `${JSON.stringify(text.slice(0, 40))} is no batch: write a number of peels, such as 10, or 1% to 100%`,
+      `${JSON.stringify(text.slice(0, 40))} is not a batch: write a number of peels, such as 10, or 1% to 100%`,
     );
   }
   return sign === "%" ? { percent: amount } : { peels: amount };

@@ -123,7 +123,7 @@ describe("batches", () => {
     expect([clock.pending, listeners.size]).toEqual([0, 0]);
   });
 
-  test("Ctrl-C while one runs is told to whoever follows it, and a second is not caught", async () => {
+  test("Ctrl-C during a batch is passed to its follower, and a second one is not caught", async () => {
     const { cli, written, ctrlC, listeners } = stage();
     const jobs = runner();
     const running = runBatches(

@@ -1,6 +1,6 @@
 import { type Outcome, outcomes } from "../../fleet/jobs/mod.ts";
 
-/** How many targets had each outcome; absent is none. */
+/** Number of targets with each outcome; absent means 0. */
 export type Counts = Partial<Record<Outcome, number>>;
 
 /** `12 peels`, `1 peel` */

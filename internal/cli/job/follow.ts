@@ -9,7 +9,7 @@ import { formatReturns } from "./table.ts";
 /**
  * Follows a job to its end, with progress on the terminal.
  *
- * @param signal Ctrl-C: the job goes on, and the operator is told how to get back to it
+ * @param signal Ctrl-C: the job continues, and a message says how to watch it again
  * @throws Exit 130 after Ctrl-C
  */
 export async function watchJob(deps: ShowDeps, jid: string, cli: Cli, signal: AbortSignal): Promise<JobView> {
@@ -24,7 +24,7 @@ export async function watchJob(deps: ShowDeps, jid: string, cli: Cli, signal: Ab
   } catch (thrown) {
     if (!(thrown instanceof Interrupted)) throw thrown;
     progress.end();
-    cli.say(`${jid} goes on without you: watch it with svc job watch ${jid}`);
+    cli.say(`${jid} continues to run: watch it with svc job watch ${jid}`);
     cli.say(`end it with svc job cancel ${jid}`);
     throw new Exit(interruptedExit);
   } finally {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { JobSummary } from "../../fleet/jobs/controller.ts";
+import type { JobSummary } from "../../fleet/jobs/summary.ts";
 import { formatJobs } from "./list.ts";
 
 const job: JobSummary = {

@@ -4,7 +4,7 @@ import { type BatchSize, batchesOf } from "./batch.ts";
 import { peelCount } from "./counts.ts";
 import type { ResolvedPeel } from "./resolve.ts";
 
-/** Prints whom a job would run on, in which batch, and whether each is connected now. */
+/** Prints the peels that a job would run on, their batches, and whether each is connected now. */
 export async function printPreview(
   peels: readonly ResolvedPeel[],
   batch: BatchSize | undefined,

@@ -55,7 +55,7 @@ describe("the terminal", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("shows the seconds go on without news", () => {
+  test("shows that the seconds continue without news", () => {
     const { clock, written, progress } = start();
     progress.update({ pending: 1 });
     clock.advance(3_000);

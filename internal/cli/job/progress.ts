@@ -4,7 +4,7 @@ import { type Counts, countWords, total } from "./counts.ts";
 
 /** Ten times a second is as often as an eye follows. */
 const paintEveryMs = 100;
-/** Without news the line is written again each second, so that its seconds go on. */
+/** Without news the line is written again each second, so that its seconds advance. */
 const tickMs = 1_000;
 const widestBar = 30;
 const narrowestBar = 8;
@@ -34,7 +34,7 @@ export function formatProgress(
   const words = [`${ended}/${all}`, ...countWords(counts), seconds, ...(note === "" ? [] : [note])].join(
     "  ",
   );
-  // A line that fills the last column makes some terminals go on to the next.
+  // A line that fills the last column makes some terminals wrap to the next line.
   const room = Math.max(0, columns - 1);
   // A third of the width at most: the bar keeps its length while the words grow.
   const cells = Math.min(widestBar, Math.floor(columns / 3), room - words.length - 4);

@@ -11,9 +11,9 @@ export interface ResolvedPeel {
 }
 
 /**
- * Asks a master whom a target means.
+ * Asks a master which peels a target selects.
  *
- * @throws SvcError `not_found` when it is nobody, and what the master says about the expression
+ * @throws SvcError `not_found` when it selects none; the error of the master for the expression
  */
 export async function resolvePeels(bus: Bus, target: string): Promise<ResolvedPeel[]> {
   const found: ResolvedPeel[] = [];

@@ -3,7 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { command, readFlag } from "../../program/command-line/mod.ts";
 import { parseBatchSize } from "./batch.ts";
 
-/** Stands at the top of the tree, so what it needs is only loaded when it runs. */
+/** Imported by the command tree, so it loads its own imports only when it runs. */
 export const runCommand = command({
   name: "run",
   description: "Run a function on peels and show the results.",

@@ -61,7 +61,7 @@ describe("a return", () => {
     ["none", "ok", returned({}), "", []],
     ["a map", "ok", returned({ return: { a: 1 } }), "", ["a: 1"]],
     [
-      "a value that is left out",
+      "a value that is omitted",
       "ok",
       { ...returned({}), truncated: true },
       "(left out: too much for one view, ask with --peel)",
@@ -98,7 +98,7 @@ describe("a return", () => {
       ["a", "stderr:", "  w"],
     ],
     [
-      "a map that is no output",
+      "a map that is not an output",
       "ok",
       returned({ return: { stdout: 1, stderr: "" } }),
       "",

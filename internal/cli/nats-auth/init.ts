@@ -1,4 +1,5 @@
 import { type Address, parseAddress } from "../../base/address.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { type Audience, initNatsAuth } from "../../bus/accounts/mod.ts";
 import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
@@ -51,7 +52,7 @@ export const initCommand = command({
       dir,
       operator,
       listen: readFlag("--listen", args.listen, parseListen),
-      ...(storeDir === undefined ? {} : { storeDir }),
+      ...defined({ storeDir }),
       ...tlsFiles(cert, key),
       hostname: cli.hostname,
       clock: cli.clock,

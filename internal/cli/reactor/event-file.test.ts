@@ -41,6 +41,6 @@ test.each([
   expect(() => readEventFile(path)).toThrow(reason);
 });
 
-test("a file that is not there is told by its name", () => {
+test("a missing file is reported by its name", () => {
   expect(() => readEventFile(join(files.path, "none.json"))).toThrow("none.json: no such file");
 });

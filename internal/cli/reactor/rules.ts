@@ -1,3 +1,4 @@
+import { atLine } from "../../base/place.ts";
 import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
 import { command, formatTable } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
@@ -21,7 +22,7 @@ export const rulesCommand = command({
             rule.when.join(" and ") || "-",
             rule.actions.join(", "),
             rule.breaker_open_until === undefined ? "-" : `open until ${rule.breaker_open_until}`,
-            `${rule.file}:${rule.line}`,
+            atLine(rule.file, rule.line),
           ]),
           cli,
         ),

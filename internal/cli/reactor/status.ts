@@ -31,7 +31,7 @@ function formatStatus(status: ReactorStatus, cli: { color: boolean }): string {
       ["open breakers", breakers.length === 0 ? "none" : `${breakers.length}`],
     ]),
     formatTable(
-      ["SOURCE", "RUNNING", "WAITING", "IN HAND"],
+      ["SOURCE", "RUNNING", "WAITING", "IN PROGRESS"],
       sources.map((one) => [one.name, one.running ? "yes" : "no", `${one.waiting}`, `${one.in_hand}`]),
       cli,
     ),

@@ -40,7 +40,7 @@ export async function commandRollout(
   }
 }
 
-/** @throws SvcError `not_found` for what is no id of a rollout */
+/** @throws SvcError `not_found` for text that is not the ID of a rollout */
 export function checkedId(id: string): string {
   if (isId("rol", id)) return id;
   throw withHint("rollouts.show", new SvcError("not_found", "no rollout with this id"));

@@ -16,9 +16,9 @@ import { startProgress } from "../job/progress.ts";
 import type { RolloutDeps } from "./storage.ts";
 
 /**
- * Follows a rollout to its end: a line for each step, and on a terminal the progress of the job it is at.
+ * Follows a rollout to its end: a line for each step, and on a terminal the progress of the current job.
  *
- * @param signal Ctrl-C: the rollout goes on, and the operator is told how to get back to it
+ * @param signal Ctrl-C: the rollout continues, and a message says how to watch it again
  * @throws SvcError `not_found`
  * @throws Exit 130 after Ctrl-C
  */
@@ -33,7 +33,7 @@ export async function watchRollout(
   let following: { jid: string; stop: AbortController } | undefined;
   const follow = (jid: string | undefined) => {
     if (following?.jid === jid) return;
-    following?.stop.abort(new Error("the rollout went on"));
+    following?.stop.abort(new Error("the rollout continued"));
     following = jid === undefined ? undefined : { jid, stop: new AbortController() };
     if (following !== undefined) showProgress(deps, following.jid, cli, following.stop.signal);
   };
@@ -59,7 +59,7 @@ export async function watchRollout(
   } catch (thrown) {
     follow(undefined);
     if (!(thrown instanceof Interrupted)) throw thrown;
-    cli.say(`${id} goes on without you: watch it with svc rollout watch ${id}`);
+    cli.say(`${id} continues to run: watch it with svc rollout watch ${id}`);
     cli.say(`hold it with svc rollout pause ${id}, end it with svc rollout abort ${id}`);
     throw new Exit(interruptedExit);
   }
@@ -78,7 +78,7 @@ function showProgress(deps: RolloutDeps, jid: string, cli: Cli, signal: AbortSig
     .finally(() => progress.end());
 }
 
-/** All there is to tell of the waves of a rollout so far, in order, each in a line. */
+/** Everything to report about the waves of a rollout so far, in order, one line each. */
 function linesOf({ step, waves, plan: { bounds } }: Rollout): string[] {
   return waves.flatMap(({ job, check, gone }, i) => {
     const name = `wave ${i + 1}/${bounds.length}`;

@@ -16,7 +16,7 @@ import { openRollouts } from "./storage.ts";
 /** Whether a rollout is only planned, or started and left alone, or followed to its end. */
 export type LaunchMode = "dry-run" | "async" | "follow";
 
-/** What stands on the command line of whoever starts a rollout: `planArgs`, and the timeout. */
+/** The command-line arguments that start a rollout: `planArgs`, and the timeout. */
 export interface PlanWords {
   canary: string;
   waves: string;

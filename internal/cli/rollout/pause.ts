@@ -11,6 +11,6 @@ export const pauseCommand = command({
       const rollout = await commandRollout(bus, "pause", args.id);
       const { id, status } = rollout;
       await cli.print(rollout, () => `${id}  ${status}`);
-      cli.say(`no other wave of ${id} begins; go on with svc rollout resume ${id}`);
+      cli.say(`${id} starts no further wave; continue with svc rollout resume ${id}`);
     }),
 });

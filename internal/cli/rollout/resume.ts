@@ -11,6 +11,6 @@ export const resumeCommand = command({
       const rollout = await commandRollout(bus, "resume", args.id);
       const { id, status } = rollout;
       await cli.print(rollout, () => `${id}  ${status}`);
-      cli.say(`${id} goes on; watch it with svc rollout watch ${id}`);
+      cli.say(`${id} continues; watch it with svc rollout watch ${id}`);
     }),
 });

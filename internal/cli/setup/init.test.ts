@@ -5,7 +5,7 @@ import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
 import { checkPair } from "../../identity/ca/pair.ts";
-import { loadMasterConfig, loadOperatorConfig, loadPeelConfig } from "../../program/config/load.ts";
+import { loadMasterConfig, loadOperatorConfig, loadPeelConfig } from "../../program/config/mod.ts";
 import { initFleet, type SetupOptions } from "./init.ts";
 
 const files = temporaryDirectory("setup");

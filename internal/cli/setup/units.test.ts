@@ -10,7 +10,7 @@ const options = {
 };
 const unit = peelUnit(options);
 
-test("a unit has started when the daemon says so, and a master has the time to wait for its bus", () => {
+test("a unit has started when the daemon reports it, and a master has time to wait for its bus", () => {
   const master = masterUnit({ ...options, user: "svc" });
   for (const text of [unit, master]) expect(text).toContain("\nType=notify\n");
   expect(master).toContain("\nTimeoutStartSec=infinity\n");

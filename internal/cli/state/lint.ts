@@ -1,4 +1,5 @@
 import { encodePeelId } from "../../base/peel-id.ts";
+import { atLine } from "../../base/place.ts";
 import { textLines } from "../../program/answers/mod.ts";
 import { command, Exit, visible } from "../../program/command-line/mod.ts";
 import type { StateProblem } from "../../tree/function/mod.ts";
@@ -29,6 +30,6 @@ export const lintCommand = command({
 });
 
 function linesOf({ file, line, message, excerpt }: StateProblem): string[] {
-  const place = file === undefined ? "" : line === undefined ? `${file}: ` : `${file}:${line}: `;
+  const place = file === undefined ? "" : `${atLine(file, line)}: `;
   return [visible(`${place}${message}`), ...(excerpt === undefined ? [] : textLines(excerpt))];
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { decode } from "../../base/msgpack.ts";
 import type { Bucket, Entry } from "../../bus/mod.ts";
 
@@ -47,7 +48,7 @@ export async function readLeases(bucket: Bucket): Promise<HeldLease[]> {
     name: key,
     holder,
     token: token ?? revision,
-    ...(since === undefined ? {} : { since }),
+    ...defined({ since }),
   }));
 }
 

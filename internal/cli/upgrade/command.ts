@@ -1,7 +1,7 @@
 import { command } from "../../program/command-line/mod.ts";
 import { planArgs } from "../rollout/plan-args.ts";
 
-/** Stands at the top of the tree, so what it needs is only loaded when it runs. */
+/** Imported by the command tree, so it loads its own imports only when it runs. */
 export const upgradeCommand = command({
   name: "upgrade",
   description: "Upgrade peels to another svc-peel in waves. A peel rolls back if the upgrade fails.",

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
@@ -63,10 +64,7 @@ function readPeel(peel: string, outcome: Outcome, returned: SeenReturn | undefin
   return {
     peel_id: peel,
     outcome,
-    ...(version === undefined ? {} : { version }),
-    ...(before === undefined ? {} : { previous: before }),
-    ...(isRolledBack ? { rolled_back: true } : {}),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ version, previous: before, rolled_back: isRolledBack ? true : undefined, reason }),
   };
 }
 

@@ -4,10 +4,10 @@ import { resolve } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import { runProcess } from "../../base/process/process.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import {
   type BinaryManifest,
   chunkBytes,
-  digestOf,
   encodeBinaryManifest,
   headBytes,
   maxBinaryBytes,
@@ -18,7 +18,7 @@ import type { Cli } from "../../program/command-line/mod.ts";
 const versionTimeoutMs = 10_000;
 const self = "/proc/self/exe";
 
-/** A binary on this machine that is to be uploaded. */
+/** A binary on this machine to upload. */
 export interface BinaryFile extends AsyncDisposable {
   manifest: BinaryManifest;
   /** Of the manifest. */
@@ -30,10 +30,10 @@ export interface BinaryFile extends AsyncDisposable {
 }
 
 /**
- * Opens a binary of `svc-peel` and finds out what it is. One for this kind of machine is asked for its
- * version, which runs it; of another only the platform is known.
+ * Opens a binary of `svc-peel` and reads its platform. A binary for this platform is run to get its version;
+ * for others only the platform is known.
  *
- * @throws SvcError `bad_request` naming the file, which cannot be read or is no `svc-peel`
+ * @throws SvcError `bad_request` naming the file, which cannot be read or is not `svc-peel`
  */
 export async function readBinary(path: string, cli: Pick<Cli, "clock">): Promise<BinaryFile> {
   const file = await orRefuse(path, () => open(path, "r"));
@@ -42,14 +42,14 @@ export async function readBinary(path: string, cli: Pick<Cli, "clock">): Promise
     if (size > maxBinaryBytes) throw refuse(`${path} has more than ${maxBinaryBytes} bytes`);
     const read = (index: number) => orRefuse(path, () => readChunk(file, index, size));
     const platform = platformOf((await read(0)).subarray(0, headBytes));
-    if (platform === undefined) throw refuse(`${path} is no executable for Linux on x64 or arm64`);
+    if (platform === undefined) throw refuse(`${path} is not an executable for Linux on x64 or arm64`);
     const version = platform === (await platformHere()) ? await versionOf(path, cli) : "";
     const whole = createHash("sha256");
     const chunks: string[] = [];
     for (let index = 0; index * chunkBytes < size; index++) {
       const data = await read(index);
       whole.update(data);
-      chunks.push(digestOf(data));
+      chunks.push(sha256Hex(data));
     }
     const manifest = { sha256: whole.digest("hex"), size, platform, version, chunks };
     return {
@@ -57,7 +57,7 @@ export async function readBinary(path: string, cli: Pick<Cli, "clock">): Promise
       ...encodeBinaryManifest(manifest),
       async chunk(index) {
         const data = await read(index);
-        if (digestOf(data) === chunks[index]) return data;
+        if (sha256Hex(data) === chunks[index]) return data;
         throw new SvcError("conflict", `--binary: ${path} changed while it was uploaded`);
       },
       [Symbol.asyncDispose]: () => file.close(),
@@ -92,7 +92,7 @@ async function versionOf(path: string, { clock }: Pick<Cli, "clock">): Promise<s
   if (stopped === undefined && code === 0 && version !== undefined) return version;
   const how =
     stopped === undefined ? `exits with ${code}, and does not name itself svc-peel` : "does not end";
-  throw refuse(`${path} is no svc-peel that works here: ${path} --version ${how}`);
+  throw refuse(`${path} is not an svc-peel that runs here: ${path} --version ${how}`);
 }
 
 async function orRefuse<T>(path: string, run: () => Promise<T>): Promise<T> {

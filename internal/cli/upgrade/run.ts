@@ -19,7 +19,7 @@ const paintEveryMs = 100;
 /**
  * Uploads a binary and rolls it out.
  *
- * @throws SvcError `usage`; `bad_request` for a file that is no `svc-peel`; what the masters answer
+ * @throws SvcError `usage`; `bad_request` for a file that is not `svc-peel`; the errors of the masters
  * @throws Exit 1 when the rollout was not completed, 130 after Ctrl-C
  */
 export async function runUpgrade(words: UpgradeWords, cli: Cli): Promise<void> {

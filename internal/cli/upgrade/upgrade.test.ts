@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { svc as run } from "../../../test/harness/svc.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
-import { digestOf } from "../../host/binary/digest.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { chunkBytes } from "../../host/binary/manifest.ts";
 import { headBytes } from "../../host/binary/platform.ts";
 import { readBinary } from "./read-binary.ts";
@@ -15,8 +15,8 @@ test.each<[string[], number, string]>([
   [["*"], 2, "--binary is required"],
   [["*", "--binary", "/nonexistent"], 1, "--binary: cannot read /nonexistent"],
   [["*", "--binary", "/tmp"], 1, "--binary: cannot read /tmp"],
-  [["*", "--binary", "/etc/passwd"], 1, "/etc/passwd is no executable for Linux on x64 or arm64"],
-  [["*", "--binary", process.execPath], 1, `${process.execPath} is no svc-peel that works here`],
+  [["*", "--binary", "/etc/passwd"], 1, "/etc/passwd is not an executable for Linux on x64 or arm64"],
+  [["*", "--binary", process.execPath], 1, `${process.execPath} is not an svc-peel that runs here`],
   [["*", "--binary", "/x", "--ready-within", "15m"], 2, "--timeout: must be longer than --ready-within"],
   [["*", "--binary", "/x", "--ready-within", "soon"], 2, "--ready-within: "],
   [["*", "--binary", "/x", "--canary", "all"], 2, "--canary: "],
@@ -48,7 +48,7 @@ test("a binary for another machine is read and not run", async () => {
     platform: expect.stringContaining(platform),
     version: "",
     size: bytes.length,
-    sha256: digestOf(bytes),
+    sha256: sha256Hex(bytes),
   });
   expect(binary.manifest.chunks).toHaveLength(3);
   expect(Buffer.from(await binary.chunk(2)).equals(bytes.subarray(2 * chunkBytes))).toBe(true);

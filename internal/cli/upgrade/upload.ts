@@ -1,4 +1,5 @@
 import { SvcError, toSvcError } from "../../base/errors.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { binariesOverBus } from "../../fleet/over-bus/mod.ts";
 import { ask } from "../ask.ts";
@@ -13,11 +14,11 @@ const chunksAtOnce = 4;
 const maxIdleAttempts = 3;
 
 /**
- * Brings a binary to the masters, apart from the chunks that they have already. An upload that was
- * interrupted goes on where it was.
+ * Uploads a binary to the masters, without the chunks that they already have. An interrupted upload continues
+ * where it stopped.
  *
- * @param onProgress told how many of all chunks the masters have
- * @throws SvcError what the masters answer, `unavailable` when none does
+ * @param onProgress called with the number of chunks that the masters have
+ * @throws SvcError the errors of the masters; `unavailable` when none answers
  */
 export async function uploadBinary(
   bus: Bus,
@@ -35,22 +36,12 @@ export async function uploadBinary(
     idleAttempts = missing.length < fewest ? 0 : idleAttempts + 1;
     fewest = Math.min(fewest, missing.length);
     let stored = all - missing.length;
-    let problem: SvcError | undefined;
-    const queue = missing.values();
-    const work = async () => {
-      for (const digest of queue) {
-        if (problem !== undefined) return;
-        const data = await binary.chunk(chunks.indexOf(digest));
-        await ask(bus, binariesOverBus.put, { digest, data }, putTimeoutMs);
-        onProgress(++stored, all);
-      }
-    };
-    const workers = Array.from({ length: chunksAtOnce }, () =>
-      work().catch((thrown) => {
-        problem ??= toSvcError(thrown);
-      }),
-    );
-    await Promise.all(workers);
+    const uploading = mapBounded(missing, { atOnce: chunksAtOnce }, async (digest) => {
+      const data = await binary.chunk(chunks.indexOf(digest));
+      await ask(bus, binariesOverBus.put, { digest, data }, putTimeoutMs);
+      onProgress(++stored, all);
+    });
+    const problem = await uploading.then(() => undefined, toSvcError);
     // After a master that ended with a chunk in its hands, another one says what is missing.
     if (problem !== undefined && problem.kind !== "unavailable") throw problem;
     if (idleAttempts < maxIdleAttempts) continue;

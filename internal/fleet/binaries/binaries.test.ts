@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { provision } from "../../bus/assets.ts";
 import { type BlobStore, openBlobStore } from "../../bus/blob-store.ts";
 import type { Bus } from "../../bus/connect.ts";
-import { digestOf } from "../../host/binary/digest.ts";
 import { type BinaryManifest, chunkBytes, encodeBinaryManifest } from "../../host/binary/manifest.ts";
 import { type Binaries, openBinaries } from "./binaries.ts";
 import { decodeBinaryCatalog } from "./catalog.ts";
@@ -53,11 +53,11 @@ function manifestOf(bytes: Buffer, over: Partial<BinaryManifest> = {}) {
   const chunks: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += chunkBytes) chunks.push(bytes.subarray(at, at + chunkBytes));
   const manifest: BinaryManifest = {
-    sha256: digestOf(bytes),
+    sha256: sha256Hex(bytes),
     size: bytes.length,
     platform: "linux-x64",
     version: "1.2.3",
-    chunks: chunks.map(digestOf),
+    chunks: chunks.map(sha256Hex),
     ...over,
   };
   return { manifest, chunks, ...encodeBinaryManifest(manifest) };
@@ -66,7 +66,7 @@ function manifestOf(bytes: Buffer, over: Partial<BinaryManifest> = {}) {
 type Binary = ReturnType<typeof binaryOf>;
 
 async function upload({ chunks, data }: Binary, to = binaries) {
-  for (const chunk of chunks) await to.put(digestOf(chunk), chunk);
+  for (const chunk of chunks) await to.put(sha256Hex(chunk), chunk);
   return to.commit(data, "alice");
 }
 
@@ -83,7 +83,7 @@ async function isWhole({ manifest, digest }: Binary): Promise<boolean> {
   return parts.every((part) => part !== undefined);
 }
 
-/** What nobody names is noticed, and goes an hour later. */
+/** An unreferenced chunk is noticed, and removed an hour later. */
 async function collect(from = binaries) {
   await from.collect();
   clock.advance(hour);
@@ -95,13 +95,13 @@ describe("a commit", () => {
     const binary = binaryOf("a");
     const [first = Buffer.of(), second = Buffer.of(), third = Buffer.of()] = binary.chunks;
     expect(await binaries.commit(binary.data, "alice")).toEqual({ missing: binary.manifest.chunks });
-    await binaries.put(digestOf(second), second);
+    await binaries.put(sha256Hex(second), second);
     expect(await binaries.commit(binary.data, "alice")).toEqual({
-      missing: [digestOf(first), digestOf(third)],
+      missing: [sha256Hex(first), sha256Hex(third)],
     });
     expect([await catalog(), await store.get(binary.digest)]).toEqual([undefined, undefined]);
-    await binaries.put(digestOf(first), first);
-    await binaries.put(digestOf(third), third);
+    await binaries.put(sha256Hex(first), first);
+    await binaries.put(sha256Hex(third), third);
     expect(await binaries.commit(binary.data, "alice")).toEqual({
       binary: {
         manifest: binary.digest,
@@ -165,9 +165,9 @@ describe("a commit", () => {
     const binary = binaryOf("a");
     await upload(binary);
     const [chunk = Buffer.of()] = binary.chunks;
-    await store.put(digestOf(chunk), Buffer.from("something else"));
-    expect(await binaries.commit(binary.data, "alice")).toEqual({ missing: [digestOf(chunk)] });
-    await binaries.put(digestOf(chunk), chunk);
+    await store.put(sha256Hex(chunk), Buffer.from("something else"));
+    expect(await binaries.commit(binary.data, "alice")).toEqual({ missing: [sha256Hex(chunk)] });
+    await binaries.put(sha256Hex(chunk), chunk);
     expect(await binaries.commit(binary.data, "alice")).toHaveProperty("binary");
   });
 
@@ -182,7 +182,7 @@ describe("a commit", () => {
 
   test("that the bus interrupts leaves nothing half done, and is done again", async () => {
     const binary = binaryOf("a");
-    for (const chunk of binary.chunks) await binaries.put(digestOf(chunk), chunk);
+    for (const chunk of binary.chunks) await binaries.put(sha256Hex(chunk), chunk);
     const cut = { ...store, moveHead: () => Promise.reject(new Error("the bus is gone")) };
     await expect(open({ store: cut }).commit(binary.data, "alice")).rejects.toThrow("the bus is gone");
     expect(await catalog()).toBeUndefined();
@@ -195,7 +195,7 @@ describe("a commit", () => {
     expect(await names()).toEqual([binary.digest]);
   });
 
-  test("works with a damaged catalog or manifest, and logs it", async () => {
+  test("works with a damaged catalog or manifest, and logs the damage", async () => {
     const [a, b] = [binaryOf("a"), binaryOf("b")];
     await upload(a);
     await store.put(a.digest, Buffer.from("damaged"));
@@ -212,7 +212,7 @@ describe("a commit", () => {
 describe("a chunk", () => {
   test.each<[string, string, Buffer, string]>([
     ["other bytes than its digest says", "0".repeat(64), Buffer.from("x"), "do not match its digest"],
-    ["no bytes", digestOf(Buffer.of()), Buffer.of(), "a chunk must not be empty"],
+    ["no bytes", sha256Hex(Buffer.of()), Buffer.of(), "a chunk must not be empty"],
     ["too many bytes", "0".repeat(64), Buffer.alloc(chunkBytes + 1), "a chunk must have at most"],
   ])("with %s is refused", async (_, digest, data, message) => {
     await expect(binaries.put(digest, data)).rejects.toThrow(message);
@@ -223,8 +223,8 @@ describe("a chunk", () => {
     const small = open({ capacityBytes: chunkBytes * 2 });
     const { chunks } = binaryOf("a");
     const [first = Buffer.of(), second = Buffer.of()] = chunks;
-    await small.put(digestOf(first), first);
-    await expect(small.put(digestOf(second), second)).rejects.toThrow("the store of binaries is full");
+    await small.put(sha256Hex(first), first);
+    await expect(small.put(sha256Hex(second), second)).rejects.toThrow("the store of binaries is full");
   });
 });
 
@@ -237,7 +237,7 @@ describe("of binaries", () => {
     expect(await names()).toEqual([...all.slice(2).reverse(), a].map(({ digest }) => digest));
     await collect();
     expect(await Promise.all(all.map(isWhole))).toEqual([true, false, true, true, true, true]);
-    // What it shares with others stays.
+    // Chunks that it shares with others stay.
     expect(await store.get(b.manifest.chunks[0] ?? "")).toBeDefined();
     expect(await store.get(b.manifest.chunks[2] ?? "")).toBeUndefined();
     needed.clear();
@@ -259,37 +259,37 @@ describe("of binaries", () => {
 });
 
 describe("unreferenced chunks", () => {
-  test("stays for an hour, and goes then", async () => {
+  test("stays for an hour, and is then removed", async () => {
     const [committed, abandoned] = [binaryOf("a"), binaryOf("b")];
-    for (const chunk of abandoned.chunks) await binaries.put(digestOf(chunk), chunk);
+    for (const chunk of abandoned.chunks) await binaries.put(sha256Hex(chunk), chunk);
     await binaries.collect();
     await upload(committed);
     await binaries.collect();
     clock.advance(hour - 1);
     expect(await binaries.collect()).toBe(0);
-    expect(await store.get(digestOf(abandoned.chunks[0] ?? Buffer.of()))).toBeDefined();
+    expect(await store.get(sha256Hex(abandoned.chunks[0] ?? Buffer.of()))).toBeDefined();
     clock.advance(1);
     expect(await binaries.collect()).toBeGreaterThan(2);
-    for (const chunk of abandoned.chunks) expect(await store.get(digestOf(chunk))).toBeUndefined();
+    for (const chunk of abandoned.chunks) expect(await store.get(sha256Hex(chunk))).toBeUndefined();
     expect(await isWhole(committed)).toBe(true);
     // Its own writes do not cause work for the next run.
     expect([await collect(), await collect()]).toEqual([0, 0]);
   });
 
-  test("goes also when nothing was ever committed", async () => {
+  test("is removed also when nothing was ever committed", async () => {
     const { chunks } = binaryOf("a");
-    for (const chunk of chunks) await binaries.put(digestOf(chunk), chunk);
+    for (const chunk of chunks) await binaries.put(sha256Hex(chunk), chunk);
     await binaries.collect();
     expect(await collect()).toBe(3);
   });
 
   test("restarts its hour when it is stored again", async () => {
     const { chunks } = binaryOf("a");
-    for (const chunk of chunks) await binaries.put(digestOf(chunk), chunk);
+    for (const chunk of chunks) await binaries.put(sha256Hex(chunk), chunk);
     await binaries.collect();
     await binaries.collect();
     clock.advance(hour - 1);
-    for (const chunk of chunks) await binaries.put(digestOf(chunk), chunk);
+    for (const chunk of chunks) await binaries.put(sha256Hex(chunk), chunk);
     await binaries.collect();
     clock.advance(1);
     expect(await binaries.collect()).toBe(0);
@@ -297,9 +297,9 @@ describe("unreferenced chunks", () => {
 
   test("cannot be committed while it is being removed: it must be stored again", async () => {
     const binary = binaryOf("a");
-    for (const chunk of binary.chunks) await binaries.put(digestOf(chunk), chunk);
+    for (const chunk of binary.chunks) await binaries.put(sha256Hex(chunk), chunk);
     await binaries.collect();
-    // A master that counts the chunks out, and pauses before it removes the first.
+    // A master that selects the chunks to remove, and pauses before it removes the first.
     const paused = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
     const slow = open({
@@ -323,9 +323,9 @@ describe("unreferenced chunks", () => {
     expect(await isWhole(binary)).toBe(true);
   });
 
-  test("stays when it is committed while it is counted out", async () => {
+  test("stays when it is committed after it was selected", async () => {
     const binary = binaryOf("a");
-    for (const chunk of binary.chunks) await binaries.put(digestOf(chunk), chunk);
+    for (const chunk of binary.chunks) await binaries.put(sha256Hex(chunk), chunk);
     await binaries.collect();
     let isDue = false;
     const slow = open({

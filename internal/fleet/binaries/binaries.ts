@@ -77,8 +77,8 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     const { revision, digest } = head;
     const data = await readBlob(store, digest);
     if (data === undefined) {
-      log.error("the catalog of binaries is damaged: they have to be committed again");
-      // What was stored before this catalog may be on its way out.
+      log.error("the catalog of binaries is damaged: commit the binaries again");
+      // A chunk stored before this catalog may already be selected for removal.
       return { binaries: [], floor: revision, revision, digest };
     }
     return { ...decodeBinaryCatalog(data), revision, digest };
@@ -93,7 +93,7 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     for (const { manifest } of binaries) {
       const data = await readBlob(store, manifest);
       if (data === undefined) {
-        log.error("a binary cannot be read: it has to be committed again", { manifest });
+        log.error("a binary cannot be read: commit it again", { manifest });
         continue;
       }
       parts.add(manifest);
@@ -120,9 +120,9 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     async put(digest, data) {
       if (data.length === 0) throw new SvcError("bad_request", "a chunk must not be empty");
       if (data.length > chunkBytes)
-        throw new SvcError("too_large", `a chunk has at most ${chunkBytes} bytes`);
+        throw new SvcError("too_large", `a chunk must have at most ${chunkBytes} bytes`);
       if (sha256Hex(data) !== digest) {
-        throw new SvcError("bad_request", `a chunk arrived with other bytes than those of ${digest}`);
+        throw new SvcError("bad_request", `the bytes of a chunk do not match its digest ${digest}`);
       }
       if ((await store.size()) + data.length > capacityBytes) {
         throw new SvcError(
@@ -178,10 +178,10 @@ export function openBinaries(deps: BinariesDeps): Binaries {
       }
       const parts = await partsOf(binaries);
       const removed = await content.collect(parts.add(digest), async (doomed) => {
-        // The catalog before this one is always among them, and alone no reason to write another.
+        // The previous catalog is always among them, and does not alone justify a new one.
         if (doomed.size < 2) return false;
-        // A commit that begins now and names these chunks asks for them; one that has read the catalog
-        // already is refused, or moves the head first: then nothing is removed.
+        // A commit that starts now requests these chunks again. One that has already read the catalog is
+        // refused, or moves the head first: then nothing is removed.
         return replace({ binaries, floor: Math.max(floor, ...[...doomed.values()].flat()) }, revision);
       });
       if (removed > 0) log.info("chunks that no binary names were removed", { chunks: removed });

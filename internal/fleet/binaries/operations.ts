@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { digestOf } from "../../host/binary/mod.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { operation, operatorOf } from "../operation/mod.ts";
 import type { Binaries } from "./binaries.ts";
 
@@ -12,8 +12,8 @@ const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "must be a hexadecim
 export const putChunk = operation({
   name: "binaries.put",
   kind: "change",
-  summary: "Store a chunk of a binary that is to be committed",
-  // The chunk names itself by its digest, and nobody sees it before an operator commits the binary.
+  summary: "Store a chunk of a binary before its commit",
+  // The digest identifies the chunk, and no peel sees it before an operator commits the binary.
   admits: ["operator", "anonymous"],
   input: v.strictObject({ digest, data: bytes }),
   output: v.object({}),
@@ -31,9 +31,9 @@ export const commitBinary = operation({
   admits: ["operator"],
   /** @param manifest encoded */
   input: v.strictObject({ manifest: bytes }),
-  /** `missing` has the chunks that have to be stored first; without any, the binary is committed. */
+  /** `missing` lists the chunks to store first; when it is empty, the binary is committed. */
   output: v.object({ missing: v.array(digest) }),
-  touches: ({ manifest }) => ({ binary: digestOf(manifest) }),
+  touches: ({ manifest }) => ({ binary: sha256Hex(manifest) }),
   async run(deps: Pick<Binaries, "commit">, { manifest }, call) {
     const committed = await deps.commit(manifest, operatorOf(call));
     return { missing: "missing" in committed ? [...committed.missing] : [] };

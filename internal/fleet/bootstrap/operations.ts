@@ -3,7 +3,7 @@ import { type BootstrapDocument, documentTag } from "../../identity/bootstrap/mo
 import { described, integer, operation, timestamp, titled } from "../operation/mod.ts";
 
 export interface FleetDeps {
-  /** The document to tell as of now. */
+  /** The current document. */
   document(): BootstrapDocument;
 }
 
@@ -20,12 +20,12 @@ export const describeFleet = operation({
         v: described(integer, "Version of the form, 1; fields may be added to it"),
         ca_bundle_pem: described(v.string(), "The CA root in PEM; empty when the CA is external"),
         fingerprint: described(v.string(), "SPKI pin of the root; empty when the CA is external"),
-        nats_urls: described(v.array(v.string()), "Where the bus is"),
+        nats_urls: described(v.array(v.string()), "Addresses of the bus"),
         issued_at: timestamp,
         command_keys: described(v.array(v.string()), "Public keys that sign commands"),
       }),
     ),
-    /** The identity of its content, as an entity tag. */
+    /** The entity tag of its content. */
     tag: v.string(),
   }),
   touches: () => ({ fleet: true }),

@@ -60,7 +60,7 @@ describe("in memory", () => {
     clock = manualClock();
     writes = 0;
     secrets.beforeWrite = () => {
-      if (++writes > 100) throw new Error("there is no peace");
+      if (++writes > 100) throw new Error("the masters do not settle");
     };
   });
 
@@ -77,7 +77,7 @@ describe("in memory", () => {
     await settle();
     return master;
   }
-  /** Until no master has anything under way; a master's write is another one's hint. */
+  /** Until no master has work in progress; the write of a master is a hint for the others. */
   async function settle() {
     for (let before = -1; before !== writes; ) {
       before = writes;
@@ -100,7 +100,7 @@ describe("in memory", () => {
     expect(again.records).toEqual([]);
   });
 
-  test("two masters with other URLs: the last one that speaks wins, and there is peace", async () => {
+  test("two masters with other URLs: the last writer wins, and no writes follow", async () => {
     const first = await start(documentOf(0, "tls://a"));
     const second = await start(documentOf(0, "tls://b"));
     expect((await stored())?.nats_urls).toEqual(["tls://b"]);
@@ -153,7 +153,7 @@ describe("in memory", () => {
     expect(eventsOf(master.records)).toEqual([published, restored]);
   });
 
-  test("of two masters that saw it spoiled one restores it", async () => {
+  test("one of two masters that saw it damaged restores it", async () => {
     const own = documentOf(0, "tls://a");
     await start(own);
     await start(own);
@@ -165,7 +165,7 @@ describe("in memory", () => {
     ).toHaveLength(1);
   });
 
-  test("two masters that both published first come to rest on one of the two", async () => {
+  test("two masters that both published first settle on one of the two documents", async () => {
     let isBlind = false;
     const first = await start(documentOf(0), {
       ...secrets,
@@ -212,7 +212,7 @@ describe("in memory", () => {
     expect(eventsOf(master.records)).toEqual([published, splitCa]);
   });
 
-  test("a bucket that is away is asked again", async () => {
+  test("an unavailable bucket is read again", async () => {
     secrets.beforeWrite = () => {
       throw new Error("away");
     };
@@ -260,7 +260,7 @@ describe("on a bus", () => {
     decode((await bucket.get(key))?.value ?? new Uint8Array([0xc0]));
   const stored = () => read(secrets);
 
-  test("two masters of one CA write once; of two CAs the first stays", async () => {
+  test("two masters of one CA write once; with two CAs the first document stays", async () => {
     const own = documentOf(0, "tls://bus:4222");
     await start(own);
     const { revision } = (await secrets.get(key)) ?? {};

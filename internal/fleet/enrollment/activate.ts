@@ -25,11 +25,11 @@ export function watchFacts(deps: ActivateDeps): { stop(): void } {
   };
   const watch = deps.facts.watch(({ key, storedAt, value }) => {
     if (value === undefined) return;
-    // Not the facts themselves: there may be many thousands.
+    // Without the facts themselves: there may be many thousands.
     if (replaying) replayed.push({ key, storedAt });
     else consider({ key, storedAt });
   });
-  // Facts that were there before this master: only those of peels still issued matter.
+  // Of the facts stored before this master started, only those of issued peels matter.
   Promise.all([watch.ready, deps.directory.ready])
     .then(() => {
       replaying = false;
@@ -47,13 +47,13 @@ type Published = Pick<Change, "key" | "storedAt">;
 async function activate(deps: ActivateDeps, change: Published): Promise<void> {
   const record = (await findByPeel(deps.enrollments, change.key))?.current?.record;
   if (record?.state !== "issued") return;
-  // Facts from an earlier life of the same peel id do not prove that the new credentials work.
+  // Facts from an earlier enrollment of the same peel ID do not prove that the new credentials work.
   if (record.issuedAt !== undefined && change.storedAt < record.issuedAt) return;
   try {
     await applyEvent(deps, record.id, { type: "activate" });
     deps.log.info("enrollment active", { enrollment_id: record.id, peel_id: record.peelId });
   } catch (thrown) {
-    // Another master was first, or the record was revoked meanwhile.
+    // Another master was first, or the enrollment was revoked meanwhile.
     if (!(thrown instanceof SvcError && thrown.kind === "invalid_transition")) throw thrown;
   }
 }

@@ -9,11 +9,11 @@ import { decodeMap, decodeRecord, encodeRecord } from "./record.ts";
 import { type Enrollments, parseKey } from "./store.ts";
 import type { Vouchers } from "./vouchers.ts";
 
-// Records of versions before have no vouchers. They get them once. Which ones those are is marked by the first
-// master of this version that starts: the revision of the bucket at that moment, which whoever writes to the
-// bucket cannot choose. What was written after it without a voucher was not written by a master.
+// Records of earlier versions have no vouchers, and get them once. The first master of this version marks the
+// last revision of the bucket at its start. A writer cannot choose a revision, so a record without vouchers and
+// with a later revision was not written by a master of this version.
 
-/** Key of the bucket `secrets`, where only masters write. */
+/** Key of the bucket `secrets`, which only masters can write. */
 const markKey = "_enrollments_vouched";
 const adoptedAtOnce = 32;
 
@@ -21,7 +21,7 @@ const storedMark = v.object({
   at: v.string(),
   revision: v.pipe(v.number(), v.integer(), v.minValue(0)),
   voucher: v.instance(Uint8Array),
-  /** All that were to be adopted have been. */
+  /** When all records were adopted. */
   adopted_at: v.optional(v.string()),
 });
 
@@ -35,14 +35,14 @@ export interface AdoptDeps {
   log: Log;
 }
 
-/** How many records got vouchers, and how many were written too late to get them. */
+/** Number of records that got vouchers, and of those written too late to get them. */
 export interface Adopted {
   adopted: number;
   refused: number;
 }
 
 /**
- * Marks the revision up to which records may be adopted, if no master has done so before.
+ * Marks the last revision of records that may be adopted, unless an earlier start did.
  *
  * @param now adopt them now, instead of waiting for an operator
  * @returns that revision; -1 when the mark is not one of a master
@@ -101,7 +101,7 @@ interface Mark {
   storedRevision: number;
 }
 
-/** @returns `undefined` when there is no mark that a master made: then nothing is adopted */
+/** @returns `undefined` without a valid mark of a master: then nothing is adopted */
 async function readMark({ secrets, mac, log }: AdoptDeps): Promise<Mark | undefined> {
   const entry = await secrets.get(markKey);
   const parsed = v.safeParse(storedMark, entry === undefined ? undefined : decode(entry.value));

@@ -11,13 +11,13 @@ export interface ApplyDeps {
 }
 
 /**
- * Applies an event to a stored record: load, decide, compare-and-swap; again from the start when
- * somebody else changed the record in between, so that the decision always fits what is stored.
+ * Applies an event to a stored record: load, decide, compare-and-swap. It starts again when the record
+ * changed in between, so that the decision always fits the stored record.
  *
- * @param before what must be done first with the changed record; done again for each attempt
+ * @param before runs before the changed record is stored, once for each attempt
  * @returns the saved record
- * @throws SvcError `not_found`, `invalid_transition`, `trust_mismatch`, or `conflict` when the record
- *   never held still
+ * @throws SvcError `not_found`, `invalid_transition`, `trust_mismatch`, or `conflict` when the record kept
+ * changing
  */
 export function applyEvent(
   deps: ApplyDeps,
@@ -32,6 +32,6 @@ export function applyEvent(
     return (await saveEnrollment(deps.enrollments, changed, revision))?.record ?? conflict;
   };
   return retryOnConflict(attempt, {
-    exhausted: `the enrollment ${id} is being changed by others: try again`,
+    exhausted: `other requests are changing the enrollment ${id}: try again`,
   });
 }

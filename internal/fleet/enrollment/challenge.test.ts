@@ -17,7 +17,7 @@ test("a challenge is 32 bytes, named after its time, and ends in five minutes", 
   expect(challenge.expiresAt - deps.clock.now()).toBe(5 * 60_000);
 });
 
-test("it can be used until its last millisecond, and not after", async () => {
+test("it can be used until its last millisecond, and not later", async () => {
   const deps = setup();
   const [early, late] = [await issueChallenge(deps, binding), await issueChallenge(deps, binding)];
   deps.clock.advance(5 * 60_000 - 1);
@@ -26,7 +26,7 @@ test("it can be used until its last millisecond, and not after", async () => {
   await expect(consumeChallenge(deps, late.id, binding)).rejects.toEqual(refused("unauthorized"));
 });
 
-test("of fifty who use it at once one gets it, and nobody afterwards", async () => {
+test("one of fifty concurrent uses succeeds, and no later one", async () => {
   const deps = setup();
   const { id } = await issueChallenge(deps, binding);
   const outcomes = await Promise.allSettled(
@@ -39,7 +39,7 @@ test("of fifty who use it at once one gets it, and nobody afterwards", async () 
   await expect(consumeChallenge(deps, id, binding)).rejects.toThrow("challenge verification failed");
 });
 
-test("a wrong binding is told apart from an unknown challenge, and consumes it", async () => {
+test("a wrong binding differs from an unknown challenge, and consumes it", async () => {
   for (const wrong of [
     { ...binding, peelId: "web-2" },
     { ...binding, publicKey: "UOTHER" },
@@ -53,7 +53,7 @@ test("a wrong binding is told apart from an unknown challenge, and consumes it",
   }
 });
 
-test("an unknown one, a consumed one and an expired one are answered alike", async () => {
+test("an unknown, a consumed and an expired challenge get the same answer", async () => {
   const deps = setup();
   const { id } = await issueChallenge(deps, binding);
   const answers = [];

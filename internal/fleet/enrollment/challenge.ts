@@ -29,7 +29,7 @@ export interface ChallengeDeps {
   random: Random;
 }
 
-/** Makes a challenge bound to one peel id and one key, good for one use within five minutes. */
+/** Creates a challenge for one peel ID and one key, valid for one use within five minutes. */
 export async function issueChallenge(
   { challenges, clock, random }: ChallengeDeps,
   binding: { peelId: string; publicKey: string },
@@ -53,12 +53,12 @@ export async function issueChallenge(
 }
 
 /**
- * Takes a challenge out of the bucket: whoever removes this revision has it, everybody else lost.
- * A wrong binding or signature does not bring it back.
+ * Removes a challenge from the bucket: only the caller that removes this revision gets it. A wrong binding or
+ * signature does not restore it.
  *
  * @returns the 32 challenge bytes
- * @throws SvcError `unauthorized` when it is unknown, expired or consumed, `bad_request` when it was
- *   made for another peel id or key
+ * @throws SvcError `unauthorized` when it is unknown, expired or consumed, `bad_request` when it was created
+ * for another peel ID or key
  */
 export async function consumeChallenge(
   { challenges, clock }: Omit<ChallengeDeps, "random">,

@@ -56,7 +56,7 @@ test("credentials name the key on the record, last six months, and the record is
   );
 });
 
-test("a write that was stored while its acknowledgement got lost strands nobody", async () => {
+test("a stored write with a lost acknowledgement does not block the peel", async () => {
   const { bucket, id, authorization } = await approved();
   const lossy: Bucket = {
     ...bucket,

@@ -38,12 +38,12 @@ export interface Delivery {
 }
 
 /**
- * Hands out the bus credentials of an approved enrollment, once. The record is `issued` before
- * they leave; of any number of concurrent calls exactly one gets them.
+ * Issues the bus credentials of an approved enrollment, once. The record is `issued` before they are
+ * returned. Exactly one of several concurrent calls gets them.
  *
  * @param authorization value of the `Authorization` header: `Nkey <public key>:<base64url signature>`
  * @throws SvcError `not_found`, `unauthorized`, `forbidden` when the record is not approved,
- *   `conflict` when another download of the same moment won
+ *   `conflict` when a concurrent download won
  */
 export async function deliverCredentials(
   deps: DeliverDeps,
@@ -63,10 +63,11 @@ export async function deliverCredentials(
   if (record.state !== "approved") {
     throw new SvcError(
       "forbidden",
-      `credentials are handed out once, after approval: this enrollment is ${record.state}`,
+      `credentials are issued once, after approval: this enrollment is ${record.state}`,
     );
   }
-  // Minted before the state moves: a failure here leaves the record approved, and nobody stranded.
+  // Create them before the state changes: after a failure here the record is still approved, and the peel can
+  // try again.
   const { key, credentials, expiresAt } = mint(deps, record);
   const issued = transition(
     record,
@@ -76,15 +77,15 @@ export async function deliverCredentials(
   const saved = await saveIssued(deps, issued, revision);
   if (saved === undefined) {
     deps.log.warn("enrollment.credential.delivery.contention", { enrollment_id: id, peel_id: record.peelId });
-    throw new SvcError("conflict", "another download of these credentials is under way");
+    throw new SvcError("conflict", "another download of these credentials is in progress");
   }
   deps.log.info("enrollment.credential.downloaded", { enrollment_id: id, peel_id: record.peelId });
   return { record: saved.record, credentials, expiresAt };
 }
 
 /**
- * Saves the move to `issued`. A write whose acknowledgement got lost may have been stored: the record
- * tells, as only this call knows the key it names, and then nobody is stranded.
+ * Stores the state `issued`. When the acknowledgement is lost, the write may still have been stored. Then the
+ * record contains the key, which only this call knows, and the peel gets its credentials.
  */
 async function saveIssued(
   deps: DeliverDeps,

@@ -31,7 +31,7 @@ function setup() {
   return { enrollments, log, directory, move, ids };
 }
 
-test("lists newest first by the time of creation, even where ids of one second do not sort so", async () => {
+test("lists newest first by creation time, even when IDs of the same second sort differently", async () => {
   const { enrollments, ids } = setup();
   await insertEnrollment(enrollments, record("z", 1_001), undefined);
   await insertEnrollment(enrollments, record("m", 1_002), undefined);
@@ -53,7 +53,7 @@ test("pages do not miss or repeat a record while others change", async () => {
   expect(() => ids("all", 4, idOf("unknown"))).toThrow(expect.objectContaining({ kind: "bad_request" }));
 });
 
-test("filters and counts by state; only what counts is seen", async () => {
+test("filters and counts by state; only valid records are visible", async () => {
   const { enrollments, directory, move, ids } = setup();
   await insertEnrollment(enrollments, record("a", 1_000), undefined);
   await insertEnrollment(enrollments, record("b", 1_001), undefined);
@@ -70,7 +70,7 @@ test("filters and counts by state; only what counts is seen", async () => {
   expect(ids("pending")).toEqual([idOf("orphan"), idOf("a")]);
 });
 
-test("knows when the first good credentials of a member end, and whose have ended", async () => {
+test("knows when the first valid credentials of a member expire, and which have expired", async () => {
   const { enrollments, directory, move } = setup();
   expect(directory.credentials(5_000)).toEqual({ expired: 0 });
   for (const [name, state, credsExpiresAt] of [
@@ -88,7 +88,7 @@ test("knows when the first good credentials of a member end, and whose have ende
   expect(directory.list({ state: "active", limit: 1 })[0]).not.toHaveProperty("credsExpiresAt");
 });
 
-test("tells subscribers each new state of their record once, until they stop", async () => {
+test("notifies subscribers of each new state of their record once, until they stop", async () => {
   const { enrollments, directory, move } = setup();
   await insertEnrollment(enrollments, record("a", 1_000), undefined);
   await insertEnrollment(enrollments, record("b", 1_000), undefined);
@@ -103,7 +103,7 @@ test("tells subscribers each new state of their record once, until they stop", a
   expect(seen).toEqual(["approved", "issued"]);
 });
 
-test("a value that is no record is told and does no harm", async () => {
+test("a value that is not a record is logged and otherwise ignored", async () => {
   const { enrollments, log, directory, ids } = setup();
   await enrollments.put(idOf("bad"), encode({ id: 5 }));
   await enrollments.put(indexKey("peel-x"), encode(5));

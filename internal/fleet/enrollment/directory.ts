@@ -14,36 +14,43 @@ import {
 import { counts, decodeIndex, type Enrollments, parseKey } from "./store.ts";
 import { memberStates } from "./transition.ts";
 
-/** What a master knows of all enrollments, kept current by one watch: lists and streams read it. */
+/** All enrollments as a master knows them, kept current by one watch; lists and streams read it. */
 export interface Directory {
   /** Resolves when the first reading of the bucket is complete. */
   readonly ready: Promise<void>;
-  /** Resolves when everything that is stored now has been seen, so that a list follows every write. */
+  /**
+   * Resolves when everything that is stored now has been seen, so that a list contains every earlier write.
+   */
   caughtUp(): Promise<void>;
   /**
    * Summaries in this state (or all), newest first, after the given id; at most `limit`.
    *
-   * @throws SvcError `bad_request` when that id is not known
+   * @throws SvcError `bad_request` when that ID is unknown
    */
   list(query: { state: EnrollmentState | "all"; limit: number; after?: string }): EnrollmentSummary[];
-  /** How many records count for nothing, as no master vouches for them: by what lists call them. */
+  /** Number of records that count for nothing, because no master vouches for them, by their trust in lists. */
   distrusted(): Record<Distrust, number>;
-  /** State of the enrollment that the index of this peel points at. */
+  /** State of the enrollment that the index of this peel points to. */
   stateOf(peelId: string): EnrollmentState | undefined;
-  /** How many enrollments that count are in each state. */
+  /** Number of valid enrollments in each state. */
   countByState(): Record<EnrollmentState, number>;
-  /** When the credentials of the members end: the first that are good at `now`, and how many are not. */
+  /**
+   * The expiry of the members' credentials: the earliest of those valid at `now`, and the number of expired
+   * ones.
+   */
   credentials(now: number): { soonestExpiry?: number; expired: number };
   /**
    * Peel ids of the fleet's members, `issued` and `active`, in the encoded form and in order; the same
    * list until something changes.
    */
   members(): readonly string[];
-  /** Calls `run` with each peel that becomes a member, or is none any more; returns the way to stop. */
+  /**
+   * Calls `run` with each peel that becomes a member, or stops being one; returns a function that stops it.
+   */
   onMember(run: (peelId: string) => void): () => void;
-  /** Live records that no index points at: being written at this moment, orphans, or the index was changed. */
+  /** Live records without an index: being written, orphans, or others changed the index. */
   unindexed(): Unindexed[];
-  /** Calls `run` with each new state of this enrollment; returns the way to stop. */
+  /** Calls `run` with each new state of this enrollment; returns a function that stops it. */
   subscribe(id: string, run: (state: EnrollmentState) => void): () => void;
   stop(): void;
 }
@@ -58,7 +65,7 @@ export interface Unindexed {
   createdAt: number;
 }
 
-/** What lists call a record that counts for nothing. */
+/** The trust that lists show for a record that counts for nothing. */
 export type Distrust = "TAMPERED" | "UNVOUCHED";
 const isDistrusted = ({ trust }: EnrollmentSummary) => trust === "TAMPERED" || trust === "UNVOUCHED";
 
@@ -67,13 +74,13 @@ export interface DirectoryDeps {
   log: Log;
   /** The last revision that a master of an earlier version may have written; later ones have vouchers. */
   unvouchedUntil?: number;
-  /** Called with the id of a record that was written past the masters and says so. */
+  /** Called with the ID of a record that claims to be a direct decision. */
   onDirect?(id: string): void;
 }
 
 /**
- * Starts following the bucket `enrollments`. Here it is judged who is a member: a record that no master
- * vouches for is listed, and counts for nothing.
+ * Starts following the bucket `enrollments`. Membership is judged here: a record without a valid voucher of a
+ * master appears in lists, and counts for nothing.
  */
 export function createDirectory({
   enrollments,
@@ -84,7 +91,7 @@ export function createDirectory({
   const { vouchers } = enrollments;
   const index = new Map<string, string>();
   const subscribers = new Map<string, Set<(state: EnrollmentState) => void>>();
-  /** Ids of live records whose index was not seen yet; nearly always empty. */
+  /** IDs of live records whose index was not seen yet; nearly always empty. */
   const loose = new Set<string>();
   const members = createSortedItems<string>((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   const memberListeners = new Set<(peelId: string) => void>();
@@ -130,7 +137,7 @@ export function createDirectory({
     read(value, before, { key, revision }) {
       const record =
         vouchers === undefined ? readSummary(decodeMap(value)) : judgeRecord(mapOf(value), key, revision);
-      // The id that stays is shared with the index.
+      // The ID that stays is shared with the index.
       return before?.id === record.id ? { ...record, id: before.id } : record;
     },
     itemOf: (record) => record,
@@ -160,7 +167,8 @@ export function createDirectory({
     else {
       const id = decodeIndex({ key: change.key, value: change.value });
       const record = view.get(id)?.item;
-      // Texts that stay are those of the record: a key is a part of a message, and would keep all of it.
+      // Keep the ID of the record: the key is a slice of a message, and would keep the whole message in
+      // memory.
       index.set(record?.peel_id ?? peelId, record?.id ?? id);
     }
     judge(before);

@@ -2,19 +2,19 @@ import type { Clock } from "../../base/clock.ts";
 import type { SystemBus } from "../../bus/mod.ts";
 
 /**
- * How long to wait for the report of a closed connection once the servers hold the revocation. They
- * close first and answer second, so a report that is not here by then belongs to nobody; asking them
- * who is connected is no way, for a server before 2.10 cannot look for the user of a JWT.
+ * How long to wait for the report of a closed connection once the servers hold the revocation. They close
+ * connections before they answer, so without a report by then there was no connection. A query for
+ * connections does not work, because a server before 2.10 cannot search for the user of a JWT.
  */
 const reportMs = 250;
 
-/** Tells when the connections of a bus user end. */
+/** Reports when the connections of a bus user end. */
 export interface Disconnections {
-  /** Begins to watch a user; call it before what ends the connection. */
+  /** Starts to watch a user; call it before the connection is closed. */
   watch(busPublicKey: string): {
     /**
-     * When the last connection of the user that ended did so, on the monotonic clock; call it when
-     * the servers have closed what there was.
+     * When the last connection of the user ended, on the monotonic clock; call it after the servers have
+     * closed all of them.
      *
      * @returns `undefined` when there was none
      */
@@ -24,7 +24,7 @@ export interface Disconnections {
   stop(): void;
 }
 
-/** One subscription of a master to the ends of all connections of the peels' account. */
+/** The subscription of a master to the ends of all connections of the peels' account. */
 export function createDisconnections(
   system: Pick<SystemBus, "onDisconnect">,
   account: string,

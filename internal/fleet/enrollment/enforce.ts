@@ -6,11 +6,11 @@ import { readClaims } from "../../identity/mod.ts";
 import { isOver, type Revocation, type Revocations } from "./revocations.ts";
 
 const reconcileMs = 60_000;
-/** When to look again after the bus did not confirm, or after somebody else stored a revocation. */
+/** When to check again after the bus did not confirm, or after another writer stored a revocation. */
 const soonMs = 5_000;
-/** An operator's request over the bus is over after 5 s: the answer must come before. */
+/** An operator's request over the bus times out after 5 s: the reply must come earlier. */
 const confirmMs = 4_000;
-/** How often one run pushes; each push but the first answers one of another master. */
+/** How often one run pushes; each push after the first reacts to one of another master. */
 const pushes = 8;
 
 export interface EnforceDeps {
@@ -28,13 +28,13 @@ export interface EnforceDeps {
   log: Log;
 }
 
-/** Makes the bus agree with the bucket of revocations. */
+/** Makes the claims on the bus agree with the bucket of revocations. */
 export interface Enforcer {
   /**
-   * Brings the bus up to date; calls that come while one runs share the next.
+   * Updates the bus; calls during a run share the next run.
    *
-   * @returns whether every server of the cluster confirmed, within 4 s, what was stored at the call;
-   *   if not, it goes on and is repeated until they do
+   * @returns whether every server of the cluster confirmed the revocations of this call within 4 s; if not,
+   * it is repeated until they do
    */
   enforce(): Promise<boolean>;
   /** Enforces at start, when a server joins and every minute, until stopped. */
@@ -42,9 +42,9 @@ export interface Enforcer {
 }
 
 /**
- * Creates the enforcer of one master. Several may run at once and the bus takes claims in any order,
- * even old ones: so each push is followed by a look at what the bus holds against what is stored, and
- * by another push until they agree. Whoever pushed last has looked last.
+ * Creates the enforcer of one master. Several may run at once, and the bus accepts claims in any order, even
+ * old ones. So after each push the enforcer compares the bus with storage, and pushes again until they agree.
+ * The last master to push is also the last to compare.
  */
 export function createEnforcer(deps: EnforceDeps): Enforcer {
   const { revocations, system, account, clock, log } = deps;
@@ -55,22 +55,22 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
   let again: { cancel(): void } | undefined;
 
   const push = (entries: ReadonlyMap<string, Revocation>, held: readonly HeldClaims[]) => {
-    // A server keeps the newest claims at its start, also against the ones its configuration came
-    // with, and those may be of this very second.
+    // At its start a server keeps the newest claims, also compared with those in its configuration, which may
+    // be from the same second.
     const now = Math.floor(clock.now() / 1000) + 1;
     lastIssuedAt = Math.max(now, lastIssuedAt + 1, ...held.map(({ issuedAt }) => issuedAt + 1));
     const list = new Map<string, number>();
-    // What the bus revokes already stays, so that a master that has not seen everything undoes nothing.
+    // Revocations on the bus stay, so that a master that has not seen everything does not undo any.
     for (const { revoked } of held) {
       for (const [key, until] of revoked) if (!isOver(until * 1000, clock.now())) list.set(key, until);
     }
     for (const [key, entry] of entries) list.set(key, revokedUntil(entry));
     return system.pushClaims(deps.encodeAccount(Object.fromEntries(list), lastIssuedAt));
   };
-  /** What the servers hold, what is stored, and whether all servers answered. */
+  /** The claims of the servers, the stored revocations, and whether all servers answered. */
   const look = async (after: "start" | "push") => {
     const held = (await system.lookupClaims(account)).map(readHeld);
-    // A first push does not wait for what other masters may have stored: the look after it does.
+    // The first push does not wait for revocations of other masters: the comparison after it does.
     const now = clock.now();
     const entries = await (after === "push" ? revocations.current(now) : revocations.seen(now));
     return { held, entries, complete: held.length >= system.servers().total };
@@ -82,7 +82,7 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
       const { held, entries, complete } = await look(pushed === 0 ? "start" : "push");
       wanted ??= entries;
       if (complete && held.every((one) => agrees(one, entries))) return true;
-      // A server that stays silent is not waited for in a circle.
+      // Do not wait repeatedly for a server that does not answer.
       if (pushed === pushes || (pushed > 1 && !complete)) {
         lookAgainSoon();
         const expected = wanted;
@@ -98,7 +98,7 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
       });
       return running;
     }
-    // A run that has begun may have read the bucket before this caller wrote it.
+    // A run in progress may have read the bucket before this caller wrote to it.
     next ??= running
       .catch(() => false)
       .then(() => {
@@ -167,7 +167,7 @@ interface HeldClaims {
   revoked: ReadonlyMap<string, number>;
 }
 
-/** Claims of one server; one that knows no such account answers with nothing. */
+/** Claims of one server; empty when it does not know the account. */
 function readHeld(jwt: string): HeldClaims {
   if (jwt === "") return { issuedAt: 0, revoked: new Map() };
   const claims = readClaims(jwt);
@@ -180,14 +180,14 @@ function readHeld(jwt: string): HeldClaims {
 }
 
 /**
- * Until when JWTs of the key are void, Unix seconds: a server compares it with the time a JWT was
- * issued. Each key has one JWT, so its end covers it, whatever the clocks of the masters said.
+ * JWTs of the key that were issued up to this time are invalid, Unix seconds. Each key has one JWT, so the
+ * expiry of the JWT covers it, whatever the clocks of the masters showed.
  */
 function revokedUntil({ expiresAt }: Revocation): number {
   return Math.ceil(expiresAt / 1000);
 }
 
-/** Whether the bus revokes everything that is stored; what is over may still stand in its claims. */
+/** Whether the bus revokes everything that is stored; its claims may still contain expired entries. */
 function agrees(held: HeldClaims, entries: ReadonlyMap<string, Revocation>): boolean {
   return [...entries].every(([key, entry]) => (held.revoked.get(key) ?? 0) >= revokedUntil(entry));
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
@@ -26,9 +27,9 @@ export interface EnrollDeps {
 
 export interface EnrollResult {
   record: Enrollment;
-  /** Whether this call made the record; otherwise it was pending already. */
+  /** Whether this call created the record; otherwise it was already pending. */
   created: boolean;
-  /** The record that was there holds another public key than this submission. */
+  /** The existing record has another public key than this submission. */
   keyMismatch: boolean;
 }
 
@@ -54,7 +55,7 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
     const current = found?.current?.record;
     if (current?.state === "pending") return pendingRepeat(deps, current, submission);
     if (current !== undefined && liveStates.has(current.state)) {
-      // Whoever asks has not proved to be that peel: neither the id nor the state is theirs to know.
+      // The client has not proved that it is this peel, so it must not learn the ID or the state.
       throw takenError();
     }
     if (found !== undefined && current === undefined && (await isHeld(deps, found.id))) {
@@ -68,7 +69,7 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
     const inserted = await insertEnrollment(deps.enrollments, record, found?.indexRevision);
     return inserted === undefined ? conflict : { record, created: true, keyMismatch: false };
   };
-  return retryOnConflict(attempt, { exhausted: "peel_id is being enrolled by others: try again" });
+  return retryOnConflict(attempt, { exhausted: "other requests are enrolling this peel_id: try again" });
 }
 
 function takenError(): SvcError {
@@ -78,7 +79,7 @@ function takenError(): SvcError {
   );
 }
 
-/** Whether a record that counts for nothing now was a live one when a master last wrote it. */
+/** Whether a record that is no longer valid was live when a master last wrote it. */
 async function isHeld({ enrollments }: EnrollDeps, id: string): Promise<boolean> {
   if (enrollments.vouchers === undefined) return false;
   const good = await lastVouched(enrollments, enrollments.vouchers, id);
@@ -114,15 +115,14 @@ function newRecord(deps: EnrollDeps, submission: Submission, challenge: Uint8Arr
     peelId: submission.peelId,
     publicKey: submission.publicKey,
     curvePublicKey: submission.curvePublicKey,
-    ...(submission.hostname === undefined ? {} : { hostname: submission.hostname }),
-    ...(submission.metadata === undefined ? {} : { metadata: submission.metadata }),
+    ...defined({ hostname: submission.hostname, metadata: submission.metadata }),
     state: "pending",
     ...(attestation === undefined
       ? {}
       : {
           trustedCaSpki: attestation.caSpki,
           trustSignature: attestation.signature,
-          // Without a root of its own a master cannot vouch for any; it does not claim a match.
+          // Without its own root a master cannot verify the attestation, and does not claim a match.
           trustMismatch: deps.ownCaSpki !== undefined && attestation.caSpki !== deps.ownCaSpki,
         }),
     enrollChallenge: challenge,

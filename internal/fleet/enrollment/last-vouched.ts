@@ -5,16 +5,16 @@ import { type Enrollments, readEntry } from "./store.ts";
 import { type EnrollmentEvent, transition } from "./transition.ts";
 import { directVouchers, type Vouchers } from "./vouchers.ts";
 
-/** What masters and direct decisions made of a record. */
+/** The last valid revision of a record. */
 export interface LastVouched {
   record: Enrollment;
-  /** The revision that says so. */
+  /** Its revision in the bucket. */
   revision: number;
-  /** A master wrote that revision; otherwise the record follows from one by direct decisions. */
+  /** A master wrote this revision. Otherwise, direct decisions followed an earlier one. */
   byMaster: boolean;
 }
 
-/** The last revision of a record that counts, of those that the bucket still holds. */
+/** Finds the last valid revision of a record among those that the bucket still holds. */
 export async function lastVouched(
   enrollments: Enrollments,
   vouchers: Vouchers,
@@ -24,10 +24,10 @@ export async function lastVouched(
 }
 
 /**
- * Follows the revisions of a record, oldest first. One of a master counts. One that was written past the
- * masters counts if it is exactly what a decision of an operator makes of the last that counted.
+ * Checks the revisions of a record, oldest first. A revision of a master is valid. A direct decision is valid
+ * if it is exactly the result of an operator's decision on the last valid revision.
  */
-export function followRevisions(entries: readonly Entry[], vouchers: Vouchers): LastVouched | undefined {
+function followRevisions(entries: readonly Entry[], vouchers: Vouchers): LastVouched | undefined {
   const unjudged = { vouchers: directVouchers };
   let last: LastVouched | undefined;
   for (const entry of entries) {
@@ -44,7 +44,7 @@ export function followRevisions(entries: readonly Entry[], vouchers: Vouchers): 
   return last;
 }
 
-/** What a direct decision makes of a record; `undefined` when `direct` is not exactly that. */
+/** The result of a direct decision on a record; `undefined` when `direct` is not exactly that result. */
 function decideAgain(record: Enrollment, direct: Enrollment): Enrollment | undefined {
   const event = eventOf(direct);
   if (direct.direct !== true || event === undefined) return undefined;
@@ -53,13 +53,13 @@ function decideAgain(record: Enrollment, direct: Enrollment): Enrollment | undef
   return isSame(decided, direct) ? decided : undefined;
 }
 
-/** Only what operators decide; credentials and activation are the masters'. */
+/** Only decisions of operators. Only masters issue credentials and activate. */
 function eventOf(decided: Enrollment): EnrollmentEvent | undefined {
   const { state, decidedBy: operator, rejectReason, revokeReason } = decided;
   if (operator === undefined) return undefined;
   switch (state) {
     case "approved":
-      // Whoever wrote it has looked at a mismatch, or could have.
+      // The command has checked for a mismatch.
       return { type: "approve", operator, force: true };
     case "rejected":
       return { type: "reject", operator, ...(rejectReason === undefined ? {} : { reason: rejectReason }) };

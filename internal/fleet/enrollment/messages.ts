@@ -1,5 +1,5 @@
-// The exact bytes that a peel signs while it enrolls (decisions, "Enrollment wire details"). Both
-// sides build them here, so that they cannot drift apart.
+// The exact bytes that a peel signs while it enrolls (decisions, "Enrollment wire details"). Both sides build
+// them here, so that they cannot differ.
 
 const ascii = (text: string): Buffer => Buffer.from(text, "latin1");
 const nul = Buffer.of(0);
@@ -9,7 +9,7 @@ export function enrollmentMessage(challenge: Uint8Array, curvePublicKey: string)
   return Buffer.concat([challenge, ascii(curvePublicKey)]);
 }
 
-/** Signed by the peel's key to say which CA root it trusted, bound to this challenge and purpose. */
+/** Signed by the peel's key: the CA root that it trusted, bound to this challenge and purpose. */
 export function attestationMessage(challenge: Uint8Array, caSpki: string): Uint8Array {
   return Buffer.concat([
     ascii("svc/trust-attestation/v1"),

@@ -47,38 +47,35 @@ describe.each(callers.map((caller) => [caller.door, caller] as const))("asked fo
     ["reject", "rejected", asking(rejectEnrollment), { id, reason: "unknown" }, "pending"],
     ["revoke", "revoked", asking(revokeEnrollment), { id, reason: "sold" }, "approved"],
   ] as const;
-  test.each(decisions)(
-    "%s is recorded in the same words, once",
-    async (action, state, ask, fields, before) => {
-      const deps = await stored(before);
-      const log = recordingLog();
-      const noted = {};
-      const call = { caller, log, clock, note: (more: object) => void Object.assign(noted, more) };
-      const done = ask(deps, fields, call);
-      if (caller.kind === "reactor" && action !== "approve") {
-        await expect(done).rejects.toMatchObject({ kind: "forbidden" });
-        expect((await loadEnrollment(deps.enrollments, id)).record.state).toBe(before);
-        return;
-      }
-      expect(await done).toMatchObject({ enrollment: { id, state, DecidedBy: operator } });
-      expect(log.records.filter(({ level }) => level !== "debug")).toEqual([
-        {
-          level: "info",
-          event: `enrollment ${state}`,
-          fields: { enrollment_id: id, peel_id: "web-1", operator },
-        },
-        {
-          level: "info",
-          event: "enrollment admin operation",
-          fields: { action, id, operator, peel_id: "web-1" },
-        },
-      ]);
-      expect(noted).toEqual({ enrollment_id: id });
-    },
-  );
+  test.each(decisions)("%s is logged in the same words, once", async (action, state, ask, fields, before) => {
+    const deps = await stored(before);
+    const log = recordingLog();
+    const noted = {};
+    const call = { caller, log, clock, note: (more: object) => void Object.assign(noted, more) };
+    const done = ask(deps, fields, call);
+    if (caller.kind === "reactor" && action !== "approve") {
+      await expect(done).rejects.toMatchObject({ kind: "forbidden" });
+      expect((await loadEnrollment(deps.enrollments, id)).record.state).toBe(before);
+      return;
+    }
+    expect(await done).toMatchObject({ enrollment: { id, state, DecidedBy: operator } });
+    expect(log.records.filter(({ level }) => level !== "debug")).toEqual([
+      {
+        level: "info",
+        event: `enrollment ${state}`,
+        fields: { enrollment_id: id, peel_id: "web-1", operator },
+      },
+      {
+        level: "info",
+        event: "enrollment admin operation",
+        fields: { action, id, operator, peel_id: "web-1" },
+      },
+    ]);
+    expect(noted).toEqual({ enrollment_id: id });
+  });
 });
 
-test("a decision that is refused is recorded as refused, and as nothing else", async () => {
+test("a refused decision is logged only as refused", async () => {
   const deps = await stored("approved");
   const log = recordingLog();
   const caller: Caller = { kind: "operator", name: "ann", door: "bus" };

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { isId } from "../../base/id.ts";
 import {
   type Call,
@@ -54,15 +55,15 @@ export const getChallenge = operation({
   summary: "Get a challenge to sign",
   admits: ["anonymous"],
   input: v.strictObject({
-    peel_id: described(peelIdField, "Encoded id the peel wants"),
+    peel_id: described(peelIdField, "Encoded peel ID that the peel requests"),
     public_key: described(publicKeyField, "Key the challenge is for"),
   }),
   output: titled(
     "Challenge",
     v.object({
       challenge_id: described(v.string(), "`chl-` and a KSUID"),
-      challenge: described(v.string(), "32 random bytes in base64, to be signed"),
-      expires_at: described(timestamp, "The challenge is good for one use until then"),
+      challenge: described(v.string(), "32 random bytes in base64 to sign"),
+      expires_at: described(timestamp, "The challenge is valid for one use until then"),
     }),
   ),
   touches: ({ peel_id }) => ({ peel: peel_id }),
@@ -79,7 +80,7 @@ export const submit = operation({
   admits: ["anonymous"],
   input: submissionSchema,
   output: v.object({
-    /** Whether this submission made the enrollment; otherwise it was pending already. */
+    /** Whether this submission created the enrollment; otherwise it was already pending. */
     created: v.boolean(),
     enrolled: titled(
       "Enrolled",
@@ -90,7 +91,7 @@ export const submit = operation({
             v.literal(true),
             v.metadata({
               type: "boolean",
-              description: "The pending enrollment has another public key, which stays",
+              description: "The pending enrollment has another public key, and keeps it",
             }),
           ),
         ),
@@ -111,7 +112,7 @@ export const submit = operation({
 export const getState = operation({
   name: "enrollments.state",
   kind: "read",
-  summary: "See the state of an enrollment",
+  summary: "Get the state of an enrollment",
   admits: ["anonymous"],
   input: onlyId,
   output: titled("EnrollmentStanding", v.object(standing)),
@@ -134,7 +135,7 @@ export const followState = operation({
   kind: "read",
   summary: "Follow the state of an enrollment",
   description:
-    "Server-sent events. `state` has `{id, peel_id, state}` as data, at once and at each change; the stream ends with the first state that is not `pending`. A comment comes every 30 seconds. `timeout` ends the stream after 30 minutes.",
+    "Server-sent events. `state` has `{id, peel_id, state}` as data, immediately and after each change; the stream ends with the first state that is not `pending`. A comment comes every 30 seconds. `timeout` ends the stream after 30 minutes.",
   admits: ["anonymous"],
   input: onlyId,
   output: feed,
@@ -151,14 +152,14 @@ export const followState = operation({
           sink.send("state", standingOf({ ...record, state }));
           if (isStreamTerminal(state)) sink.close();
         };
-        // Subscribed first and read again after: a change between the two is not lost.
+        // Subscribe first and read again: a change between the two is not lost.
         const closed = metrics.streamOpened();
         const unsubscribe = directory.subscribe(record.id, show);
         show(record.state);
         loadEnrollment(enrollments, record.id)
           .then((fresh) => show(fresh.record.state))
           .catch(() => {
-            // The subscription still tells.
+            // The subscription still reports changes.
           });
         return () => {
           unsubscribe();
@@ -203,12 +204,12 @@ const summary: v.GenericSchema<EnrollmentSummary> = titled(
   v.object({
     id: v.string(),
     peel_id: described(v.string(), "Encoded peel id"),
-    hostname: described(v.string(), "Empty when the peel did not say"),
+    hostname: described(v.string(), "Empty when the peel did not report it"),
     state: v.picklist(enrollmentStates),
     created_at: timestamp,
     trust: described(
       v.picklist(trustWords),
-      "Whether the peel trusted the CA root of this fleet; `-` when it did not say. `TAMPERED` and `UNVOUCHED` records were not made by a master of this version and count for nothing",
+      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it. `TAMPERED` and `UNVOUCHED` records were not made by a master of this version and count for nothing",
     ),
   }),
 );
@@ -231,7 +232,7 @@ export const listEnrollments = operation({
   touches: () => ({ fleet: true }),
   async run({ directory }: { directory: Directory }, { state, limit, cursor }) {
     await directory.caughtUp();
-    const after = cursor === undefined ? {} : { after: cursor };
+    const after = defined({ after: cursor });
     const found = directory.list({ state, limit: limit + 1, ...after });
     const { items, ...next } = pageOf(found, limit, ({ id }) => id);
     const { TAMPERED, UNVOUCHED } = directory.distrusted();
@@ -242,10 +243,10 @@ export const listEnrollments = operation({
 const decided = v.object({ enrollment: enrollmentSchema });
 const reason = described(
   v.pipe(v.string(), v.maxLength(1024, "must have at most 1024 characters")),
-  "Why, for people; it is kept",
+  "The reason, as free text; it is stored",
 );
 
-/** Records a decision in the words of the specification, whoever made it and however it was asked for. */
+/** Logs a decision in the words of the specification, whatever door the request used. */
 function announce(
   { log, note }: Call,
   action: "approve" | "reject" | "revoke" | "restore",
@@ -268,7 +269,7 @@ const pastOf = {
 export const approveEnrollment = operation({
   name: "enrollments.approve",
   kind: "decide",
-  summary: "Let a peel into the fleet",
+  summary: "Approve an enrollment",
   admits: ["operator", "reactor"],
   input: v.strictObject({
     id,
@@ -300,13 +301,13 @@ export const rejectEnrollment = operation({
   },
 });
 
-/** What a revocation needs: `enforce` makes it felt on the bus at once, where there is a master to do it. */
+/** What a revocation needs. `enforce` applies it to the bus immediately; absent without a master. */
 export type RevokeOperationDeps = RevokeDeps & { enforce?: EnforceRevocation };
 
 export const revokeEnrollment = operation({
   name: "enrollments.revoke",
   kind: "decide",
-  summary: "Take a peel's credentials back and end its connection",
+  summary: "Revoke the credentials of a peel and close its connection",
   admits: ["operator"],
   input: v.strictObject({ id, reason: v.optional(reason) }),
   output: v.object({ ...decided.entries, closed_in_ms: v.exactOptional(v.number()) }),
@@ -321,7 +322,7 @@ export const revokeEnrollment = operation({
     announce(call, "revoke", record, operator, { closed_in_ms: closedInMs });
     return {
       enrollment: toStored(record),
-      ...(closedInMs === undefined ? {} : { closed_in_ms: closedInMs }),
+      ...defined({ closed_in_ms: closedInMs }),
     };
   },
 });

@@ -1,8 +1,8 @@
 import { peelInboxPrefix } from "../../bus/mod.ts";
 
 /**
- * What a peel may do inside the peels' account: only what carries its own token, plus the published
- * cluster information. It has no grant on the JetStream API at all.
+ * The permissions of a peel inside the peels' account: only subjects with its own token, and the published
+ * cluster information. It has no permission for the JetStream API.
  */
 export function peelPermissions(peelId: string): { pub: { allow: string[] }; sub: { allow: string[] } } {
   return {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
@@ -23,7 +24,7 @@ export interface Enrollment {
   revokeReason?: string;
   trustedCaSpki?: string;
   trustSignature?: string;
-  /** The attested CA root is not the master's own; absent without an attestation. */
+  /** The attested CA root is not that of the master; absent without an attestation. */
   trustMismatch?: boolean;
   createdAt: number;
   updatedAt: number;
@@ -34,7 +35,7 @@ export interface Enrollment {
   credsExpiresAt?: number;
   /** The `U…` key of the issued JWT. */
   busPublicKey?: string;
-  /** The last decision was written to storage past the masters. */
+  /** The last decision was written directly to storage, without a master. */
   direct?: boolean;
   /** What the peel signed when it enrolled, and its signature: they bind the curve key to the peel's key. */
   enrollChallenge?: Uint8Array;
@@ -44,7 +45,7 @@ export interface Enrollment {
   decisionVoucher?: Uint8Array;
 }
 
-/** What is stored with a record and shown to nobody. */
+/** Stored fields that no list and no answer shows. */
 const hiddenNames = {
   enrollChallenge: "enroll_challenge",
   enrollSignature: "enroll_signature",
@@ -66,24 +67,26 @@ export const enrollmentSchema = titled(
     peel_id: described(text, "Encoded peel id"),
     public_key: described(text, "Ed25519 public key of the peel"),
     curve_public_key: described(text, "X25519 public key of the peel"),
-    hostname: v.optional(described(text, "Name of the host, as the peel says")),
-    metadata: v.optional(described(plainMap, "What else the peel says of itself")),
+    hostname: v.optional(described(text, "Name of the host, as reported by the peel")),
+    metadata: v.optional(described(plainMap, "Other data that the peel reported")),
     state: v.picklist(enrollmentStates),
-    DecidedBy: v.optional(described(text, "Operator who decided last")),
+    DecidedBy: v.optional(described(text, "Operator who made the last decision")),
     RejectReason: v.optional(text),
     RevokeReason: v.optional(text),
-    trusted_ca_spki: v.optional(described(text, "SPKI pin of the CA root the peel trusted")),
+    trusted_ca_spki: v.optional(described(text, "SPKI pin of the CA root that the peel trusted")),
     trust_signature: v.optional(text),
-    TrustMismatch: v.optional(described(v.boolean(), "That root is not the one of this fleet")),
+    TrustMismatch: v.optional(described(v.boolean(), "That root is not the root of this fleet")),
     created_at: time,
     updated_at: time,
     decided_at: v.optional(time),
     issued_at: v.optional(time),
     activated_at: v.optional(time),
     revoked_at: v.optional(time),
-    creds_expires_at: v.optional(described(time, "When the bus stops accepting the credentials")),
-    bus_public_key: v.optional(described(text, "The key of the credentials")),
-    direct: v.optional(described(v.boolean(), "The last decision was written to storage past the masters")),
+    creds_expires_at: v.optional(described(time, "When the credentials expire")),
+    bus_public_key: v.optional(described(text, "Public key of the credentials")),
+    direct: v.optional(
+      described(v.boolean(), "The last decision was written directly to storage, without a master"),
+    ),
   }),
 );
 const hiddenBytes = v.optional(v.pipe(v.instance(Uint8Array), v.maxLength(64)));
@@ -99,7 +102,7 @@ export type StoredEnrollment = v.InferOutput<typeof enrollmentSchema>;
 
 type StoredKey = keyof typeof enrollmentSchema.entries;
 
-/** The one mapping between the names of the code and those of the wire and the storage. */
+/** The only mapping between the names in the code and those on the wire and in storage. */
 const storedNames = {
   id: "id",
   peelId: "peel_id",
@@ -137,7 +140,7 @@ const timeFields = new Set<Shown>([
   "credsExpiresAt",
 ]);
 
-/** The record as REST and the bus show it; absent fields are left out. */
+/** The record in the form of REST and the bus; absent fields are omitted. */
 export function toStored(record: Enrollment): StoredEnrollment {
   return Object.fromEntries(
     fields.flatMap(([name, stored]) => {
@@ -151,7 +154,7 @@ export function toStored(record: Enrollment): StoredEnrollment {
 /**
  * Reads the stored form.
  *
- * @throws SvcError `internal` when it is no enrollment record
+ * @throws SvcError `internal` when it is not an enrollment record
  */
 function fromStored(stored: unknown): Enrollment {
   const parsed = v.safeParse(storedSchema, stored);
@@ -190,25 +193,25 @@ export function encodeRecord(record: Enrollment): Uint8Array {
 /**
  * Decodes a value of the bucket `enrollments`.
  *
- * @throws SvcError `internal` when it is no enrollment record
+ * @throws SvcError `internal` when it is not an enrollment record
  */
 export function decodeRecord(bytes: Uint8Array): Enrollment {
   return fromStored(decode(bytes));
 }
 
-/** The stored form without reading it as a record. @throws SvcError `internal` when it is no map */
+/** The stored form without reading it as a record. @throws SvcError `internal` when it is not a map */
 export function decodeMap(bytes: Uint8Array): StoredMap {
   const value = decode(bytes);
   const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
   if (isMap && !(value instanceof Uint8Array)) return value;
-  throw new SvcError("internal", "a stored enrollment record is no map");
+  throw new SvcError("internal", "a stored enrollment record is not a map");
 }
 
-/** What lists say of a record beside its state: whom the peel trusts, or that the record itself is not trusted. */
+/** The trust in lists: which root the peel trusts, or that the record itself is not trusted. */
 export const trustWords = ["ok", "MISMATCH!", "-", "TAMPERED", "UNVOUCHED"] as const;
 export type Trust = (typeof trustWords)[number];
 
-/** Whether the peel trusted this fleet's own CA root; `-` when it did not say. */
+/** Whether the peel trusted the CA root of this fleet; `-` when it did not report it. */
 export function trustOf(
   record: Pick<Enrollment, "trustedCaSpki" | "trustMismatch">,
 ): "ok" | "MISMATCH!" | "-" {
@@ -216,7 +219,7 @@ export function trustOf(
   return record.trustMismatch === true ? "MISMATCH!" : "ok";
 }
 
-/** What lists show of an enrollment. */
+/** The fields of an enrollment in lists. */
 export interface EnrollmentSummary {
   id: string;
   peel_id: string;
@@ -237,23 +240,24 @@ const storedSummary = v.object({
   creds_expires_at: v.optional(time),
 });
 
-/** The summary, and what a master watches over beside it. */
+/** The summary, and what a master monitors in addition. */
 export type KnownEnrollment = EnrollmentSummary & {
   /** Milliseconds since the Unix epoch. */
   credsExpiresAt?: number;
 };
 
 /**
- * Reads of a stored record only what lists show, and when its credentials end: a master does it for every change of every record.
+ * Reads only the fields for lists and the expiry of the credentials: a master does this for every change of
+ * every record.
  *
- * @throws SvcError `internal` when it is no enrollment record
+ * @throws SvcError `internal` when it is not an enrollment record
  */
 export function readSummary(map: StoredMap): KnownEnrollment {
   const parsed = v.safeParse(storedSummary, map);
   if (!parsed.success) throw new SvcError("internal", "a stored enrollment record is malformed");
   const { trusted_ca_spki, TrustMismatch, creds_expires_at, ...shown } = parsed.output;
-  const attested = trusted_ca_spki === undefined ? {} : { trustedCaSpki: trusted_ca_spki };
-  const mismatch = TrustMismatch === undefined ? {} : { trustMismatch: TrustMismatch };
+  const attested = defined({ trustedCaSpki: trusted_ca_spki });
+  const mismatch = defined({ trustMismatch: TrustMismatch });
   return {
     ...shown,
     trust: trustOf({ ...attested, ...mismatch }),

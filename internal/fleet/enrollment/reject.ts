@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
 import type { Enrollment } from "./record.ts";
 
@@ -10,6 +11,6 @@ export function reject(
   deps: ApplyDeps,
   request: { id: string; operator: string; reason?: string | undefined },
 ): Promise<Enrollment> {
-  const reason = request.reason === undefined ? {} : { reason: request.reason };
+  const reason = defined({ reason: request.reason });
   return applyEvent(deps, request.id, { type: "reject", operator: request.operator, ...reason });
 }

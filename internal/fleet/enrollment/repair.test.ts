@@ -47,7 +47,7 @@ test("an orphan is a record without an index for more than a minute", () => {
   expect(findOrphans([...young, old], now)).toEqual([old]);
 });
 
-test("old orphans go at the start; young ones, indexed ones and ended ones stay", async () => {
+test("old orphans are removed at the start; young, indexed and ended records stay", async () => {
   const { enrollments, log, start } = setup();
   await enrollments.put(idOf("old"), encodeRecord(record("old", clockStart - 61_000)));
   await enrollments.put(idOf("young"), encodeRecord(record("young", clockStart - 59_000)));
@@ -64,7 +64,7 @@ test("old orphans go at the start; young ones, indexed ones and ended ones stay"
   ]);
 });
 
-test("one that is noticed later goes when it is old enough, and not while it is being written", async () => {
+test("an orphan that is noticed later is removed when it is old enough, not while it is being written", async () => {
   const { enrollments, clock, start } = setup();
   const { stop } = await start();
   await enrollments.put(idOf("late"), encodeRecord(record("late", clock.now() + 1)));
@@ -78,7 +78,7 @@ test("one that is noticed later goes when it is old enough, and not while it is 
   expect(clock.pending).toBe(0);
 });
 
-test("what storage says decides, not what this master has seen so far", async () => {
+test("storage decides, not what this master has seen so far", async () => {
   const { enrollments, clock, log } = setup();
   await insertEnrollment(enrollments, record("good", clockStart - 61_000), undefined);
   const { revision = 0 } = (await enrollments.get(idOf("good"))) ?? {};

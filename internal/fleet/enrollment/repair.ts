@@ -16,8 +16,8 @@ export interface RepairDeps {
 }
 
 /**
- * The records that a master which died between its two writes left behind: live, old enough not to be
- * under way, and no index points at them.
+ * Records of masters that died between their two writes: live, too old to be in progress, and without an
+ * index.
  *
  * @param now milliseconds since the Unix epoch
  */
@@ -26,9 +26,9 @@ export function findOrphans(unindexed: readonly Unindexed[], now: number): Unind
 }
 
 /**
- * Removes orphans that nobody has decided on, and puts the index of the others back, when the directory is ready, and every minute those that were noticed later. What is
- * looked at is in memory: without an orphan the bus is not asked. Nobody ever saw a pending one, and its peel
- * enrolls again by itself. What was decided had its index until somebody else changed that.
+ * Repairs orphans when the directory is ready, and then every minute. It checks the directory in memory:
+ * without an orphan it sends no requests. A pending one is removed: it was never visible, and its peel enrolls
+ * again automatically. A decided one had an index until others changed it: the index is restored.
  */
 export function repairOrphans(deps: RepairDeps): { stop(): void } {
   const sweep = () => {
@@ -43,14 +43,14 @@ export function repairOrphans(deps: RepairDeps): { stop(): void } {
     }
   };
   deps.directory.ready.then(sweep).catch(() => {
-    // The directory tells its own failure.
+    // The directory reports its own failure.
   });
   const timer = deps.clock.every(orphanAgeMs, sweep);
   return { stop: () => timer.cancel() };
 }
 
 async function remove({ enrollments, log }: RepairDeps, orphan: Unindexed): Promise<void> {
-  // The directory may lag; what is stored decides.
+  // The directory may lag behind; storage decides.
   const found = await findByPeel(enrollments, orphan.peelId);
   if (found?.current?.record.id === orphan.id) return;
   if (await enrollments.remove(orphan.id, orphan.revision)) {
@@ -63,7 +63,7 @@ async function reindex({ enrollments, log }: RepairDeps, orphan: Unindexed): Pro
   const found = await findByPeel(enrollments, orphan.peelId);
   const current = found?.current?.record;
   if (current?.id === orphan.id || !liveStates.has(record.state)) return;
-  // Of two that were decided, the one that has the index now is the later decision.
+  // Of two decided records, the one with the index is the later decision.
   if (current !== undefined && current.state !== "pending" && liveStates.has(current.state)) return;
   if (await pointIndex(enrollments, record, found?.indexRevision)) {
     const fields = { enrollment_id: record.id, peel_id: record.peelId, pointed_at: found?.id };

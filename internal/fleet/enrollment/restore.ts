@@ -5,9 +5,9 @@ import { type Enrollments, findByPeel, pointIndex, readEntry } from "./store.ts"
 import { liveStates } from "./transition.ts";
 
 /**
- * Puts the last revision of a record back that a master vouches for, and the index of its peel.
+ * Restores the last valid revision of a record, and the index of its peel.
  *
- * @throws SvcError `not_found` when no such revision is left, `invalid_transition` when the record is one,
+ * @throws SvcError `not_found` without such a revision, `invalid_transition` when the record is valid,
  *   `conflict` when the peel has another live enrollment, or when the record was changed meanwhile
  */
 export async function restore(enrollments: Enrollments, id: string): Promise<Enrollment> {

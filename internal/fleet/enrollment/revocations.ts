@@ -13,7 +13,7 @@ export interface Revocation {
   peelId: string;
   enrollmentId: string;
   revokedAt: number;
-  /** When the JWT ends by itself; the entry is of no use after that. */
+  /** When the JWT expires; the entry has no use after that. */
   expiresAt: number;
 }
 
@@ -27,23 +27,22 @@ const stored = v.object({
 /** How much the clock of a master may be ahead of the one that ends a JWT. */
 const clockSkewMs = 60 * 60 * 1000;
 
-/** Whether a JWT that ends at this time is certainly over, whatever the clocks of the fleet say. */
+/** Whether a JWT with this expiry has certainly expired, whatever the clocks of the fleet show. */
 export const isOver = (expiresAt: number, now: number): boolean => expiresAt + clockSkewMs <= now;
 
-/** The source of truth of what is revoked, kept current by one watch. */
+/** The source of truth for revocations, kept current by one watch. */
 export interface Revocations {
-  /** Stores an entry; one that is there already stays as it is. It is `seen` at once. */
+  /** Stores an entry; an existing one stays unchanged. It is `seen` immediately. */
   add(entry: Revocation): Promise<void>;
   /**
-   * Every entry that is not over, by bus public key: what the watch has seen so far, and what this
-   * master added.
+   * Every unexpired entry, by bus public key: those that the watch has seen so far, and those of this master.
    */
   seen(now: number): Promise<ReadonlyMap<string, Revocation>>;
-  /** The same, with everything that is stored now. */
+  /** The same, including everything that is stored now. */
   current(now: number): Promise<ReadonlyMap<string, Revocation>>;
-  /** Removes entries that are over. */
+  /** Removes expired entries. */
   prune(now: number): Promise<number>;
-  /** Calls `run` for each new entry that somebody else stored: another master, or an operator directly. */
+  /** Calls `run` for each new entry of another writer: another master, or an operator directly. */
   onForeign(run: () => void): () => void;
   stop(): void;
 }
@@ -75,9 +74,10 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
   return {
     async add(entry) {
       await writeRevocation(bucket, entry);
-      // Not left to the watch: a claim made without this entry would let the peel back in.
+      // Do not wait for the watch: a claim without this entry would admit the peel again.
       const written = await bucket.get(entry.busPublicKey);
-      if (written === undefined) throw new SvcError("storage", "the revocation was stored and is gone again");
+      if (written === undefined)
+        throw new SvcError("storage", "the revocation was stored, but is missing now");
       keep(written.key, written.value, written.revision);
     },
     seen: (now) => watch.ready.then(() => live(now)),
@@ -97,7 +97,7 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
   };
 }
 
-/** Stores an entry unless its key is on the list already. */
+/** Stores an entry unless its key is already on the list. */
 export async function writeRevocation(bucket: Bucket, entry: Revocation): Promise<void> {
   await bucket.create(
     entry.busPublicKey,

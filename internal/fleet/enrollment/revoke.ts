@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
@@ -12,7 +13,7 @@ export interface RevokeDeps extends ApplyDeps {
   revocations: Pick<Revocations, "add">;
 }
 
-/** What it takes to make a revocation felt on the bus at once. */
+/** What is needed to apply a revocation to the bus immediately. */
 export interface EnforceRevocation {
   enforcer: Pick<Enforcer, "enforce">;
   disconnections: Disconnections;
@@ -37,7 +38,7 @@ export function revokeRecord(deps: RevokeDeps, request: RevokeRequest): Promise<
   const event = {
     type: "revoke" as const,
     operator: request.operator,
-    ...(request.reason === undefined ? {} : { reason: request.reason }),
+    ...defined({ reason: request.reason }),
   };
   return applyEvent(deps, request.id, event, (revoked) => listRevocation(deps, revoked));
 }
@@ -67,8 +68,8 @@ export interface RevokeResult {
 /**
  * Revokes an enrollment and ends its live connection.
  *
- * @throws SvcError as `revokeRecord`; `unavailable` when the record is revoked but the bus did not
- *   confirm within its time: reconciliation goes on trying
+ * @throws SvcError as `revokeRecord`; `unavailable` when the record is revoked, but the bus did not confirm
+ * in time: masters continue to enforce it
  */
 export async function revoke(
   deps: RevokeDeps & EnforceRevocation,
@@ -90,7 +91,7 @@ export async function revoke(
     if (!confirmed) {
       throw new SvcError(
         "unavailable",
-        `${record.id} is revoked, but the bus did not confirm in time: masters go on enforcing it`,
+        `${record.id} is revoked, but the bus did not confirm in time: masters continue to enforce it`,
       );
     }
     const closedAt = await watched?.closed();

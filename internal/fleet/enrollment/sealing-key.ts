@@ -3,8 +3,8 @@ import { enrollmentMessage } from "./messages.ts";
 import type { Enrollment } from "./record.ts";
 
 /**
- * The key that something secret may be sealed to: the curve key, if its owner's signature fits. A record that
- * was made before signatures were kept has none, and its vouchers are all there is.
+ * The key to which secrets may be sealed: the curve key, if the signature of its owner is valid. A record of an
+ * earlier version has no signature, only vouchers.
  */
 export function sealingKeyOf(record: Enrollment): string | undefined {
   const { publicKey, curvePublicKey, enrollChallenge: challenge, enrollSignature: signature } = record;

@@ -32,7 +32,7 @@ test("a new record is loaded by its id and found by its peel", async () => {
   expect(await findByPeel(bucket, "web-2")).toBeUndefined();
 });
 
-test("of two first enrollments of a peel one wins, and nothing of the other is left", async () => {
+test("one of two first enrollments of a peel wins, and nothing remains of the other", async () => {
   const bucket = memoryBucket();
   const results = await Promise.all(
     ["a", "b", "c"].map((name) => insertEnrollment(bucket, record(name), undefined)),
@@ -53,7 +53,7 @@ test("the index moves on from a record that ended, once", async () => {
   expect(await readEnrollments(bucket)).toHaveLength(2);
 });
 
-test("a crash between the two writes leaves a record that nobody sees and that is in nobody's way", async () => {
+test("a crash between the two writes leaves an invisible record that blocks nothing", async () => {
   const bucket = memoryBucket();
   bucket.beforeWrite = (key) => {
     if (key.startsWith("peel.")) throw new Error("killed");
@@ -76,7 +76,7 @@ test("an index that points nowhere is overwritten by the next enrollment", async
   expect(await insertEnrollment(bucket, record("a"), found?.indexRevision)).toBeDefined();
 });
 
-test("an ended record stays readable after its peel enrolled anew; a malformed or unknown id is not found", async () => {
+test("an ended record stays readable after its peel enrolled again; a malformed or unknown ID is not found", async () => {
   const bucket = memoryBucket();
   await bucket.put(idOf("old"), encodeRecord(record("old", "revoked")));
   await insertEnrollment(bucket, record("new"), undefined);
@@ -86,7 +86,7 @@ test("an ended record stays readable after its peel enrolled anew; a malformed o
   }
 });
 
-test("of two who save one revision one is told that it lost", async () => {
+test("one of two writers of the same revision learns that it lost", async () => {
   const bucket = memoryBucket();
   await insertEnrollment(bucket, record("a"), undefined);
   const { record: read, revision } = await loadEnrollment(bucket, idOf("a"));

@@ -7,17 +7,17 @@ import { liveStates } from "./transition.ts";
 import type { Vouchers } from "./vouchers.ts";
 
 /**
- * The bucket `enrollments`, with how its records are marked and judged. A record that is not vouched for does
- * not exist for whoever reads it here. Without vouchers, as in `svc`, which has no key, nothing is judged.
+ * The bucket `enrollments`, with the vouchers of its records. A record without a valid voucher does not exist
+ * for readers of this bucket. `svc` has no key, so it reads without vouchers and judges nothing.
  */
 export interface Enrollments extends Bucket {
   readonly vouchers?: Vouchers;
 }
 
-// A record counts only while the index of its peel points at it, or once it has ended. The record is
-// written first and the index second, so that a crash between the two leaves a record nobody sees,
-// never an index that points nowhere. The index moves only from nothing, or from a record that has
-// ended, and always by compare-and-swap: of two racing enrollments one wins.
+// A record is valid only while the index of its peel points to it, or after it has ended. The record is
+// written first and the index second, so that a crash between the two leaves an invisible record, never an
+// index without a record. The index moves only from nothing, or from a record that has ended, and always by
+// compare-and-swap: one of two concurrent enrollments wins.
 
 const indexPrefix = "peel.";
 
@@ -30,7 +30,7 @@ export interface Versioned {
 export const indexKey = (peelId: string): string => `${indexPrefix}${peelId}`;
 
 /**
- * Loads the record of an id that counts.
+ * Loads the valid record with this ID.
  *
  * @throws SvcError `not_found`, also for a malformed id
  */
@@ -44,7 +44,7 @@ export async function loadEnrollment(enrollments: Enrollments, id: string): Prom
       "no enrollment with this id that a master vouches for: see svc enroll list --state all",
     );
   }
-  // Only a pending one may be nobody's: what was decided counted then, and the index stays until it ends.
+  // Only a pending record may have no index: a decided one had an index, which stays until the record ends.
   if (found.record.state === "pending") {
     const index = await readIndex(enrollments, found.record.peelId);
     if (index?.id !== id) throw new SvcError("not_found", "no enrollment with this id");
@@ -52,16 +52,16 @@ export async function loadEnrollment(enrollments: Enrollments, id: string): Prom
   return found;
 }
 
-/** What the index of a peel leads to. */
+/** The index of a peel, and its record. */
 export interface FoundByPeel {
   indexRevision: number;
-  /** Id of the record that the index names. */
+  /** ID of the record that the index points to. */
   id: string;
-  /** That record; `undefined` when there is none, when nobody vouches for it, or when it is another peel's. */
+  /** That record; `undefined` if it does not exist, has no valid voucher, or belongs to another peel. */
   current: Versioned | undefined;
 }
 
-/** The record that the index of this peel points at; `undefined` when the peel never enrolled. */
+/** The record that the index of this peel points to; `undefined` when the peel never enrolled. */
 export async function findByPeel(enrollments: Enrollments, peelId: string): Promise<FoundByPeel | undefined> {
   const index = await readIndex(enrollments, peelId);
   if (index === undefined) return undefined;
@@ -72,7 +72,7 @@ export async function findByPeel(enrollments: Enrollments, peelId: string): Prom
 }
 
 /**
- * Saves a changed record if nobody changed it meanwhile.
+ * Saves a changed record if it did not change meanwhile.
  *
  * @returns the saved record, or `undefined` when the race was lost
  */
@@ -87,10 +87,10 @@ export async function saveEnrollment(
 }
 
 /**
- * Stores a new record and points the peel's index at it.
+ * Stores a new record and points the peel's index to it.
  *
  * @param indexRevision revision of the index that was read, or `undefined` when there was none
- * @returns `undefined` when another enrollment of this peel was first; nothing of this one is left then
+ * @returns `undefined` when another enrollment of this peel was first; nothing of this one remains
  */
 export async function insertEnrollment(
   enrollments: Enrollments,
@@ -108,7 +108,7 @@ export async function insertEnrollment(
 }
 
 /**
- * Makes the index of a peel point at a record that it should never have left.
+ * Makes the index of a peel point to a record.
  *
  * @returns `false` when the index changed meanwhile
  */
@@ -126,7 +126,7 @@ export async function pointIndex(
   return written !== undefined;
 }
 
-/** All records that count, oldest first, from one read of the whole bucket. */
+/** All valid records, oldest first, from one read of the whole bucket. */
 export async function readEnrollments(enrollments: Enrollments): Promise<Enrollment[]> {
   const records = new Map<string, Enrollment>();
   const index = new Map<string, string>();
@@ -139,12 +139,12 @@ export async function readEnrollments(enrollments: Enrollments): Promise<Enrollm
     .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
 }
 
-/** Whether a record counts, given what the index of its peel says. */
+/** Whether a record is valid, given the index of its peel. */
 export function counts(record: Pick<Enrollment, "id" | "state">, indexed: string | undefined): boolean {
   return indexed === record.id || !liveStates.has(record.state);
 }
 
-/** What a key of the bucket is: a record's id, or the index of a peel. */
+/** The kind of a key of the bucket: the ID of a record, or the index of a peel. */
 export function parseKey(key: string): { peelId: string } | { id: string } {
   return key.startsWith(indexPrefix) ? { peelId: key.slice(indexPrefix.length) } : { id: key };
 }
@@ -155,7 +155,7 @@ export function decodeIndex(entry: Pick<Entry, "key" | "value">): string {
   return id;
 }
 
-/** The record of an entry; `undefined` when nobody vouches for it. */
+/** The record of an entry; `undefined` without a valid voucher. */
 export function readEntry(
   { vouchers }: Pick<Enrollments, "vouchers">,
   entry: Pick<Entry, "key" | "value" | "revision">,
@@ -185,7 +185,7 @@ async function readIndex(
   try {
     return { id: decodeIndex(entry), revision };
   } catch {
-    // What is no index points nowhere.
+    // A malformed index points nowhere.
     return { id: "", revision };
   }
 }

@@ -11,11 +11,11 @@ export interface TakeOverDeps extends Pick<RevokeDeps, "enrollments" | "revocati
   log: Log;
 }
 
-/** Takes over the decisions that were written past the masters, with `svc enroll … --direct-kv`. */
+/** Takes over direct decisions, which `svc enroll … --direct-kv` writes without a master. */
 export interface TakeOver {
-  /** Looks at a record; what cannot be taken over is logged, and the record stays as it is. */
+  /** Checks a record. If it cannot be taken over, this is logged, and the record stays unchanged. */
   consider(id: string): void;
-  /** Resolves when all that was to be considered has been. */
+  /** Resolves when all records have been checked. */
   settled(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ async function takeOver(deps: TakeOverDeps, id: string): Promise<void> {
     log.error("an enrollment record that no master vouches for counts for nothing", {
       enrollment_id: id,
       revision: now.revision,
-      reason: "it is no direct decision that is allowed",
+      reason: "it is not an allowed direct decision",
     });
     return;
   }

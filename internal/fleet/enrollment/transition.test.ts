@@ -22,7 +22,7 @@ const event = fc.oneof(
   fc.record({ type: fc.constant("revoke" as const), operator: fc.string(), reason: fc.string() }),
 ) satisfies fc.Arbitrary<EnrollmentEvent>;
 
-// The table of the specification, written a second time, so that a slip in the code shows.
+// The table of the specification, written a second time to detect mistakes in the code.
 const specified = new Set([
   "pending approve approved",
   "pending reject rejected",
@@ -68,7 +68,7 @@ test("no sequence of events leaves the table, and a refused event changes nothin
   );
 });
 
-test("rejected and revoked are the end", () => {
+test("rejected and revoked are final", () => {
   for (const state of ["rejected", "revoked"] as EnrollmentState[]) {
     fc.assert(
       fc.property(event, (next) => {

@@ -10,9 +10,7 @@ export type EnrollmentEvent =
   | { type: "activate" }
   | { type: "revoke"; operator: string; reason?: string };
 
-/**
- * The transitions of the specification, section "States and transitions". What is not here is refused.
- */
+/** The transitions of the specification, section "States and transitions". All others are refused. */
 export const transitions: Record<
   EnrollmentState,
   Partial<Record<EnrollmentEvent["type"], EnrollmentState>>
@@ -35,10 +33,10 @@ export const isStreamTerminal = (state: EnrollmentState): boolean => state !== "
 export const memberStates: ReadonlySet<EnrollmentState> = new Set(["issued", "active"]);
 
 /**
- * The record after an event. The one place where a state changes.
+ * The record after an event. States change only here.
  *
  * @param now milliseconds since the Unix epoch
- * @throws SvcError `invalid_transition` for an event the table does not know in this state,
+ * @throws SvcError `invalid_transition` for an event that is not allowed in this state,
  *   `trust_mismatch` for an approval of a mismatch without force
  */
 export function transition(record: Enrollment, event: EnrollmentEvent, now: number): Enrollment {
@@ -57,7 +55,7 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
       if (record.trustMismatch === true && !event.force) {
         throw new SvcError(
           "trust_mismatch",
-          `the peel ${displayPeelId(record.peelId)} trusted another CA root than this fleet's: find out why before you approve it`,
+          `the peel ${displayPeelId(record.peelId)} trusted another CA root than this fleet's: find out the reason before you approve it`,
         );
       }
       return { ...next, decidedBy: event.operator, decidedAt: now };

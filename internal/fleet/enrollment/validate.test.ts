@@ -79,7 +79,7 @@ describe("refused, naming the field", () => {
   }
 });
 
-test("whatever is sent, the answer is a refusal and never a surprise", () => {
+test("any input is refused in order, never with an unexpected error", () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.anything(), fc.record({ peel_id: fc.anything(), signature: fc.anything() })),

@@ -7,8 +7,8 @@ import { isPeelId } from "../../base/peel-id.ts";
 import { decodePublicKey } from "../../identity/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
 
-// The input table of the specification, section "Input validation". Nothing of what was sent is
-// repeated in a message: it is the sender's, and ends in logs.
+// The input table of the specification, section "Input validation". Messages never repeat the input: the
+// sender controls it, and messages are logged.
 
 const maxSignatureLength = 128;
 const maxHostnameLength = 255;
@@ -32,7 +32,7 @@ export const publicKeyField = described(
 
 const signatureRule = "must be a 64-byte Ed25519 signature in base64";
 
-/** What was not said may also be sent as null or as an empty text. */
+/** A missing value may also be sent as null or as an empty text. */
 const absentOr = (isValid: (text: string) => boolean, message: string, description: string) =>
   v.optional(described(v.nullable(checked((text) => text === "" || isValid(text), message)), description));
 
@@ -51,7 +51,7 @@ export const submissionSchema = titled(
     ),
     challenge_id: described(
       checked((text) => isId("chl", text), "must be chl- and a KSUID"),
-      "Of the challenge that is answered",
+      "Id of the signed challenge",
     ),
     signature: described(
       checked(isSignature, signatureRule),
@@ -70,19 +70,19 @@ export const submissionSchema = titled(
             v.check((value) => depthOf(value) <= maxDepth, "must be nested less deeply"),
           ),
         ),
-        `What else operators should see, at most ${maxDepth} levels deep`,
+        `Other data for operators, at most ${maxDepth} levels deep`,
       ),
     ),
     trusted_ca_spki: absentOr(
       (text) => /^sha256:[0-9a-f]{64}$/.test(text),
       "must be sha256: and 64 hexadecimal digits",
-      "SPKI pin of the CA root the peel trusted: `sha256:` and 64 digits",
+      "SPKI pin of the CA root that the peel trusted: `sha256:` and 64 digits",
     ),
-    trust_signature: absentOr(isSignature, signatureRule, "Its signature, which goes with `trusted_ca_spki`"),
+    trust_signature: absentOr(isSignature, signatureRule, "Signature of `trusted_ca_spki`"),
   }),
 );
 
-/** What a peel submits to `POST /api/v1/enroll`, every field checked. */
+/** The validated body of `POST /api/v1/enroll`. */
 export interface Submission {
   peelId: string;
   publicKey: string;

@@ -2,24 +2,21 @@ import type { Plain } from "../../base/msgpack.ts";
 import { isEqualMac, type RecordMac } from "../../identity/mod.ts";
 import { type Enrollment, type StoredMap, toMap } from "./record.ts";
 
-// Records of enrollments lie on the bus, where others than masters may write. So each carries two MACs of a
-// master: one over who the peel is, one over what was decided. A record that they do not fit counts for nothing.
+// Enrollment records are stored on the bus, where others can write. So each record has two MACs of a master: one
+// over the identity of the peel, one over the decision. A record that does not match them counts for nothing.
 
-/**
- * Whether masters made a record as it is: `vouched`; without any MAC, as records of versions before are:
- * `unvouched`; or otherwise.
- */
+/** Whether a master wrote this record. One of an earlier version has no MACs and is `unvouched`. */
 export type Standing = "vouched" | "unvouched" | "tampered";
 
-/** How whoever writes records marks them, and judges those that others wrote. */
+/** Marks records that are written, and judges records that are read. */
 export interface Vouchers {
   mark(record: Enrollment): Enrollment;
   judge(stored: StoredMap): Standing;
 }
 
 /**
- * What says who the peel is, by stored name. All the rest of a record belongs to the decision, known to this
- * version or not: so it also judges the records of a later version.
+ * The identity of the peel, by stored name. All other fields belong to the decision, also unknown ones, so that
+ * this version can judge records of a later version.
  */
 const identityNames = [
   "bus_keys",
@@ -41,7 +38,7 @@ const notOfDecision: ReadonlySet<string> = new Set([
 /** The vouchers of masters. */
 export function createVouchers(mac: RecordMac): Vouchers {
   const identityOf = (stored: StoredMap) => mac("enrollment-identity", contentOf(stored, identityNames));
-  // With the identity in it, no half of one revision fits the other half of another.
+  // It includes the identity, so that parts of two revisions cannot be combined.
   const decisionOf = (stored: StoredMap, identityVoucher: Uint8Array) => {
     const names = Object.keys(stored).filter((name) => !notOfDecision.has(name));
     return mac("enrollment-decision", [identityVoucher, contentOf(stored, names.sort())]);
@@ -62,7 +59,7 @@ export function createVouchers(mac: RecordMac): Vouchers {
   };
 }
 
-/** For `svc`, which writes to storage where no master runs: it has no key, and says so in the record. */
+/** For `svc`, which has no key: it marks its records as direct decisions. */
 export const directVouchers: Vouchers = {
   mark: (record) => ({ ...record, direct: true }),
   judge: () => "vouched",

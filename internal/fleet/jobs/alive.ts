@@ -3,7 +3,7 @@ import type { Bucket } from "../../bus/mod.ts";
 
 const readAtOnce = 64;
 
-/** Finds out who is alive from the heartbeats as they are stored, for those who do not follow them. */
+/** Reads from the stored heartbeats which peels are alive, for callers that do not follow them. */
 export function readAlive(heartbeats: Bucket): (peels: readonly string[]) => Promise<ReadonlySet<string>> {
   return async (peels) => {
     const alive = new Set<string>();

@@ -6,8 +6,7 @@ import { type SettleDeps, settleJob } from "./settle.ts";
 const timeoutMs = 10_000;
 
 /**
- * Waits until a master has written how a job ended. Nothing is asked in between: the change of the record
- * tells it.
+ * Waits until a master has written how a job ended. It does not poll, but watches the record.
  *
  * @returns `undefined` when there is no such job
  * @throws SvcError `storage`; the signal's reason
@@ -19,7 +18,7 @@ export function untilSettled(
 ): Promise<Settled | undefined> {
   const { bus, jobs, clock } = deps;
   return untilKey<Settled | undefined>(bus, { bucket: "jobs", key: jid, signal }, async (isLate) => {
-    // Every master writes it by then, so this is for the day that none did.
+    // A master writes it by then; this covers the case that none did.
     if (isLate) await settleJob(deps, jid);
     const entry = await jobs.get(jid);
     if (entry === undefined) return { found: undefined };

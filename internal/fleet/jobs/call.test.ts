@@ -10,7 +10,7 @@ test("a call is the same with and without the request that asked for it", () => 
   expect(decodeCall(encodeCall(call, "r-1"))).toEqual(call);
 });
 
-test("the request stands in the body of either command", () => {
+test("both commands have the request in their body", () => {
   expect(readRequestId(encodeCall(call, "r-1"))).toBe("r-1");
   expect(readRequestId(encodeCall(call))).toBeUndefined();
   expect(readRequestId(encodeStop("r-2"))).toBe("r-2");
@@ -27,11 +27,11 @@ test.each([
   ["a quote", 'a"b'],
   ["another script", "é"],
   ["a list", ["a"]],
-])("a request id that is %s is none", (_, hostile) => {
+])("a request ID that is %s is ignored", (_, hostile) => {
   expect(readRequestId(encode({ request_id: hostile }))).toBeUndefined();
 });
 
-test("junk and what is no map have no request id", () => {
+test("junk, and anything that is not a map, has no request ID", () => {
   for (const bytes of [encode("r"), encode(null), encode([{ request_id: "r" }]), new Uint8Array([0xc1])]) {
     expect(readRequestId(bytes)).toBeUndefined();
   }

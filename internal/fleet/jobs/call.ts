@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 
-/** A function with its arguments: what a dispatch command carries, and what the scheduler runs. */
+/** A function with its arguments, as in a dispatch command or in a schedule. */
 export interface Call {
   /** `module.function`. */
   function: string;
@@ -16,17 +16,17 @@ const schema = v.object({
   ),
 });
 
-/** @param requestId the request that asked for it, for the logs of those who run it */
+/** @param requestId the ID of the request, for the logs of the peel */
 export function encodeCall(call: Call, requestId?: string): Uint8Array {
   return encode({ function: call.function, args: call.args, request_id: requestId });
 }
 
-/** The body of a stop command. @param requestId the request that asked for it */
+/** The body of a stop command. @param requestId the ID of the request */
 export function encodeStop(requestId: string | undefined): Uint8Array {
   return requestId === undefined ? new Uint8Array() : encode({ request_id: requestId });
 }
 
-/** @throws when the bytes are no call */
+/** @throws when the bytes are not a call */
 export function decodeCall(bytes: Uint8Array): Call {
   return v.parse(schema, decode(bytes));
 }

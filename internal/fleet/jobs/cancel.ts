@@ -19,8 +19,8 @@ export interface CancelDeps extends SettleDeps {
 }
 
 /**
- * Cancels a job: it is sent to nobody any more, and each target that has not ended is told to stop. A job
- * that is cancelled already is told again.
+ * Cancels a job: no further target gets it, and each target that has not ended gets a command to stop. For a
+ * job that is already cancelled, the commands are sent again.
  *
  * @throws SvcError `not_found`, also for a malformed id; `conflict` when the job has ended
  */
@@ -36,7 +36,7 @@ export function cancelJob(deps: CancelDeps, jid: string, operator: string): Prom
     // A cancellation that no master made moves nobody to stop, and keeps nobody from cancelling.
     if (job.cancelledAt === undefined || !isGenuine(deps.mac, "stop", job)) {
       if (status !== "running" || job.schedule !== undefined) {
-        throw new SvcError("conflict", `the job has ended (${status}): nothing is left to cancel`);
+        throw new SvcError("conflict", `the job has ended (${status}): it cannot be cancelled`);
       }
       const cancelled = withCancelMac(deps.mac, { ...job, cancelledAt: now, cancelledBy: operator });
       if (deps.requestId !== undefined) cancelled.cancelRequestId = deps.requestId;
@@ -49,7 +49,7 @@ export function cancelJob(deps: CancelDeps, jid: string, operator: string): Prom
     return job;
   };
   return retryOnConflict(attempt, {
-    exhausted: "the job changed too often while it was cancelled: try again",
+    exhausted: "the job changed too often during the cancellation: try again",
   });
 }
 

@@ -53,7 +53,7 @@ describe("refused", () => {
     ["a later deadline", "bad_signature", altered({ deadline: "2030-01-01T00:00:00.000Z" })],
     ["a missing field", "malformed", altered({ signature: undefined })],
     ["junk", "malformed", encode("junk")],
-    ["what is no MessagePack", "malformed", Buffer.from([0xc1])],
+    ["bytes that are not MessagePack", "malformed", Buffer.from([0xc1])],
   ];
   for (const [why, reason, bytes, at, how] of refusals) {
     test(why, () => {

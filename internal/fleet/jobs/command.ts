@@ -1,13 +1,13 @@
-import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { sha256 } from "../../base/sha256.ts";
 import { type KeyPair, verifySignature } from "../../identity/mod.ts";
 
-// The bus only carries commands; it cannot make them. A command is signed by a master over its kind,
-// job, peel, deadline and the digest of its body, so that nothing of it can be changed, replayed to
-// another peel, or turned into another kind of command (decisions, "Signed commands").
+// The bus carries commands, but cannot create them. A master signs the kind, job, peel and deadline of a
+// command, and the digest of its body. So a command cannot be changed, replayed to another peel, or turned
+// into another kind of command (decisions, "Signed commands").
 
 export type CommandKind = "dispatch" | "stop";
 
@@ -17,7 +17,7 @@ export interface Command {
   jid: string;
   /** Encoded peel id. */
   peel: string;
-  /** Milliseconds since the Unix epoch; after it the command is void. */
+  /** Milliseconds since the Unix epoch; after it the command is invalid. */
   deadline: number;
   body: Uint8Array;
 }
@@ -32,7 +32,7 @@ const envelope = v.object({
   signature: v.instance(Uint8Array),
 });
 
-/** Why a command is refused: a closed set, which is counted by. */
+/** Why a command is refused: a closed set, because it labels a metric. */
 export const refusalReasons = [
   "malformed",
   "unknown_key",
@@ -45,7 +45,7 @@ export type RefusalReason = (typeof refusalReasons)[number];
 /** A command that must not be obeyed. */
 export class CommandRefused extends SvcError {
   readonly reason: RefusalReason;
-  /** What it says, when a master did sign it. */
+  /** Its content, when a master did sign it. */
   readonly command: Command | undefined;
 
   constructor(reason: RefusalReason, message: string, command?: Command) {
@@ -60,10 +60,10 @@ export function signCommand({ peel, ...order }: Command, key: KeyPair): Uint8Arr
   return commandSigner(order, key)(peel);
 }
 
-/** Signs the same order to many peels: what they have in common is worked out once. */
+/** Signs the same order for many peels; the common parts are computed once. */
 export function commandSigner(order: Omit<Command, "peel">, key: KeyPair): (peel: string) => Uint8Array {
   const deadline = rfc3339(order.deadline);
-  const digest = digestOf(order.body);
+  const digest = sha256(order.body);
   return (peel) => {
     const signature = key.sign(signedBytes({ ...order, peel, deadline }, digest));
     return encode({ ...order, peel, deadline, key: key.publicKey, signature });
@@ -71,11 +71,11 @@ export function commandSigner(order: Omit<Command, "peel">, key: KeyPair): (peel
 }
 
 /**
- * Decodes a command and checks that one of the trusted keys signed it for this peel, this kind and a
- * deadline that has not passed.
+ * Decodes a command and checks that one of the trusted keys signed it for this peel, this kind and a deadline
+ * that has not passed.
  *
- * @param expected what the subject says, which is where it arrived; a command that came in the answer to
- *   a hello has no subject, and only its peel is expected
+ * @param expected the values of the subject on which it arrived; a command in the reply to a hello has no
+ * subject, so only its peel is checked
  * @throws CommandRefused
  */
 export function openCommand(
@@ -86,7 +86,7 @@ export function openCommand(
   const { key, signature, ...rest } = decodeEnvelope(bytes);
   const command: Command = { ...rest, deadline: Date.parse(rest.deadline) };
   if (!trust.keys.includes(key)) throw new CommandRefused("unknown_key", "signed by an unknown command key");
-  const signed = signedBytes({ ...command, deadline: rfc3339(command.deadline) }, digestOf(command.body));
+  const signed = signedBytes({ ...command, deadline: rfc3339(command.deadline) }, sha256(command.body));
   if (!verifySignature("user", key, signed, signature)) {
     throw new CommandRefused("bad_signature", "the signature is wrong");
   }
@@ -105,7 +105,7 @@ function decodeEnvelope(bytes: Uint8Array): v.InferOutput<typeof envelope> {
     const parsed = v.safeParse(envelope, decode(bytes));
     if (parsed.success) return parsed.output;
   } catch {
-    // Bytes that are no MessagePack are no command either.
+    // Bytes that are not MessagePack are not a command.
   }
   throw new CommandRefused("malformed", "malformed command");
 }
@@ -117,8 +117,4 @@ function signedBytes(
 ): Uint8Array {
   const head = ["svc/command/v1", kind, jid, peel, deadline, ""].join("\0");
   return Buffer.concat([Buffer.from(head, "utf8"), digest]);
-}
-
-function digestOf(body: Uint8Array): Uint8Array {
-  return createHash("sha256").update(body).digest();
 }

@@ -14,12 +14,10 @@ import { createSettler } from "./settler.ts";
 import { type JobSummary, summaryOf } from "./summary.ts";
 import { standingOf } from "./tally.ts";
 
-export type { JobSummary } from "./summary.ts";
-
 /** Records live this long in the bucket, which removes them without a word. */
 const retentionMs = 7 * 24 * 3600_000;
 const maxListed = 50_000;
-/** Returns still on their way at the deadline are waited for. */
+/** Time to wait for returns in transit at the deadline. */
 const graceMs = 1_000;
 
 /** What a master knows of all jobs without asking: one watch and one subscription, whatever their number. */
@@ -29,12 +27,12 @@ export interface JobController {
   /**
    * Jobs, newest first, after the given one.
    *
-   * @throws SvcError `bad_request` when that one is not known
+   * @throws SvcError `bad_request` when that one is unknown
    */
   list(query: { limit: number; status?: JobStatus; after?: string }): Promise<JobSummary[]>;
-  /** Commands that a peel which was away has missed, oldest job first. */
+  /** Commands that a disconnected peel has missed, oldest job first. */
   missed(peel: string, limit: number): MissedCommand[];
-  /** Says that this master dispatched the job, and so looks after its end first. */
+  /** Records that this master dispatched the job, so it settles the job first. */
   own(jid: string): void;
   running(): number;
   stop(): void;
@@ -60,8 +58,8 @@ export interface JobControllerDeps extends SettleDeps {
 }
 
 /**
- * Follows all jobs: sends again what was not taken, and writes down how each ended. Every master does so
- * for every job; the one that dispatched it goes first, and the others find it done, or do it.
+ * Follows all jobs: sends again the commands that were not acknowledged, and writes how each job ended. Every
+ * master does so for every job. The one that dispatched a job acts first; the others act only if it did not.
  */
 export function createJobController(deps: JobControllerDeps): JobController {
   const { bus, clock, alive, log } = deps;
@@ -87,7 +85,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
     const before = running.get(jid);
     if (before !== undefined) {
       before.job = job;
-      // A target that has not taken a cancelled job never will: the job may have ended with this.
+      // A target that has not accepted a cancelled job never will: the job may have ended now.
       if (job.cancelledAt !== undefined) settler.due(jid, graceMs);
       return;
     }
@@ -107,7 +105,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
     const entry = running.get(job.jid);
     if (entry === undefined) return;
     untrack(job.jid);
-    // The master that wrote it may have missed what was said in that very moment.
+    // The master that wrote it may have missed a message of the same moment.
     const wasAlive = (peel: string) => !settled.offline.includes(peel);
     const { counts } = standingOf(job, entry.tally, wasAlive, Math.max(clock.now(), job.deadline));
     if (!Bun.deepEquals(counts, settled.counts)) settler.due(job.jid);
@@ -123,7 +121,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
     },
     limits: { most: maxListed, oldest: () => rfc3339(clock.now() - retentionMs) },
   });
-  /** What was said before this master listened, or while it was away. */
+  /** Messages that were sent before this master subscribed, or while it was disconnected. */
   const catchUp = async () => {
     for (const { job } of [...running.values()]) {
       try {
@@ -134,8 +132,8 @@ export function createJobController(deps: JobControllerDeps): JobController {
     }
   };
 
-  // Listening first: what comes between the two readings is seen twice, never missed. Only for what peels
-  // say: one wildcard for all of a job would bring every command back to every master.
+  // Subscribe first: a message between the two is seen twice, never missed. Subscribe only to messages of
+  // peels: one wildcard for all messages of a job would return every command to every master.
   const subscriptions = jobEventSubjects.map((pattern) =>
     bus.nats.subscribe(pattern, {
       callback(error, { subject, data }) {
@@ -176,8 +174,8 @@ export function createJobController(deps: JobControllerDeps): JobController {
         if (found.length === limit) break;
         if (job.deadline <= now || !tally.isTarget(peel)) continue;
         const { acknowledged, ending } = tally.known(peel);
-        // A peel that took a job keeps it across restarts; one that did not must hear of it, unless it is
-        // cancelled.
+        // A peel that accepted a job keeps it across restarts. Any other target needs the command, unless the
+        // job is cancelled.
         const kind = acknowledged ? "stop" : "dispatch";
         const wanted = (job.cancelledAt === undefined) === (kind === "dispatch");
         if (ending === undefined && wanted) found.push({ kind, job });

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
@@ -18,7 +19,7 @@ const maxTimeoutMs = 24 * 60 * 60 * 1000;
 export interface DispatchDeps {
   jobs: Bucket;
   /**
-   * Finds who is meant, as encoded peel ids of members.
+   * Resolves a target to the encoded peel IDs of members.
    *
    * @throws SvcError `bad_request` for a malformed target
    */
@@ -31,27 +32,26 @@ export interface DispatchDeps {
   metrics: { jobDispatched(seconds: number): void };
   clock: Clock;
   random: Random;
-  /** The request that is served, when there is one: it is kept with the job and goes to the peels. */
+  /** The ID of the request, if there is one, which is stored with the job and sent to the peels. */
   requestId?: string;
   log: Log;
 }
 
-/** Who a job is, for those who must be able to ask for it again after a crash. */
+/** The identity of a job, for callers that may dispatch it again after a crash. */
 export interface JobIdentity {
   jid: string;
-  /** Milliseconds since the Unix epoch: when it was asked for first, from which its deadline counts. */
+  /** Milliseconds since the Unix epoch: the time of the first request, from which the deadline counts. */
   createdAt: number;
 }
 
 /**
- * Creates a job and sends each target its signed command.
- *
- * With an identity it can be asked for again: a job of that id that exists stays what it is, and nobody is
- * sent anything, as the masters send again by themselves what was not taken.
+ * Creates a job and sends each target its signed command. With an identity the call can be repeated: an
+ * existing job with that ID stays unchanged, and nothing is sent, because the masters resend unacknowledged
+ * commands themselves.
  *
  * @returns the job, and how many of its targets are not connected now
- * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `storage`
- *   when the job could not be stored: then nobody was sent anything
+ * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `storage` when
+ * the job could not be stored: then nothing was sent
  */
 export async function dispatchJob(
   deps: DispatchDeps,
@@ -63,7 +63,7 @@ export async function dispatchJob(
   const args = request.args ?? {};
   checkCall(request.function, args);
   const timeoutMs = timeoutOf(request.timeout);
-  // Asked for again: who matches by now does not count.
+  // A repeated call: the peels that match now do not matter.
   const before = identity === undefined ? undefined : await existingJob(deps, identity.jid);
   if (before !== undefined) return before;
   const targets = await deps.resolve(chosenTarget(request));
@@ -75,18 +75,19 @@ export async function dispatchJob(
     jid: identity?.jid ?? newId("job", createdAt, deps.random),
     function: request.function,
     args,
-    ...(request.target === undefined ? {} : { target: request.target }),
+    ...defined({ target: request.target }),
     targets,
     metadata: request.metadata ?? {},
     timeoutMs,
     createdAt,
     createdBy: operator,
-    ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
+    ...defined({ requestId: deps.requestId }),
     deadline: createdAt + timeoutMs,
   });
   if ((await deps.jobs.create(job.jid, encodeJob(job))) === undefined) {
     const winner = await existingJob(deps, job.jid);
-    if (winner === undefined) throw new SvcError("conflict", `the job ${job.jid} was there and is gone`);
+    if (winner === undefined)
+      throw new SvcError("conflict", `the job ${job.jid} existed, but is missing now`);
     return winner;
   }
   deps.own(job.jid);

@@ -1,12 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 import type { JobEvent } from "./events.ts";
 
-/** How long events are kept whose job this master does not know yet, and of how many jobs. */
+/** How long events of unknown jobs are kept, and for how many jobs. */
 const keptMs = 30_000;
 const mostJobs = 10_000;
 const mostPerJob = 10_000;
 
-/** Events that came before the record of their job: the two travel separately. */
+/** Events that arrived before the record of their job: the two travel separately. */
 export interface EarlyEvents {
   keep(event: JobEvent): void;
   /** Removes the events of a job. */

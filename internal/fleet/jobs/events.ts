@@ -9,12 +9,12 @@ import {
 } from "../../bus/mod.ts";
 import { decodeReturn, type Job, type JobReturn } from "./record.ts";
 
-/** What a peel said about a job: that it took it, or how it ended. */
+/** The ack or the return of a peel for a job. */
 export interface JobEvent {
   jid: string;
-  /** Encoded peel id, as the subject says: what the message claims counts for nothing. */
+  /** Encoded peel ID from the subject; claims in the message are ignored. */
   peel: string;
-  /** When it was stored, or came by; milliseconds since the Unix epoch. */
+  /** When it was stored or received; milliseconds since the Unix epoch. */
   at: number;
   /** Absent for an acknowledgement. */
   return?: JobReturn;
@@ -28,7 +28,9 @@ const malformed: JobReturn = {
   duration_ms: 0,
 };
 
-/** Reads a message of the stream `job-events`, or one on its way there; `undefined` when it is no event. */
+/**
+ * Reads a message of the stream `job-events`, or one in transit to it; `undefined` when it is not an event.
+ */
 export function readEvent({ subject, data, storedAt }: StoredMessage): JobEvent | undefined {
   const parsed = parseJobSubject(subject);
   if (parsed === undefined) return undefined;
@@ -39,9 +41,9 @@ export function readEvent({ subject, data, storedAt }: StoredMessage): JobEvent 
 }
 
 /**
- * Reads all that is stored about a job: what its targets said, or for one that a schedule ran its result.
+ * Reads everything that is stored about a job: the events of its targets, or the result of a schedule.
  *
- * @param onEvent called with each event and the size of its message in bytes; order means nothing
+ * @param onEvent called with each event and the size of its message in bytes, in any order
  * @throws SvcError `storage`
  */
 export async function readEvents(
@@ -51,7 +53,7 @@ export async function readEvents(
 ): Promise<void> {
   const subjects =
     schedule === undefined ? [ackSubject(jid, "*"), returnSubject(jid, "*")] : [scheduleSubject(jid, "*")];
-  // One reader for each: a filter of a consumer lies within one of the stream's subjects.
+  // One reader for each: the filter of a consumer must lie within one subject of the stream.
   const read = (subject: string) =>
     readStream(bus, "job-events", subject, (message) => {
       const event = readEvent(message);

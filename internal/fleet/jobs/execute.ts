@@ -4,7 +4,7 @@ import { type CallContext, checkCall, FunctionFailure, functionNamed } from "../
 import type { Call } from "./call.ts";
 import type { JobReturn } from "./record.ts";
 
-/** Runs a function. It never throws: whatever goes wrong is in the return. */
+/** Runs a function. It never throws: any failure is in the return. */
 export async function execute(call: Call, context: CallContext): Promise<JobReturn> {
   const finish = stopwatch(context.clock);
   try {
@@ -20,7 +20,7 @@ export async function execute(call: Call, context: CallContext): Promise<JobRetu
   }
 }
 
-/** Whether a call changes nothing. One that no function is named for changes nothing either: it fails. */
+/** Whether a call changes nothing. A call of an unknown function fails, so it changes nothing. */
 export function isReadOnly(call: Call): boolean {
   try {
     return functionNamed(call.function).readOnly === true;

@@ -5,7 +5,7 @@ import type { Bus } from "../../bus/connect.ts";
 import { followJob } from "./follow.ts";
 import type { ShowDeps } from "./show.ts";
 
-test("a signal that comes while the first answer of the bus is awaited ends following, and nothing is left over", async () => {
+test("a signal before the first reply of the bus ends following, and nothing remains", async () => {
   const flushed = Promise.withResolvers<void>();
   let subscribed = 0;
   const subscribe = () => {
@@ -17,7 +17,7 @@ test("a signal that comes while the first answer of the bus is awaited ends foll
   const leaving = new AbortController();
   const following = followJob(deps, `job-${"0".repeat(27)}`, () => {}, { signal: leaving.signal });
   leaving.abort(new Error("enough"));
-  // A rejection that nobody waits for is found at the end of a turn of the event loop.
+  // An unhandled rejection is detected at the end of a turn of the event loop.
   await settle();
   flushed.resolve();
   await expect(following).rejects.toThrow();

@@ -1,4 +1,5 @@
 import { sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { ackSubject, keySubject, progressSubject, returnSubject, scheduleSubject } from "../../bus/mod.ts";
 import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
@@ -7,29 +8,29 @@ import { decodeJob } from "./record.ts";
 import { type JobView, type KnownJob, loadJob, type ShowDeps, viewOf } from "./show.ts";
 import { countOutcomes } from "./tally.ts";
 
-/** How long after the deadline a return that was on its way is still waited for. */
+/** How long after the deadline to wait for returns in transit. */
 const graceMs = 1_000;
-/** How long a server of a cluster may lag behind another, and how often it is asked. */
+/** How long a server of a cluster may lag behind another, and how often to ask it. */
 const longestLagMs = 5_000;
 const lagPauseMs = 50;
 
-/** How a job stands while it is followed. */
+/** The status of a job while it is followed. */
 export interface Progress {
   targets: number;
   counts: Partial<Record<Outcome, number>>;
-  /** What changed it; absent for what was known at the start, and for the end of the job. */
+  /** The event that changed it; absent at the start, and for the end of the job. */
   event?: JobEvent;
-  /** How far a peel is, when that is the news. */
+  /** The progress of a peel, if that changed. */
   running?: PeelProgress;
 }
 
 /**
  * Follows a job until it has ended.
  *
- * @param onProgress called at the start and with everything new
+ * @param onProgress called at the start and after each change
  * @param options.signal ends following, not the job
- * @param options.replay report what was known at the start event by event as well
- * @returns the job as it stands in the end
+ * @param options.replay also report the events that were known at the start
+ * @returns the job in its final state
  * @throws SvcError `not_found`; the signal's reason
  */
 export async function followJob(
@@ -41,13 +42,13 @@ export async function followJob(
   const { bus, clock } = deps;
   const { signal } = options;
   const ended = Promise.withResolvers<void>();
-  // The signal may come before anybody waits for it.
+  // The signal may abort before it is awaited.
   ended.promise.catch(() => {});
   const early: JobEvent[] = [];
   let take = (event: JobEvent) => void early.push(event);
   let recordChanged = () => {};
-  // Subscribed first and read after: what comes between the two is seen twice, never missed.
-  // Only what peels say: one wildcard for all of a job would bring its commands here as well.
+  // Subscribe first and read second: an event between the two is seen twice, never missed. Subscribe only to
+  // messages of peels: one wildcard for all messages of a job would include its commands.
   const events = [ackSubject, returnSubject, scheduleSubject].map((subjectOf) =>
     bus.nats.subscribe(subjectOf(jid, "*"), {
       callback(error, { subject, data }) {
@@ -56,7 +57,7 @@ export async function followJob(
       },
     }),
   );
-  // A hint that a master wrote the record: cancelled, or ended.
+  // A hint that a master wrote the record, because the job was cancelled or has ended.
   const record = bus.nats.subscribe(keySubject("jobs", jid), {
     callback(error, message) {
       if (error === null && message.subject === keySubject("jobs", jid)) recordChanged();
@@ -79,10 +80,10 @@ export async function followJob(
     const count = countOutcomes(known);
     let last: Progress = { targets: known.job.targets.length, counts: {} };
     const report = (event?: JobEvent) => {
-      // Who is alive is asked for once, in the end.
+      // Which peels are alive is requested once, at the end.
       const { counts, status } = count.update(clock.now(), event?.peel);
       last = { ...last, counts };
-      onProgress({ ...last, ...(event === undefined ? {} : { event }) });
+      onProgress({ ...last, ...defined({ event }) });
       if (status !== "running") ended.resolve();
     };
     take = (event) => {
@@ -101,7 +102,7 @@ export async function followJob(
           report();
         },
         () => {
-          // The deadline ends it all the same.
+          // The deadline ends it anyway.
         },
       );
     };
@@ -120,10 +121,7 @@ export async function followJob(
   }
 }
 
-/**
- * The job as it is stored. In a cluster another server than the one that took the last returns may answer,
- * a moment behind it: then it is asked again.
- */
+/** The stored job. In a cluster a server that lags behind may answer: then it is read again. */
 async function showStored(deps: ShowDeps, { job: { jid }, tally }: KnownJob): Promise<JobView> {
   for (let waitedMs = 0; ; waitedMs += lagPauseMs) {
     const stored = await loadJob(deps, jid);
@@ -132,7 +130,7 @@ async function showStored(deps: ShowDeps, { job: { jid }, tally }: KnownJob): Pr
   }
 }
 
-/** What is known of a job's targets, as the events that tell it. */
+/** The events that describe what is known about the targets of a job. */
 function eventsOf({ job, tally, returns }: KnownJob): JobEvent[] {
   return job.targets.flatMap((peel): JobEvent[] => {
     const said = { jid: job.jid, peel, at: job.createdAt };

@@ -10,7 +10,7 @@ export {
   type RefusalReason,
   refusalReasons,
 } from "./command.ts";
-export { createJobController, type JobController, type JobSummary } from "./controller.ts";
+export { createJobController, type JobController } from "./controller.ts";
 export { type DispatchDeps, dispatchJob } from "./dispatch.ts";
 export { readEvents } from "./events.ts";
 export { execute, isReadOnly } from "./execute.ts";
@@ -24,5 +24,6 @@ export { startScheduleResults } from "./schedule-results.ts";
 export { decodeScheduledRun, encodeScheduledRun, maxArgsBytes, type ScheduledRun } from "./scheduled.ts";
 export { createCommands } from "./send.ts";
 export { type JobView, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
+export type { JobSummary } from "./summary.ts";
 export { createTally, standingOf } from "./tally.ts";
 export { type PlannedJob, placeTombstone } from "./tombstone.ts";

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { isId } from "../../base/id.ts";
 import { encodePeelId } from "../../base/peel-id.ts";
 import {
@@ -16,19 +17,20 @@ import {
 } from "../operation/mod.ts";
 import { targetOf } from "../targeting/mod.ts";
 import { type CancelDeps, cancelJob } from "./cancel.ts";
-import type { JobController, JobSummary } from "./controller.ts";
+import type { JobController } from "./controller.ts";
 import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
 import { followJob, type Progress } from "./follow.ts";
 import { endings, jobStatuses, outcomes } from "./outcome.ts";
 import { jobRequestSchema } from "./request.ts";
 import { type JobView, loadJob, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
+import type { JobSummary } from "./summary.ts";
 
 const jid = described(v.string(), "Id of the job: `job-` and a KSUID");
 const onlyJid = v.strictObject({ jid });
 const touchesJid = (input: { jid: string }) => ({ job: input.jid });
 
 const status = v.picklist(jobStatuses);
-const targets = described(v.array(v.string()), "Encoded ids of the peels it is for");
+const targets = described(v.array(v.string()), "Encoded ids of the target peels");
 const flag = (description: string) =>
   v.exactOptional(v.pipe(v.literal(true), v.metadata({ type: "boolean", description })));
 
@@ -36,28 +38,28 @@ const seenReturn: v.GenericSchema<SeenReturn> = titled(
   "JobReturn",
   v.object({
     success: v.boolean(),
-    retcode: described(integer, "0 when all went well"),
-    return: v.exactOptional(described(plain, "What the function answered")),
-    error: v.exactOptional(described(v.string(), "Why it could not be run, or failed")),
+    retcode: described(integer, "0 on success"),
+    return: v.exactOptional(described(plain, "The result of the function")),
+    error: v.exactOptional(described(v.string(), "Why it could not run, or failed")),
     started_at: timestamp,
     duration_ms: v.number(),
     outcome: v.exactOptional(
-      described(v.picklist(endings), "How it ended when the function was not simply run to its end"),
+      described(v.picklist(endings), "How it ended, if the function did not run to its end"),
     ),
-    late: flag("It came after the deadline"),
-    truncated: flag("`return` is left out, as the answer would be too large; ask with `peel`"),
+    late: flag("It arrived after the deadline"),
+    truncated: flag("`return` is omitted because the answer would be too large; use `peel`"),
   }),
 );
 
 const common = {
   jid: v.string(),
   function: v.string(),
-  target: v.exactOptional(described(v.string(), "The expression, when there was one")),
-  schedule: v.exactOptional(described(v.string(), "The entry of the peel's own schedule that ran it")),
+  target: v.exactOptional(described(v.string(), "The target expression, if there was one")),
+  schedule: v.exactOptional(described(v.string(), "Entry of the peel's schedule that ran it")),
   status,
   counts: described(
     v.record(v.picklist(outcomes), integer),
-    `How many targets ended how, by outcome: ${outcomes.join(", ")}`,
+    `Number of targets by outcome: ${outcomes.join(", ")}`,
   ),
   created_at: timestamp,
   created_by: described(v.string(), "Operator"),
@@ -66,7 +68,7 @@ const common = {
 
 const summary: v.GenericSchema<JobSummary> = titled(
   "JobSummary",
-  v.object({ ...common, targets: described(integer, "How many peels it is for") }),
+  v.object({ ...common, targets: described(integer, "Number of target peels") }),
 );
 
 const viewFields = {
@@ -75,13 +77,13 @@ const viewFields = {
   targets,
   metadata: plainMap,
   timeout: described(v.string(), "A duration"),
-  deadline: described(timestamp, "Until then a peel may begin it and be at it"),
+  deadline: described(timestamp, "Until then a peel may start it and run it"),
   request_id: v.exactOptional(
-    described(v.string(), "The request it was dispatched by, as the logs of masters and peels name it"),
+    described(v.string(), "Id of the request that dispatched it, as in the logs of masters and peels"),
   ),
   cancelled_at: v.exactOptional(timestamp),
   cancelled_by: v.exactOptional(v.string()),
-  cancel_request_id: v.exactOptional(described(v.string(), "The request it was cancelled by")),
+  cancel_request_id: v.exactOptional(described(v.string(), "Id of the request that cancelled it")),
   outcomes: described(v.record(v.string(), v.picklist(outcomes)), "By encoded peel id"),
 };
 const view: v.GenericSchema<JobView> = titled(
@@ -104,15 +106,15 @@ export const createJob = operation({
       jid: v.string(),
       targets,
       status: v.picklist(["running"]),
-      /** How many of the targets are not connected now. */
+      /** Number of targets that are not connected now. */
       away: v.optional(v.number(), 0),
     }),
   ),
   touches: (input) => ({ peels: targetOf(input) }),
-  /** @param deps.identity the id of a job that may have been asked for before */
+  /** @param deps.identity the ID of a job that an earlier call may have created */
   async run(deps: DispatchDeps & { identity?: JobIdentity }, input, call) {
     const { requestId, log } = call;
-    const scoped = { ...deps, log, ...(requestId === undefined ? {} : { requestId }) };
+    const scoped = { ...deps, log, ...defined({ requestId }) };
     const { job, away } = await dispatchJob(scoped, input, operatorOf(call), deps.identity);
     call.note?.({ jid: job.jid });
     return { jid: job.jid, targets: job.targets, status: "running" as const, away };
@@ -133,8 +135,7 @@ export const listJobs = operation({
   async run({ controller }: { controller: Pick<JobController, "list"> }, { status, limit, cursor }) {
     const found = await controller.list({
       limit: limit + 1,
-      ...(status === undefined ? {} : { status }),
-      ...(cursor === undefined ? {} : { after: cursor }),
+      ...defined({ status, after: cursor }),
     });
     const { items, ...next } = pageOf(found, limit, (job) => job.jid);
     return { jobs: items, ...next };
@@ -144,11 +145,11 @@ export const listJobs = operation({
 export const getJob = operation({
   name: "jobs.show",
   kind: "read",
-  summary: "See a job and what its peels returned",
+  summary: "Get a job and the returns of its peels",
   admits: ["operator"],
   input: v.strictObject({
     jid,
-    peel: v.optional(described(v.string(), "Show the return of this peel alone, whole")),
+    peel: v.optional(described(v.string(), "Show only the return of this peel, complete")),
   }),
   output: v.object({ job: view }),
   touches: touchesJid,
@@ -163,7 +164,7 @@ export const getJob = operation({
 export const stopJob = operation({
   name: "jobs.cancel",
   kind: "change",
-  summary: "Stop a job on every peel that has not ended it",
+  summary: "Cancel a job on every peel that has not ended it",
   admits: ["operator"],
   input: onlyJid,
   output: v.object({
@@ -174,7 +175,7 @@ export const stopJob = operation({
   touches: touchesJid,
   async run(deps: { cancel: CancelDeps; show: ShowDeps }, input, call) {
     const { requestId, log } = call;
-    const scoped = { ...deps.cancel, log, ...(requestId === undefined ? {} : { requestId }) };
+    const scoped = { ...deps.cancel, log, ...defined({ requestId }) };
     const { jid } = await cancelJob(scoped, input.jid, operatorOf(call));
     call.note?.({ jid });
     const view = await showJob(deps.show, jid);
@@ -188,13 +189,13 @@ export const streamJob = operation({
   kind: "read",
   summary: "Follow a job",
   description:
-    "Server-sent events, what was said before included. `ack`: a peel took the job, `{jid, peel_id}`; `progress`: how far it is, `{jid, peel_id, done, total, failed, current}`; `return`: what it returned, with the fields of `JobReturn`; `end`: the job has ended, `{jid, status, counts, outcomes}`, and the stream with it. A comment comes every 30 seconds.",
+    "Server-sent events, including earlier ones. `ack`: a peel accepted the job, `{jid, peel_id}`; `progress`: its progress, `{jid, peel_id, done, total, failed, current}`; `return`: its return, with the fields of `JobReturn`; `end`: the job has ended, `{jid, status, counts, outcomes}`, and the stream with it. A comment comes every 30 seconds.",
   admits: ["operator"],
   input: onlyJid,
   output: feed,
   touches: touchesJid,
   async run(deps: ShowDeps, input, { note, log }) {
-    // Read once before the stream opens: an unknown job is an error, not a stream.
+    // Read the job before the stream opens: an unknown job is an error, not a stream.
     const { jid } = (await loadJob(deps, input.jid)).job;
     note?.({ jid });
     return {

@@ -1,4 +1,4 @@
-/** What became of one target of a job. */
+/** The outcome of one target of a job. */
 export const outcomes = [
   "pending",
   "ok",
@@ -13,26 +13,26 @@ export type Outcome = (typeof outcomes)[number];
 export const jobStatuses = ["running", "completed", "failed", "cancelled"] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 
-/** How a target ended when its function was not simply run to its end. */
+/** How a target ended, if its function did not run to its end. */
 export const endings = ["busy", "lost", "cancelled", "timeout"] as const;
 
-/** What a return says about the end of a target. */
+/** The part of a return that decides the outcome. */
 export interface Ending {
   success: boolean;
   outcome?: (typeof endings)[number] | undefined;
 }
 
-/** What is known of one target. */
+/** What is known about one target. */
 export interface TargetFacts {
-  return?: Ending;
+  return?: Ending | undefined;
   acknowledged: boolean;
   /** Whether the peel was alive when the deadline passed. */
   alive: boolean;
 }
 
 /**
- * The outcome of one target (decisions, section "Jobs"). What the peel says decides at any time, also
- * after the deadline or a cancellation; without a word from it the target is pending until the deadline.
+ * The outcome of one target (decisions, section "Jobs"). A return of the peel decides at any time, even after
+ * the deadline or a cancellation. Without one the target is pending until the deadline.
  */
 export function outcomeOf(
   facts: TargetFacts,
@@ -40,7 +40,7 @@ export function outcomeOf(
   now: number,
 ): Outcome {
   if (facts.return !== undefined) return facts.return.outcome ?? (facts.return.success ? "ok" : "failed");
-  // A cancelled job is sent to nobody any more; who took it before still says how it ended.
+  // A cancelled job is not sent any longer; peels that accepted it still report how it ended.
   if (job.cancelledAt !== undefined && !facts.acknowledged) return "cancelled";
   if (now < job.deadline) return "pending";
   return facts.acknowledged || facts.alive ? "timeout" : "offline";

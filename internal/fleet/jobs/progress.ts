@@ -2,14 +2,14 @@ import * as v from "valibot";
 import { decode } from "../../base/msgpack.ts";
 import { parseJobSubject } from "../../bus/mod.ts";
 
-/** How far a job is on one peel. */
+/** The progress of a job on one peel. */
 export interface PeelProgress {
-  /** Encoded peel id, as the subject says. */
+  /** Encoded peel ID from the subject. */
   peel: string;
   done: number;
   total: number;
   failed: number;
-  /** What runs now, in a few words. */
+  /** A short description of the current step. */
   current: string;
 }
 
@@ -21,7 +21,7 @@ const form = v.object({
   current: v.pipe(v.string(), v.maxLength(1_000)),
 });
 
-/** Reads what a peel published about how far it is; `undefined` when it is none: a peel may send anything. */
+/** Reads the progress that a peel published; `undefined` when it is malformed: a peel may send anything. */
 export function readProgress(subject: string, data: Uint8Array): PeelProgress | undefined {
   const { kind, peel = "" } = parseJobSubject(subject) ?? {};
   if (kind !== "progress") return undefined;

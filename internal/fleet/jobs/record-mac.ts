@@ -3,8 +3,8 @@ import { isEqualMac, type RecordMac } from "../../identity/mod.ts";
 import type { CommandKind } from "./command.ts";
 import type { Job } from "./record.ts";
 
-// The record of a job lies on the bus, and masters sign commands from it: again and again, until each target
-// has taken it. So it carries what tells that a master made it, and that a master cancelled it.
+// The record of a job is stored on the bus, and masters sign commands from it until each target has accepted
+// it. So a MAC in the record proves that a master created it, and another that a master cancelled it.
 
 /** A job as a master makes it. */
 export function withJobMac(mac: RecordMac, job: Job): Job {
@@ -22,7 +22,7 @@ export function isGenuine(mac: RecordMac, kind: CommandKind, job: Job): boolean 
   return kind === "dispatch" || isEqualMac(mac("cancel", job.jid), job.cancelVoucher);
 }
 
-/** All of it that never changes, in the form it is stored in. */
+/** The fields that never change, in their stored form. */
 function contentOf(job: Job): unknown {
   const { jid, function: name, args, target, targets, metadata, timeoutMs, createdBy, requestId } = job;
   const times = [timeoutMs, rfc3339(job.createdAt), rfc3339(job.deadline)];

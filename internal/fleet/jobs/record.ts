@@ -1,17 +1,18 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { instant } from "../../base/instant.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { endings, type JobStatus, type Outcome, outcomes } from "./outcome.ts";
 
-/** A job as it was dispatched; what came of it is in the returns. */
+/** A job as it was dispatched; its results are in the returns. */
 export interface Job {
   jid: string;
   function: string;
   args: Record<string, Plain>;
-  /** The expression it was targeted with, when it was one. */
+  /** The target expression, if there was one. */
   target?: string;
-  /** Encoded ids of the peels it is for. */
+  /** Encoded IDs of the target peels. */
   targets: string[];
   metadata: Record<string, Plain>;
   /** How long a peel may take, milliseconds. */
@@ -19,17 +20,17 @@ export interface Job {
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
   createdBy: string;
-  /** The request it was dispatched by, as the logs name it. */
+  /** The ID of the request that dispatched it, as in the logs. */
   requestId?: string;
   deadline: number;
   cancelledAt?: number;
   cancelledBy?: string;
   cancelRequestId?: string;
-  /** It was never sent to anybody, and never will be: its id is taken so that nobody makes it. */
+  /** It is a tombstone: it was never sent, and its ID is used so that the job can never be created. */
   forbidden?: true;
-  /** The entry of the peel's schedule that ran it; then nobody dispatched it, and its end is known. */
+  /** The entry of the peel's schedule that ran it; such a job was not dispatched, and has ended. */
   schedule?: string;
-  /** Tells that a master made it, and that a master cancelled it: see vouch.ts. */
+  /** Prove that a master created it, and that a master cancelled it: see record-mac.ts. */
   voucher?: Uint8Array;
   cancelVoucher?: Uint8Array;
   /** Written by a master when every target has ended, so that lists need not read the returns. */
@@ -119,7 +120,7 @@ export function decodeJob(bytes: Uint8Array): Job {
     cancelledAt: cancelled_at,
     cancelledBy: cancelled_by,
     cancelRequestId: cancel_request_id,
-    // Copies: parts of the message would keep all of it in memory.
+    // Copies: slices would keep the whole message in memory.
     voucher: voucher === undefined ? undefined : Uint8Array.from(voucher),
     cancelVoucher: cancel_voucher === undefined ? undefined : Uint8Array.from(cancel_voucher),
     settled: settled === undefined ? undefined : settledOf(settled),
@@ -134,7 +135,7 @@ function withoutUndefined<T extends object>(value: T): Partial<T> {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
 }
 
-/** What a peel answers to a job. */
+/** The return of a peel for a job. */
 export interface JobReturn {
   success: boolean;
   retcode: number;
@@ -145,7 +146,7 @@ export interface JobReturn {
   duration_ms: number;
   /**
    * `busy`: the queue was full; `lost`: the peel restarted while it ran; `cancelled`: stopped, or never
-   * begun; `timeout`: stopped at the deadline, or never begun by then.
+   * started; `timeout`: stopped at the deadline, or not started by then.
    */
   outcome?: (typeof endings)[number];
 }
@@ -160,13 +161,11 @@ const storedReturn = v.object({
   outcome: v.optional(v.picklist(endings)),
 });
 
-/** Decodes what a peel published as its return. @throws when it is none: a peel may send anything */
+/** Decodes the return that a peel published. @throws when it is malformed: a peel may send anything */
 export function decodeReturn(bytes: Uint8Array): JobReturn {
   const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decode(bytes));
   return {
     ...rest,
-    ...(value === undefined ? {} : { return: value }),
-    ...(error === undefined ? {} : { error }),
-    ...(outcome === undefined ? {} : { outcome }),
+    ...defined({ return: value, error, outcome }),
   };
 }

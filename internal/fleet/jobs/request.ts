@@ -15,7 +15,7 @@ export const jobRequestSchema = titled(
         v.metadata({ description: "How long a peel may take, `90s` or `1h30m`, at most 24h", default: "1m" }),
       ),
     ),
-    metadata: v.optional(described(plainMap, "Kept with the job")),
+    metadata: v.optional(described(plainMap, "Stored with the job")),
   }),
 );
 export type JobRequest = v.InferOutput<typeof jobRequestSchema>;

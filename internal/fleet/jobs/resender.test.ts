@@ -33,7 +33,7 @@ function setup({ owns = true, deadlineMs = 600_000 } = {}) {
   return { clock, entry, timer, sent, alive };
 }
 
-test("targets that are alive and silent are sent the job again, ever later, at most a minute apart", () => {
+test("live targets without an ack get the job again at growing intervals of at most a minute", () => {
   const { clock, entry, sent, alive } = setup();
   clock.advance(2_000);
   entry.tally.note({ jid: "j", peel: "a", at: 0 });

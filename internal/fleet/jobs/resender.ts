@@ -4,14 +4,16 @@ import type { RunningJob } from "./running-jobs.ts";
 import type { SendCommand } from "./send.ts";
 import { isSilent } from "./tally.ts";
 
-/** A peel that is alive and has not taken a job is sent it again, first after this time, then ever later. */
+/**
+ * A live peel that has not accepted a job gets it again, first after this time, then at growing intervals.
+ */
 const firstPauseMs = 2_000;
 const longestPauseMs = 60_000;
 
 export interface ResenderDeps {
   alive(peel: string): boolean;
   send: SendCommand;
-  /** Whether this master dispatched the job. The others wait longer, so that it is mostly sent once. */
+  /** Whether this master dispatched the job. The others wait longer, so that it is usually sent once. */
   owns(jid: string): boolean;
   clock: Clock;
   /** A number in [0, 1). */
@@ -19,7 +21,9 @@ export interface ResenderDeps {
   log: Log;
 }
 
-/** Sends a job again to targets that are alive and have not taken it, until all have ended or its deadline. */
+/**
+ * Sends a job again to live targets that have not accepted it, until all have ended or the deadline passes.
+ */
 export function resendJob(
   entry: Pick<RunningJob, "job" | "tally">,
   { alive, send, owns, clock, jitter, log }: ResenderDeps,

@@ -29,7 +29,7 @@ function setup() {
   return { clock, running, returns };
 }
 
-test("what a target says is counted once, and only by a job that runs", () => {
+test("an event of a target counts once, and only for a running job", () => {
   const { running, returns } = setup();
   const entry = running.begin(jobOf("j"));
   expect(running.note(returned("j", "a"))).toEqual({ entry, isNew: true });
@@ -39,7 +39,7 @@ test("what a target says is counted once, and only by a job that runs", () => {
   expect([entry.tally.open, returns]).toEqual([1, ["j a"]]);
 });
 
-test("what was said before the record came counts, for half a minute", () => {
+test("events before the record count for half a minute", () => {
   const { clock, running, returns } = setup();
   running.keepEarly(returned("old", "a"));
   clock.advance(29_999);
@@ -52,13 +52,13 @@ test("what was said before the record came counts, for half a minute", () => {
   expect(returns).toEqual(["old a"]);
 });
 
-test("what is kept of jobs that are not known has a limit, the oldest go", () => {
+test("events of unknown jobs are limited, and the oldest are removed", () => {
   const { running } = setup();
   for (let n = 0; n < 10_002; n++) running.keepEarly(returned(`j${n}`, "a"));
   expect(["j0", "j1", "j10001"].map((jid) => running.begin(jobOf(jid)).tally.open)).toEqual([2, 1, 1]);
 });
 
-test("when a job ends nothing is due for it any more", () => {
+test("when a job ends nothing is due for it", () => {
   const { clock, running } = setup();
   const { timers } = running.begin(jobOf("j"));
   timers.push(clock.after(1_000, () => {}));

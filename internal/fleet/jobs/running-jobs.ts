@@ -4,20 +4,20 @@ import type { JobEvent } from "./events.ts";
 import type { Job } from "./record.ts";
 import { createTally, type Tally } from "./tally.ts";
 
-/** A job that has not ended, with what is known of its targets. */
+/** A job that has not ended, with what is known about its targets. */
 export interface RunningJob {
   job: Job;
   readonly tally: Tally;
-  /** What is due for it; cancelled when it ends. */
+  /** Its pending timers; cancelled when it ends. */
   readonly timers: Timer[];
 }
 
-/** The jobs that have not ended, by id, and what their targets said. */
+/** The jobs that have not ended, by ID, and the events of their targets. */
 export interface RunningJobs {
   readonly size: number;
   get(jid: string): RunningJob | undefined;
   values(): Iterable<RunningJob>;
-  /** Begins to count what the targets of a job say; what they said before its record came counts as well. */
+  /** Starts to count the events of a job, including those that arrived before its record. */
   begin(job: Job): RunningJob;
   end(jid: string): void;
   /** Counts an event. @returns `undefined` when its job does not run here */

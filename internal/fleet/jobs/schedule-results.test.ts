@@ -74,7 +74,7 @@ test.each<[Partial<JobReturn>, string]>([
   expect((await stored(jid))?.settled).toMatchObject({ status: "failed", counts: { [outcome]: 1 } });
 });
 
-test("what a peel claims to be counts for nothing", async () => {
+test("the identity that a peel claims is ignored", async () => {
   const jid = idAt(clock.now());
   const claims = { targets: ["db1"], peel: "db1", created_by: "root", jid: idAt(0), metadata: { x: 1 } };
   await store(jid, encode({ ...result, ...claims, schedule: "s", function: "f.g", args: {} }));
@@ -82,7 +82,7 @@ test("what a peel claims to be counts for nothing", async () => {
   expect((await stored(jid))?.metadata).toEqual({ schedule: "s" });
 });
 
-test("a result that comes again changes nothing", async () => {
+test("a repeated result changes nothing", async () => {
   const jid = idAt(clock.now());
   await store(jid, encodeScheduledRun(run));
   const first = await jobs.get(jid);
@@ -133,8 +133,8 @@ describe("refused, and over with:", () => {
   const fields = { ...result, schedule: "s", function: "f.g", args: {} };
   test.each<[string, string, Uint8Array]>([
     ["an id from the future", idAt(clock.now() + 6 * minute), encode(fields)],
-    ["an id from beyond time", `job-${"z".repeat(27)}`, encode(fields)],
-    ["what is no id of a job", "enr-000000000000000000000000000", encode(fields)],
+    ["an ID beyond the range of time", `job-${"z".repeat(27)}`, encode(fields)],
+    ["text that is not a job ID", "enr-000000000000000000000000000", encode(fields)],
     ["an id that is too short", "job-1", encode(fields)],
     ["no MessagePack", idAt(0 + clock.now()), Buffer.from([0xc1])],
     ["nothing", idAt(clock.now()), new Uint8Array()],
@@ -143,12 +143,12 @@ describe("refused, and over with:", () => {
     ["an empty name", idAt(clock.now()), encode({ ...fields, schedule: "" })],
     ["a long name", idAt(clock.now()), encode({ ...fields, schedule: "s".repeat(129) })],
     ["a long function", idAt(clock.now()), encode({ ...fields, function: "f".repeat(129) })],
-    ["arguments that are no map", idAt(clock.now()), encode({ ...fields, args: [1] })],
+    ["arguments that are not a map", idAt(clock.now()), encode({ ...fields, args: [1] })],
     ["large arguments", idAt(clock.now()), encode({ ...fields, args: { a: "x".repeat(65 * 1024) } })],
     ["no return", idAt(clock.now()), encode({ schedule: "s", function: "f.g", args: {} })],
     ["a negative duration", idAt(clock.now()), encode({ ...fields, duration_ms: -1 })],
     ["an endless duration", idAt(clock.now()), encode({ ...fields, duration_ms: 1e300 })],
-    ["a duration that is no number", idAt(clock.now()), encode({ ...fields, duration_ms: Number.NaN })],
+    ["a duration that is not a number", idAt(clock.now()), encode({ ...fields, duration_ms: Number.NaN })],
     ["an unknown outcome", idAt(clock.now()), encode({ ...fields, outcome: "ok" })],
   ])("%s", async (_, jid, data) => {
     await store(jid, data);
@@ -158,7 +158,7 @@ describe("refused, and over with:", () => {
   });
 });
 
-test("a bucket that is away is no reason to lose a result", async () => {
+test("an unavailable bucket does not lose a result", async () => {
   const away = { ...jobs, create: () => Promise.reject(new Error("away")) };
   const jid = idAt(clock.now());
   const deps = {

@@ -15,15 +15,18 @@ import { outcomeOf, statusOf } from "./outcome.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import { decodeScheduledRun } from "./scheduled.ts";
 
-/** How far ahead a peel's clock may be. A result may be as late as it likes: its peel may have been away. */
+/**
+ * How far ahead the clock of a peel may be. A result may be late by any time: its peel may have been
+ * disconnected.
+ */
 const aheadMs = 5 * 60_000;
-/** No run is longer; it also keeps every time within what a date can be. */
+/** No run is longer; this also keeps every time within the range of a date. */
 const longestRunMs = 366 * 24 * 60 * 60_000;
 
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
-/** A result that cannot be stored comes again in these steps, for a day. */
+/** A result that cannot be stored is delivered again in these steps, for a day. */
 const again = {
   backoffMs: [10 * second, 30 * second, minute, 5 * minute, 15 * minute, hour],
   maxDeliveries: 29,
@@ -39,7 +42,7 @@ export interface ScheduleResultsDeps {
   log: Log;
 }
 
-/** Stores what the schedules of the peels returned as jobs. All masters share the work. */
+/** Stores the results of the schedules of the peels as jobs. All masters share the work. */
 export function startScheduleResults(deps: ScheduleResultsDeps): Consumer {
   return consume(
     deps.bus,
@@ -55,11 +58,11 @@ export function startScheduleResults(deps: ScheduleResultsDeps): Consumer {
 }
 
 /**
- * Stores one result of a schedule as a job. Its peel is the one that the subject names, and a record that
- * exists is never touched, so a peel can neither speak for another nor change a job. What cannot be a result
- * is counted, logged and over with: coming again would not make it one.
+ * Stores one result of a schedule as a job. The subject names the peel, and an existing record is never
+ * changed, so a peel cannot act for another or change a job. A malformed result is counted, logged and
+ * acknowledged: a redelivery would not help.
  *
- * @throws SvcError `storage` when the bucket is away: the message comes again
+ * @throws SvcError `storage` when the bucket is unavailable: the message is delivered again
  */
 export async function storeScheduleResult(
   deps: Omit<ScheduleResultsDeps, "bus">,
@@ -81,7 +84,7 @@ export async function storeScheduleResult(
     log.info("schedule result stored", fields);
     return;
   }
-  // A peel sends until it knows that the bus has it, and a master may die before it says that it is done.
+  // A peel sends it until the bus has acknowledged it, and a master may die before its own acknowledgement.
   const existing = await jobs.get(jid);
   if (existing === undefined || isSameRun(decodeJob(existing.value), job)) {
     metrics.scheduleResult("repeated");
@@ -91,12 +94,12 @@ export async function storeScheduleResult(
   log.warn("schedule result refused", { ...fields, reason: "another job has this id" });
 }
 
-/** The job a result makes. @throws with the reason why it is none */
+/** The job for a result. @throws with the reason why the result is malformed */
 function jobOf({ subject, data }: StoredMessage, now: number): Job {
   const parsed = parseJobSubject(subject);
   if (parsed?.kind !== "schedule" || !isId("job", parsed.jid)) throw new Error("the subject names no job");
   const { jid, peel } = parsed;
-  // Lists are in the order of these ids, so nobody may put itself in front for good.
+  // Lists are sorted by these IDs, so an ID from the future would stay at the front.
   const createdAt = timeOfId(jid);
   if (createdAt > now + aheadMs) throw new Error("the id of the job is from the future");
   const { schedule, call, result } = decodeScheduledRun(data);

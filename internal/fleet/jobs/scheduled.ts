@@ -30,7 +30,7 @@ export function encodeScheduledRun({ schedule, call, result }: ScheduledRun): Ui
   return encode({ ...result, schedule, function: call.function, args: call.args });
 }
 
-/** @throws when the bytes are no such run, or too large for one: a peel may send anything */
+/** @throws when the bytes are not such a run, or are too large: a peel may send anything */
 export function decodeScheduledRun(bytes: Uint8Array): ScheduledRun {
   const { schedule, function: name, args } = v.parse(envelope, decode(bytes));
   const argsBytes = encode(args).length;

@@ -6,12 +6,12 @@ import { type CommandKind, commandSigner } from "./command.ts";
 import type { Job } from "./record.ts";
 import { isGenuine } from "./record-mac.ts";
 
-/** Sends peels a signed command about a job; nobody waits for them here. */
+/** Sends peels a signed command about a job; it does not wait for their replies. */
 export type SendCommand = (kind: CommandKind, job: Job, peels: Iterable<string>) => void;
 
-/** The one place where commands are signed. */
+/** Commands are signed only here. */
 export interface Commands {
-  /** Sends them over the bus; each is void after its job's deadline. */
+  /** Sends them over the bus; each is invalid after the deadline of its job. */
   send: SendCommand;
   /** The command for one of the job's targets; `undefined` when no master made that job. */
   sign(kind: CommandKind, job: Job, peel: string): Uint8Array | undefined;
@@ -23,8 +23,8 @@ const subjects: Record<CommandKind, (jid: string, peel: string) => string> = {
 };
 
 /**
- * Signs commands about jobs that masters made, and about no others: a job is read from the bus, which
- * carries commands and cannot make them.
+ * Signs commands only about jobs that masters created: jobs are read from the bus, which must not be able to
+ * create commands.
  */
 export function createCommands(deps: {
   bus: Pick<Bus, "publish">;

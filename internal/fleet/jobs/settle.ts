@@ -11,18 +11,21 @@ export interface SettleDeps {
   alive(peel: string): boolean;
   clock: Clock;
   metrics: {
-    /** An end was written. @param before the one that was written already, when a late return changed it */
+    /**
+     * Called when an end was written. @param before the end that was stored before, when a late return
+     * changed it
+     */
     jobSettled(settled: Settled, before: Settled | undefined): void;
   };
 }
 
 /**
- * Writes how a job ended into its record, from all that is stored about it: when it has just ended, and
- * again when a return came late. Any master may do it, and several at once.
+ * Writes the end of a job into its record, from everything that is stored about it: when it has just ended,
+ * and again after a late return. Any master may do it, and several at once.
  *
- * @param complete what is known of the targets, when every one of them has returned: then nothing is read
- * @returns the job as it stands now; `undefined` when there is no such job
- * @throws SvcError `storage`; `conflict` when the record never held still
+ * @param complete what is known about the targets, when all of them have returned: then nothing is read
+ * @returns the current job; `undefined` when there is no such job
+ * @throws SvcError `storage`; `conflict` when the record kept changing
  */
 export function settleJob(deps: SettleDeps, jid: string, complete?: Tally): Promise<Job | undefined> {
   const attempt = async () => {
@@ -32,7 +35,7 @@ export function settleJob(deps: SettleDeps, jid: string, complete?: Tally): Prom
     if (job.schedule !== undefined) return job;
     const tally = complete ?? createTally(job);
     if (complete === undefined) await readEvents(deps.bus, job, (event) => tally.note(event));
-    // Who was alive when the deadline passed was found out once; later it may be gone, or back.
+    // Which peels were alive at the deadline is determined once; later this may be different.
     const offline = job.settled === undefined ? undefined : new Set(job.settled.offline);
     const alive = (peel: string) => (offline === undefined ? deps.alive(peel) : !offline.has(peel));
     const settled = settledOf(standingOf(job, tally, alive, deps.clock.now()));

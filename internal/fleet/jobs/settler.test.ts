@@ -23,7 +23,7 @@ function setup({ jitter = 0, fail = () => false }: { jitter?: number; fail?: () 
 
 const complete = createTally({ targets: [] });
 
-test("the master that dispatched a job writes its end at once, the others a while later", () => {
+test("the master that dispatched a job writes its end at once, the others later", () => {
   const { clock, settler, written } = setup();
   settler.own("mine");
   settler.ended("mine", complete);
@@ -48,7 +48,7 @@ test("no master waits longer than four seconds, and a late return is written in 
   ]);
 });
 
-test("what is due already is not put off by other news, and is hastened when every target has ended", () => {
+test("other news does not delay a pending write, and the end of all targets brings it forward", () => {
   const { clock, settler, written } = setup();
   settler.due("a", 1_000);
   settler.returnedLate("a");
@@ -62,7 +62,7 @@ test("what is due already is not put off by other news, and is hastened when eve
   ]);
 });
 
-test("a job that turns out to be this master's after all is written at once", () => {
+test("a job that later proves to be this master's is written at once", () => {
   const { clock, settler, written } = setup();
   settler.ended("a", complete);
   settler.own("a", complete);
@@ -70,14 +70,12 @@ test("a job that turns out to be this master's after all is written at once", ()
   expect(written).toEqual([["a", 0, true]]);
 });
 
-test("an end that could not be written is written later", async () => {
+test("a failed write of an end is repeated later", async () => {
   let isAway = true;
   const { clock, settler, written, log } = setup({ fail: () => isAway });
   settler.own("a");
   settler.ended("a", complete);
-  clock.advance(0);
-  await Promise.resolve();
-  await Promise.resolve();
+  await clock.pass(0);
   isAway = false;
   clock.advance(10_000);
   expect(written).toEqual([["a", 4_000, false]]);

@@ -3,26 +3,29 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tally } from "./tally.ts";
 
-/** A master that did not dispatch a job leaves its end to the one that did, for so long at most. */
+/** Maximum time that a master leaves the end of a job to the master that dispatched it. */
 const leaveToOthersMs = 4_000;
 
-/** Decides when this master writes how a job ended. All masters do, and mostly the first one is enough. */
+/**
+ * Decides when this master writes how a job ended. All masters do this, and usually the first write is
+ * enough.
+ */
 export interface Settler {
   /**
-   * Says that this master dispatched the job, and so writes its end at once; the others take over after a
-   * while.
+   * Records that this master dispatched the job, so it writes the end at once; the others do it later if
+   * needed.
    *
-   * @param complete what is known of the targets, when every one of them has ended by now
+   * @param complete what is known about the targets, when all of them have ended
    */
   own(jid: string, complete?: Tally): void;
   owns(jid: string): boolean;
   /** Every target has ended. */
   ended(jid: string, complete: Tally): void;
-  /** The end may be due, or is after `delayMs`: what is stored tells. */
+  /** The end may be due now, or after `delayMs`; storage decides. */
   due(jid: string, delayMs?: number): void;
   /** A target returned after the end of the job, which may change how it ended. */
   returnedLate(jid: string): void;
-  /** Nothing is to be written about the job any more. */
+  /** Nothing more will be written about the job. */
   forget(jid: string): void;
   stop(): void;
 }
@@ -52,7 +55,7 @@ export function createSettler(deps: {
     });
   };
   const schedule = (jid: string, inMs: number, complete?: Tally) => {
-    // When every target has ended there is nothing left to wait for.
+    // When every target has ended, there is no reason to wait.
     if (stopped || (timers.has(jid) && complete === undefined)) return;
     cancel(jid);
     timers.set(
@@ -64,7 +67,7 @@ export function createSettler(deps: {
   return {
     own(jid, complete) {
       owned.add(jid);
-      // Left to another master so far.
+      // It was left to another master so far.
       if (complete !== undefined) schedule(jid, 0, complete);
     },
     owns: (jid) => owned.has(jid),

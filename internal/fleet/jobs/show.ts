@@ -1,4 +1,5 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
@@ -8,9 +9,9 @@ import type { JobStatus, Outcome } from "./outcome.ts";
 import { decodeJob, type Job, type JobReturn } from "./record.ts";
 import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
 
-/** How much of all returns together one view holds; what is over it can be asked for peel by peel. */
+/** Maximum size of all returns in one view; larger ones can be requested for each peel. */
 const maxReturnBytes = 16 * 1024 * 1024;
-/** A return on its way at the deadline is not late. */
+/** A return in transit at the deadline is not late. */
 const graceMs = 1_000;
 
 export interface ShowDeps {
@@ -21,7 +22,7 @@ export interface ShowDeps {
   clock: Clock;
 }
 
-/** A job with what became of it, as REST and the command line show it. */
+/** A job and its results, as REST and the command line show them. */
 export interface JobView {
   jid: string;
   function: string;
@@ -47,13 +48,13 @@ export interface JobView {
 
 /** A return as it is shown. */
 export interface SeenReturn extends JobReturn {
-  /** It came after the deadline, when the target already counted as ended without one. */
+  /** It arrived after the deadline, when the target already counted as ended without a return. */
   late?: true;
-  /** The value was left out, because the view would have become too large. */
+  /** The value was omitted, because the view would have become too large. */
   truncated?: true;
 }
 
-/** What is known of a job: its record, and what its targets said. */
+/** What is known about a job: its record, and the events of its targets. */
 export interface KnownJob {
   job: Job;
   tally: Tally;
@@ -63,22 +64,22 @@ export interface KnownJob {
 /**
  * Loads a job and its returns.
  *
- * @param peel only this target's return is wanted (encoded id); it is whole then
- * @throws SvcError `not_found`, also for a malformed id and a peel that is no target
+ * @param peel return only the return of this target (encoded ID), complete
+ * @throws SvcError `not_found`, also for a malformed ID and a peel that is not a target
  */
 export async function showJob(deps: ShowDeps, jid: string, peel?: string): Promise<JobView> {
   const known = await loadJob(deps, jid, peel);
   return viewOf(deps, known);
 }
 
-/** The same as parts, for those who go on counting. */
+/** The same in parts, for callers that continue counting. */
 export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promise<KnownJob> {
   const entry = isId("job", jid) ? await deps.jobs.get(jid) : undefined;
   if (entry === undefined) throw new SvcError("not_found", "no job with this id");
   const job = decodeJob(entry.value);
   const tally = createTally(job);
   if (only !== undefined && !tally.isTarget(only)) {
-    throw new SvcError("not_found", "this peel is no target of the job");
+    throw new SvcError("not_found", "this peel is not a target of the job");
   }
   const returns: KnownJob["returns"] = new Map();
   let bytes = 0;
@@ -91,13 +92,13 @@ export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promi
     returns.set(event.peel, {
       ...rest,
       ...(isLate ? { late: true } : {}),
-      ...(bytes > maxReturnBytes ? { truncated: true } : value === undefined ? {} : { return: value }),
+      ...(bytes > maxReturnBytes ? { truncated: true } : defined({ return: value })),
     });
   });
   return { job, tally, returns };
 }
 
-/** Puts a job and what is known of its targets together. */
+/** Combines a job and what is known about its targets. */
 export async function viewOf(
   deps: Pick<ShowDeps, "alive" | "clock">,
   { job, tally, returns }: KnownJob,
@@ -113,19 +114,17 @@ export async function viewOf(
     jid: job.jid,
     function: job.function,
     args: job.args,
-    ...(job.target === undefined ? {} : { target: job.target }),
-    ...(job.schedule === undefined ? {} : { schedule: job.schedule }),
+    ...defined({ target: job.target, schedule: job.schedule }),
     targets: job.targets,
     metadata: job.metadata,
     timeout: formatDuration(job.timeoutMs),
     status: standing.status,
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
-    ...(job.requestId === undefined ? {} : { request_id: job.requestId }),
+    ...defined({ request_id: job.requestId }),
     deadline: rfc3339(job.deadline),
     ...at("cancelled_at", job.cancelledAt),
-    ...(job.cancelledBy === undefined ? {} : { cancelled_by: job.cancelledBy }),
-    ...(job.cancelRequestId === undefined ? {} : { cancel_request_id: job.cancelRequestId }),
+    ...defined({ cancelled_by: job.cancelledBy, cancel_request_id: job.cancelRequestId }),
     ...at("finished_at", standing.finishedAt),
     outcomes: Object.fromEntries(standing.outcomes),
     counts: standing.counts,

@@ -1,4 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
 import type { Job } from "./record.ts";
 
@@ -8,7 +9,7 @@ export interface JobSummary {
   function: string;
   target?: string;
   schedule?: string;
-  /** How many peels it is for. */
+  /** Number of target peels. */
   targets: number;
   status: JobStatus;
   counts: Partial<Record<Outcome, number>>;
@@ -17,13 +18,15 @@ export interface JobSummary {
   finished_at?: string;
 }
 
-/** @returns the status and counts of the record: those of a running job are known only to who follows it */
+/**
+ * @returns the status and counts of the record; those of a running job are known only to masters that follow
+ * it
+ */
 export function summaryOf(job: Job): JobSummary {
   return {
     jid: job.jid,
     function: job.function,
-    ...(job.target === undefined ? {} : { target: job.target }),
-    ...(job.schedule === undefined ? {} : { schedule: job.schedule }),
+    ...defined({ target: job.target, schedule: job.schedule }),
     targets: job.targets.length,
     status: job.settled?.status ?? "running",
     counts: job.settled?.counts ?? {},

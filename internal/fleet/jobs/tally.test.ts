@@ -58,9 +58,9 @@ test.each<[string, Parameters<typeof outcomeOf>[0], { cancelledAt?: number }, nu
   ["nothing yet", { acknowledged: false, alive: false }, {}, before, "pending"],
   ["taken, nothing yet", { acknowledged: true, alive: true }, {}, before, "pending"],
   ["taken, then silence", { acknowledged: true, alive: false }, {}, after, "timeout"],
-  ["never taken, and gone", { acknowledged: false, alive: false }, {}, after, "offline"],
-  ["never taken, though alive", { acknowledged: false, alive: true }, {}, after, "timeout"],
-  ["the very moment of the deadline", { acknowledged: true, alive: true }, {}, deadline, "timeout"],
+  ["never accepted, and not alive", { acknowledged: false, alive: false }, {}, after, "offline"],
+  ["never accepted, though alive", { acknowledged: false, alive: true }, {}, after, "timeout"],
+  ["exactly at the deadline", { acknowledged: true, alive: true }, {}, deadline, "timeout"],
   [
     "cancelled before it was taken",
     { acknowledged: false, alive: true },
@@ -70,7 +70,7 @@ test.each<[string, Parameters<typeof outcomeOf>[0], { cancelledAt?: number }, nu
   ],
   ["cancelled while it ran", { acknowledged: true, alive: true }, { cancelledAt: before }, before, "pending"],
   [
-    "cancelled, and done all the same",
+    "cancelled, and done anyway",
     { return: { success: true }, acknowledged: true, alive: true },
     { cancelledAt: before },
     before,
@@ -90,7 +90,7 @@ test.each<[Outcome[], { cancelledAt?: number }, string]>([
   expect(statusOf(outcomes, cancelled)).toBe(expected as ReturnType<typeof statusOf>);
 });
 
-test("a late return replaces what had to be assumed, and never the other way round", () => {
+test("a late return replaces an assumption, and never the reverse", () => {
   const tally = createTally(job(["a"]));
   const standing = () => standingOf(job(["a"]), tally, () => false, after).outcomes.get("a");
   tally.note(event("a", returned(false, "lost")));
@@ -102,13 +102,13 @@ test("a late return replaces what had to be assumed, and never the other way rou
   expect(standing()).toBe("ok");
 });
 
-test("a peel that is no target counts for nothing", () => {
+test("a peel that is not a target does not count", () => {
   const tally = createTally(job(["a"]));
   expect(tally.note(event("b", returned(true)))).toBe(false);
   expect(tally.open).toBe(1);
 });
 
-test("a job ends with its last return, or at its deadline when somebody was silent", () => {
+test("a job ends with its last return, or at its deadline when a target sent none", () => {
   const tally = createTally(job(["a", "b"]));
   tally.note(event("a", returned(true), createdAt + 10));
   expect(settledOf(standingOf(job(["a", "b"]), tally, () => false, before))).toBeUndefined();
@@ -133,7 +133,7 @@ const anyEvent = fc
   .tuple(fc.constantFrom(...peels, "stranger"), fc.option(anyReturn, { nil: undefined }), fc.nat(90_000))
   .map(([peel, value, ms]) => event(peel, value, createdAt + ms));
 
-test("counts always add up to the targets, and a job runs exactly while somebody is pending", () => {
+test("counts always add up to the number of targets, and a job runs exactly while a target is pending", () => {
   fc.assert(
     fc.property(
       fc.array(anyEvent, { maxLength: 30 }),
@@ -155,7 +155,7 @@ test("counts always add up to the targets, and a job runs exactly while somebody
   );
 });
 
-test("counting event by event gives what counting all of them does, across the deadline and a cancellation", () => {
+test("counting event by event equals counting all of them, across the deadline and a cancellation", () => {
   fc.assert(
     fc.property(
       fc.array(anyEvent, { maxLength: 30 }),
@@ -178,7 +178,7 @@ test("counting event by event gives what counting all of them does, across the d
   );
 });
 
-test("events mean the same however often they come, and acknowledgements in any order", () => {
+test("repeated events change nothing, and acknowledgements may arrive in any order", () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 20 }), (events) => {
       const once = createTally(job(peels));

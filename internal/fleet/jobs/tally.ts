@@ -2,20 +2,20 @@ import type { JobEvent } from "./events.ts";
 import { type Ending, type JobStatus, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
 import type { Job, Settled } from "./record.ts";
 
-/** What is known of the targets of one job, gathered event by event in any order and any number. */
+/** What is known about the targets of one job, from events in any order and number. */
 export interface Tally {
-  /** @returns whether it told something new about a target of this job */
+  /** @returns whether it contained news about a target of this job */
   note(event: JobEvent): boolean;
-  /** Targets that have not said how they ended. */
+  /** Targets that have not returned. */
   readonly open: number;
-  /** What is known of one target; nothing for a peel that is none. */
+  /** What is known about one target; `undefined` for any other peel. */
   known(peel: string): TargetKnown;
   isTarget(peel: string): boolean;
-  /** When the last of them said so; 0 before the first. */
+  /** Time of the latest return; 0 before the first. */
   readonly lastReturnAt: number;
 }
 
-/** A job seen as a whole. */
+/** The state of a whole job. */
 export interface Standing {
   outcomes: ReadonlyMap<string, Outcome>;
   counts: Partial<Record<Outcome, number>>;
@@ -28,11 +28,11 @@ export interface Standing {
 
 export interface TargetKnown {
   acknowledged: boolean;
-  /** How it ended, by its own word. */
+  /** How it ended, by its own report. */
   ending?: Ending;
 }
 
-/** Starts with nothing known of any target. */
+/** Starts without any events. */
 export function createTally(job: Pick<Job, "targets">): Tally {
   const targets = new Map<string, TargetKnown>(job.targets.map((peel) => [peel, { acknowledged: false }]));
   let open = targets.size;
@@ -65,9 +65,9 @@ export function createTally(job: Pick<Job, "targets">): Tally {
 }
 
 /**
- * Where a job stands.
+ * The state of a job.
  *
- * @param alive whether a peel was alive at the deadline; asked for those that never took the job
+ * @param alive whether a peel was alive at the deadline; called for those that never accepted the job
  */
 export function standingOf(job: Job, tally: Tally, alive: (peel: string) => boolean, now: number): Standing {
   const outcomes = new Map<string, Outcome>();
@@ -79,7 +79,7 @@ export function standingOf(job: Job, tally: Tally, alive: (peel: string) => bool
       {
         acknowledged,
         alive: !acknowledged && now >= job.deadline && alive(peel),
-        ...(ending === undefined ? {} : { return: ending }),
+        return: ending,
       },
       job,
       now,
@@ -90,25 +90,28 @@ export function standingOf(job: Job, tally: Tally, alive: (peel: string) => bool
   }
   const status = statusOf(outcomes.values(), job);
   if (status === "running") return { outcomes, counts, status, offline };
-  // Who never returned ended with the job: at its deadline, or when it was cancelled before.
+  // A target without a return ended with the job: at the deadline, or at its earlier cancellation.
   const waitedFor = tally.open === 0 ? 0 : Math.min(job.deadline, job.cancelledAt ?? job.deadline);
   return { outcomes, counts, status, offline, finishedAt: Math.max(tally.lastReturnAt, waitedFor) };
 }
 
-/** Where a job stands, kept up event by event: what one changes costs the same whatever the number of targets. */
+/** The state of a job, updated event by event: an event costs the same whatever the number of targets. */
 export interface RunningCount {
   /**
-   * @param peel the one of which something new is known; without it everything is counted anew, as when the
-   *   record of the job changed
+   * @param peel the peel with news; without it everything is counted again, as after a change of the job's
+   * record
    */
   update(now: number, peel?: string): Pick<Standing, "counts" | "status">;
 }
 
-/** Counts who pends, ended and how; who never took a job counts as `timeout` once its deadline has passed. */
+/**
+ * Counts the pending and the ended targets by outcome; one that never accepted the job counts as `timeout`
+ * after the deadline.
+ */
 export function countOutcomes(known: { readonly job: Job; readonly tally: Tally }): RunningCount {
   const outcomes = new Map<string, Outcome>();
   let counts: Partial<Record<Outcome, number>> = {};
-  /** The deadline turns many at once. */
+  /** The deadline changes many at once. */
   let isOver: boolean | undefined;
   return {
     update(now, peel) {
@@ -122,11 +125,7 @@ export function countOutcomes(known: { readonly job: Job; readonly tally: Tally 
       for (const target of outcomes.size > 0 && peel !== undefined ? [peel] : job.targets) {
         const before = outcomes.get(target);
         const { acknowledged, ending } = tally.known(target);
-        const outcome = outcomeOf(
-          { acknowledged, alive: true, ...(ending === undefined ? {} : { return: ending }) },
-          job,
-          now,
-        );
+        const outcome = outcomeOf({ acknowledged, alive: true, return: ending }, job, now);
         if (outcome === before) continue;
         outcomes.set(target, outcome);
         counts[outcome] = (counts[outcome] ?? 0) + 1;
@@ -140,7 +139,7 @@ export function countOutcomes(known: { readonly job: Job; readonly tally: Tally 
   };
 }
 
-/** What of a standing is stored when the job has ended; `undefined` while it runs. */
+/** The part of a standing that is stored when the job has ended; `undefined` while it runs. */
 export function settledOf({ status, counts, finishedAt, offline }: Standing): Settled | undefined {
   if (status === "running" || finishedAt === undefined) return undefined;
   return { status, counts, finishedAt, offline };
@@ -151,7 +150,7 @@ export function isSilent({ acknowledged, ending }: TargetKnown): boolean {
   return !acknowledged && ending === undefined;
 }
 
-/** Whether a return counts more than an earlier one: what a peel saw outweighs what it had to assume. */
+/** Whether a return replaces an earlier one: an observation of a peel outweighs an assumption. */
 function replaces(later: Ending, earlier: Ending): boolean {
   const assumed = ({ outcome }: Ending) => outcome === "lost" || outcome === "timeout";
   if (assumed(later) && !assumed(earlier)) return false;

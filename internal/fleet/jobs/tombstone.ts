@@ -9,11 +9,11 @@ export type PlannedJob = Pick<
 >;
 
 /**
- * Sees to it that a job which may have been asked for is never made: its id is taken by a job that is
- * cancelled already and was sent to nobody. Whoever asked for it, and goes on late, finds it there.
+ * Ensures that a job that may have been requested is never created: a tombstone takes its ID, which is a
+ * cancelled job that was never sent. A delayed request for the job finds the tombstone.
  *
- * @param by who forbids it
- * @returns the job that stands under this id: one that is `forbidden`, or the real one, when it was made before
+ * @param by who forbids the job
+ * @returns the job with this ID: one that is `forbidden`, or the real one, when it was created earlier
  * @throws SvcError `storage`
  */
 export async function placeTombstone(
@@ -32,6 +32,6 @@ export async function placeTombstone(
   };
   if ((await jobs.create(jid, encodeJob(forbidden))) !== undefined) return forbidden;
   const entry = await jobs.get(jid);
-  if (entry === undefined) throw new SvcError("conflict", `the job ${jid} was there and is gone`);
+  if (entry === undefined) throw new SvcError("conflict", `the job ${jid} existed, but is missing now`);
   return decodeJob(entry.value);
 }

@@ -1,13 +1,13 @@
 import * as v from "valibot";
 
-/** Where a feed writes to. */
+/** The output of a feed. */
 export interface FeedSink {
   send(event: string, data: unknown): void;
   /** Ends the feed. */
   close(): void;
 }
 
-/** What an operation answers that goes on: events until one side ends it. */
+/** A streaming answer of an operation: events until one side ends it. */
 export interface Feed {
   /** Starts it; the function it returns stops it, and is called exactly once. */
   start(sink: FeedSink): () => void;

@@ -56,7 +56,7 @@ test.each<[code: string, level: string, failure: Error]>([
   ["not_found", "info", new SvcError("not_found", "no such thing")],
   ["trust_mismatch", "warn", new SvcError("trust_mismatch", "another root")],
   ["internal", "error", new Error("a bug")],
-])("a failure is recorded at its level and thrown on: %s", async (code, level, failure) => {
+])("a failure is logged at its level and rethrown: %s", async (code, level, failure) => {
   const { log, done } = doing({ failure });
   await expect(done).rejects.toBe(failure);
   expect(log.records.at(-1)).toEqual({
@@ -66,13 +66,13 @@ test.each<[code: string, level: string, failure: Error]>([
   });
 });
 
-test("what cannot be parsed is not begun", async () => {
+test("an operation with malformed input does not start", async () => {
   const { log, done } = doing({ asked: { ...fields, nam: 1 } });
   await expect(done).rejects.toThrow('unknown key "nam" (did you mean name?)');
   expect(log.records.map(({ event }) => event)).toEqual(["operation refused"]);
 });
 
-test("a caller that the operation does not admit is refused, and a rule has a name", async () => {
+test("a caller that the operation does not admit is refused, and a rule is named", async () => {
   const stranger = doing({ caller: { kind: "anonymous", door: "rest" } });
   await expect(stranger.done).rejects.toMatchObject({ kind: "forbidden" });
   expect(stranger.log.records.map(({ event }) => event)).toEqual(["operation refused"]);

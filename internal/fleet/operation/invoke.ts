@@ -5,10 +5,11 @@ import { type Call, type InputSchema, nameOfCaller, type Operation, type Touch }
 import { type Asked, parse } from "./parse.ts";
 
 /**
- * Runs an operation for a caller, the same way for every door: parse, check the caller, run, and record the
- * beginning and the end.
+ * Runs an operation for a caller, in the same way for every door: parse, check the caller, run, and log the
+ * start and the end.
  *
- * @throws SvcError `bad_request` naming the field, `forbidden` for a caller that the operation does not admit,
+ * @throws SvcError `bad_request` naming the field, `forbidden` for a caller that the operation does not
+ * admit,
  *   and what the operation throws
  */
 export async function invoke<Deps, Input extends InputSchema, Output extends v.GenericSchema>(
@@ -53,7 +54,7 @@ function admit({ name, admits }: Pick<Operation<never, never, never>, "name" | "
 
 const longestField = 200;
 
-/** The fields of a record for what is touched; what a caller sent is shortened. */
+/** The log fields for what is touched; input of a caller is shortened. */
 function fieldsOf(touched: Touch): LogFields {
   const short = (text: string) => text.slice(0, longestField);
   if ("fleet" in touched) return {};

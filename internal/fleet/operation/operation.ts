@@ -2,10 +2,10 @@ import type * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import type { Log, LogFields } from "../../base/log.ts";
 
-/** What somebody asks with an operation: to see something, to decide on a request, or to change the fleet. */
+/** The kind of an operation: to read something, to decide on a request, or to change the fleet. */
 export type Kind = "read" | "decide" | "change";
 
-/** Who asks, and the door that the request came in by. */
+/** The caller, and the door of the request. */
 export type Caller =
   | { kind: "operator"; name: string; door: "rest" | "bus" | "direct" }
   /** A peel without credentials; `proof` is what it signed to prove its key, and the operation checks it. */
@@ -24,10 +24,10 @@ export type Touch =
   | { rule: string }
   | { binary: string };
 
-/** One request, apart from what it asks for. */
+/** The context of one request. */
 export interface Call {
   caller: Caller;
-  /** Names the request in logs; absent for what no request asked for. */
+  /** Names the request in logs; absent for work without a request. */
   requestId?: string;
   /** Has the request id in every record. */
   log: Log;
@@ -48,15 +48,15 @@ export interface Operation<Deps, Input extends InputSchema, Output extends v.Gen
   kind: Kind;
   /** One line in the imperative, without a full stop. */
   summary: string;
-  /** More than one line can say, for the description of the interface. */
+  /** Further details, for the description of the interface. */
   description?: string;
-  /** Who may ask at all. */
+  /** Which callers it admits. */
   admits: readonly Caller["kind"][];
   input: Input;
-  /** What `run` answers. Readers ignore fields that they do not know. */
+  /** The output of `run`. Readers ignore fields that they do not know. */
   output: Output;
   touches(input: v.InferOutput<Input>): Touch;
-  /** @throws SvcError what went wrong */
+  /** @throws SvcError when it fails */
   run(deps: Deps, input: v.InferOutput<Input>, call: Call): Promise<v.InferOutput<Output>>;
 }
 
@@ -73,7 +73,7 @@ export function nameOfCaller(caller: Caller): string | undefined {
   return caller.kind === "reactor" ? `reactor:${caller.rule}` : undefined;
 }
 
-/** The name that a decision or a change is recorded under: only callers with a name get that far. */
+/** The name under which a decision or a change is logged: only callers with a name reach this point. */
 export function operatorOf({ caller }: Call): string {
   return nameOfCaller(caller) ?? caller.kind;
 }

@@ -52,7 +52,7 @@ test.each<[unknown, string]>([
   expect(String(refused)).not.toContain("secret");
 });
 
-test("what stands elsewhere is not sent once more, and not offered", () => {
+test("fields that the door takes from elsewhere are refused, and not suggested", () => {
   expect(() => parse(schema, { fields: { id: "b" }, given: { id: "a" } })).toThrow(
     'unknown key "id"; known are dry_run, mode, limit, check, targets',
   );

@@ -5,13 +5,13 @@ import type { FieldsSchema } from "./operation.ts";
 
 const longestKey = 80;
 
-/** A request as a door got it. */
+/** A request as a door received it. */
 export interface Asked {
-  /** What the caller sent, whatever it is. */
+  /** The input of the caller, not validated. */
   fields: unknown;
-  /** What `fields` is, for those who send something else: `the body`. */
+  /** The name of `fields` in messages: `the body`. */
   within?: string;
-  /** Fields that stand elsewhere, such as in a path; they may not be sent once more. */
+  /** Fields that the door takes from elsewhere, such as from a path; the caller must not send them again. */
   given?: Readonly<Record<string, string>>;
 }
 
@@ -73,7 +73,7 @@ function keysAt(schema: v.GenericSchema, path: readonly string[]): string[] {
   return entry === undefined ? [] : keysAt(entry as v.GenericSchema, rest);
 }
 
-/** What valibot expects, for people: `one of a, b` for `("a" | "b")`. */
+/** The expectation of valibot in plain words: `one of a, b` for `("a" | "b")`. */
 function spelled(expected: string | null): string {
   if (expected === null) return "another value";
   const choice = /^\((".*")\)$/.exec(expected)?.[1];

@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import type { Plain } from "../../base/msgpack.ts";
 
-// What schemas of operations are made of. Titles and descriptions go into the description of the interface.
+// Building blocks for the schemas of operations. Titles and descriptions appear in the description of the
+// interface.
 
-/** A value with a sentence about it, without a full stop. */
+/** A value with a description of one sentence, without a full stop. */
 export function described<const Schema extends v.GenericSchema>(schema: Schema, description: string) {
   return v.pipe(schema, v.description(description));
 }
@@ -16,9 +17,9 @@ export function titled<const Schema extends v.GenericSchema>(title: string, sche
 export const integer = v.pipe(v.number(), v.integer());
 /** RFC 3339. */
 export const timestamp = v.pipe(v.string(), v.isoTimestamp());
-/** Anything a message can hold. */
+/** Any value that a message can hold. */
 export const plain = v.custom<Plain>(() => true);
-/** A map of anything. */
+/** A map of any values. */
 export const plainMap = v.pipe(
   v.custom<Record<string, Plain>>(
     (value) =>
@@ -33,7 +34,7 @@ const mostListed = 5_000;
 /**
  * The fields that choose a page of a list.
  *
- * @param isCursor whether a text can be the id of what is listed
+ * @param isCursor whether a text can be the ID of a listed item
  */
 export function pageFields(isCursor: (text: string) => boolean) {
   const outside = `must be 1 to ${mostListed}`;
@@ -44,24 +45,24 @@ export function pageFields(isCursor: (text: string) => boolean) {
         v.integer(outside),
         v.minValue(1, outside),
         v.maxValue(mostListed, outside),
-        v.description("How many at most"),
+        v.description("Maximum number of items"),
       ),
       500,
     ),
     cursor: v.optional(
       v.pipe(
         v.string(),
-        v.check(isCursor, "must be the one that the page before named"),
-        v.description("Where the page begins, from the page before"),
+        v.check(isCursor, "must be the value that the previous page returned"),
+        v.description("Where the page starts, from the previous page"),
       ),
     ),
   };
 }
 
 /**
- * Cuts a page out of what was found.
+ * Cuts a page out of the items.
  *
- * @param found one item more than the page holds when the list goes on
+ * @param found one item more than the page holds, when the list continues
  * @returns the page, and as `next` the cursor of the next one when there is one
  */
 export function pageOf<T>(

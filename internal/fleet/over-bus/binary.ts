@@ -5,12 +5,12 @@ import { type BusDoor, overBus, serve } from "./bind.ts";
 const queue = mastersQueue;
 
 export const binariesOverBus = {
-  // Hundreds of chunks make a binary.
+  // A binary has hundreds of chunks.
   put: overBus({ operation: putChunk, subject: binaryPutSubject, queue, bulk: true }),
   commit: overBus({ operation: commitBinary, subject: binaryCommitSubject, queue }),
 };
 
-/** Takes binaries for peels from operators. */
+/** Accepts binaries for peels from operators. */
 export function serveBinaries(door: BusDoor, binaries: BinaryDeps): void {
   serve(door, binariesOverBus.put, binaries);
   serve(door, binariesOverBus.commit, binaries);

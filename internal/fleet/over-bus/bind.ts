@@ -13,7 +13,7 @@ import {
   type Operation,
 } from "../operation/mod.ts";
 
-/** How operators ask for an operation over the bus. Masters serve it, and `svc` asks by it. */
+/** How an operation is bound to the bus. Masters serve it, and `svc` uses it for its requests. */
 export interface BusBinding<
   Deps,
   Input extends InputSchema,
@@ -25,13 +25,13 @@ export interface BusBinding<
   subject: string;
   token?: string;
   queue: string;
-  /** The fields of the answer that the reply has; all of them unless it says. */
+  /** The fields of the answer in the reply; absent means all of them. */
   reply?: readonly Key[];
-  /** The page of a list: its length when the request does not say, and at most. */
+  /** The page of a list: its default and its maximum length. */
   page?: { usual: number; most: number };
-  /** Fields that older clients send and that mean nothing here. */
+  /** Fields that older clients send, and that have no meaning here. */
   ignored?: readonly string[];
-  /** Nobody has to say who asks, and only what goes wrong is recorded. */
+  /** The request needs no `operator`, and only failures are logged. */
   bulk?: true;
 }
 
@@ -53,8 +53,8 @@ export interface BusDoor {
 }
 
 /**
- * Serves an operation to operators. In comes a MessagePack map of the fields of the operation, with
- * `operator` and `request_id` beside them. Who may ask is decided by the permissions on the subject.
+ * Serves an operation to operators. A request is a MessagePack map with the fields of the operation, and
+ * `operator` and `request_id` in addition. The permissions on the subject decide who may send it.
  */
 export function serve<
   Deps,
@@ -101,7 +101,7 @@ function readMap(data: Uint8Array): Record<string, unknown> | undefined {
 
 const operatorName = v.pipe(v.string(), v.minLength(1), v.maxLength(256));
 
-/** @throws SvcError `bad_request` when it does not say who asks */
+/** @throws SvcError `bad_request` when `operator` is missing or malformed */
 function callerOf(operator: unknown, isBulk: boolean): Caller {
   if (v.is(operatorName, operator)) return { kind: "operator", name: operator, door: "bus" };
   if (isBulk && operator === undefined) return { kind: "anonymous", door: "bus" };
@@ -138,7 +138,7 @@ function replyOf(
 /**
  * Reads the reply of a master.
  *
- * @throws SvcError what the master answered
+ * @throws SvcError the error in the reply
  */
 export function readReply<
   Deps,

@@ -10,7 +10,7 @@ import {
 } from "../enrollment/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
-// Of all masters one takes each request. Older clients send the fields of all decisions with each of them.
+// Each request goes to one master. Older clients send the fields of all decisions with each of them.
 
 const at = (action: AdminAction) => ({ subject: adminSubject(action), queue: adminQueue });
 

@@ -12,7 +12,7 @@ export const jobsOverBus = {
     subject: cancelSubject("*"),
     token: "jid",
     queue,
-    // The values that peels returned may be more than a message takes.
+    // The returned values may be too large for a message.
     reply: ["job"],
   }),
 };

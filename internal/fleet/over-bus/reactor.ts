@@ -17,7 +17,7 @@ export const reactorOverBus = {
   test: overBus({ operation: testEvent, ...at("test") }),
 };
 
-/** Serves the reactor on the master that reacts. */
+/** Serves the operations of the reactor on the master that runs it. */
 export function serveReactor(door: BusDoor, deps: ReactorOperationDeps): { stop(): void } {
   const serving = [
     serve(door, reactorOverBus.status, deps),

@@ -12,7 +12,7 @@ export const rolloutsOverBus = {
   abort: overBus({ operation: abort, ...at("abort"), reply: ["rollout"] }),
 };
 
-/** The master that takes a request to start drives the rollout. */
+/** The master that gets a request to start drives the rollout. */
 export function serveRollouts(door: BusDoor, deps: RolloutOperationDeps): void {
   serve(door, rolloutsOverBus.start, deps.start);
   serve(door, rolloutsOverBus.list, deps);

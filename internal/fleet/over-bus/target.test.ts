@@ -7,7 +7,7 @@ import { decode, encode } from "../../base/msgpack.ts";
 import type { Target } from "../targeting/resolve.ts";
 import { serveTargets } from "./target.ts";
 
-/** The service with a resolver that answers this, on a bus that takes messages of so many bytes. */
+/** The service with a resolver that returns this, on a bus with this maximum message size in bytes. */
 function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 1024) {
   const asked: Target[] = [];
   const log = recordingLog();
@@ -42,7 +42,7 @@ function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 
 
 const operator = "alice";
 
-test("tells whom a target means, and who of them is alive", async () => {
+test("returns the peels that a target selects, and which of them are alive", async () => {
   const { ask, asked } = serve([
     { peelId: "a1", alive: true },
     { peelId: "b1", alive: false },
@@ -63,7 +63,7 @@ test("tells whom a target means, and who of them is alive", async () => {
   expect(asked).toEqual([{ expression: "*" }, { peels: ["a1"] }, { expression: "x*" }]);
 });
 
-test("an answer that does not fit comes in pieces", async () => {
+test("an answer that is too large is split into several messages", async () => {
   const found = Array.from({ length: 5_000 }, (_, i) => ({ peelId: `peel-${1_000_000 + i}`, alive: true }));
   const maxPayload = 64 * 1024 + 50_000;
   const { ask } = serve(found, maxPayload);
@@ -86,7 +86,7 @@ test("an answer that does not fit comes in pieces", async () => {
   expect(pieces).toBe(4);
 });
 
-test("what cannot be answered is refused with the field", async () => {
+test("a malformed request is refused with the name of the field", async () => {
   const { ask, log } = serve([]);
   const refused = (message: string) => ({ ok: false, error: { code: "bad_request", message } });
   expect(await ask({ target: "bad", operator })).toEqual(refused("target: column 1: bad"));

@@ -2,7 +2,7 @@ import { type Bus, targetQueue, targetResolveSubject } from "../../bus/mod.ts";
 import { type ResolveDeps, resolveTarget } from "../targeting/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
-/** What the bus takes in one message when it does not say, and what is kept free of that. */
+/** Default maximum message size of the bus, and the part of it to keep free. */
 const usualPayload = 1024 * 1024;
 const spareBytes = 64 * 1024;
 
@@ -10,7 +10,7 @@ export const targetsOverBus = {
   resolve: overBus({ operation: resolveTarget, subject: targetResolveSubject, queue: targetQueue }),
 };
 
-/** Serves the resolution of targets; an answer that does not fit into a message comes in pieces. */
+/** Serves the resolution of targets; an answer that is too large for a message is split into several. */
 export function serveTargets(
   door: BusDoor & { bus: { nats: Pick<Bus["nats"], "info"> } },
   { resolver }: Pick<ResolveDeps, "resolver">,

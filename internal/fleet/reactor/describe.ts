@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { plain } from "../operation/mod.ts";
 import type { OpenBreaker } from "./breaker.ts";
@@ -51,7 +52,7 @@ export function describeRule(
   return {
     name,
     match: [...match],
-    ...(source === undefined ? {} : { source }),
+    ...defined({ source }),
     when: when.map(describeCondition),
     ...(throttleMs === undefined ? {} : { throttle: formatDuration(throttleMs) }),
     actions: actions.map((action) => (action.kind === "job" ? `job ${action.function}` : action.kind)),
@@ -63,7 +64,7 @@ export function describeRule(
 
 export function describeReaction({ dropped, rules: told }: Explanation): Reaction {
   return {
-    ...(dropped === undefined ? {} : { dropped }),
+    ...defined({ dropped }),
     rules: told.map((one) => ({
       rule: one.rule,
       fires: one.fires,

@@ -5,7 +5,7 @@ import { decodeJob, type Job } from "../jobs/mod.ts";
 
 /** Targets of all jobs that are remembered; one job may have 100,000 of them. */
 const mostTargets = 400_000;
-/** What a job takes beside its targets, in targets. */
+/** The cost of a job in addition to its targets, in targets. */
 const jobWeight = 200;
 
 /** What an event needs to know about its job. */

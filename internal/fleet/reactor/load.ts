@@ -70,7 +70,7 @@ export function rulesOf({ digest, texts }: RuleFiles): RuleSet {
       const other = byName.get(rule.name);
       if (other !== undefined) {
         const where = atLine(other.file, other.at.line);
-        throw fileError(path, rule.at, `the name ${rule.name} is taken by the rule at ${where}`);
+        throw fileError(path, rule.at, `the name ${rule.name} is already used by the rule at ${where}`);
       }
       byName.set(rule.name, rule);
       if (byName.size > maxRules) throw fileError(path, rule.at, `more than ${maxRules} rules`);

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encodePeelId, isPeelId } from "../../base/peel-id.ts";
 import { operation, operatorOf, plainMap } from "../operation/mod.ts";
@@ -31,7 +32,7 @@ const common = { master: v.string(), problem: v.exactOptional(v.string()) };
 
 function commonOf({ self, problem }: ReactorOperationDeps): { master: string; problem?: string } {
   const found = problem();
-  return { master: self, ...(found === undefined ? {} : { problem: found }) };
+  return { master: self, ...defined({ problem: found }) };
 }
 
 const nothing = v.strictObject({});

@@ -106,7 +106,7 @@ export function readScheduled(message: DeliveredMessage): Reading {
 /**
  * Reads a stored enrollment. A pending one is an event.
  *
- * @param judging how records are judged: one that no master vouches for is no event
+ * @param judging the vouchers; a record without a valid voucher is not an event
  */
 export function readEnrollment(
   { subject, data, sequence }: DeliveredMessage,

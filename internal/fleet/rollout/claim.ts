@@ -5,14 +5,14 @@ import { sha256Hex } from "../../base/sha256.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { decodeRollout, isLive, type Rollout } from "./record.ts";
 
-/** Between taking its place and being stored a rollout takes much less. */
+/** A rollout needs much less time between taking its place and being stored. */
 const startingMs = 10_000;
 
 /**
- * Takes the place of a rollout that does this on these peels, so that a start which was sent twice does not
- * run twice.
+ * Takes the place of a rollout with this function on these peels, so that a repeated request does not start
+ * it twice.
  *
- * @throws SvcError `conflict` while another one has it
+ * @throws SvcError `conflict` while another rollout has it
  */
 export async function claimRollout(
   rollouts: Bucket,

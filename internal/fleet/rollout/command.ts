@@ -15,10 +15,10 @@ export interface CommandDeps {
 }
 
 /**
- * Lets no other wave begin. The wave that has begun, or whose job is just being made, comes to its end. A
- * paused rollout stays as it is.
+ * Prevents further waves. The current wave, or one whose job is being created, runs to its end. A paused
+ * rollout stays unchanged.
  *
- * @throws SvcError `not_found`, also for a malformed id; `conflict` when it has ended, or is to be aborted
+ * @throws SvcError `not_found`, also for a malformed id; `conflict` when it has ended, or is being aborted
  */
 export function pauseRollout(deps: CommandDeps, id: string, operator: string): Promise<Rollout> {
   return change(deps, "pause", id, operator, (rollout) => {
@@ -28,7 +28,7 @@ export function pauseRollout(deps: CommandDeps, id: string, operator: string): P
 }
 
 /**
- * Goes on with a paused rollout. One that was not paused stays as it is.
+ * Resumes a paused rollout. A rollout that is not paused stays unchanged.
  *
  * @throws SvcError as `pauseRollout`
  */
@@ -39,9 +39,9 @@ export function resumeRollout(deps: CommandDeps, id: string, operator: string): 
 }
 
 /**
- * Ends a rollout: no other wave begins, and the job of the one that has begun is cancelled. This master
- * drives it from now on, so that it ends at once, also when its driver is gone: the end is stored by then,
- * or soon after.
+ * Aborts a rollout: no further wave starts, and the job of the current one is cancelled. This master drives
+ * it from now on, so that it ends at once, even when its driver is gone: the end is stored when this
+ * resolves, or soon after.
  *
  * @throws SvcError `not_found`, also for a malformed id; `conflict` when it has ended
  */
@@ -55,7 +55,7 @@ export function abortRollout(deps: CommandDeps, id: string, operator: string): P
   });
 }
 
-/** @param next what the rollout becomes; `undefined` when it is that already */
+/** @param next the changed rollout; `undefined` when no change is needed */
 function change(
   { rollouts, log }: CommandDeps,
   action: "pause" | "resume" | "abort",

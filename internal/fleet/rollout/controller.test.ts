@@ -18,13 +18,13 @@ import { loadRollout, loadTargets } from "./show.ts";
 import { startRollout } from "./start.ts";
 import { rolloutTiming } from "./timing.ts";
 
-// Masters in memory with clocks of their own: each can be frozen in the middle of whatever it does, for
-// ever or until it goes on, which is all that can become of a process.
+// Masters in memory with their own clocks. Each can be frozen during any step, forever or until it resumes,
+// which covers everything that can happen to a process.
 
 const mac = createRecordMac(newKeyPair("user", systemRandom));
 const peels = ["a", "b", "c", "d", "e"].map((name) => `peel-${name}`);
 
-/** The jobs of a fleet, and what became of them. */
+/** The jobs of a fleet, and their results. */
 function fleet() {
   const made = new Map<string, PlannedJob | "forbidden">();
   const ends = new Map<string, PromiseWithResolvers<Observation>>();
@@ -42,7 +42,7 @@ function fleet() {
   };
   const world = {
     cancelled,
-    /** Whether jobs end well by themselves. */
+    /** Whether jobs succeed by themselves. */
     well: true,
     jobs: () => [...made.values()].filter((job) => job !== "forbidden"),
     finish: (jid: string, counts: WaveCounts) => endOf(jid).resolve({ jid, observed: "ended", counts }),
@@ -72,7 +72,7 @@ function fleet() {
 
 type World = ReturnType<typeof fleet>;
 
-/** A master that freezes by itself once it has stored a rollout at this step. */
+/** A master that freezes after it has stored a rollout at this step. */
 function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: World, freezeAt?: RolloutStep) {
   const clock = manualClock();
   const { records, ...log } = recordingLog();
@@ -144,7 +144,7 @@ function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: Wo
     freeze() {
       ice = Promise.withResolvers();
     },
-    /** Goes on with what it was about to do, after so much time. */
+    /** Resumes after this time, with the step that it was about to do. */
     thaw(afterMs: number) {
       melted = true;
       clock.advance(afterMs);
@@ -153,7 +153,7 @@ function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: Wo
   };
 }
 
-/** Lets time pass for some masters; a frozen one has none. */
+/** Advances time for some masters; a frozen one gets none. */
 async function pass(ms: number, ...masters: { clock: { advance(ms: number): void } }[]) {
   for (let passed = 0; passed < ms; passed += 1_000) {
     for (const { clock } of masters) clock.advance(1_000);
@@ -205,7 +205,7 @@ for (const step of steps) {
     expectOnce(world, ended);
   });
 
-  test(`a driver that is frozen while ${step} and goes on late changes nothing`, async () => {
+  test(`a driver that is frozen while ${step} and resumes late changes nothing`, async () => {
     const [bucket, world] = [memoryBucket(), fleet()];
     world.well = false;
     const a = master("a", bucket, world, step);
@@ -221,7 +221,7 @@ for (const step of steps) {
     }
     await pass(rolloutTiming.silenceMs, b);
     expect(b.taken).toEqual(["silent"]);
-    // In the middle of the other's work the first one goes on.
+    // The first one resumes during the work of the other.
     a.thaw(rolloutTiming.silenceMs + 1_000);
     for (let turn = 0; turn < 40; turn++) {
       await finishAll();
@@ -235,7 +235,7 @@ for (const step of steps) {
   });
 }
 
-test("a master that was frozen itself takes nothing from a driver that was there all the time", async () => {
+test("a master that was frozen itself takes nothing from a driver that was running the whole time", async () => {
   const [bucket, world] = [memoryBucket(), fleet()];
   world.well = false;
   const a = master("a", bucket, world);
@@ -249,7 +249,7 @@ test("a master that was frozen itself takes nothing from a driver that was there
   expect([b.taken, (await loadRollout(bucket, rollout.id)).token]).toEqual([[], 1]);
 });
 
-test("a master that stops gives its rollouts back, and another goes on at once", async () => {
+test("a master that stops gives its rollouts back, and another continues at once", async () => {
   const [bucket, world] = [memoryBucket(), fleet()];
   world.well = false;
   const a = master("a", bucket, world);
@@ -269,7 +269,7 @@ test("a master that stops gives its rollouts back, and another goes on at once",
   expectOnce(world, await loadRollout(bucket, rollout.id));
 });
 
-test("the gate closes when more failed than may, and no wave begins any more", async () => {
+test("the gate closes when more peels failed than allowed, and no further wave starts", async () => {
   const [bucket, world] = [memoryBucket(), fleet()];
   world.well = false;
   const a = master("a", bucket, world);
@@ -289,7 +289,7 @@ test("the gate closes when more failed than may, and no wave begins any more", a
   expect(world.jobs()).toHaveLength(2);
 });
 
-test("a check that fails closes the gate as well", async () => {
+test("a failed check closes the gate too", async () => {
   const [bucket, world] = [memoryBucket(), fleet()];
   world.well = false;
   const a = master("a", bucket, world);
@@ -304,7 +304,7 @@ test("a check that fails closes the gate as well", async () => {
   expect(world.jobs()).toHaveLength(2);
 });
 
-test("no wave begins after the deadline; the one that has begun comes to its end", async () => {
+test("no wave starts after the deadline; the current one runs to its end", async () => {
   const [bucket, world] = [memoryBucket(), fleet()];
   world.well = false;
   const a = master("a", bucket, world);
@@ -318,7 +318,7 @@ test("no wave begins after the deadline; the one that has begun comes to its end
   expect(world.jobs()).toHaveLength(1);
 });
 
-test("paused, the wave that has begun ends and no other begins, also under another driver", async () => {
+test("a pause lets the current wave end and no other start, also under another driver", async () => {
   const [bucket, world] = [memoryBucket(), fleet()];
   world.well = false;
   const a = master("a", bucket, world, "waiting");
@@ -341,7 +341,7 @@ test("paused, the wave that has begun ends and no other begins, also under anoth
 });
 
 for (const step of ["ready", ...steps] as const) {
-  test(`an abort while ${step} ends it at once, although its driver is frozen; nothing begins when that goes on`, async () => {
+  test(`an abort while ${step} ends it at once, although its driver is frozen; nothing starts when that driver resumes`, async () => {
     const [bucket, world] = [memoryBucket(), fleet()];
     world.well = false;
     const a = master("a", bucket, world, step);
@@ -367,7 +367,7 @@ for (const step of ["ready", ...steps] as const) {
   });
 }
 
-test("one that has ended is neither paused, resumed nor aborted, and says so", async () => {
+test("an ended rollout cannot be paused, resumed or aborted", async () => {
   const [bucket, world] = [memoryBucket(), fleet()];
   const a = master("a", bucket, world);
   const { rollout } = await a.start();
@@ -384,7 +384,7 @@ test("one that has ended is neither paused, resumed nor aborted, and says so", a
   await expect(abortRollout(a.command, "rol-nonsense", "tester")).rejects.toThrow("no rollout with this id");
 });
 
-test("storage that fails is waited for, and what was not certain is made certain before going on", async () => {
+test("failing storage is retried, and uncertain steps are verified before the next one", async () => {
   const [bucket, world] = [memoryBucket(), fleet()];
   const a = master("a", bucket, world);
   const { make } = world.port;
@@ -423,7 +423,7 @@ test("rollouts are listed newest first and page by page; too many at once are re
   );
 });
 
-test("what was started twice runs once, and again when it has ended", async () => {
+test("a rollout that is started twice runs once, and can run again after its end", async () => {
   const [bucket, world] = [memoryBucket(), fleet()];
   const a = master("a", bucket, world);
   const b = master("b", bucket, world);
@@ -435,7 +435,7 @@ test("what was started twice runs once, and again when it has ended", async () =
   await a.start();
 });
 
-test("of those that have ended the newest are kept, and a list goes with its record", async () => {
+test("the newest ended rollouts are kept, and a list is removed with its record", async () => {
   const [bucket, world] = [memoryBucket(), fleet()];
   const a = master("a", bucket, world);
   const ids: string[] = [];

@@ -16,16 +16,16 @@ export interface RolloutController {
   /**
    * Rollouts, newest first, after the given one.
    *
-   * @throws SvcError `bad_request` when that one is not known
+   * @throws SvcError `bad_request` when that one is unknown
    */
   list(query: { limit: number; status?: RolloutStatus; after?: string }): Promise<RolloutSummary[]>;
   /** Those that have not ended, as of now. */
   running(): Promise<Rollout[]>;
-  /** Those that are known now, for those who count. */
+  /** The number of rollouts known now, by status. */
   known(): Rollout[];
-  /** How many of them were not taken although their driver was silent for long. */
+  /** Number of rollouts that were not taken over although their driver was silent for too long. */
   undriven(): number;
-  /** Gives what this master drives back, so that another takes it at once. */
+  /** Gives the rollouts of this master back, so that another master takes them at once. */
   stop(): Promise<void>;
 }
 
@@ -37,8 +37,8 @@ export interface RolloutControllerDeps extends Omit<DriveDeps, "metrics"> {
 }
 
 /**
- * Drives the rollouts of this master, and takes over those of other masters that are silent. One watch tells
- * everything; nothing is asked in between.
+ * Drives the rollouts of this master, and takes over those of silent masters. It uses one watch and does not
+ * poll.
  */
 export function createRolloutController(deps: RolloutControllerDeps): RolloutController {
   const { rollouts, self, log } = deps;

@@ -11,29 +11,29 @@ import {
   type WaveCounts,
 } from "./record.ts";
 
-// Long histories, of which a busy machine makes few a second.
+// Long histories, of which a busy machine runs only a few per second.
 setDefaultTimeout(30_000);
 
-// A world with one stored rollout, a table of jobs, and drivers that die, freeze and go on with what they
-// knew. Whatever happens in whatever order, the rules of rollouts hold.
+// A world with one stored rollout, a table of jobs, and drivers that die, freeze and resume with old
+// knowledge. The rules of rollouts hold for any sequence of events.
 
 interface World {
   stored: Rollout;
   revision: number;
   now: number;
-  /** By jid: the peels it was made with, or that nobody can make it. */
+  /** By jid: the peels of the job, or a tombstone. */
   jobs: Map<string, string[] | "forbidden">;
   ended: Map<string, WaveCounts>;
-  /** The waves in the order in which their jobs were made. */
+  /** The waves in the order in which their jobs were created. */
   begun: { jid: string; wave: number; failures: number; status: string; abort: boolean; at: number }[];
 }
 
-/** A driver as it was at some time: it knows a revision, and what it saw and intended. */
+/** A driver at some point in time: it knows a revision, and what it saw and intended. */
 interface Driver {
   token: number;
   observation: Observation | undefined;
   fresh: string | undefined;
-  /** What it has decided and not done yet, and what it knew then. */
+  /** What it has decided but not done yet, and what it knew then. */
   about?: { action: Action; from: Rollout; revision: number } | undefined;
 }
 
@@ -77,14 +77,14 @@ function newWorld(options: {
 let lastJid = 0;
 const newIntent = (now: number) => () => ({ jid: `job-${++lastJid}`, createdAt: now });
 
-/** The driver looks and decides; what it decided it does with the next call. */
+/** The driver reads and decides; it acts on the decision in the next call. */
 function look(world: World, driver: Driver): void {
   const { stored, revision, now } = world;
   if (stored.token !== driver.token || !isLive(stored)) return;
   driver.about = { action: decide(stored, driver.observation, now, newIntent(now)), from: stored, revision };
 }
 
-/** The driver does what it decided, at whatever time that is. */
+/** The driver acts on its decision, at any later time. */
 function act(world: World, driver: Driver): void {
   const { about } = driver;
   driver.about = undefined;
@@ -103,7 +103,7 @@ function act(world: World, driver: Driver): void {
     driver.fresh = undefined;
     if (!world.jobs.has(jid)) {
       const peels =
-        action.part === "wave" ? peelsOfWave(from.plan, targets, from.waves.length - 1) : ["whoever"];
+        action.part === "wave" ? peelsOfWave(from.plan, targets, from.waves.length - 1) : ["asked"];
       world.jobs.set(jid, isFresh ? peels : "forbidden");
       if (isFresh && action.part === "wave") {
         const { failures, status, abort } = from;
@@ -180,7 +180,7 @@ function play(world: World, moves: readonly Move[], after: (world: World) => voi
       case "take": {
         const token = world.stored.token + 1;
         write(world, { token });
-        // Whoever had it before keeps what it was about to do.
+        // The previous driver keeps its pending step.
         if (isLive(world.stored)) {
           const { about } = drivers[one.driver] as Driver;
           drivers[one.driver] = { token, observation: undefined, fresh: undefined, about };
@@ -226,7 +226,7 @@ function play(world: World, moves: readonly Move[], after: (world: World) => voi
   }
 }
 
-test("whoever dies, freezes or goes on late: no peel is in two jobs, and no wave is skipped", () => {
+test("whatever driver dies, freezes or resumes late: no peel is in two jobs, and no wave is skipped", () => {
   fc.assert(
     fc.property(plans, history, (plan, moves) => {
       const world = newWorld(plan);
@@ -243,7 +243,7 @@ test("whoever dies, freezes or goes on late: no peel is in two jobs, and no wave
   );
 });
 
-test("no wave is begun while the gate says no, after an abort, while it is paused, or after the deadline", () => {
+test("no wave starts while the gate is closed, after an abort, during a pause, or after the deadline", () => {
   fc.assert(
     fc.property(plans, history, (plan, moves) => {
       const world = newWorld(plan);
@@ -269,7 +269,7 @@ test("no wave is begun while the gate says no, after an abort, while it is pause
   );
 });
 
-test("a rollout that ended stays as it ended, and is completed only when every wave was well", () => {
+test("an ended rollout stays unchanged, and is completed only when every wave succeeded", () => {
   fc.assert(
     fc.property(plans, history, (plan, moves) => {
       const world = newWorld(plan);
@@ -291,7 +291,7 @@ test("a rollout that ended stays as it ended, and is completed only when every w
   );
 });
 
-test("a driver that is left alone brings every rollout to its end", () => {
+test("a driver without interference brings every rollout to its end", () => {
   fc.assert(
     fc.property(plans, history, (plan, moves) => {
       const world = newWorld(plan);

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Intent, Rollout, RolloutStatus, Wave, WaveCounts, WaveJob } from "./record.ts";
 
 /** What the driver found out about the job its rollout is at; nothing is the default. */
@@ -7,7 +8,7 @@ export type Observation = { jid: string } & (
   | { observed: "nobody" }
   /** It had not been made, and nobody can make it any more. */
   | { observed: "forbidden" }
-  /** It cannot be made, whoever tries. */
+  /** No master can make it. */
   | { observed: "refused"; reason: string }
   | { observed: "ended"; counts: WaveCounts }
   /** Its record is gone. */
@@ -18,7 +19,7 @@ export type Observation = { jid: string } & (
 export type Action =
   /** Stores this; with it the rollout has moved. */
   | { do: "write"; rollout: Rollout }
-  /** Makes this job, or finds out that nobody has and sees to it that nobody will. */
+  /** Creates this job, or finds that it does not exist and creates a tombstone. */
   | { do: "make"; intent: Intent; part: "wave" | "check"; unwanted: boolean }
   | { do: "follow"; jid: string; cancel: boolean }
   /** Waits until the rollout changes, or until this time, milliseconds since the Unix epoch. */
@@ -26,9 +27,9 @@ export type Action =
   | { do: "leave" };
 
 /**
- * What to do next for a rollout: all there is to its order. Nothing begins unless it was stored before,
- * every wave in its turn, and no wave while the gate is closed, the rollout is paused, to be aborted, or
- * past its deadline. What has begun comes to its end.
+ * Decides the next step of a rollout. This is the only place that orders the steps. Each step is stored
+ * before it starts, and waves start in order. No wave starts while the gate is closed, during a pause or an
+ * abort, or after the deadline. A wave that has started runs to its end.
  *
  * @param observation about a job of another step it means nothing
  * @param now milliseconds since the Unix epoch
@@ -47,7 +48,7 @@ export function decide(
   return steps[rollout.step]({ ...at, observation: observation?.jid === job?.jid ? observation : undefined });
 }
 
-/** The job that the step of a rollout is about. */
+/** The job of the current step of a rollout. */
 export function jobOfStep({ step, waves }: Pick<Rollout, "step" | "waves">): WaveJob | undefined {
   const wave = waves.at(-1);
   if (step === "dispatching" || step === "waiting") return wave?.job;
@@ -159,7 +160,7 @@ function checking({ rollout, wave, observation, now }: At): Action {
 
 const none: Wave = { job: { jid: "", createdAt: 0 }, begunAt: 0, gone: 0 };
 
-/** The wave a rollout is at; before the first it has no step that asks for one. */
+/** The current wave of a rollout; no step before the first wave needs one. */
 function current({ waves }: Rollout): { wave: Wave } {
   return { wave: waves.at(-1) ?? none };
 }
@@ -168,12 +169,12 @@ function sizeOfWave({ plan: { bounds }, waves }: Rollout): number {
   return (bounds[waves.length - 1] ?? 0) - (bounds[waves.length - 2] ?? 0);
 }
 
-/** Whether more peels failed than may. */
+/** Whether more peels failed than allowed. */
 function isGateClosed({ failures, plan }: Rollout): boolean {
   return failures > plan.maxFailures;
 }
 
-/** Every ending but `ok` counts: a wave that cannot be reached tells nothing good. */
+/** Every outcome except `ok` counts: an unreachable wave is not a good sign. */
 function countFailed(counts: WaveCounts): number {
   return Object.entries(counts).reduce((sum, [outcome, n]) => (outcome === "ok" ? sum : sum + n), 0);
 }
@@ -203,11 +204,11 @@ function tooLate(rollout: Rollout, now: number): Action {
 }
 
 function lost(rollout: Rollout, jid: string, now: number): Action {
-  return finish(rollout, "failed", now, `the record of ${jid} is gone: what became of it is not known`);
+  return finish(rollout, "failed", now, `the record of ${jid} is missing: its result is unknown`);
 }
 
 function finish(rollout: Rollout, status: RolloutStatus, now: number, reason?: string): Action {
   const { driver: _, pause: __, ...kept } = rollout;
-  const why = reason === undefined ? {} : { reason };
+  const why = defined({ reason });
   return write({ ...kept, status, finishedAt: now, ...why });
 }

@@ -18,9 +18,9 @@ import {
 import { digestOfTargets, isGenuineRollout } from "./record-mac.ts";
 import type { RolloutTiming } from "./timing.ts";
 
-/** An intent older than this was not stored a moment ago: this process was paused, and others may have moved on. */
+/** An older intent means that this process was paused, and other masters may have continued. */
 const freshMs = 5_000;
-/** The longest wait at a time; timers of the runtime end at about 24 days. */
+/** The longest single wait; timers of the runtime are limited to about 24 days. */
 const longestRestMs = 24 * 3600_000;
 
 export interface DriveDeps {
@@ -33,33 +33,33 @@ export interface DriveDeps {
   clock: Clock;
   random: Random;
   metrics: {
-    /** A wave has begun, and its job is with the peels. */
+    /** Called when a wave has started and its job was sent to the peels. */
     rolloutWave(): void;
-    /** A rollout that this master drove has ended. */
+    /** Called when a rollout that this master drove has ended. */
     rolloutEnded(status: string): void;
   };
   log: Log;
 }
 
-/** A rollout as it is stored, with its frozen list. */
+/** A stored rollout with its frozen list. */
 interface Driven {
   rollout: Rollout;
   peels: readonly string[];
 }
 
-/** One rollout while this master drives it. */
+/** A rollout that this master drives. */
 export interface Drive {
   readonly token: number;
   /** The rollout may have changed. */
   wake(): void;
-  /** Begins nothing any more; resolves when what was under way has come to its end. */
+  /** Starts nothing further; resolves when the step in progress has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Drives a rollout until it has ended, or belongs to another driver. Every step is looked up anew, decided,
- * and stored by compare-and-swap before anything is done: whoever was frozen and goes on finds that out at
- * its next write, and what it does before that, others have done or made impossible.
+ * Drives a rollout until it has ended, or belongs to another driver. Each step is read again, decided, and
+ * stored by compare-and-swap before it is executed. A driver that was frozen learns this at its next write;
+ * anything that it does earlier was already done by others, or is impossible.
  *
  * @param token of this driver
  */
@@ -82,7 +82,10 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
     const peels = entry === undefined ? [] : decodeTargets(entry.value);
     return { peels, digest: digestOfTargets(peels) };
   };
-  /** @returns `undefined` when there is nothing to be driven: it is gone, another's, or not a master's */
+  /**
+   * @returns `undefined` when there is nothing to drive: the rollout is missing, belongs to another driver,
+   * or was not made by a master
+   */
   const load = async () => {
     const entry = await rollouts.get(id);
     const rollout = entry === undefined ? undefined : decodeRollout(entry.value);
@@ -164,7 +167,8 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
         if (action.do === "leave" || signal.aborted) return;
         if (action.do === "write") {
           const next = { ...action.rollout, heartbeatAt: clock.now() };
-          // Not the latest any more: what was seen is still true, and is judged again with what is new.
+          // It is no longer the latest revision: the observation is still true, and is judged again with the
+          // new state.
           if ((await rollouts.update(id, encodeRollout(next), revision)) === undefined) continue;
           observation = undefined;
           if (next.step === "dispatching" || next.step === "asking") fresh = jobOfStep(next)?.jid;
@@ -176,7 +180,8 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
         else observation = (await follow(rollout, action)) ?? undefined;
       } catch (thrown) {
         if (signal.aborted) return;
-        // Whether it was done is not known: that is looked up, and a job that was not made never will be.
+        // Whether it was done is unknown: the next step reads it, and a job that was not created gets a
+        // tombstone.
         fresh = undefined;
         observation = undefined;
         following?.stop.abort(thrown);
@@ -193,7 +198,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
     const known = await load();
     if (known === undefined) return wake();
     const next = { ...known.rollout, heartbeatAt: clock.now() };
-    // Refused when something else was written, which tells the same.
+    // Refused when something else was written, which has the same effect.
     await rollouts.update(id, encodeRollout(next), known.revision);
   };
   const heart = clock.every(timing.heartbeatMs, () => {
@@ -216,7 +221,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
   };
 }
 
-/** Says where a rollout has come to. */
+/** Logs the progress of a rollout. */
 function tell(log: Log, rollout: Rollout, { metrics }: Pick<DriveDeps, "metrics">): void {
   const { status, step, waves, plan, failures, reason } = rollout;
   const fields = { wave: waves.length, waves: plan.bounds.length, failures };

@@ -3,16 +3,18 @@ import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { type Drive, type DriveDeps, driveRollout } from "./drive.ts";
 import { decodeRollout, encodeRollout, isLive, type Rollout } from "./record.ts";
 
-/** How long a master that stops takes to give its rollouts back; what is left is taken when it was silent. */
+/**
+ * How long a stopping master may take to give its rollouts back; others take over the rest when it is silent.
+ */
 const giveBackMs = 2_000;
 
 /** The rollouts that this master drives. */
 export interface Drives {
-  /** Drives a rollout, or tells its drive that it may have changed. */
+  /** Drives a rollout, or notifies its drive of a possible change. */
   drive(rollout: Pick<Rollout, "id" | "token">): void;
-  /** Drives a rollout no more. @returns whether it did */
+  /** Stops driving a rollout. @returns whether this master drove it */
   leave(id: string): boolean;
-  /** Ends all drives and gives the rollouts back, so that other masters take them at once. */
+  /** Ends all drives and gives the rollouts back, so that other masters take over at once. */
   giveBack(): Promise<void>;
 }
 
@@ -27,7 +29,7 @@ export function createDrives(deps: DriveDeps): Drives {
       if (entry === undefined) return false;
       const { driver, ...rollout } = decodeRollout(entry.value);
       if (driver !== self || rollout.token !== running.token || !isLive(rollout)) return false;
-      // A last heartbeat may have been on its way.
+      // A last heartbeat may have been in transit.
       const stored = await rollouts.update(id, encodeRollout(rollout), entry.revision);
       return stored === undefined ? conflict : true;
     };
@@ -42,7 +44,7 @@ export function createDrives(deps: DriveDeps): Drives {
       drives.set(id, driveRollout(deps, id, token));
     },
     leave(id) {
-      // Not waited for: what is under way finds out by itself that it is too late.
+      // It is not awaited: the step in progress learns by itself that it is too late.
       void drives.get(id)?.stop();
       return drives.delete(id);
     },

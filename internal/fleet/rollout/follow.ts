@@ -8,9 +8,9 @@ export interface FollowDeps {
 }
 
 /**
- * Follows a rollout until it has ended. Nothing is asked in between: a change of the record tells it.
+ * Follows a rollout until it has ended. It does not poll, but watches the record.
  *
- * @param onChange called at the start and with everything new, but for mere heartbeats
+ * @param onChange called at the start and after each change, except heartbeats
  * @returns the rollout as it ended
  * @throws SvcError `not_found`; the signal's reason
  */

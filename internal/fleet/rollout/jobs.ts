@@ -15,7 +15,7 @@ import {
 } from "../jobs/mod.ts";
 import type { Observation } from "./decide.ts";
 
-/** What a rollout does with jobs. Everything may be done again, by anybody, at any time. */
+/** The actions of a rollout on jobs. Any master may repeat each of them at any time. */
 export interface RolloutJobs {
   /** Makes a job, if its id is still free. */
   make(job: PlannedJob, requestId?: string): Promise<Observation>;
@@ -63,12 +63,12 @@ export function createRolloutJobs(deps: { dispatch: DispatchDeps; cancel: Cancel
       try {
         await cancelJob(cancel, jid, by);
       } catch (thrown) {
-        // It has ended, which is what was wanted.
+        // It has ended, as intended.
         if (!(thrown instanceof SvcError) || !["conflict", "not_found"].includes(thrown.kind)) throw thrown;
       }
     },
     async ended(jid, signal) {
-      // The master that drives it looks after its end first.
+      // The driver of the rollout settles the job first.
       dispatch.own(jid);
       const settled = await untilSettled(cancel, jid, signal);
       return settled === undefined

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { isId } from "../../base/id.ts";
 import { outcomes } from "../jobs/mod.ts";
 import {
@@ -39,17 +40,17 @@ const touchesId = (input: { id: string }) => ({ rollout: input.id });
 const status = v.picklist(rolloutStatuses);
 const counts = described(
   v.record(v.picklist(outcomes), integer),
-  `How many peels ended how, by outcome: ${outcomes.join(", ")}`,
+  `Number of peels by outcome: ${outcomes.join(", ")}`,
 );
 
 const common = {
   id: v.string(),
   function: v.string(),
-  target: v.exactOptional(described(v.string(), "The expression, when there was one")),
+  target: v.exactOptional(described(v.string(), "The target expression, if there was one")),
   status,
-  targets: described(integer, "How many peels it is for"),
-  wave: described(integer, "How many waves have begun"),
-  failures: described(integer, "How many peels did not end well so far"),
+  targets: described(integer, "Number of target peels"),
+  wave: described(integer, "Number of waves that have started"),
+  failures: described(integer, "Number of peels that did not succeed so far"),
   created_at: timestamp,
   created_by: described(v.string(), "Operator"),
   finished_at: v.exactOptional(timestamp),
@@ -57,17 +58,17 @@ const common = {
 };
 const summary: v.GenericSchema<RolloutSummary> = titled(
   "RolloutSummary",
-  v.object({ ...common, waves: described(integer, "How many waves there are") }),
+  v.object({ ...common, waves: described(integer, "Number of waves") }),
 );
 const wave: v.GenericSchema<WaveView> = titled(
   "RolloutWave",
   v.object({
     peels: described(v.array(v.string()), "Encoded ids"),
-    jid: v.exactOptional(described(v.string(), "Its job; absent while it has not begun")),
+    jid: v.exactOptional(described(v.string(), "Its job; absent before it has started")),
     begun_at: v.exactOptional(timestamp),
-    ended_at: v.exactOptional(described(timestamp, "When its job had ended")),
+    ended_at: v.exactOptional(described(timestamp, "When its job ended")),
     counts: v.exactOptional(counts),
-    gone: v.exactOptional(described(integer, "How many of its peels had left the fleet when it began")),
+    gone: v.exactOptional(described(integer, "Number of its peels that had left the fleet when it started")),
     check_jid: v.exactOptional(v.string()),
     check_counts: v.exactOptional(counts),
   }),
@@ -79,27 +80,27 @@ const view: v.GenericSchema<RolloutView> = titled(
     ...common,
     args: plainMap,
     metadata: plainMap,
-    step: described(v.picklist(rolloutSteps), "Where in its wave it is, or was when it ended"),
-    waves: described(v.array(wave), "The frozen list, wave by wave, and what came of it"),
+    step: described(v.picklist(rolloutSteps), "Its position within the wave, or that at its end"),
+    waves: described(v.array(wave), "The frozen list by wave, with the results"),
     max_failures: integer,
     timeout: duration,
     wave_wait: duration,
     check: v.exactOptional(
       titled("RolloutCheck", v.object({ function: v.string(), args: plainMap, timeout: duration })),
     ),
-    deadline: described(timestamp, "When no wave begins any more"),
+    deadline: described(timestamp, "Time after which no wave starts"),
     paused_by: v.exactOptional(described(v.string(), "Operator")),
     abort_asked_by: v.exactOptional(
-      described(v.string(), "Operator; it ends as soon as the job of its wave has"),
+      described(v.string(), "Operator who aborted it; it ends when the job of its wave has ended"),
     ),
     forbidden: described(
       v.array(v.string()),
-      "Jobs that were to be made when their master was lost, and never will be",
+      "Jobs that were not created because their master was lost, and never will be",
     ),
     driver: v.exactOptional(described(v.string(), "The master that drives it")),
-    token: described(integer, "Grows with every master that takes it"),
-    heartbeat_at: described(timestamp, "When its driver last said that it is there"),
-    request_id: v.exactOptional(described(v.string(), "The request it was started by")),
+    token: described(integer, "Grows with every master that takes it over"),
+    heartbeat_at: described(timestamp, "When its driver sent its last heartbeat"),
+    request_id: v.exactOptional(described(v.string(), "Id of the request that started it")),
   }),
 );
 
@@ -124,7 +125,7 @@ export const start = operation({
       return { waves: plannedWaves(plan, targets), max_failures: plan.maxFailures };
     }
     const { requestId, log } = call;
-    const scoped = { ...deps, log, ...(requestId === undefined ? {} : { requestId }) };
+    const scoped = { ...deps, log, ...defined({ requestId }) };
     const { rollout, targets } = await startRollout(scoped, input, operatorOf(call));
     const { id, plan } = rollout;
     call.note?.({ rollout: id });
@@ -146,8 +147,7 @@ export const list = operation({
   async run({ controller }: { controller: Pick<RolloutController, "list"> }, { status, limit, cursor }) {
     const found = await controller.list({
       limit: limit + 1,
-      ...(status === undefined ? {} : { status }),
-      ...(cursor === undefined ? {} : { after: cursor }),
+      ...defined({ status, after: cursor }),
     });
     const { items, ...next } = pageOf(found, limit, (rollout) => rollout.id);
     return { rollouts: items, ...next };
@@ -157,7 +157,7 @@ export const list = operation({
 export const show = operation({
   name: "rollouts.show",
   kind: "read",
-  summary: "See a rollout and whom it is for",
+  summary: "Get a rollout and its peels",
   admits: ["operator"],
   input: onlyId,
   output: v.object({ view }),
@@ -195,20 +195,20 @@ function command(
 
 export const pause = command(
   "pause",
-  "Let no other wave begin",
-  "The wave that has begun comes to its end. A rollout that is paused stays so.",
+  "Pause a rollout: no further wave starts",
+  "The current wave runs to its end. A paused rollout stays paused.",
   pauseRollout,
 );
 export const resume = command(
   "resume",
-  "Go on with a paused rollout",
-  "One that is not paused goes on as it does.",
+  "Resume a paused rollout",
+  "A rollout that is not paused stays unchanged.",
   resumeRollout,
 );
 export const abort = command(
   "abort",
   "End a rollout",
-  "No other wave begins, and the job of the one that has begun is cancelled. Its status changes when that has ended.",
+  "No further wave starts, and the job of the current one is cancelled. The status changes when that job has ended.",
   abortRollout,
 );
 
@@ -217,13 +217,13 @@ export const follow = operation({
   kind: "read",
   summary: "Follow a rollout",
   description:
-    "Server-sent events. `rollout`: how it stands, at the start and with every change, with the fields of `Rollout` but for the peels of its waves; `end`: the same once it has ended, and the stream with it. A comment comes every 30 seconds.",
+    "Server-sent events. `rollout`: its state, at the start and after every change, with the fields of `Rollout` except the peels of its waves; `end`: the same after its end, which also ends the stream. A comment comes every 30 seconds.",
   admits: ["operator"],
   input: onlyId,
   output: feed,
   touches: touchesId,
   async run(deps: FollowDeps, input, { note, log }) {
-    // Read once before the stream opens: an unknown rollout is an error, not a stream.
+    // Read the rollout before the stream opens: an unknown rollout is an error, not a stream.
     const { id } = await loadRollout(deps.rollouts, input.id);
     note?.({ rollout: id });
     return {

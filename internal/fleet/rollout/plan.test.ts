@@ -9,7 +9,7 @@ import { planRollout } from "./start.ts";
 const peels = (n: number) => ({ peels: n });
 const percent = (n: number) => ({ percent: n });
 
-test("a canary, then waves; the last size is taken again until every peel is in one", () => {
+test("a canary, then waves; the last size repeats until every peel is in a wave", () => {
   expect(cutWaves(10, peels(1), [percent(20)])).toEqual([1, 3, 5, 7, 9, 10]);
   expect(cutWaves(10, peels(1), [peels(2), percent(50)])).toEqual([1, 3, 8, 10]);
   expect(cutWaves(10, peels(0), [percent(100)])).toEqual([10]);
@@ -20,7 +20,7 @@ test("a percentage of few is at least one", () => {
   expect(cutWaves(3, percent(1), [percent(1)])).toEqual([1, 2, 3]);
 });
 
-test("waves of nobody and too many waves are refused", () => {
+test("empty waves and too many waves are refused", () => {
   expect(() => cutWaves(3, peels(1), [peels(0)])).toThrow("a wave needs at least one peel");
   expect(() => cutWaves(5_000, peels(1), [peels(1)])).toThrow("more than 1000 waves");
 });
@@ -62,7 +62,7 @@ test("the frozen list is in order, each peel once; a limit in percent is rounded
   expect([planned.targets, planned.plan.maxFailures]).toEqual([["a", "b"], 1]);
 });
 
-test("what is wrong with a request is told by the name of its field", async () => {
+test("an error in a request is reported with the name of its field", async () => {
   const wrong: [Record<string, unknown>, string][] = [
     [{ targets: ["a"] }, "give either target or targets"],
     [{ target: undefined }, "give either target or targets"],

@@ -2,7 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 
 const maxWaves = 1_000;
 
-/** A number of peels, or a part of all. */
+/** A number of peels, or a fraction of all peels. */
 export type Size = { peels: number } | { percent: number };
 
 /** Reads `10`, `"10"`, `"25%"` or `"0"`. @throws SvcError `bad_request` */
@@ -19,7 +19,10 @@ export function parseSize(value: string | number): Size {
   return sign === "%" ? { percent: amount } : { peels: amount };
 }
 
-/** How many of all peels a size means. A percentage is rounded as told: a wave up, a limit down. */
+/**
+ * The number of peels for a size. The caller chooses how a percentage is rounded: up for a wave, down for a
+ * limit.
+ */
 export function peelsOf(size: Size, all: number, round: "up" | "down"): number {
   if ("peels" in size) return size.peels;
   const exact = (all * size.percent) / 100;
@@ -27,12 +30,12 @@ export function peelsOf(size: Size, all: number, round: "up" | "down"): number {
 }
 
 /**
- * Cuts a list into a canary and waves. Each size is one wave; the last is taken again and again until every
- * peel is in a wave, and what is left over is the last one.
+ * Cuts a list into a canary and waves. Each size is one wave. The last size repeats until every peel is in a
+ * wave; the remaining peels form the last wave.
  *
  * @param sizes at least one
  * @returns where each wave ends, ascending; the last is `all`
- * @throws SvcError `bad_request` for a wave of nobody, or more than 1,000 waves
+ * @throws SvcError `bad_request` for an empty wave, or more than 1,000 waves
  */
 export function cutWaves(all: number, canary: Size, sizes: readonly Size[]): number[] {
   const bounds: number[] = [];

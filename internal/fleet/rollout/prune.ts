@@ -2,7 +2,7 @@ import type { Bucket } from "../../bus/mod.ts";
 import { releaseClaim } from "./claim.ts";
 import { decodeTargets, isLive, type Rollout, targetsKey } from "./record.ts";
 
-/** How many rollouts that have ended are kept. */
+/** Number of ended rollouts to keep. */
 const maxFinished = 1_000;
 
 /**
@@ -20,7 +20,7 @@ export async function pruneRollouts(
   if (finished.length <= keep) return;
   finished.sort((a, b) => b.rollout.createdAt - a.rollout.createdAt);
   for (const { rollout, revision } of finished.slice(keep)) {
-    // The list first: a record is what leads to it.
+    // Remove the list first: it can only be found through the record.
     const list = await rollouts.get(targetsKey(rollout.id));
     if (list !== undefined) {
       await releaseClaim(rollouts, rollout, decodeTargets(list.value));

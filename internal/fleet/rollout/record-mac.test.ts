@@ -11,15 +11,15 @@ import { encodeRollout, encodeTargets, type Rollout } from "./record.ts";
 import { startRollout } from "./start.ts";
 import { rolloutTiming } from "./timing.ts";
 
-// Who writes into the bucket of rollouts without a command key: a master that takes such a rollout must make
-// no job of it.
+// A writer of the bucket of rollouts without a command key: a master that takes such a rollout must not
+// create jobs for it.
 
 const mac = createRecordMac(newKeyPair("user", systemRandom));
 const peels = ["peel-a", "peel-b"];
 const check = { function: "test.ping" };
 const refusal = "a stored rollout is not as a master made it: nothing of it begins";
 
-/** What a master makes of a rollout of two peels in two waves that somebody changed before it took it. */
+/** The result for a rollout of two peels in two waves that was changed before a master took it. */
 async function takeOver(
   change: (rollout: Rollout) => { rollout?: Partial<Rollout>; targets?: string[] },
   wellWere = peels,
@@ -61,7 +61,7 @@ async function takeOver(
   return { made, refused: log.records.some(({ event }) => event === refusal) };
 }
 
-test("what an operator asked for is done by the master that takes it", async () => {
+test("the master that takes over executes the request of the operator", async () => {
   const { made, refused } = await takeOver(() => ({}));
   expect(made.map(({ targets }) => targets)).toEqual([["peel-a"], ["peel-a"], ["peel-b"], ["peel-b"]]);
   expect(refused).toBe(false);
@@ -78,7 +78,7 @@ const changes: Record<string, (rollout: Rollout) => { rollout?: Partial<Rollout>
   "other waves": ({ plan }) => ({ rollout: { plan: { ...plan, bounds: [2] } } }),
   "other peels": () => ({ targets: ["peel-x", "peel-y"] }),
   "another id": () => ({ rollout: { id: newId("rol", 0, systemRandom) } }),
-  "the word of nobody": () => ({ rollout: { voucher: new Uint8Array(32) } }),
+  "a claim without proof": () => ({ rollout: { voucher: new Uint8Array(32) } }),
 };
 for (const [what, change] of Object.entries(changes)) {
   test(`a stored rollout with ${what} begins nothing`, async () => {

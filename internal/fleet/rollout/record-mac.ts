@@ -3,11 +3,11 @@ import { sha256 } from "../../base/sha256.ts";
 import { isEqualMac, type RecordMac } from "../../identity/mod.ts";
 import { encodeTargets, type Rollout } from "./record.ts";
 
-// The record of a rollout and its frozen list lie on the bus, and masters make jobs from them. What an
-// operator asked for, and for whom, is vouched for by the master that took the request; how far it has come
-// is not, as every master writes that.
+// The record of a rollout and its frozen list are stored on the bus, and masters create jobs from them. A MAC
+// of the master that accepted the request protects the request and its peels. It does not protect the
+// progress, because every master writes that.
 
-/** Stands for a frozen list: a list may be long, and is compared with every step. */
+/** The digest of a frozen list: a list may be long, and is compared at every step. */
 export function digestOfTargets(targets: readonly string[]): Uint8Array {
   return sha256(encodeTargets(targets));
 }

@@ -1,28 +1,32 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { instant } from "../../base/instant.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { outcomes } from "../jobs/mod.ts";
 
 export const rolloutStatuses = ["running", "paused", "completed", "failed", "aborted"] as const;
-/** `failed`: too many peels did not end well, or the deadline passed. */
+/** `failed`: too many peels did not succeed, or the deadline passed. */
 export type RolloutStatus = (typeof rolloutStatuses)[number];
 
 /**
- * Where in its wave a rollout is: nothing of it has begun; its job is being made; its job runs; it waits
- * until the wave has shown whether it is well; the job of its check is being made; that runs.
+ * The position of a rollout within its wave: not started; its job is being created; its job runs; waiting
+ * before the check; the job of its check is being created; the check runs.
  */
 export const rolloutSteps = ["ready", "dispatching", "waiting", "soaking", "asking", "checking"] as const;
 export type RolloutStep = (typeof rolloutSteps)[number];
 
-/** Who a job of a rollout is. It is stored before the job is made, so that nobody makes it twice. */
+/**
+ * The identity of a job of a rollout. It is stored before the job is created, so that the job is not created
+ * twice.
+ */
 export interface Intent {
   jid: string;
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
 }
 
-/** How many peels had which outcome. */
+/** Number of peels by outcome. */
 export type WaveCounts = Partial<Record<(typeof outcomes)[number], number>>;
 
 /** A job of a wave, and how it ended. */
@@ -31,74 +35,74 @@ export interface WaveJob extends Intent {
   counts?: WaveCounts;
 }
 
-/** One wave that has begun. */
+/** One wave that has started. */
 export interface Wave {
   job: WaveJob;
-  /** The function that tells whether the wave is well, on those that ended well. */
+  /** The function that checks the wave, on the peels that succeeded. */
   check?: WaveJob;
   begunAt: number;
-  /** When its job had ended. */
+  /** When its job ended. */
   endedAt?: number;
-  /** How many of its peels were no members of the fleet any more when it began. */
+  /** Number of its peels that were no longer members of the fleet when it started. */
   gone: number;
 }
 
-/** What a rollout is to do. */
+/** The plan of a rollout. */
 export interface RolloutPlan {
-  /** Where each wave ends in the frozen list, ascending; the last one is its length. */
+  /** The end of each wave in the frozen list, ascending; the last one is the length of the list. */
   bounds: number[];
   /** Between the end of a wave and its check, or the next wave. */
   waveWaitMs: number;
-  /** The rollout goes on while no more peels than this have failed. */
+  /** The rollout continues while no more peels than this have failed. */
   maxFailures: number;
   check?: { function: string; args: Record<string, Plain>; timeoutMs: number };
   /** How long a peel may take. */
   timeoutMs: number;
-  /** When no wave begins any more, milliseconds since the Unix epoch. */
+  /** Time after which no wave starts, milliseconds since the Unix epoch. */
   deadline: number;
 }
 
-/** What an operator asked for. */
+/** The request of an operator. */
 interface Asked {
   by: string;
   /** Milliseconds since the Unix epoch. */
   at: number;
 }
 
-/** A rollout: what it is to do, and how far it is. Every write of it is a compare-and-swap. */
+/** A rollout: its plan and its progress. Every write of it is a compare-and-swap. */
 export interface Rollout {
   /** `rol-<KSUID>` */
   id: string;
   function: string;
   args: Record<string, Plain>;
-  /** The expression it was targeted with, when it was one. */
+  /** The target expression, if there was one. */
   target?: string;
   metadata: Record<string, Plain>;
   plan: RolloutPlan;
   status: RolloutStatus;
   step: RolloutStep;
-  /** Those that have begun; the last one is the one it is at. */
+  /** The waves that have started; the last one is the current one. */
   waves: Wave[];
-  /** Peels that did not end well so far. */
+  /** Number of peels that did not succeed so far. */
   failures: number;
-  /** Jobs that were to be made when their master was lost, and that nobody can make any more. */
+  /** Jobs that were not created because their master was lost, and never can be. */
   forbidden: string[];
-  /** Somebody asked for its end, and it has not come yet. */
+  /** An operator aborted it, and it has not ended yet. */
   abort?: Asked;
-  /** Who paused it, while it is. */
+  /** Who paused it; absent unless it is paused. */
   pause?: Asked;
-  /** The master that drives it, by host and incarnation. Absent once it has ended, or was given back. */
+  /** The master that drives it, by host and incarnation. Absent after its end, or after it was given back. */
   driver?: string;
-  /** Grows with every master that takes it, so that a driver finds out that it is none any more. */
+  /** Grows with every master that takes it over over, so that a previous driver learns that it was replaced. */
   token: number;
-  /** When its driver last said that it is there. */
+  /** When its driver sent its last heartbeat. */
   heartbeatAt: number;
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
   createdBy: string;
-  /** The request it was started by, as the logs name it. */
+  /** The ID of the request that started it, as in the logs. */
   requestId?: string;
-  /** Tells that a master took the request for it: see vouch.ts. */
+  /** Proves that a master accepted the request for it: see record-mac.ts. */
   voucher?: Uint8Array;
   finishedAt?: number;
   /** Why it ended. */
@@ -200,7 +204,7 @@ function jobFields({ jid, createdAt, counts }: WaveJob) {
   return { jid, created_at: rfc3339(createdAt), counts };
 }
 
-/** Decodes a value of the bucket `rollouts`. @throws when it is none */
+/** Decodes a value of the bucket `rollouts`. @throws when it is malformed */
 export function decodeRollout(bytes: Uint8Array): Rollout {
   const stored = v.parse(storedRollout, decode(bytes));
   const { plan, waves, heartbeat_at, created_at, created_by, request_id, finished_at, voucher, ...same } =
@@ -229,21 +233,21 @@ export function decodeRollout(bytes: Uint8Array): Rollout {
     createdAt: created_at,
     createdBy: created_by,
     requestId: request_id,
-    // A copy: a part of the message would keep all of it in memory.
+    // A copy: a slice would keep the whole message in memory.
     voucher: voucher === undefined ? undefined : Uint8Array.from(voucher),
     finishedAt: finished_at,
   });
 }
 
 function jobOf({ jid, created_at, counts }: v.InferOutput<typeof storedJob>): WaveJob {
-  return { jid, createdAt: created_at, ...(counts === undefined ? {} : { counts }) };
+  return { jid, createdAt: created_at, ...defined({ counts }) };
 }
 
 function withoutUndefined<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
 }
 
-/** The key of a rollout's frozen list, beside its record. */
+/** The key of a rollout's frozen list, next to its record. */
 export const targetsKey = (id: string): string => `${id}.targets`;
 
 /** Encodes a frozen list: encoded peel ids, sorted. */
@@ -251,7 +255,7 @@ export function encodeTargets(peels: readonly string[]): Uint8Array {
   return encode(peels);
 }
 
-/** Decodes a frozen list. @throws when it is none */
+/** Decodes a frozen list. @throws when it is malformed */
 export function decodeTargets(bytes: Uint8Array): string[] {
   return v.parse(v.array(v.string()), decode(bytes));
 }

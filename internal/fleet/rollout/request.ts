@@ -11,7 +11,7 @@ const second = 1_000;
 const hour = 3600 * second;
 const defaultTimeoutMs = 60 * second;
 const maxTimeoutMs = 24 * hour;
-/** Jobs are kept for seven days, and one that began right before the deadline may run for a day. */
+/** Jobs are kept for seven days, and one that starts right before the deadline may run for a day. */
 const maxDeadlineMs = 6 * 24 * hour;
 const defaultDeadlineMs = 24 * hour;
 /** The record is written with every heartbeat. */
@@ -33,7 +33,7 @@ export const rolloutRequestSchema = titled(
       v.pipe(
         size,
         v.metadata({
-          description: "The first wave: a number of peels, or a part of all, `5%`; 0 for none",
+          description: "The first wave: a number of peels, or a percentage such as `5%`; 0 for none",
           default: 1,
         }),
       ),
@@ -42,17 +42,17 @@ export const rolloutRequestSchema = titled(
       v.pipe(
         v.union([size, v.pipe(v.array(size), v.minLength(1), v.maxLength(1_000))]),
         v.metadata({
-          description: "The size of every wave after it, or a list of sizes of which the last is taken again",
+          description: "The size of every later wave, or a list of sizes of which the last repeats",
           default: "25%",
         }),
       ),
     ),
-    wave_wait: duration("How long a wave must have ended before it is checked and the next begins"),
+    wave_wait: duration("How long to wait after a wave before it is checked and the next one starts"),
     max_failures: v.optional(
       v.pipe(
         size,
         v.metadata({
-          description: "How many peels may fail, or which part of all, before no wave begins any more",
+          description: "Maximum number or percentage of failed peels; above it no further wave starts",
           default: 0,
         }),
       ),
@@ -64,17 +64,17 @@ export const rolloutRequestSchema = titled(
           args: v.optional(plainMap),
           timeout: v.optional(v.string()),
         }),
-        "A function that each peel of a wave that ended well must end well too",
+        "A function that must also succeed on each peel of a wave that succeeded",
       ),
     ),
-    deadline: duration("When no wave begins any more, from now; at most 144h", { default: "24h" }),
-    metadata: v.optional(described(plainMap, "Kept with the rollout and its jobs")),
+    deadline: duration("Time from now after which no wave starts; at most 144h", { default: "24h" }),
+    metadata: v.optional(described(plainMap, "Stored with the rollout and its jobs")),
     dry_run: v.optional(described(v.boolean(), "Show the waves and start nothing")),
   }),
 );
 export type RolloutRequest = v.InferOutput<typeof rolloutRequestSchema>;
 
-/** A request with everything read, before it is known whom it means. */
+/** A parsed request, before its target is resolved. */
 export interface ReadRequest {
   target: Target;
   function: string;
@@ -139,7 +139,7 @@ function durationOf(
   throw new SvcError("bad_request", `${field}: must be ${formatDuration(least)} to ${formatDuration(most)}`);
 }
 
-/** Names the field that something is wrong with. */
+/** Adds the name of the field to an error. */
 function within<T>(field: string, read: () => T): T {
   try {
     return read();

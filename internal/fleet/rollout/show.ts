@@ -1,4 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
@@ -22,10 +23,10 @@ export interface RolloutSummary {
   id: string;
   function: string;
   target?: string;
-  /** How many peels it is for. */
+  /** Number of target peels. */
   targets: number;
   status: RolloutStatus;
-  /** How many waves have begun, and how many there are. */
+  /** Number of waves that have started, and number of all waves. */
   wave: number;
   waves: number;
   failures: number;
@@ -39,12 +40,12 @@ export interface RolloutSummary {
 export interface WaveView {
   /** Encoded ids: its part of the frozen list. */
   peels: string[];
-  /** Absent while it has not begun. */
+  /** Absent before it has started. */
   jid?: string;
   begun_at?: string;
   ended_at?: string;
   counts?: WaveCounts;
-  /** How many of its peels had left the fleet when it began. */
+  /** Number of its peels that had left the fleet when it started. */
   gone?: number;
   check_jid?: string;
   check_counts?: WaveCounts;
@@ -58,11 +59,11 @@ export interface RolloutView {
   target?: string;
   metadata: Record<string, Plain>;
   status: RolloutStatus;
-  /** Where in its wave it is, or was when it ended. */
+  /** Its position within the wave, or that at its end. */
   step: RolloutStep;
-  /** How many waves have begun; the last of them is the one it is at. */
+  /** Number of waves that have started; the last of them is the current one. */
   wave: number;
-  /** How many peels it is for. */
+  /** Number of target peels. */
   targets: number;
   waves: WaveView[];
   failures: number;
@@ -73,7 +74,7 @@ export interface RolloutView {
   deadline: string;
   paused_by?: string;
   abort_asked_by?: string;
-  /** Jobs that were to be made when their master was lost, and that nobody can make any more. */
+  /** Jobs that were not created because their master was lost, and never can be. */
   forbidden: string[];
   driver?: string;
   token: number;
@@ -90,7 +91,7 @@ export function summaryOf(rollout: Rollout): RolloutSummary {
   return {
     id: rollout.id,
     function: rollout.function,
-    ...(target === undefined ? {} : { target }),
+    ...defined({ target }),
     targets: plan.bounds.at(-1) ?? 0,
     status: rollout.status,
     wave: rollout.waves.length,
@@ -99,7 +100,7 @@ export function summaryOf(rollout: Rollout): RolloutSummary {
     created_at: rfc3339(rollout.createdAt),
     created_by: rollout.createdBy,
     ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reason }),
   };
 }
 
@@ -121,7 +122,7 @@ export async function loadTargets(rollouts: Bucket, id: string): Promise<string[
 }
 
 /**
- * Shows a rollout and whom it is for.
+ * Shows a rollout and its peels.
  *
  * @throws SvcError `not_found`, also for a malformed id
  */
@@ -130,7 +131,7 @@ export async function showRollout(rollouts: Bucket, id: string): Promise<Rollout
   return viewOfRollout(rollout, await loadTargets(rollouts, id));
 }
 
-/** The waves of a plan that has not begun. */
+/** The waves of a plan that has not started. */
 export function plannedWaves(plan: Pick<RolloutPlan, "bounds">, targets: readonly string[]): WaveView[] {
   return plan.bounds.map((_, wave) => ({ peels: peelsOfWave(plan, targets, wave) }));
 }
@@ -143,7 +144,7 @@ export function viewOfRollout(rollout: Rollout, targets: readonly string[]): Rol
     id: rollout.id,
     function: rollout.function,
     args: rollout.args,
-    ...(rollout.target === undefined ? {} : { target: rollout.target }),
+    ...defined({ target: rollout.target }),
     metadata: rollout.metadata,
     status: rollout.status,
     step: rollout.step,
@@ -158,17 +159,17 @@ export function viewOfRollout(rollout: Rollout, targets: readonly string[]): Rol
       ? {}
       : { check: { function: check.function, args: check.args, timeout: formatDuration(check.timeoutMs) } }),
     deadline: rfc3339(plan.deadline),
-    ...(pause === undefined ? {} : { paused_by: pause.by }),
+    ...defined({ paused_by: pause?.by }),
     ...(abort === undefined || !isLive(rollout) ? {} : { abort_asked_by: abort.by }),
     forbidden: rollout.forbidden,
-    ...(driver === undefined ? {} : { driver }),
+    ...defined({ driver }),
     token: rollout.token,
     heartbeat_at: rfc3339(rollout.heartbeatAt),
     created_at: rfc3339(rollout.createdAt),
     created_by: rollout.createdBy,
-    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...defined({ request_id: requestId }),
     ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reason }),
   };
 }
 
@@ -180,9 +181,8 @@ function progressOf({ waves }: Rollout, index: number): Omit<WaveView, "peels"> 
     jid: job.jid,
     begun_at: rfc3339(wave.begunAt),
     ...(endedAt === undefined ? {} : { ended_at: rfc3339(endedAt) }),
-    ...(job.counts === undefined ? {} : { counts: job.counts }),
+    ...defined({ counts: job.counts }),
     gone: wave.gone,
-    ...(check === undefined ? {} : { check_jid: check.jid }),
-    ...(check?.counts === undefined ? {} : { check_counts: check.counts }),
+    ...defined({ check_jid: check?.jid, check_counts: check?.counts }),
   };
 }

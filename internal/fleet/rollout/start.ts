@@ -1,4 +1,5 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
@@ -16,7 +17,7 @@ const maxRunning = 50;
 export interface StartDeps {
   rollouts: Bucket;
   /**
-   * Finds who is meant, as encoded peel ids of members in order.
+   * Resolves a target to the sorted encoded peel IDs of members.
    *
    * @throws SvcError `bad_request` for a malformed target
    */
@@ -26,14 +27,14 @@ export interface StartDeps {
   mac: RecordMac;
   /** The name of this master, which will drive it. */
   self: string;
-  /** The request that is served: it is kept with the rollout and its jobs. */
+  /** The ID of the request, which is stored with the rollout and its jobs. */
   requestId?: string;
   clock: Clock;
   random: Random;
   log: Log;
 }
 
-/** Whom a rollout would be for, and when. */
+/** The peels and the waves of a planned rollout. */
 export interface RolloutPreview {
   /** The frozen list: encoded peel ids, sorted. */
   targets: string[];
@@ -41,7 +42,7 @@ export interface RolloutPreview {
 }
 
 /**
- * Finds out whom a rollout is for and cuts them into waves, without starting anything.
+ * Resolves the peels of a rollout and cuts them into waves, without starting anything.
  *
  * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches
  */
@@ -60,7 +61,7 @@ export async function planRollout(
       bounds: cutWaves(targets.length, read.canary, read.waves),
       waveWaitMs: read.waveWaitMs,
       maxFailures: peelsOf(read.maxFailures, targets.length, "down"),
-      ...(read.check === undefined ? {} : { check: read.check }),
+      ...defined({ check: read.check }),
       timeoutMs: read.timeoutMs,
       deadline: deps.clock.now() + read.deadlineMs,
     },
@@ -68,11 +69,11 @@ export async function planRollout(
 }
 
 /**
- * Starts a rollout: its list is frozen, and this master drives it from now on, or another that takes it.
+ * Starts a rollout: its list is frozen, and this master drives it, or another master that takes it over.
  *
- * @returns the rollout as it is stored, and its frozen list
+ * @returns the stored rollout and its frozen list
  * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `conflict` when
- *   too many run, or one that does the same on the same peels; `storage` when it could not be stored
+ *   too many run, or one with the same function on the same peels; `storage` when it could not be stored
  */
 export async function startRollout(
   deps: StartDeps,
@@ -83,14 +84,17 @@ export async function startRollout(
   const { targets, plan } = await planRollout(deps, request);
   const running = await deps.running();
   if (running.length >= maxRunning) {
-    throw new SvcError("conflict", `${running.length} rollouts run already; wait for one, or abort one`);
+    throw new SvcError(
+      "conflict",
+      `${running.length} rollouts are already running; wait for one to end, or abort one`,
+    );
   }
   const now = clock.now();
   const asked: Rollout = {
     id: newId("rol", now, random),
     function: request.function,
     args: request.args ?? {},
-    ...(request.target === undefined ? {} : { target: request.target }),
+    ...defined({ target: request.target }),
     metadata: request.metadata ?? {},
     plan,
     status: "running",
@@ -103,7 +107,7 @@ export async function startRollout(
     heartbeatAt: now,
     createdAt: now,
     createdBy: operator,
-    ...(deps.requestId === undefined ? {} : { requestId: deps.requestId }),
+    ...defined({ requestId: deps.requestId }),
   };
   const rollout = { ...asked, voucher: rolloutMac(deps.mac, asked, digestOfTargets(targets)) };
   await claimRollout(rollouts, rollout, targets);
@@ -113,7 +117,7 @@ export async function startRollout(
     [rollout.id, encodeRollout(rollout)],
   ] as const) {
     if ((await rollouts.create(key, value)) === undefined) {
-      throw new SvcError("conflict", `the rollout ${rollout.id} exists already`);
+      throw new SvcError("conflict", `the rollout ${rollout.id} already exists`);
     }
   }
   log.info("rollout started", {

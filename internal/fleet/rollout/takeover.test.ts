@@ -43,15 +43,10 @@ async function setup(over: Partial<Rollout> = {}) {
     metrics: { rolloutTaken: (from) => taken.push(from) },
     log,
   });
-  /** Lets time pass, and what it began come to its end. */
-  const pass = async (ms: number) => {
-    clock.advance(ms);
-    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-  };
-  return { clock, bucket, log, taken, rollout, takeover, pass };
+  return { clock, bucket, log, taken, rollout, takeover, pass: clock.pass };
 }
 
-test("a rollout is taken when its driver was silent for its time, with the next token", async () => {
+test("a rollout is taken when its driver was silent for too long, with the next token", async () => {
   const { bucket, takeover, rollout, taken, pass } = await setup();
   takeover.hear(rollout, false);
   takeover.watch(id);
@@ -61,7 +56,7 @@ test("a rollout is taken when its driver was silent for its time, with the next 
   expect([taken, await loadRollout(bucket, id)]).toMatchObject([["silent"], { driver: "b", token: 2 }]);
 });
 
-test("one without a driver is taken at once, and one that was old when this master came counts its age", async () => {
+test("one without a driver is taken at once, and the age of an old one counts from the start", async () => {
   const given = await setup();
   const { driver: _, ...rest } = given.rollout;
   await given.bucket.put(id, encodeRollout(rest));
@@ -78,7 +73,7 @@ test("one without a driver is taken at once, and one that was old when this mast
   expect(old.taken).toEqual(["silent"]);
 });
 
-test("a driver that says something has its time anew; a change that is not its word gives it none", async () => {
+test("a heartbeat of a driver restarts its time; a change by another writer does not", async () => {
   const { takeover, rollout, taken, pass, bucket } = await setup();
   takeover.hear(rollout, false);
   takeover.watch(id);
@@ -97,7 +92,7 @@ test("a driver that says something has its time anew; a change that is not its w
   expect(taken).toEqual(["silent"]);
 });
 
-test("what this master has not heard of yet counts when it looks", async () => {
+test("changes that this master has not seen yet count when it reads", async () => {
   const { takeover, rollout, taken, pass, bucket } = await setup();
   takeover.hear(rollout, false);
   takeover.watch(id);
@@ -106,7 +101,7 @@ test("what this master has not heard of yet counts when it looks", async () => {
   expect(taken).toEqual([]);
 });
 
-test("when the bus was away every driver has its time anew", async () => {
+test("after an outage of the bus every driver gets its full time again", async () => {
   const { takeover, rollout, taken, pass } = await setup();
   takeover.hear(rollout, false);
   takeover.watch(id);
@@ -118,7 +113,7 @@ test("when the bus was away every driver has its time anew", async () => {
   expect(taken).toEqual(["silent"]);
 });
 
-test("storage that fails is asked again; until then the rollout counts as overdue", async () => {
+test("failing storage is retried; until then the rollout counts as overdue", async () => {
   const { takeover, rollout, taken, pass, bucket, log } = await setup();
   let isAway = true;
   bucket.beforeWrite = () => {

@@ -5,22 +5,24 @@ import type { Bucket } from "../../bus/mod.ts";
 import { decodeRollout, encodeRollout, isLive, type Rollout } from "./record.ts";
 import type { RolloutTiming } from "./timing.ts";
 
-/** Takes rollouts over whose driver was silent for too long, as this master's own monotonic clock saw it. */
+/**
+ * Takes over rollouts whose driver was silent for too long, according to the monotonic clock of this master.
+ */
 export interface Takeover {
   /**
-   * Takes note of a rollout as it is stored now; its driver is watched no more.
+   * Records the stored state of a rollout, and stops watching its driver.
    *
-   * @param isOld it was stored before this master listened
+   * @param isOld it was stored before this master subscribed
    */
   hear(rollout: Rollout, isOld: boolean): void;
-  /** Watches the driver of a rollout: takes the rollout when its time is up. */
+  /** Watches the driver of a rollout, and takes over the rollout when the driver was silent for too long. */
   watch(id: string): void;
-  /** Watches its driver no more. */
+  /** Stops watching its driver. */
   release(id: string): void;
   forget(id: string): void;
-  /** Gives every driver its time anew: while the bus was away nobody could say anything. */
+  /** Restarts the time of every driver: during an outage of the bus no driver could send a heartbeat. */
   beginAnew(): void;
-  /** How many rollouts were not taken although their driver was silent for long. */
+  /** Number of rollouts that were not taken over although their driver was silent for too long. */
   overdue(): number;
   stop(): void;
 }
@@ -34,7 +36,7 @@ export interface TakeoverDeps {
   /** A number in [0, 1). */
   jitter: () => number;
   metrics: {
-    /** This master took a rollout from a driver that was silent, or that gave it back. */
+    /** Called when this master took a rollout from a driver that was silent, or that gave it back. */
     rolloutTaken(from: "silent" | "given_back"): void;
   };
   log: Log;
@@ -42,7 +44,7 @@ export interface TakeoverDeps {
 
 interface Heard {
   rollout: Rollout;
-  /** When its driver was last heard of, on this master's monotonic clock. */
+  /** Time of the last sign of its driver, on the monotonic clock of this master. */
   heardAt: number;
   timer?: Timer;
 }
@@ -52,12 +54,12 @@ export function createTakeover(deps: TakeoverDeps): Takeover {
   const heard = new Map<string, Heard>();
   let stopped = false;
 
-  /** Takes a rollout, if its driver has said nothing since. */
+  /** Takes over a rollout, if its driver has sent nothing since. */
   const take = async ({ id, token, heartbeatAt }: Rollout) => {
     const entry = await rollouts.get(id);
     if (entry === undefined || stopped) return;
     const rollout = decodeRollout(entry.value);
-    // This process may have been frozen itself, and only now hear what was said in the meantime.
+    // This process may have been frozen itself, and receive earlier heartbeats only now.
     const isSilent = rollout.token === token && rollout.heartbeatAt === heartbeatAt;
     if (!isLive(rollout) || (rollout.driver !== undefined && !isSilent)) return;
     const next = { ...rollout, driver: self, token: rollout.token + 1, heartbeatAt: clock.now() };
@@ -98,7 +100,8 @@ export function createTakeover(deps: TakeoverDeps): Takeover {
       release(id);
       const before = heard.get(id);
       const isNews = before?.rollout.token !== token || before.rollout.heartbeatAt !== heartbeatAt;
-      // What was stored before this master listened is as old as its wall clock says, within reason.
+      // The age of a record that is older than the subscription follows from its wall clock time, within
+      // limits.
       const ageMs = isOld ? Math.min(Math.max(0, clock.now() - heartbeatAt), timing.silenceMs) : 0;
       heard.set(id, { rollout, heardAt: isNews ? clock.monotonic() - ageMs : before.heardAt });
     },

@@ -1,18 +1,18 @@
-/** How a rollout is kept alive, and taken over from a master that is gone; all in milliseconds. */
+/** Times for the heartbeat and the takeover of rollouts, all in milliseconds. */
 export interface RolloutTiming {
-  /** How often its driver says that it is there. */
+  /** How often its driver sends a heartbeat. */
   heartbeatMs: number;
-  /** A driver that was silent for so long has lost the rollout to whoever takes it. */
+  /** After this silence another master may take over the rollout. */
   silenceMs: number;
-  /** Several masters that find the same moment to take it are spread over this time. */
+  /** Masters that would take it over at the same moment are spread over this time. */
   spreadMs: number;
-  /** How soon a step that the storage did not let through is tried again. */
+  /** How soon a step that failed in storage is tried again. */
   retryMs: number;
 }
 
 /**
- * The specification's 60 s of silence (section "Limits"). It looks for silent drivers every 60 s; here each
- * rollout has a timer of its own, so that one is taken over when its driver's time is up, and not later.
+ * The 60 s of silence of the specification (section "Limits"). The specification looks for silent drivers
+ * every 60 s. Here each rollout has its own timer, so that the takeover is not delayed.
  */
 export const rolloutTiming: RolloutTiming = {
   heartbeatMs: 10_000,

@@ -163,11 +163,11 @@ function ownOf(root: YamlNode, label: string, owns: WeakMap<YamlNode, Settings>)
 }
 
 function checkNames(node: YamlNode, label: string, depth: number): void {
-  if (depth > maxDepth) throw faultAt(label, node.at, `nested more than ${maxDepth} deep`);
+  if (depth > maxDepth) throw faultAt(label, node.at, `nested more than ${maxDepth} levels deep`);
   if (node.kind === "list") for (const item of node.items) checkNames(item, label, depth + 1);
   if (node.kind !== "map") return;
   for (const { key, keyAt, value } of node.entries) {
-    if (key === "__proto__") throw faultAt(label, keyAt, "no setting may be called __proto__");
+    if (key === "__proto__") throw faultAt(label, keyAt, "__proto__ is not a valid setting name");
     checkNames(value, label, depth + 1);
   }
 }

@@ -1,7 +1,7 @@
-import { type FSWatcher, watch } from "node:fs";
-import type { Clock, Timer } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { watchDirectory } from "../../base/watch-directory.ts";
 import { changedPaths, readTree, type SettingsTree } from "./tree.ts";
 
 /** Files are usually changed in groups. */
@@ -27,13 +27,8 @@ export function followTree(options: { directory: string; clock: Clock; log: Log 
   const listeners = new Set<(changed: ReadonlySet<string>) => void>();
   let tree: SettingsTree = { directory, files: new Map() };
   let problem: string | undefined;
-  let watcher: FSWatcher | undefined;
-  let soon: Timer | undefined;
-  let stopped = false;
 
   const look = () => {
-    soon?.cancel();
-    soon = undefined;
     try {
       const next = readTree(directory, tree);
       problem = undefined;
@@ -48,30 +43,19 @@ export function followTree(options: { directory: string; clock: Clock; log: Log 
       problem = reason;
     }
   };
-  const listen = () => {
-    watcher?.close();
-    watcher = undefined;
-    try {
-      watcher = watch(directory, { recursive: true }, () => {
-        // Each event restarts the timer, so that a copy in progress is read after it is complete.
-        soon?.cancel();
-        if (!stopped) soon = clock.after(quietMs, look);
-      });
-      watcher.on("error", () => {
-        watcher?.close();
-        watcher = undefined;
-      });
-    } catch {
-      // The directory may not exist yet; polling finds it when it is created.
-    }
-  };
-  listen();
-  look();
-  const rescan = clock.every(rescanMs, () => {
-    // After a directory is replaced, the old watch no longer reports changes.
-    listen();
-    look();
+  const watching = watchDirectory(directory, {
+    onChange: look,
+    settleMs: quietMs,
+    // A copy in progress is read after it is complete.
+    untilQuiet: true,
+    rescanMs,
+    onUnwatched() {
+      // Polling finds the changes.
+    },
+    clock,
+    log,
   });
+  look();
   return {
     get tree() {
       return tree;
@@ -84,11 +68,6 @@ export function followTree(options: { directory: string; clock: Clock; log: Log 
       return () => listeners.delete(run);
     },
     scan: look,
-    stop() {
-      stopped = true;
-      rescan.cancel();
-      soon?.cancel();
-      watcher?.close();
-    },
+    stop: watching.stop,
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { type Bucket, fenceKey } from "../../bus/mod.ts";
 import { type Claim, readClaim } from "./envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
@@ -32,8 +33,7 @@ export async function readStored(bucket: Pick<Bucket, "watch">, now: number): Pr
     const version = claim === undefined || claim.version > now + mostAheadMs ? 0 : claim.version;
     found.set(key, {
       version,
-      ...(claim === undefined ? {} : { claim }),
-      ...(error === undefined ? {} : { error }),
+      ...defined({ claim, error }),
     });
   });
   await watch.ready.finally(() => watch.stop());

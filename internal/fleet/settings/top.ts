@@ -108,7 +108,7 @@ function readFiles(node: YamlNode, label: string): { names: TopTarget["names"]; 
     const known = matchers[String(entry.value.value)];
     if (known === undefined || !Object.hasOwn(matchers, String(entry.value.value))) {
       const list = Object.keys(matchers).join(", ");
-      throw faultAt(label, entry.value.at, `this way to match is unknown: known are ${list}`);
+      throw faultAt(label, entry.value.at, `unknown match type: known are ${list}`);
     }
     matcher = known;
   }

@@ -53,7 +53,7 @@ describe("a file is rejected with its place:", () => {
     ["a1: N@b1\nb1: N@c1 or x1\nc1: not N@b1", "g.yaml:3:5: group c1: refers to itself: b1 -> c1 -> b1"],
     ["a1: N@a1", "g.yaml:1:5: group a1: refers to itself: a1 -> a1"],
     ["web: web-*\nall: N@wbe", "g.yaml:2:6: group all: column 1: unknown node group wbe (did you mean web?)"],
-    ["web: a1\nweb: b1", 'g.yaml:2:1: the key "web" is there twice'],
+    ["web: a1\nweb: b1", 'g.yaml:2:1: the key "web" appears twice'],
   ])("%j", (yaml, reason) => {
     expect(() => read(yaml)).toThrow(expect.objectContaining({ kind: "bad_request", message: reason }));
   });

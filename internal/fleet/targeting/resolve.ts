@@ -11,7 +11,7 @@ export type Target = { expression: string } | { peels: readonly string[] };
 
 const mostTargets = 100_000;
 
-/** The two fields of a request that tell whom it means, of which it has one. */
+/** The two fields of a request that select peels; a request has one of them. */
 export const targetFields = {
   target: v.optional(
     described(v.string(), "Which peels, as an expression: `web*`, `G@os:linux and not E@^db`; or `targets`"),

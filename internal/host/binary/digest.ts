@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 
-export { sha256Hex as digestOf } from "../../base/sha256.ts";
-
 /** Hexadecimal SHA-256 of a file, read in pieces. @throws as the operating system says */
 export async function digestOfFile(path: string): Promise<string> {
   const hash = createHash("sha256");

@@ -1,4 +1,4 @@
-export { digestOf, digestOfFile } from "./digest.ts";
+export { digestOfFile } from "./digest.ts";
 export {
   type BinaryManifest,
   chunkBytes,

@@ -7,4 +7,4 @@ export { loadAuthority } from "./load.ts";
 export { checkPair } from "./pair.ts";
 export { authorityPaths } from "./paths.ts";
 export { type Reissued, reissueIntermediate, reissueRoot } from "./reissue.ts";
-export { nextRenewal, remainingLife, retryPause } from "./renew.ts";
+export { nextRenewal, remainingLife } from "./renew.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { nextRenewal, remainingLife, retryPause } from "./renew.ts";
+import { nextRenewal, remainingLife } from "./renew.ts";
 
 const instant = fc.integer({ min: 0, max: 4_000_000_000_000 });
 const life = fc.integer({ min: 1000, max: 400 * 86_400_000 });
@@ -49,10 +49,4 @@ test("at the time of its renewal a certificate has more than a third of its life
       expect(remainingLife(from, from + length, from + length)).toBe(0);
     }),
   );
-});
-
-test("pauses after failures double from 1 s and stay below 5 minutes", () => {
-  expect([1, 2, 3, 8, 9, 10, 1000].map(retryPause)).toEqual([
-    1000, 2000, 4000, 128_000, 256_000, 300_000, 300_000,
-  ]);
 });

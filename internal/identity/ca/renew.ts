@@ -1,5 +1,3 @@
-const second = 1_000;
-
 /** The fraction of a certificate's life after which it is renewed, and how much earlier jitter may start it. */
 const renewAt = 2 / 3;
 const jitterSpan = 1 / 15;
@@ -16,11 +14,6 @@ const jitterSpan = 1 / 15;
 export function nextRenewal(from: number, until: number, now: number, jitter: number): number {
   const life = Math.max(0, until - from);
   return Math.max(0, from + life * (renewAt - jitterSpan * jitter) - now);
-}
-
-/** The backoff after consecutive failures: 1 s, doubled up to 5 minutes. */
-export function retryPause(failures: number): number {
-  return Math.min(second * 2 ** Math.min(failures - 1, 20), 300 * second);
 }
 
 /** The remaining fraction of a certificate's life: 1 when new, 0 when expired. */

@@ -1,19 +1,19 @@
-import { type FSWatcher, watch } from "node:fs";
 import { dirname } from "node:path";
-import { rfc3339, type Timer } from "../../base/clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
+import { watchDirectory } from "../../base/watch-directory.ts";
 import { checkPair } from "../../identity/ca/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
-/** For file systems that tell nothing, and for a directory that was itself swapped for another. */
+/** For file systems without change events, and for a directory that was itself replaced. */
 const lookEveryMs = 60_000;
-/** A pair is two files: after a change of one the other gets this long before they are read. */
+/** A pair has two files: after a change of one, this time passes before both are read. */
 const settleMs = 200;
 
 /**
- * The certificate in `enroll.tls_cert` and `enroll.tls_key`. Replaced files are used as soon as the two
- * fit together and are valid; until then the old pair is served, and a warning says once why.
+ * The certificate in `enroll.tls_cert` and `enroll.tls_key`. Replaced files are used as soon as the two fit
+ * together and are valid; until then the old pair is served, and one warning names the reason.
  *
  * @throws SvcError `bad_request` when the pair cannot be served at the start
  */
@@ -58,27 +58,19 @@ export async function createFileCertificate(options: CertificateOptions): Promis
     for (const run of listeners) run(current);
   };
 
-  let settling: Timer | undefined;
-  const lookSoon = () => {
-    settling ??= clock.after(settleMs, () => {
-      settling = undefined;
-      look();
-    });
-  };
-  const watchers = [...new Set([dirname(paths.cert), dirname(paths.key)])].flatMap(
-    (directory): FSWatcher[] => {
-      const unwatched = (error: unknown) =>
-        log.warn("replaced certificates are noticed within a minute only", { directory, error });
-      try {
-        // The directory, not the file: what replaces a file, or a link on the way to it, is another one.
-        return [watch(directory, { persistent: false }, lookSoon).on("error", unwatched)];
-      } catch (cause) {
-        unwatched(cause);
-        return [];
-      }
-    },
+  // The directory, not the file: what replaces a file, or a link on the way to it, is another one.
+  const watches = [...new Set([dirname(paths.cert), dirname(paths.key)])].map((directory) =>
+    watchDirectory(directory, {
+      onChange: look,
+      settleMs,
+      rescanMs: lookEveryMs,
+      recursive: false,
+      onUnwatched: (error) =>
+        log.warn("replaced certificates are noticed within a minute only", { directory, error }),
+      clock,
+      log,
+    }),
   );
-  const timer = clock.every(lookEveryMs, look);
   return {
     current: () => current,
     onChange(run) {
@@ -86,9 +78,7 @@ export async function createFileCertificate(options: CertificateOptions): Promis
       return () => listeners.delete(run);
     },
     stop() {
-      timer.cancel();
-      settling?.cancel();
-      for (const watcher of watchers) watcher.close();
+      for (const watching of watches) watching.stop();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { createBackoff } from "../../base/backoff.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { readTextIfPresent } from "../../base/file.ts";
@@ -8,20 +9,20 @@ import {
   loadAuthority,
   nextRenewal,
   remainingLife,
-  retryPause,
 } from "../../identity/ca/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
 /**
- * The longest wait: timers of the runtime end at 24.8 days, and a clock that was set, or a CA directory
- * that was replaced, is noticed by looking.
+ * The longest wait: timers of the runtime are limited to 24.8 days, and a changed clock or a replaced CA
+ * directory is only noticed by a check.
  */
 const lookEveryMs = 60 * 60 * 1000;
+const retries = { firstMs: 1_000, longestMs: 5 * 60_000 };
 
-/** A certificate together with the authority that it was issued from. */
+/** A certificate and the authority that issued it. */
 interface Issued extends EnrollCertificate {
-  /** When it was put to use, milliseconds since the Unix epoch. */
+  /** When it was first used, milliseconds since the Unix epoch. */
   from: number;
   rootPem: string;
   intermediatePem: string;
@@ -39,21 +40,22 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
   const dir = config["ca.dir"];
   const listeners = new Set<(certificate: EnrollCertificate) => void>();
   let stopped = false;
-  let failures = 0;
-  let lastError = "";
+  const backoff = createBackoff(retries);
+  /** What the last attempt came to, when it failed. */
+  let failed: { error: string; retryInMs: number } | undefined;
 
   let issued = await issue(options);
   let renewAt = renewalTime();
   announce();
   let timer = clock.after(pause(), wake);
 
-  /** The instant at which this certificate is to be renewed. */
+  /** The time at which this certificate must be renewed. */
   function renewalTime(): number {
     const jitter = Buffer.from(random(2)).readUInt16BE() / 65_536;
     return clock.now() + nextRenewal(issued.from, issued.notAfter, clock.now(), jitter);
   }
   function pause(): number {
-    if (failures > 0) return retryPause(failures);
+    if (failed !== undefined) return failed.retryInMs;
     return Math.min(lookEveryMs, Math.max(0, renewAt - clock.now()));
   }
   function announce(): void {
@@ -63,7 +65,7 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
     log.info("enrollment certificate issued", { not_after: rfc3339(issued.notAfter) });
   }
   function wake(): void {
-    if (failures === 0 && clock.now() < renewAt && !isReplaced(dir, issued)) {
+    if (failed === undefined && clock.now() < renewAt && !isReplaced(dir, issued)) {
       timer = clock.after(pause(), wake);
       return;
     }
@@ -88,19 +90,19 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
     }
     issued = next;
     renewAt = renewalTime();
-    failures = 0;
+    failed = undefined;
+    backoff.reset();
     metrics.certificateRenewal("ok");
     announce();
     for (const run of listeners) run(issued);
   }
   function fail(cause: unknown): void {
-    failures++;
-    lastError = describeError(cause);
+    failed = { error: describeError(cause), retryInMs: backoff.next() };
     metrics.certificateRenewal("failed");
     log.warn("enrollment certificate not renewed", {
-      error: lastError,
+      error: failed.error,
       served_until: rfc3339(issued.notAfter),
-      retry_in_ms: pause(),
+      retry_in_ms: failed.retryInMs,
     });
   }
   return {
@@ -111,7 +113,7 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
     },
     check(): CheckResult {
       const left = remainingLife(issued.from, issued.notAfter, clock.now());
-      const reason = failures === 0 ? "" : `: ${lastError}`;
+      const reason = failed === undefined ? "" : `: ${failed.error}`;
       const end = rfc3339(issued.notAfter);
       if (left === 0)
         return { status: "down", message: `the enrollment certificate expired at ${end}${reason}` };
@@ -147,7 +149,10 @@ async function issue({ config, hostname, clock, random }: CertificateOptions): P
   };
 }
 
-/** Whether the CA directory holds other certificates than these; files that are away for a moment do not count. */
+/**
+ * Whether the CA directory holds other certificates than these; files that are missing for a moment do not
+ * count.
+ */
 function isReplaced(dir: string, { rootPem, intermediatePem }: Issued): boolean {
   const paths = authorityPaths(dir);
   try {

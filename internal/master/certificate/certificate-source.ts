@@ -19,14 +19,14 @@ export interface EnrollCertificate {
 /** The certificate of the listener, which changes while the master runs. */
 export interface CertificateSource {
   current(): EnrollCertificate;
-  /** Calls `run` with each new certificate; returns the way to stop it. */
+  /** Calls `run` with each new certificate; returns a function that stops it. */
   onChange(run: (certificate: EnrollCertificate) => void): () => void;
   /** The readiness check `ca`; only with an embedded CA. */
   check?: Check;
   stop(): void;
 }
 
-/** What a source counts and shows. */
+/** The metrics of a source. */
 export interface CertificateMetrics {
   /** @param epochMs when it ends */
   certificateNotAfter(certificate: "enroll" | "intermediate" | "root", epochMs: number): void;

@@ -12,7 +12,7 @@ import { issueCertificate } from "../../identity/ca/issue.ts";
 import { loadAuthority } from "../../identity/ca/load.ts";
 import { checkPair } from "../../identity/ca/pair.ts";
 import { reissueIntermediate, reissueRoot } from "../../identity/ca/reissue.ts";
-import { loadMasterConfig } from "../../program/config/load.ts";
+import { loadMasterConfig } from "../../program/config/mod.ts";
 import { createCertificateSource } from "./certificate.ts";
 import type { CertificateOptions, CertificateSource } from "./certificate-source.ts";
 
@@ -80,7 +80,7 @@ const nextOf = (source: CertificateSource) =>
     });
   });
 
-/** Moves the clock on in steps until the source logs something, and returns that record. */
+/** Advances the clock in steps until the source logs something, and returns that record. */
 async function until(event: string, stepMs: number): Promise<LogRecord> {
   const from = records.length;
   for (;;) {
@@ -143,6 +143,16 @@ describe("the embedded CA", () => {
     expect(days).toBeLessThanOrEqual(60 + 1 / 24);
   });
 
+  test("pauses after failures double from 1 s and stay at 5 minutes", async () => {
+    await open(short);
+    renameSync(join(ca, "intermediate.key"), join(ca, "away"));
+    const pauses: unknown[] = [];
+    while (pauses.length < 11) {
+      pauses.push((await until("enrollment certificate not renewed", second)).fields.retry_in_ms);
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((s) => s * second));
+  });
+
   test("while issuing fails it serves the old one, warns, tries with growing pauses, and recovers", async () => {
     const source = await open(short);
     const before = source.current();
@@ -172,7 +182,7 @@ describe("the embedded CA", () => {
     expect(source.check?.()).toEqual({ status: "up" });
   });
 
-  test("an intermediate about to end is told once a renewal gains nothing, and its renewal is picked up", async () => {
+  test("an expiring intermediate is reported when a renewal gains nothing, and its renewal is noticed", async () => {
     clock.advance(5 * year - 6 * second);
     const source = await open(short);
     expect(source.current().notAfter).toBe(start + 5 * year);
@@ -212,7 +222,7 @@ describe("the embedded CA", () => {
     ]);
   });
 
-  test("a CA directory that is gone for a while is no trouble before a renewal is due", async () => {
+  test("a CA directory that is missing for a while does not matter before a renewal is due", async () => {
     const source = await open([]);
     renameSync(ca, `${ca}-away`);
     clock.advance(48 * hour);
@@ -287,7 +297,7 @@ describe("files", () => {
     expect(renewals).toEqual(["ok"]);
   });
 
-  test("what does not fit is not used, is told once, and is used when it fits", async () => {
+  test("a pair that does not match is not used, is reported once, and is used when it matches", async () => {
     const [old, next] = [await newPair(), await newPair()];
     write("tls", old);
     const source = await open(external());

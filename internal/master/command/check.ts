@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
@@ -43,7 +44,7 @@ interface Context extends CheckOptions, BusContext {
   connectAs(who: "master" | "system"): Promise<Bus>;
 }
 
-/** What a master needs, in the order in which it would miss it. */
+/** What a master needs, in the order in which it would fail without it. */
 const steps: readonly Step<Context>[] = [
   {
     name: "configuration",
@@ -161,8 +162,7 @@ export async function checkMaster(options: CheckOptions): Promise<StepResult[]> 
       urls: [load().bus_url],
       name: "svc-master-check",
       identity: { credentials: who === "master" ? keys.credentials : keys.systemCredentials },
-      ...(pem === undefined ? {} : { ca: pem }),
-      ...(pair === undefined ? {} : { clientCertificate: pair }),
+      ...defined({ ca: pem, clientCertificate: pair }),
       clock: options.clock,
       log: options.log,
     });

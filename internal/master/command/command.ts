@@ -5,7 +5,7 @@ import { group, runTree } from "../../program/command-line/mod.ts";
 import { checkCommand } from "../../program/diagnosis/mod.ts";
 import { checkMaster } from "./check.ts";
 
-/** What stands behind `svc-master` as a word; without one it is the daemon. */
+/** The commands of `svc-master`; without one it runs the daemon. */
 export const masterCommands = group({
   name: "svc-master",
   description: "Run a master, or test its configuration.",

@@ -3,6 +3,7 @@ import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts"
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { newId, systemRandom } from "../../base/id.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { provision } from "../../bus/assets.ts";
 import { openBlobStore } from "../../bus/blob-store.ts";
 import { openBucket } from "../../bus/bucket.ts";
@@ -11,7 +12,6 @@ import { uploadBinary } from "../../cli/upgrade/upload.ts";
 import { decodeBinaryCatalog } from "../../fleet/binaries/catalog.ts";
 import { encodeJob, type Job } from "../../fleet/jobs/record.ts";
 import { encodeRollout, encodeTargets, type Rollout, targetsKey } from "../../fleet/rollout/record.ts";
-import { digestOf } from "../../host/binary/digest.ts";
 import { encodeBinaryManifest } from "../../host/binary/manifest.ts";
 import { startBinaries } from "./binaries.ts";
 
@@ -33,11 +33,11 @@ afterAll(async () => {
 function binaryOf(name: string) {
   const bytes = Buffer.from(name);
   const manifest = {
-    sha256: digestOf(bytes),
+    sha256: sha256Hex(bytes),
     size: bytes.length,
     platform: "linux-x64" as const,
     version: "",
-    chunks: [digestOf(bytes)],
+    chunks: [sha256Hex(bytes)],
   };
   return {
     manifest,
@@ -82,7 +82,7 @@ function jobOf(manifest: string): Job {
   };
 }
 
-test("what a rollout or a job names that has not ended stays, also when four are newer", async () => {
+test("a binary that an unfinished rollout or job references stays, even when four are newer", async () => {
   const jobs = await openBucket(master, "jobs");
   const rollouts = await openBucket(master, "rollouts");
   const all = Array.from({ length: 7 }, (_, index) => binaryOf(`binary ${index}`));

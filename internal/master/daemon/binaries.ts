@@ -9,22 +9,22 @@ import type { JobController } from "../../fleet/jobs/mod.ts";
 import { serveBinaries } from "../../fleet/over-bus/mod.ts";
 import { type BlobCache, createBlobCache } from "../../tree/files/mod.ts";
 
-/** Bytes of binaries that a master keeps in memory for peels that ask: one of them, with room to spare. */
+/** Bytes of binaries that a master keeps in memory for requests of peels: enough for more than one binary. */
 const cacheBytes = 160 * 1024 * 1024;
 const collectMs = 10 * 60_000;
-/** Running jobs that are looked at for what they need. */
+/** Number of running jobs to check for binaries that they need. */
 const maxJobs = 50_000;
 const upgradeFunction = "upgrade.apply";
-/** What jobs and rollouts have in common, also those of another version. */
+/** The common fields of jobs and rollouts, also of other versions. */
 const upgradeCall = v.object({
   function: v.literal(upgradeFunction),
   args: v.object({ manifest: v.string() }),
   finished_at: v.optional(v.string()),
 });
 
-/** Binaries for peels on a master: taken from operators, kept as long as they are needed. */
+/** Binaries for peels on a master: uploaded by operators, and kept as long as they are needed. */
 export interface MasterBinaries {
-  /** What peels fetch. */
+  /** The binaries that peels fetch. */
   cache: BlobCache;
   stop(): void;
 }
@@ -40,7 +40,7 @@ export interface MasterBinariesOptions {
   log: Log;
 }
 
-/** Serves uploads, and removes every ten minutes what nothing needs any more. */
+/** Serves uploads, and removes unused binaries every ten minutes. */
 export async function startBinaries(options: MasterBinariesOptions): Promise<MasterBinaries> {
   const { bus, clock, jitter, log } = options;
   const store = openBlobStore(bus, "binaries");
@@ -68,7 +68,7 @@ export async function startBinaries(options: MasterBinariesOptions): Promise<Mas
   };
 }
 
-/** Digests of the manifests that rollouts and jobs name which have not ended. */
+/** Digests of the manifests that unfinished rollouts and jobs reference. */
 async function namedBinaries(
   { jobs, controller }: Pick<MasterBinariesOptions, "jobs" | "controller">,
   rollouts: Bucket,
@@ -78,7 +78,7 @@ async function namedBinaries(
     const parsed = v.safeParse(upgradeCall, decode(record));
     if (parsed.success && parsed.output.finished_at === undefined) named.add(parsed.output.args.manifest);
   };
-  // The lists of peels that stand among the rollouts are no calls.
+  // The frozen lists in the bucket of rollouts are not calls.
   for (const { value } of await rollouts.entries()) add(value);
   for (const { jid, ...summary } of await controller.list({ limit: maxJobs, status: "running" })) {
     if (summary.function !== upgradeFunction) continue;

@@ -36,8 +36,8 @@ import { createHandler } from "../doors/http/listener.ts";
 import { rolloutRoutes } from "../doors/http/rollout-routes.ts";
 import type { Route } from "../doors/http/route.ts";
 
-// Every operation through every door that binds it: what each refuses, and how each answers. What an operation
-// does is tested beside it; here it answers what its schema says.
+// Every operation through every door that binds it: what each refuses, and how each answers. What an
+// operation does is tested next to it; here it returns samples of its schema.
 
 type AnyOperation = Operation<never, never, v.GenericSchema>;
 type AnyBinding = BusBinding<never, never, never, never>;
@@ -154,7 +154,7 @@ function sampleOf(shape: Shape): unknown {
   return shape.format === "date-time" ? "2026-01-01T00:00:00.000Z" : shape.pattern ? digest : "enr-1";
 }
 
-/** Has an operation answer a sample; what it was run with is told. */
+/** Makes an operation return a sample, and records its input. */
 function answering(name: string) {
   const operation = operationOf(name);
   const isFeed = !("entries" in operation.output);
@@ -191,7 +191,7 @@ describe("over REST", () => {
       method: route.method,
       target: isGet && rest.length > 0 ? `${path}?${query}` : path,
       headers,
-      // Each from elsewhere, for the sake of the rate limits.
+      // Each from another address, because of the rate limits.
       ip: `192.0.2.${asked++}`,
       signal: new AbortController().signal,
       body: async () => Buffer.from(isGet ? "" : JSON.stringify(Object.fromEntries(rest))),
@@ -205,7 +205,7 @@ describe("over REST", () => {
       const name = route.operation ?? "";
       const [fields, wrong] = inputs[name] ?? [{}, {}];
       using doing = answering(name);
-      // Where anybody may ask, parameters that nobody knows are passed over.
+      // Public routes ignore unknown parameters.
       if (route.method === "POST" || route.auth === "bearer") {
         const unknown = await ask(route, { ...fields, forse: 1 });
         expect([unknown.status, await unknown.json()]).toEqual([
@@ -220,7 +220,7 @@ describe("over REST", () => {
       }
       if (route.auth === "bearer") expect((await ask(route, fields, "Bearer bad")).status).toBe(401);
       expect(doing.spy).not.toHaveBeenCalled();
-      // A submission is only good with keys and signatures that fit together.
+      // A submission is valid only with matching keys and signatures.
       if (name === "enrollments.submit") return;
 
       const response = await ask(route, fields);
@@ -241,7 +241,7 @@ describe("over REST", () => {
     },
   );
 
-  test("a refusal that a client can do something about says how, in the words of this door", async () => {
+  test("a refusal with a known solution names it in the words of this door", async () => {
     const route = routes.find(({ operation }) => operation === "enrollments.approve");
     if (route === undefined) throw new Error("no route approves");
     using doing = answering("enrollments.approve");
@@ -307,7 +307,7 @@ describe("over the bus", () => {
     expect([...served.keys()].sort()).toEqual(bindings.map(({ subject }) => subject).sort());
   });
 
-  test("what clients of the version before send with each decision is taken", async () => {
+  test("fields that clients of the previous version send with each decision are accepted", async () => {
     for (const binding of Object.values(enrollmentsOverBus) as unknown as AnyBinding[]) {
       using doing = answering((binding.operation as AnyOperation).name);
       const request = { id: "enr-1", force: true, reason: "because" };

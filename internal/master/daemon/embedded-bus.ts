@@ -29,7 +29,7 @@ export async function runBusAlone(options: EmbeddedBusOptions): Promise<void> {
 /**
  * Starts the bus of a master with `embedded_bus`, and waits until it serves.
  *
- * @returns `undefined` where the bus is another's business
+ * @returns `undefined` where the bus is not embedded
  * @throws SvcError saying why it cannot be started
  */
 export async function startEmbeddedBus(

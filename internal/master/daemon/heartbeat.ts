@@ -6,7 +6,7 @@ import type { Bucket, Bus } from "../../bus/mod.ts";
 const intervalMs = 5_000;
 
 /**
- * Tells every 5 s that this master is alive.
+ * Stores a heartbeat of this master every 5 s.
  *
  * @param options.certificateEnds when the certificate of its listener ends, milliseconds since the Unix epoch
  */

@@ -1,8 +1,8 @@
 import type { Random } from "../../base/id.ts";
 
 /**
- * The name of a running master wherever one is named: as holder of a lease, as driver of a rollout, in its
- * heartbeat and in its log. Two may run on one host, and none is mistaken for the one that ran before it.
+ * The name of a running master: as holder of a lease, as driver of a rollout, in its heartbeat and in its
+ * log. It differs for two masters on one host, and for each start.
  *
  * @returns the host, and 8 hexadecimal digits; without a dot, so that it is one token of a subject
  */

@@ -19,13 +19,13 @@ export interface MasterOptions {
   log: Log;
   signal: AbortSignal;
   service?: ServiceManager;
-  /** Other limits than those of the specification, for those who cannot wait for them. */
+  /** Replaces limits of the specification, for tests that cannot wait for them. */
   rolloutTiming?: RolloutTiming;
   /** Called when the master serves, with the ports it really has and the routes behind the first. */
   onReady?(serving: { enroll: number; health: number; routes: readonly ServedRoute[] }): void;
 }
 
-/** What every part of a master may use. */
+/** What all parts of a master share. */
 export interface MasterDeps extends MasterOptions {
   /** Of this master. */
   name: string;

@@ -27,11 +27,11 @@ export interface PublishOptions {
   tenure: Tenure;
   /** Starts reading the Git repositories; absent when there are none. */
   startGit?(onChange: () => void): GitSync;
-  /** Calls `run` whenever the bus is back; returns the way to stop it. */
+  /** Calls `run` after each reconnect of the bus; returns a function that stops it. */
   onReconnect(run: () => void): () => void;
-  /** Calls `run` when somebody else wrote the head; returns the way to stop it. */
+  /** Calls `run` when another writer wrote the head; returns a function that stops it. */
   onForeignHead(run: () => void): () => void;
-  /** Called with the environments of which another snapshot is in force now. */
+  /** Called with the environments that have a new snapshot in force. */
   onPublished(environments: readonly string[]): void;
   clock: Clock;
   log: Log;
@@ -83,7 +83,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
       } catch (thrown) {
         if (signal.aborted) return;
         log.warn("state files not published", { reason: describeError(thrown), retry_in_ms: retryMs });
-        // What the head is now is not known: the next attempt looks.
+        // The current head is unknown: the next attempt reads it.
         publisher = undefined;
         waitMs = retryMs;
       }
@@ -100,7 +100,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
   }
 }
 
-/** Reads `states_dir` again and again; when it cannot be read it has what it had before. */
+/** Reads `states_dir` repeatedly; when it cannot be read, the previous content stays. */
 function readDirectory(statesDir: string, clock: Clock, log: Log): () => Promise<Layer> {
   const scan = createDirectoryScan(statesDir, clock);
   let files: Contents | undefined;

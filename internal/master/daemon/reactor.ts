@@ -1,6 +1,7 @@
-import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
+import { sha256 } from "../../base/sha256.ts";
 import type { Lease } from "../../bus/lease/mod.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { type Directory, memberStates } from "../../fleet/enrollment/mod.ts";
@@ -17,7 +18,7 @@ import type { Storage } from "./storage.ts";
 /** Separates what is signed here from commands, which are MessagePack maps. */
 const messageIdDomain = "svc reactor message id v1\n";
 
-/** The reactor on a master: one reacts, all watch for peels that fall silent. */
+/** The reactor on a master: one master reacts, and all watch for silent peels. */
 export interface MasterReactor {
   /** `reactor` of /readyz. */
   check: Check;
@@ -78,9 +79,7 @@ export function startMasterReactor(options: {
       enrollments: { enrollments: storage.enrollments, clock },
       webhook: { fetch, clock, jitter: options.jitter },
       messageId: (key) =>
-        createHash("sha256")
-          .update(options.command.sign(Buffer.from(`${messageIdDomain}${key}`)))
-          .digest("base64url"),
+        sha256(options.command.sign(Buffer.from(`${messageIdDomain}${key}`))).toString("base64url"),
     },
     jobOf: createJobLookup(storage.jobs),
     onSession: (session) =>
@@ -103,8 +102,7 @@ export function startMasterReactor(options: {
       return {
         rules: rules.rules.length,
         failed: problem !== undefined,
-        ...(session === undefined ? {} : { breakersOpen: session.breakers().length }),
-        ...(waiting === undefined ? {} : { waiting }),
+        ...defined({ breakersOpen: session?.breakers().length, waiting }),
       };
     },
     lease: reactor.lease,

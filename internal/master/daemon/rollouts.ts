@@ -14,13 +14,13 @@ import {
 import { type Route, rolloutRoutes } from "../doors/http/mod.ts";
 import type { MasterMetrics, MasterView } from "../metrics/mod.ts";
 
-/** Rollouts on a master: those it drives, those it may take over, and the doors to all of them. */
+/** Rollouts on a master: those that it drives, those that it may take over, and the doors to them. */
 export interface MasterRollouts {
   routes: Route[];
-  /** For others that start rollouts of their own. */
+  /** For parts that start their own rollouts. */
   start: StartDeps;
   view: NonNullable<MasterView["rollouts"]>;
-  /** Resolves when every rollout that there is was seen. */
+  /** Resolves when every existing rollout was seen. */
   ready: Promise<void>;
   /** Answers operators over the bus. */
   serve(): void;

@@ -17,8 +17,8 @@ const heartbeat = { start: startMasterHeartbeat };
 const health = { start: startHealthServer };
 
 /**
- * Runs a master until the signal aborts, which it may do at any moment of the start. What cannot work is
- * told at once; a bus that is away is waited for, with /readyz saying so.
+ * Runs a master until the signal aborts, which may happen at any moment of the start. A configuration that
+ * cannot work is reported at once. It waits for a bus that is not available, and /readyz reports this.
  */
 export async function runMaster(options: MasterOptions): Promise<void> {
   const { config, hostname, clock, random, log, signal } = options;

@@ -23,7 +23,7 @@ import type { Check } from "../../program/health/mod.ts";
 import type { MasterMetrics } from "../metrics/mod.ts";
 import type { Storage } from "./storage.ts";
 
-/** Settings on a master: compiled by whoever holds the lease, told to peels by everyone. */
+/** Settings on a master: the holder of the lease compiles them, and every master sends them to peels. */
 export interface MasterSettings {
   /** `settings` of /readyz. */
   check: Check;
@@ -69,7 +69,7 @@ export function startSettings(options: {
     warnOfFacts(compiler, log);
     return compiler;
   };
-  /** A peel that enrolls anew has another key, and is no member in between. */
+  /** A peel that enrolls again has another key, and is not a member in between. */
   const recipients = new Map<string, string>();
   const forget = directory.onMember((peelId) => recipients.delete(peelId));
   const recipientOf = async (peelId: string) => {
@@ -131,12 +131,12 @@ export function startSettings(options: {
   };
 }
 
-/** A host can say anything of itself. */
+/** A host can report anything about itself. */
 function warnOfFacts(compiler: SettingsCompiler, log: Log): void {
   const [first, ...more] = compiler.factTargets();
   if (first === undefined) return;
   log.warn(
-    "settings are chosen by facts, and a peel tells its facts itself: whoever controls one host can make it " +
+    "settings are chosen by facts, and a peel reports its facts itself: a person who controls one host can make it " +
       "say what another one says, and is sent that one's settings. Choose settings with secrets by peel ID",
     { target: first.expression, at: first.at, more: more.length },
   );

@@ -10,19 +10,21 @@ import { type GitSync, openGit, openMirror, startGitSync } from "../../tree/git/
 import { serveFetch } from "../doors/peels/mod.ts";
 import { publishStates } from "./publish-states.ts";
 
-/** Bytes of state files that a master keeps in memory for peels that ask. */
+/** Bytes of state files that a master keeps in memory for requests of peels. */
 const cacheBytes = 256 * 1024 * 1024;
-/** The other masters have heard of a change by then, whichever of them is asked. */
+/** By then the other masters know the change, whichever of them a peel asks. */
 const hintDelayMs = 1_000;
 const hintEveryMs = 100;
-/** A fleet of ten thousand hears of a change within ten seconds, and asks spread over this time. */
+/**
+ * A fleet of ten thousand peels gets hints within ten seconds, and sends its requests spread over this time.
+ */
 const hintsAtOnce = 100;
 
-/** State files on a master: published by whoever holds the lease, served to peels by everyone. */
+/** State files on a master: the holder of the lease publishes them, and every master serves them to peels. */
 export interface MasterStateFiles {
   /**
-   * Digest of the snapshot of `base` that is in force, and what the publisher signed of it; `undefined` when
-   * none was published yet.
+   * Digest of the snapshot of `base` in force, and the statement that the publisher signed; `undefined`
+   * before the first publication.
    */
   inForce(): Promise<{ base: string; statement: Uint8Array } | undefined>;
   /** `gitfs` of /readyz; absent without repositories. */
@@ -37,9 +39,9 @@ export interface MasterStateFilesOptions {
   leases: Bucket;
   /** The command key, which signs what is published. */
   command: KeyPair;
-  /** Peels that are told of changes. */
+  /** Peels that get hints about changes. */
   members(): readonly string[];
-  /** What peels fetch through the same door. */
+  /** The binaries that peels fetch through the same door. */
   binaries: BlobCache;
   statesDir: string;
   git: { remotes: readonly string[]; intervalMs: number; sshKey: string };
@@ -136,7 +138,7 @@ function gitStarter(
   if (config.remotes.length === 0) return undefined;
   const open = (signal: AbortSignal) =>
     openGit({ sshKey: config.sshKey, knownHosts: join(gitDir, "known_hosts"), clock, signal });
-  // A master without git says so when it starts, and not when its turn comes.
+  // A master without git reports this when it starts, not when it gets the lease.
   open(options.signal);
   return (onChange, signal) => {
     const git = open(signal);
@@ -152,7 +154,7 @@ function gitStarter(
   };
 }
 
-/** Tells every peel that there is something new, spread over a while; a later change begins anew. */
+/** Sends a hint to every peel, spread over a period; a later change starts the period again. */
 function createHints({ bus, members, clock }: MasterStateFilesOptions): { send(): void; stop(): void } {
   let timer: { cancel(): void } | undefined;
   return {

@@ -44,7 +44,10 @@ export interface StorageOptions {
   signal: AbortSignal;
 }
 
-/** Provisions and opens all storage, again and again until JetStream agrees: a cluster may still elect. */
+/**
+ * Provisions and opens all storage, and retries until JetStream accepts: a cluster may still be electing
+ * leaders.
+ */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { bus, vouchers, log } = options;
   const replication = await provisionAll(options);

@@ -6,12 +6,12 @@ import type { Directory } from "../../fleet/enrollment/directory.ts";
 import type { Storage } from "./storage.ts";
 import { startTargeting } from "./targeting.ts";
 
-/** A bucket whose contents never all arrive. */
+/** A bucket whose contents never arrive completely. */
 const silent = {
   watch: () => ({ ready: new Promise(() => {}), caughtUp: () => new Promise(() => {}), stop: () => {} }),
 } as unknown as Bucket;
 
-test("a fleet that cannot be indexed is told, and does not keep a master from starting", async () => {
+test("a fleet that cannot be indexed is reported, and does not prevent a master from starting", async () => {
   const clock = manualClock();
   const log = recordingLog();
   const storage: Pick<Storage, "enrollments" | "facts" | "peelHeartbeats"> = {

@@ -6,12 +6,12 @@ import { createFleetIndex, type FleetIndex } from "../../fleet/targeting/mod.ts"
 import type { Check } from "../../program/health/mod.ts";
 import type { Storage } from "./storage.ts";
 
-/** How long a start waits for the index; then it goes on, and targets are found by reading buckets. */
+/** How long a start waits for the index; then it continues, and targets are resolved by reading buckets. */
 const startMs = 10_000;
 
 export interface Targeting {
   index: FleetIndex;
-  /** Whether a peel is alive; until that can be told it counts as alive. */
+  /** Whether a peel is alive; until this is known it counts as alive. */
   alive(peel: string): boolean;
   /** `target-service` of /readyz. */
   check: Check;
@@ -19,7 +19,7 @@ export interface Targeting {
 }
 
 /**
- * Starts the index that finds targets, and the activation of peels, which follows the same facts.
+ * Starts the index for targets, and the activation of peels, which uses the same facts.
  *
  * @throws the reason of the signal
  */

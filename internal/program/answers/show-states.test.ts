@@ -69,7 +69,7 @@ test("no states are said to be none, and what a peel sends cannot act on the ter
   expect(shown?.details.join("\n")).not.toContain("\u001b");
 });
 
-test("whatever else is returned is no run of states", () => {
+test("any other return is not a run of states", () => {
   const others: Plain[] = [
     null,
     "text",

@@ -33,7 +33,7 @@ const form = v.object({
 type States = v.InferOutput<typeof form>;
 type State = States["states"][number];
 
-/** A run of states for people: how it went on one line, and below it what changed and what failed. */
+/** A run of states in readable form: its result on one line, and below it the changes and failures. */
 export interface ShownStates {
   line: string;
   details: readonly string[];

@@ -11,7 +11,7 @@ export function endOnBrokenOutput(
 ): void {
   const messages = createMessages({ name, write: (text) => stderr.write(text) });
   stdout.on("error", (cause) => {
-    // A reader that has seen enough, such as head, is no reason for a message.
+    // A reader that stops early, such as head, is not a reason for a message.
     if (!isErrno(cause, "EPIPE")) messages.error(`cannot write the result: ${reasonOf(cause)}`);
     exitWith(1);
   });

@@ -62,7 +62,7 @@ export class Exit extends Error {
   }
 }
 
-/** A positional that takes every word that is left; it is declared last. */
+/** A positional that takes all remaining words; it is declared last. */
 type RestArg = { type: "positional"; rest: true; description: string };
 
 /** What a rest takes: the words in their order, and apart from them those behind `--`. */
@@ -74,7 +74,7 @@ export interface RestWords {
 /** An argument, and what completion offers for it where that is on the bus. */
 export type IdsArg = ArgDef & { ids?: IdKind };
 
-/** Whether an argument takes every word that is left. */
+/** Whether an argument takes all remaining words. */
 export function isRest(definition: ArgDef | undefined): boolean {
   return definition !== undefined && "rest" in definition;
 }

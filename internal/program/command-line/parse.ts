@@ -108,7 +108,7 @@ export function parseValues({ command, path, rest }: Found): ArgValues {
     if (definition === undefined || definition.type === "positional") {
       throw unknownOption(path, token.rawName, declared, isRest(positionals[position]?.[1]));
     }
-    if (token.name in values) throw usage(path, `${token.rawName} is there twice`);
+    if (token.name in values) throw usage(path, `${token.rawName} appears twice`);
     values[token.name] = readValue(path, token, definition);
   }
   for (const [name, definition] of Object.entries(declared)) {

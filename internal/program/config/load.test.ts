@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { meaningOf, SvcError } from "../../base/errors.ts";
-import { dataDir, loadMasterConfig, loadPeelConfig } from "./load.ts";
+import { loadMasterConfig } from "./master.ts";
+import { loadPeelConfig } from "./peel.ts";
+import { dataDir } from "./resolve.ts";
 
 const seed = `SU${"A".repeat(56)}`;
 

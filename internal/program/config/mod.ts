@@ -1,16 +1,10 @@
 export { formatExample } from "./example.ts";
 export { environment } from "./help.ts";
-export {
-  dataDir,
-  loadMasterConfig,
-  loadOperatorConfig,
-  loadPeelConfig,
-  type MasterConfig,
-  type PeelConfig,
-} from "./load.ts";
-export { masterProgram } from "./master.ts";
+export { loadMasterConfig, type MasterConfig, masterProgram } from "./master.ts";
+export { loadOperatorConfig } from "./operator.ts";
 export { operatorOptions } from "./operator-options.ts";
 export { defaultText, flagOf, type Option, type OptionTable, sentenceOf } from "./option.ts";
-export { peelProgram } from "./peel.ts";
+export { loadPeelConfig, type PeelConfig, peelProgram } from "./peel.ts";
 export { readConfigFile } from "./read-file.ts";
+export { dataDir } from "./resolve.ts";
 export { maxEntryName, type ScheduleEntry } from "./schedule.ts";

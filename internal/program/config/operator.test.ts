@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { SvcError } from "../../base/errors.ts";
-import { loadOperatorConfig } from "./load.ts";
+import { loadOperatorConfig } from "./operator.ts";
 
 const shared = "/etc/svc/master.yaml";
 const own = "/home/ann/.svc/config.yaml";

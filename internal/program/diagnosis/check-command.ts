@@ -37,7 +37,7 @@ export async function showSteps(results: readonly StepResult[], cli: Cli): Promi
   if (hasFailed(results)) throw new Exit(1);
 }
 
-/** What steps find is their result; the log beside it would say it twice. */
+/** The findings are the results of the steps; a log would repeat them. */
 export function quietLog({ clock }: Pick<Cli, "clock">): Log {
   return createLog({ level: "error", format: "text", clock, write() {} });
 }

@@ -47,7 +47,9 @@ test("the port of one daemon is not shared by another of the same user", () => {
     checks: () => checks,
     clock,
   } as const;
-  expect(() => startHealthServer(second)).toThrow(/health_addr .*another program has this address already/);
+  expect(() => startHealthServer(second)).toThrow(
+    /health_addr .*the address is already in use by another program/,
+  );
 });
 
 test("a check that does not answer is down after 2 s, and holds up no other", async () => {
@@ -82,6 +84,8 @@ test("the error for an address in use names its key", async () => {
   const { port } = other.address() as AddressInfo;
   expect(() =>
     startHealthServer({ host: "127.0.0.1", port, component: "peel", checks: () => checks, clock }),
-  ).toThrow(`cannot listen on health_addr 127.0.0.1:${port}: another program has this address already`);
+  ).toThrow(
+    `cannot listen on health_addr 127.0.0.1:${port}: the address is already in use by another program`,
+  );
   other.close();
 });

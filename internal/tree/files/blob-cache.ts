@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import type { BlobStore } from "../../bus/mod.ts";
-import { digestOf } from "./manifest.ts";
 
 /** An LRU cache of blobs with a limit on its memory. */
 export interface BlobCache {
@@ -28,7 +28,7 @@ export function createBlobCache(store: Pick<BlobStore, "get">, capacityBytes: nu
   const read = async (digest: string) => {
     const data = await store.get(digest);
     if (data === undefined) return undefined;
-    if (digestOf(data) !== digest) throw new SvcError("storage", `the stored blob ${digest} is damaged`);
+    if (sha256Hex(data) !== digest) throw new SvcError("storage", `the stored blob ${digest} is damaged`);
     keep(digest, data);
     return data;
   };

@@ -3,7 +3,7 @@ import { open, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf, secretMode, temporaryName } from "../../base/file.ts";
-import { digestOf } from "./manifest.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 
 const digestPattern = /^[0-9a-f]{64}$/;
 
@@ -52,7 +52,7 @@ export function openBlobFiles(dir: string): BlobFiles {
           cause: thrown,
         });
       }
-      if (digestOf(data) === digest) return data;
+      if (sha256Hex(data) === digest) return data;
       list().delete(digest);
       remove(pathOf(digest));
       return undefined;

@@ -19,7 +19,7 @@ export interface Composition {
    * sources.
    */
   unchanged: readonly string[];
-  /** Environments that are left out because the maximum number is exceeded. */
+  /** Environments that are omitted because the maximum number is exceeded. */
   omitted: readonly string[];
 }
 

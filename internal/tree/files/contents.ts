@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { digestOf, type ManifestFile, maxBlobBytes } from "./manifest.ts";
+import { sha256Hex } from "../../base/sha256.ts";
+import { type ManifestFile, maxBlobBytes } from "./manifest.ts";
 
 /** A file that can be published: its metadata and a reader of its bytes. */
 export interface Content extends Omit<ManifestFile, "path"> {
@@ -33,7 +34,7 @@ export function startHashing(): Hashing {
     add(piece) {
       whole.update(piece);
       size += piece.length;
-      blobs.push(digestOf(piece));
+      blobs.push(sha256Hex(piece));
     },
     result: () => ({ digest: whole.digest("hex"), size, ...(size > maxBlobBytes ? { blobs } : {}) }),
   };

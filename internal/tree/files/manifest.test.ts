@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { encode } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import {
   assembleManifest,
   decodePage,
   decodeRoot,
-  digestOf,
   encodeManifest,
   isEnvironmentName,
   type ManifestFile,
@@ -19,7 +19,7 @@ const origin = {
 };
 const file = (path: string, seed = path): ManifestFile => ({
   path,
-  digest: digestOf(Buffer.from(seed)),
+  digest: sha256Hex(Buffer.from(seed)),
   size: 7,
   executable: path.length % 2 === 0,
 });
@@ -38,13 +38,13 @@ test("an encoded manifest is read back, large files with their blobs", () => {
   const large: ManifestFile = {
     ...file("z/large"),
     size: 2 * maxBlobBytes + 1,
-    blobs: ["1", "2", "3"].map((seed) => digestOf(Buffer.from(seed))),
+    blobs: ["1", "2", "3"].map((seed) => sha256Hex(Buffer.from(seed))),
   };
   const files = [...sorted(Array.from({ length: 3_000 }, (_, i) => file(`d${i % 7}/f${i}.sls`))), large];
   const encoded = encodeFiles(files);
   expect(read(encoded)).toEqual({ environment: "base", origin, files });
   for (const [digest, data] of encoded.blobs) {
-    expect(digestOf(data)).toBe(digest);
+    expect(sha256Hex(data)).toBe(digest);
     expect(data.length).toBeLessThanOrEqual(maxBlobBytes);
   }
 });

@@ -3,8 +3,6 @@ import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import type { SourceFile } from "./files.ts";
 
-export { sha256Hex as digestOf } from "../../base/sha256.ts";
-
 // A snapshot is described by blobs: the root names the pages, a page names files, a file names the blobs
 // of its bytes. One changed file changes its own blob, one page and the root, and nothing else travels.
 

@@ -4,6 +4,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { baseOf, contentsOf } from "../../../test/harness/contents.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemRandom } from "../../base/id.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import { provision } from "../../bus/assets.ts";
 import { type BlobStore, openBlobStore } from "../../bus/blob-store.ts";
 import type { Bus } from "../../bus/connect.ts";
@@ -11,7 +12,7 @@ import { newKeyPair } from "../../identity/nkey.ts";
 import { decodeCatalog, findSnapshot, keptSnapshots } from "./catalog.ts";
 import { followCatalog } from "./follow-catalog.ts";
 import { createHeadSeal } from "./head-seal.ts";
-import { decodePage, decodeRoot, digestOf, maxBlobBytes } from "./manifest.ts";
+import { decodePage, decodeRoot, maxBlobBytes } from "./manifest.ts";
 import { takeOverHead } from "./publish.ts";
 
 let bus: TestBus;
@@ -46,7 +47,7 @@ const take = (token: number, over: BlobStore = store, seal = sealOf()) =>
 
 async function blob(digest: string): Promise<Uint8Array> {
   const data = await store.get(digest);
-  if (data === undefined || digestOf(data) !== digest) throw new Error(`the blob ${digest} is not there`);
+  if (data === undefined || sha256Hex(data) !== digest) throw new Error(`the blob ${digest} does not exist`);
   return data;
 }
 
@@ -103,7 +104,7 @@ test("a publication can be read, and a change uploads only changed blobs", async
 test("the tools of NATS list and read the objects", async () => {
   await (await take(4)).publish([baseOf({ a: "hello" })]);
   const objects = await master.nats.jetstream().views.os("states");
-  const hello = digestOf(Buffer.from("hello"));
+  const hello = sha256Hex(Buffer.from("hello"));
   expect(Buffer.from((await objects.getBlob(hello)) ?? []).toString()).toBe("hello");
   expect((await objects.list()).map(({ name }) => name)).toContain(hello);
   const head = await objects.info("head");
@@ -195,17 +196,17 @@ test("unreferenced blobs are removed after the grace period, pinned commits stay
 test("a new holder repairs damaged or missing blobs in the store", async () => {
   const files = { a: "one", b: "two", c: "three" };
   await (await take(1)).publish([baseOf(files)]);
-  const places = (await store.list()).get(digestOf(Buffer.from("two"))) ?? [];
+  const places = (await store.list()).get(sha256Hex(Buffer.from("two"))) ?? [];
   for (const place of places) await store.remove(place);
-  await expect(readFiles()).rejects.toThrow("not there");
+  await expect(readFiles()).rejects.toThrow("does not exist");
   await (await take(2)).publish([baseOf(files)]);
   expect(await readFiles()).toEqual(files);
 
   // A catalog that cannot be read: everything is published again.
   const junk = Buffer.from("junk");
-  await store.put(digestOf(junk), junk);
+  await store.put(sha256Hex(junk), junk);
   await store.moveHead(
-    { digest: digestOf(junk), size: junk.length, token: 2 },
+    { digest: sha256Hex(junk), size: junk.length, token: 2 },
     (await store.head())?.revision ?? 0,
   );
   await (await take(3)).publish([baseOf(files)]);

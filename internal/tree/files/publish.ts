@@ -1,4 +1,5 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
@@ -190,7 +191,7 @@ function encodeEnvironment({ name, origin, files }: Environment): EncodedManifes
       digest,
       size,
       executable,
-      ...(blobs === undefined ? {} : { blobs }),
+      ...defined({ blobs }),
     }));
   return encodeManifest({ environment: name, origin, files: sorted });
 }

@@ -23,14 +23,14 @@ interface ReadDeps {
   log: Log;
 }
 
-/** The catalog; one that cannot be read counts as none, and everything is published anew. */
+/** The catalog; an unreadable one counts as missing, and everything is published again. */
 export async function readCatalog({ store, log }: ReadDeps, digest: string): Promise<Catalog | undefined> {
   const data = await readBlob(store, digest);
   try {
     if (data === undefined) throw new SvcError("storage", "it is damaged");
     return decodeCatalog(data);
   } catch (thrown) {
-    log.error("the catalog of state files cannot be read: all is published anew", {
+    log.error("the catalog of state files cannot be read: everything is published again", {
       reason: describeError(thrown),
     });
     return undefined;

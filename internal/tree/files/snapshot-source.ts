@@ -1,6 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
+import { sha256Hex } from "../../base/sha256.ts";
 import type { FileSource } from "./files.ts";
-import { blobsOf, digestOf, type Manifest, type ManifestFile } from "./manifest.ts";
+import { blobsOf, type Manifest, type ManifestFile } from "./manifest.ts";
 
 /** The files of a published snapshot. */
 export interface SnapshotSource extends FileSource {
@@ -23,7 +24,7 @@ export function createSnapshotSource(
     const parts: Uint8Array[] = [];
     for (const blob of blobsOf(file)) parts.push(await readBlob(blob));
     const whole = Buffer.concat(parts);
-    if (digestOf(whole) === file.digest) return whole;
+    if (sha256Hex(whole) === file.digest) return whole;
     throw new SvcError("storage", `the state file ${file.path} does not match its digest`);
   };
   return {

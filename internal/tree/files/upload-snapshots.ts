@@ -47,7 +47,7 @@ export async function uploadSnapshots(
       bytes += piece.length;
     }
     if (missing.size === 0) return;
-    throw new SvcError("conflict", `the state file ${path} changed while it was published`);
+    throw new SvcError("conflict", `the state file ${path} changed during publication`);
   });
   return { blobs: taken.size, bytes };
 }

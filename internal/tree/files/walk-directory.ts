@@ -11,7 +11,7 @@ const skippedNames = new Set([".git", ".svn", ".hg"]);
 /**
  * Finds the files below a directory, in no particular order. Symbolic links are followed only inside it.
  *
- * @param warnings receives a line for every entry that is left out
+ * @param warnings receives a line for every omitted entry
  * @returns the relative path and the real path of each file; nothing for a missing directory
  * @throws SvcError `storage` when a directory cannot be read
  */

@@ -225,7 +225,7 @@ const bad: [string, Tree, string[]][] = [
     ["m.jinja:2: undefined: z"],
   ],
   ["no YAML", { "a.sls": "x:\n  - a\n b: 1" }, ["a.sls:3: the indentation does not fit"]],
-  ["a key twice", { "a.sls": "x: test.nop\nx: test.nop" }, ['a.sls:2: the key "x" is there twice']],
+  ["a key twice", { "a.sls": "x: test.nop\nx: test.nop" }, ['a.sls:2: the key "x" appears twice']],
   ["another renderer", { "a.sls": "#!py\n" }, ['a.sls:1: the renderer "py" is not supported']],
   ["a list", { "a.sls": "- x" }, ["a.sls:1: expected a map of ids in a state file"]],
   ["an id without a function", { "a.sls": "x:\n  []" }, ["a.sls:1: x has no state function"]],

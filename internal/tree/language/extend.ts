@@ -14,7 +14,7 @@ export function mergeFiles(files: readonly DeclaredFile[], problems: Problems): 
     if (other === undefined) byId.set(declaration.id, declaration);
     else {
       const { file, line } = declaration;
-      problems.add(`the id ${declaration.id} is there twice: also in ${atLine(other.file, other.line)}`, {
+      problems.add(`the id ${declaration.id} is declared twice: also in ${atLine(other.file, other.line)}`, {
         file,
         line,
       });

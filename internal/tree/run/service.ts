@@ -39,7 +39,7 @@ export interface StatesServiceDeps {
   peelId: string;
   sources: StateSources;
   lock: RunLock;
-  /** What functions find around them that states call, beside these states. */
+  /** The environment of functions that states call, in addition to these states. */
   context(signal: AbortSignal): Omit<CallContext, "states">;
   clock: Clock;
   /** Returns a number in [0, 1), used to spread retries. */

@@ -49,7 +49,11 @@ export function readGroups(root: YamlNode, name: string): Groups {
   const parsed = new Map<string, { expression: Expression; label: string }>();
   for (const { key, keyAt, value } of root.entries) {
     if (!groupName.test(key)) {
-      throw fileError(name, keyAt, "a group has letters, digits, dots, hyphens and underscores, at most 64");
+      throw fileError(
+        name,
+        keyAt,
+        "invalid group name: use at most 64 letters, digits, dots, hyphens and underscores",
+      );
     }
     if (value.kind !== "scalar" || typeof value.value !== "string") {
       throw fileError(name, value.at, `group ${key}: expected a target expression`);

@@ -17,7 +17,7 @@ export interface Sandbox {
    * recursion, and whatever is undefined is an error. There is one at a time.
    */
   createEnvironment(): Environment;
-  /** Has to be called before the environment is used: the glue code works with one instance at a time. */
+  /** Must be called before the environment is used: the glue code works with one instance at a time. */
   enter(): void;
   /** Gives up after a trap: the code inside stopped halfway, and nothing in there can be relied on. */
   abandon(environment: Environment): void;

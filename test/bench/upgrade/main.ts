@@ -3,11 +3,11 @@ import { cpus, release, totalmem } from "node:os";
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { decode, encode } from "../../../internal/base/msgpack.ts";
+import { sha256Hex } from "../../../internal/base/sha256.ts";
 import { connectBus } from "../../../internal/bus/connect.ts";
 import { fetchSubject, peelInboxPrefix } from "../../../internal/bus/subjects.ts";
 import type { BinaryFile } from "../../../internal/cli/upgrade/read-binary.ts";
 import { uploadBinary } from "../../../internal/cli/upgrade/upload.ts";
-import { digestOf } from "../../../internal/host/binary/digest.ts";
 import {
   type BinaryManifest,
   chunkBytes,
@@ -46,11 +46,11 @@ const chunk = (index: number) => {
 };
 const parts = Array.from({ length: Math.ceil(size / chunkBytes) }, (_, index) => chunk(index));
 const manifest: BinaryManifest = {
-  sha256: digestOf(Buffer.concat(parts)),
+  sha256: sha256Hex(Buffer.concat(parts)),
   size,
   platform: "linux-x64",
   version: "1.2.3",
-  chunks: parts.map(digestOf),
+  chunks: parts.map(sha256Hex),
 };
 const file: BinaryFile = {
   manifest,
@@ -106,7 +106,7 @@ async function fetchAll(count: number): Promise<Sample> {
           const { blobs: [data] = [] } = (reply === undefined ? {} : decode(reply.data)) as {
             blobs?: Uint8Array[];
           };
-          if (data !== undefined && digestOf(data) === digest) break;
+          if (data !== undefined && sha256Hex(data) === digest) break;
           refused++;
           const share = (systemRandom(1)[0] ?? 0) / 256;
           await sleep(clock, pauseMs * (0.5 + share / 2));

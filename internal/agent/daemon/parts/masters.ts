@@ -98,7 +98,7 @@ async function enroll(deps: PeelDeps, client: MasterClient): Promise<void> {
     const reason = cause instanceof SvcError ? cause.message : describeError(cause);
     throw new SvcError(
       "storage",
-      `${reason}: these credentials are handed out once, so run svc enroll revoke ${enrolled.enrollmentId} and start again`,
+      `${reason}: these credentials are issued only once, so run svc enroll revoke ${enrolled.enrollmentId} and start again`,
       { cause },
     );
   }

@@ -3,7 +3,7 @@ import { manualClock } from "../../../../test/harness/clock.ts";
 import { recordingLog } from "../../../../test/harness/log.ts";
 import { catchUp } from "./catch-up.ts";
 
-test("a start that waits for a bucket says so, and ends with the signal", async () => {
+test("a start that waits for a bucket logs it, and ends with the signal", async () => {
   const clock = manualClock();
   const log = recordingLog();
   const stopping = new AbortController();

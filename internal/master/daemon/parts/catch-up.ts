@@ -4,8 +4,8 @@ import type { MasterDeps } from "../options.ts";
 const tellEveryMs = 30_000;
 
 /**
- * Waits until everything of a bucket was read, and says every 30 s that it still waits: a master that has
- * not read it would decide on less than there is.
+ * Waits until all of a bucket was read, and logs every 30 s that it still waits: before that, a master would
+ * decide on incomplete data.
  *
  * @throws the reason of the signal
  */

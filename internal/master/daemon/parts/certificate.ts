@@ -1,3 +1,4 @@
+import { defined } from "../../../base/defined.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { type CertificateSource, createCertificateSource } from "../../certificate/mod.ts";
 import type { MasterDeps } from "../options.ts";
@@ -9,7 +10,7 @@ export const certificate = {
     const { check } = certificates;
     return {
       certificates,
-      checks: check === undefined ? {} : { ca: check },
+      checks: defined({ ca: check }),
       stop: certificates.stop,
     };
   },

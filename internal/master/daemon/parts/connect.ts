@@ -1,4 +1,5 @@
 import { abortable } from "../../../base/abortable.ts";
+import { defined } from "../../../base/defined.ts";
 import {
   type Bus,
   clientCertificate,
@@ -10,17 +11,17 @@ import { assemble, type CheckResult, type OffersOf } from "../../../program/heal
 import { startEmbeddedBus } from "../embedded-bus.ts";
 import type { MasterDeps } from "../options.ts";
 
-/** The nats-server below this master, when it has one. */
+/** The embedded nats-server of this master, if it has one. */
 export const busServer = {
   async start(deps: MasterDeps) {
     return (await startEmbeddedBus(deps)) ?? { stop() {} };
   },
 };
 
-/** A connection that was not made yet. */
+/** A connection that is not established yet. */
 const absent = { connected: false, reconnects: 0 };
 
-/** Makes connections to the bus, and shows those that it still tries to make. */
+/** Connects to the bus, and reports the connections that are not established yet. */
 export const links = {
   start({ config, env, clock, log, signal }: MasterDeps) {
     const ca = resolveBusCa({ explicit: config.bus_ca, env, authDir: config.auth_dir });
@@ -33,7 +34,7 @@ export const links = {
             [...made].map(([name, { connected, reconnects } = absent]) => [name, { connected, reconnects }]),
           ),
       },
-      /** Connects, however long that takes. @throws the reason of the signal */
+      /** Connects, and retries until it succeeds. @throws the reason of the signal */
       async connect(name: string, credentials: string): Promise<Bus> {
         made.set(name, undefined);
         const connecting = connectBusForever(
@@ -41,8 +42,7 @@ export const links = {
             urls: [config.bus_url],
             name,
             identity: { credentials },
-            ...(ca === undefined ? {} : { ca }),
-            ...(client === undefined ? {} : { clientCertificate: client }),
+            ...defined({ ca, clientCertificate: client }),
             clock,
             log: log.with({ connection: name }),
           },
@@ -63,7 +63,7 @@ export const links = {
 
 type Links = OffersOf<typeof links>;
 
-/** Both connections of a master. A bus that is away is waited for. */
+/** Both connections of a master. It waits for a bus that is not available. */
 export const connect = {
   waits: { bus: "not connected yet" },
   start: ({ connect, keys, signal }: MasterDeps & Links) =>
@@ -78,7 +78,7 @@ export const connect = {
 
 export type Connected = OffersOf<typeof connect>;
 
-/** A server that no longer answers is found out here long before its connection breaks. */
+/** A server that no longer answers is detected here, long before its connection breaks. */
 async function checkBus(connections: readonly Bus[]): Promise<CheckResult> {
   if (!connections.every(({ connected }) => connected)) return { status: "down", message: "not connected" };
   await Promise.all(connections.map(({ nats }) => nats.flush()));

@@ -18,7 +18,7 @@ import type { Fleet } from "./fleet.ts";
 import type { Stored } from "./storage.ts";
 import type { Work } from "./work.ts";
 
-/** How operators and peels come in: HTTPS, and the subjects of the bus. */
+/** The doors of operators and peels: HTTPS, and the subjects of the bus. */
 export const doors = {
   waits: { "enroll-server": "not started yet", "target-service": "not started yet" },
   start: (deps: MasterDeps & Certificate & Connected & Stored & Fleet & Work) =>
@@ -91,7 +91,7 @@ export const doors = {
       });
       stack.defer(() => listener.stop());
       stack.defer(certificates.onChange(listener.setCertificate));
-      // One that was renewed while the listener started.
+      // A certificate that was renewed while the listener started.
       listener.setCertificate(certificates.current());
       const busDoor = { bus, clock, log };
       serveEnrollments(busDoor, decisions);

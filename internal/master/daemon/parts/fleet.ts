@@ -21,7 +21,7 @@ import { catchUp } from "./catch-up.ts";
 import type { Connected } from "./connect.ts";
 import type { Stored } from "./storage.ts";
 
-/** Who belongs to the fleet, what is known of it, how targets are found in it, and its settings. */
+/** The members of the fleet, their facts, the resolution of targets, and their settings. */
 export const fleet = {
   start: (deps: MasterDeps & Connected & Stored) =>
     assemble(async (stack) => {

@@ -6,7 +6,7 @@ import type { MasterDeps } from "../options.ts";
 import { openStorage } from "../storage.ts";
 import type { Connected } from "./connect.ts";
 
-/** The buckets of a master, on a bus that may still elect who serves them. */
+/** The buckets of a master, on a bus that may still be electing leaders. */
 export const storage = {
   async start({ config, bus, system, keys, clock, log, signal }: MasterDeps & Connected) {
     const configuredReplicas = config.storage_replicas;

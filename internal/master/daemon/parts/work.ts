@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { defined } from "../../../base/defined.ts";
 import {
   createCommands,
   createJobController,
@@ -19,7 +20,7 @@ import type { Connected } from "./connect.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Stored } from "./storage.ts";
 
-/** What is done with the fleet: jobs, rollouts, binaries, state files, and reactions to events. */
+/** The work on the fleet: jobs, rollouts, binaries, state files, and reactions to events. */
 export const work = {
   waits: { "sched-consumer": "not running yet" },
   start: (deps: MasterDeps & Connected & Stored & Fleet) =>
@@ -93,7 +94,7 @@ export const work = {
         jobs,
         rollouts,
         stateFiles,
-        /** Commands that a peel may have missed, signed anew. */
+        /** Commands that a peel may have missed, signed again. */
         missed: (peel: string, limit: number) =>
           controller.missed(peel, limit).flatMap(({ kind, job }) => commands.sign(kind, job, peel) ?? []),
         checks: {
@@ -101,13 +102,12 @@ export const work = {
             scheduleResults.running
               ? ({ status: "up" } as const)
               : ({ status: "down", message: "not running" } as const),
-          ...(stateFiles.check === undefined ? {} : { gitfs: stateFiles.check }),
-          ...(reactor === undefined ? {} : { reactor: reactor.check }),
+          ...defined({ gitfs: stateFiles.check, reactor: reactor?.check }),
         },
         view: {
           jobsRunning: controller.running,
           rollouts: rollouts.view,
-          ...(reactor === undefined ? {} : { reactor: reactor.view }),
+          ...defined({ reactor: reactor?.view }),
           leases: () => Object.fromEntries(leases.map(({ name, tenure }) => [name, tenure !== undefined])),
         },
       };

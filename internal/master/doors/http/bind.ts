@@ -16,26 +16,28 @@ import { pageResponse } from "./page.ts";
 import { type AuthRule, type Call, json, type Route } from "./route.ts";
 import { eventStream } from "./stream.ts";
 
-/** How an operation is asked for over HTTP: fields of its input stand in the path, else in the query or body. */
+/**
+ * How an operation is bound to HTTP: the fields of its input are in the path, in the query or in the body.
+ */
 export interface HttpBinding<Output> extends RouteLines {
   method: "GET" | "POST";
-  /** With `:name` for the field of that name. */
+  /** With `:name` for the field with that name. */
   path: string;
   auth: AuthRule;
   budget: Route["budget"];
-  /** Whether a JSON body is demanded of a POST; otherwise it may be left out. */
+  /** Whether a POST requires a JSON body; otherwise the body is optional. */
   body?: "required";
-  /** The field of the answer that is the body of the response, or the fields in it; all unless it says. */
+  /** The field of the answer that is the body of the response, or the fields in it; absent means all. */
   show?: (string & keyof Output) | readonly (string & keyof Output)[];
-  /** The field of the answer that is the list, whose next page is named in a Link header. */
+  /** The field of the answer with the list, whose next page is named in a Link header. */
   page?: string & keyof Output;
-  /** The status of a response; the lowest of `answers` unless it says. */
+  /** The status of a response; absent means the lowest of `answers`. */
   status?(output: Output): number;
-  /** Makes the response where it is more than a status and a body. */
+  /** Makes a response that is more than a status and a body. */
   respond?(output: Output, call: Call): Response;
 }
 
-/** An answer that goes on, as server-sent events. */
+/** A streaming answer, as server-sent events. */
 export interface StreamBinding extends RouteLines {
   path: string;
   auth: AuthRule;
@@ -145,8 +147,8 @@ function bodyOf(path: string, call: Call): Asked {
 }
 
 /**
- * Of a parameter that is there twice the first counts. Unknown ones are passed over where anybody may ask: they
- * filter nothing there. Behind a token they are refused, as a misspelt filter would show everything.
+ * Of a repeated parameter the first value counts. Public routes ignore unknown parameters. Routes with a
+ * token refuse them, because a misspelt filter would show everything.
  */
 function queryOf({ entries }: InputSchema, { path, auth }: Pick<Route, "path" | "auth">, call: Call): Asked {
   const fields = [...call.query]
@@ -156,7 +158,7 @@ function queryOf({ entries }: InputSchema, { path, auth }: Pick<Route, "path" | 
   return { fields: Object.fromEntries(fields), given: givenBy(path, call) };
 }
 
-/** The value of a text for this schema: a number where it wants one and the text is one. */
+/** The value of a text for this schema: a number if the schema expects one and the text is one. */
 function readText(schema: unknown, text: string): string | number {
   const { type, wrapped } = Object(schema) as { type?: string; wrapped?: unknown };
   if (wrapped !== undefined) return readText(wrapped, text);

@@ -75,7 +75,7 @@ describe("GET /api/v1/enroll/ca", () => {
     expect((await get(header)).status).toBe(200);
   });
 
-  test("a header made to be slow is not", async () => {
+  test("a header that is made to be slow to match is not", async () => {
     const hostile = `${'"a",'.repeat(4000)}x`;
     expect((await get(hostile)).status).toBe(200);
   });

@@ -14,9 +14,9 @@ export function bootstrapRoutes(deps: FleetDeps, clock: Clock): Route[] {
       budget: "relaxed",
       tag: "Enrollment",
       id: "getBootstrapDocument",
-      answers: { 200: "The document", 304: "The client has it already" },
+      answers: { 200: "The document", 304: "The client already has it" },
       requestHeaders: { "If-None-Match": "Entity tags of the documents the client has" },
-      headers: { ETag: "Of the document's content" },
+      headers: { ETag: "Entity tag of the document's content" },
       show: "document",
       respond({ document, tag }, call) {
         const headers = { "Cache-Control": "public, max-age=60", ETag: tag };
@@ -34,8 +34,8 @@ const entityTags = new RegExp(
 );
 
 /**
- * Whether the client has this representation already: `*`, or a list of entity tags of which one is
- * equal, weak or not (RFC 9110 section 13.1.2). A malformed header counts as none.
+ * Whether the client already has this representation: `*`, or a list of entity tags of which one is equal,
+ * weak or not (RFC 9110 section 13.1.2). A malformed header counts as none.
  */
 function isNoneMatch(header: string | null, tag: string): boolean {
   if (header === null) return false;

@@ -1,16 +1,20 @@
 import type * as v from "valibot";
+import { defined } from "../../../base/defined.ts";
 import type { FieldsSchema, InputSchema, Operation } from "../../../fleet/operation/mod.ts";
 import { type JsonSchema, schemaOf } from "./json-schema.ts";
 import { nextPage, pageParameters } from "./page.ts";
 import type { Route } from "./route.ts";
 import type { RouteDoc } from "./route-doc.ts";
 
-/** What the description of the interface says of a route beyond its operation. */
+/** The documentation of a route in addition to that of its operation. */
 export interface RouteLines {
   tag: RouteDoc["tag"];
   /** Name of the operation in generated clients: `listJobs`. */
   id: string;
-  /** What each status means, the usual one first. Those that follow from the rules of a route are added. */
+  /**
+   * The meaning of each status, the usual one first. Statuses that follow from the rules of a route are
+   * added.
+   */
   answers: Readonly<Record<number, string>>;
   /** The name of the body where it is a part of the input. */
   bodyTitle?: string;
@@ -26,12 +30,12 @@ type Described = Pick<
 
 const badQuery = { 400: "A parameter is unknown or malformed" };
 
-/** The names of the fields that stand in a path. */
+/** The names of the fields in a path. */
 export function pathFields(path: string): string[] {
   return [...path.matchAll(/:([a-z]+)/g)].map(([, name = ""]) => name);
 }
 
-/** The description of a route: fields, types and texts are those of the schemas of its operation. */
+/** The description of a route: fields, types and texts come from the schemas of its operation. */
 export function describeRoute(
   { summary, description, input, output }: Described,
   lines: RouteLines &
@@ -77,7 +81,7 @@ export function describeRoute(
     tag,
     id,
     summary,
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     ...(inBody.length === 0
       ? {}

@@ -7,7 +7,7 @@ import { describeApi } from "./openapi.ts";
 import type { Route } from "./route.ts";
 import type { RouteDoc } from "./route-doc.ts";
 
-/** Nothing but what this listener serves, and no script or style in the page itself. */
+/** Only content of this listener, and no inline scripts or styles. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -37,7 +37,7 @@ const page = `<!doctype html>
 </html>
 `;
 
-// Without the first of them the page would send the description to a validator on the internet.
+// Without `validatorUrl: null` the page would send the description to a validator on the internet.
 const start = `SwaggerUIBundle({
   validatorUrl: null,
   url: "/api/v1/openapi.json",
@@ -55,8 +55,8 @@ const files: Readonly<Record<string, { type: string; text(): string }>> = {
 };
 
 /**
- * The description of these routes and of its own, and a page to read and try them (specification,
- * "Optional documentation routes"). The page needs nothing from anywhere else.
+ * The description of these routes and of its own, and a page to read and try them (specification, "Optional
+ * documentation routes"). The page loads nothing from other servers.
  */
 export function docsRoutes(described: readonly Route[]): Route[] {
   const once = (make: () => string) => {

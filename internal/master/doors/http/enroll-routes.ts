@@ -12,7 +12,7 @@ import type { Route } from "./route.ts";
 const noSuchEnrollment = "There is no enrollment with this id";
 const open = { auth: "none", budget: "strict", tag: "Enrollment" } as const;
 
-/** What a peel without credentials asks for (specification, "Peel-facing enrollment endpoints"). */
+/** The routes for peels without credentials (specification, "Peel-facing enrollment endpoints"). */
 export function enrollRoutes(deps: PeelEnrollmentDeps): Route[] {
   const { bind, stream } = httpDoor(deps.clock);
   return [
@@ -32,9 +32,9 @@ export function enrollRoutes(deps: PeelEnrollmentDeps): Route[] {
       show: "enrolled",
       status: ({ created }) => (created ? 201 : 200),
       answers: {
-        200: "This peel is waiting for a decision already",
+        200: "This peel is already waiting for a decision",
         201: "The enrollment waits for a decision",
-        401: "The challenge or a signature does not hold",
+        401: "The challenge or a signature is not valid",
         409: "This peel id has a live enrollment",
       },
     }),
@@ -60,10 +60,10 @@ export function enrollRoutes(deps: PeelEnrollmentDeps): Route[] {
       id: "downloadCredentials",
       answers: {
         200: "The credentials; the enrollment is `issued` now",
-        401: "The signature does not hold",
+        401: "The signature is not valid",
         403: "The enrollment is not `approved`",
         404: noSuchEnrollment,
-        409: "Another download of the same moment was first",
+        409: "A concurrent download was first",
       },
     }),
   ];

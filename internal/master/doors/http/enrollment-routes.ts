@@ -15,7 +15,7 @@ const decision = { ...behindToken, method: "POST", show: "enrollment" } as const
 const decided = {
   200: "The enrollment as it is now",
   404: "There is no enrollment with this id",
-  409: "Its state does not allow this, or it is being changed by others",
+  409: "Its state does not allow this, or other requests are changing it",
 };
 
 /** The operator's routes to enrollments (specification, "Operator REST API"). */
@@ -54,7 +54,7 @@ export function enrollmentRoutes(deps: OperatorEnrollmentDeps): Route[] {
       bodyTitle: "Reason",
       answers: {
         ...decided,
-        503: "The enrollment is revoked; that the bus knows is not confirmed yet",
+        503: "The enrollment is revoked; the bus has not confirmed it yet",
       },
     }),
     bind(restoreEnrollment, deps, {

@@ -54,7 +54,7 @@ export function jobRoutes(deps: JobOperationDeps, clock: Clock): Route[] {
       ...behindToken,
       path: "/api/v1/jobs/:jid/stream",
       id: "streamJob",
-      // The longest job, and a little.
+      // The longest job, and a margin.
       maxDurationMs: 24 * 3600_000 + 60_000,
       answers: { 200: "The stream", 404: noSuchJob },
     }),

@@ -17,7 +17,7 @@ test("ten at once, then one each ten seconds", () => {
   expect(spend(limiter, "192.0.2.1", 15)).toBe(10);
 });
 
-test("one source does not spend another's budget", () => {
+test("a source does not use the budget of another", () => {
   const limiter = createLimiter(budgets.strict, manualClock());
   spend(limiter, "192.0.2.1", 20);
   expect(limiter.allow("192.0.2.2")).toBe(true);
@@ -31,7 +31,7 @@ test("the relaxed budget is 120 at once and 20 per second", () => {
   expect(spend(limiter, "a", 200)).toBe(20);
 });
 
-test("old sources are forgotten above 5000, and memory is bounded without any being old", () => {
+test("above 5000 old sources are removed, and memory is bounded even when none is old", () => {
   const clock = manualClock();
   const limiter = createLimiter(budgets.strict, clock);
   for (let i = 0; i < 5_001; i++) limiter.allow(`old-${i}`);

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../base/clock.ts";
 
-/** A token bucket: so many requests at once, and so many per second in the long run. */
+/** A token bucket: a number of requests at once, and a number per second in the long run. */
 export interface Budget {
   capacity: number;
   tokensPerSecond: number;
@@ -14,7 +14,9 @@ export const budgets = {
 
 const evictAbove = 5_000;
 const evictOlderThanMs = 5 * 60 * 1000;
-/** Beyond this many sources the least recently seen go, whatever their age: memory stays bounded. */
+/**
+ * Above this number, the least recently seen sources are removed, whatever their age: memory stays bounded.
+ */
 const hardLimit = 50_000;
 
 interface Level {
@@ -27,7 +29,7 @@ export function createLimiter(
   budget: Budget,
   clock: Clock,
 ): { allow(source: string): boolean; readonly size: number } {
-  // A map iterates in the order of insertion; each use inserts anew, so the oldest come first.
+  // A map iterates in the order of insertion; each use inserts again, so the oldest come first.
   const levels = new Map<string, Level>();
   return {
     allow(source) {

@@ -32,7 +32,7 @@ export interface ListenerOptions {
   log: Log;
 }
 
-/** A route that is really served, and who may call it. */
+/** A served route, and who may call it. */
 export interface ServedRoute {
   method: string;
   path: string;
@@ -45,9 +45,9 @@ export interface Listener {
   readonly port: number;
   /** Whether it takes new connections. */
   readonly listening: boolean;
-  /** What the router knows, for a test that walks it. */
+  /** The routes of the router, for a test that walks them. */
   readonly routes: readonly ServedRoute[];
-  /** Serves new connections with another certificate; none is refused and none ends. */
+  /** Serves new connections with another certificate; no connection is refused or closed. */
   setCertificate(certificate: Certificate): void;
   stop(): Promise<void>;
 }
@@ -91,9 +91,9 @@ export function createHandler(
     strict: createLimiter(budgets.strict, clock),
     relaxed: createLimiter(budgets.relaxed, clock),
   };
-  // Elysia routes; what it hands to a handler is looked up by the request it was given.
+  // Elysia routes; the arguments of a handler are looked up by its request.
   const calls = new WeakMap<Request, { call: Omit<Call, "params">; incoming: Incoming }>();
-  // A hook only holds for the routes that come after it.
+  // A hook applies only to the routes after it.
   const app = new Elysia({ strictPath: true }).onError(({ error, code, request }) => {
     if (code === "NOT_FOUND") return unknownRoute(new URL(request.url).pathname);
     return failure(error, calls.get(request)?.call.log ?? log);
@@ -148,7 +148,7 @@ export function createHandler(
     const noted: LogFields = {};
     const route = async (): Promise<Response> => {
       const method = incoming.method === "HEAD" ? "GET" : incoming.method;
-      // Some methods cannot even be put into a Request, and no route has them.
+      // Some methods cannot be represented by a Request, and no route has them.
       if (method !== "GET" && method !== "POST") return unknownRoute(url.pathname);
       const request = new Request(url.href, { method });
       const call = {
@@ -180,7 +180,7 @@ export function createHandler(
     withCommonHeaders(response, requestId);
     const tookMs = clock.monotonic() - started;
     options.metrics.httpRequest({
-      // Anything can be sent as a method, and each would be a series of its own.
+      // A client can send anything as a method, and each would be its own series.
       method: /^(?:GET|HEAD|POST)$/.test(incoming.method) ? incoming.method : "other",
       route: routeOf(url.pathname)?.path ?? "none",
       status: response.status,

@@ -1,3 +1,4 @@
+import { defined } from "../../../base/defined.ts";
 import { version } from "../../../base/version.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { Route } from "./route.ts";
@@ -9,7 +10,7 @@ export type ApiDescription = Readonly<Record<string, unknown>>;
 const errorSchema: JsonSchema = {
   title: "Error",
   type: "object",
-  properties: { error: { type: "string", description: "what went wrong, for people" } },
+  properties: { error: { type: "string", description: "description of the failure, as free text" } },
   required: ["error"],
 };
 
@@ -28,7 +29,7 @@ export function describeApi(routes: readonly Route[]): ApiDescription {
       title: "svc master",
       version,
       description:
-        "The HTTPS interface of a master, TLS 1.3 only. Every answer carries an `X-Request-ID`: that of the request when it has one of at most 128 letters, digits, `.`, `_` and `-`, else a new one. Fields may be added to any answer; ignore those you do not know.",
+        "The HTTPS interface of a master, TLS 1.3 only. Every answer has an `X-Request-ID`: that of the request if it has at most 128 letters, digits, `.`, `_` and `-`, otherwise a new one. Later versions may add fields to any answer; ignore fields that you do not know.",
     },
     servers: [{ url: "/" }],
     tags: Object.entries(tags).flatMap(([name, description]) =>
@@ -62,7 +63,7 @@ function operationOf(route: Route, components: Map<string, JsonSchema>): Record<
     operationId: doc.id,
     tags: [doc.tag],
     summary: doc.summary,
-    ...(doc.description === undefined ? {} : { description: doc.description }),
+    ...defined({ description: doc.description }),
     security: auth === "none" ? [] : [{ [auth]: [] }],
     ...(doc.parameters === undefined ? {} : { parameters: parametersOf(route.path, doc.parameters) }),
     ...(doc.request === undefined
@@ -93,10 +94,10 @@ function operationOf(route: Route, components: Map<string, JsonSchema>): Record<
   };
 }
 
-/** The answers of a route, with those that its rules bring. */
+/** The answers of a route, including those from its rules. */
 function responsesOf({ auth, body, doc }: Route): RouteDoc["responses"] {
   const ruled: Record<number, RouteDoc["responses"][number]> = {};
-  if (auth === "bearer") ruled[401] = { description: "No token, or not a valid one" };
+  if (auth === "bearer") ruled[401] = { description: "No valid token" };
   if (body !== undefined) {
     ruled[400] = { description: "The request is malformed; the message names the field" };
     ruled[413] = { description: "The body has more than 4096 bytes" };
@@ -106,7 +107,7 @@ function responsesOf({ auth, body, doc }: Route): RouteDoc["responses"] {
     description: "Too many requests from this address",
     headers: { "Retry-After": "Seconds to wait" },
   };
-  ruled[500] = { description: "The master failed; the storage may be away" };
+  ruled[500] = { description: "The master failed; the storage may be unavailable" };
   return { ...ruled, ...doc.responses };
 }
 

@@ -2,9 +2,9 @@ import { type Asked, type InputSchema, parse } from "../../../fleet/operation/mo
 import { json } from "./route.ts";
 import type { RouteDoc } from "./route-doc.ts";
 
-/** What is said of the parameters of every list beyond their schemas. */
+/** The descriptions of the parameters of every list, in addition to their schemas. */
 export const pageParameters = {
-  cursor: { description: "Where the page begins, from the Link header of the one before" },
+  cursor: { description: "Where the page starts, from the Link header of the previous page" },
 } as const satisfies RouteDoc["parameters"];
 
 /** The header of a page that is not the last. */

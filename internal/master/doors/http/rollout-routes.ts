@@ -36,7 +36,7 @@ export function rolloutRoutes(deps: RolloutOperationDeps, clock: Clock): Route[]
       body: "required",
       status: ({ id }) => (id === undefined ? 200 : 202),
       answers: {
-        200: "With `dry_run`: what it would be",
+        200: "With `dry_run`: the planned rollout",
         202: "The rollout is stored, and its list frozen",
         404: "No peel matches",
         409: "Too many rollouts run",
@@ -65,7 +65,7 @@ export function rolloutRoutes(deps: RolloutOperationDeps, clock: Clock): Route[]
       ...behindToken,
       path: "/api/v1/rollouts/:id/stream",
       id: "streamRollout",
-      // The longest deadline, the longest job after it, and a little.
+      // The longest deadline, the longest job after it, and a margin.
       maxDurationMs: 7 * 24 * 3600_000 + 60_000,
       answers: { 200: "The stream", 404: noSuchRollout },
     }),

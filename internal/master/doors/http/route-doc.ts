@@ -1,22 +1,24 @@
 import type { JsonSchema } from "./json-schema.ts";
 
-/** Groups of operations, in the order they are shown in. */
+/** Groups of operations, in display order. */
 export const tags = {
-  Enrollment: "How a peel without credentials gets them",
+  Enrollment: "How a peel without credentials gets credentials",
   Enrollments: "How operators decide on enrollments",
-  Jobs: "Run functions on peels and see what came of it",
-  Rollouts: "Run a function on one wave of peels after the other, for as long as it goes well",
+  Jobs: "Run functions on peels and read the results",
+  Rollouts: "Run a function on one wave of peels after the other, as long as it succeeds",
   Documentation: "This description",
 } as const;
 
-/** What a client must know of a route; what follows from its rules, such as 401 and 429, is added to it. */
+/**
+ * What a client must know about a route; statuses that follow from its rules, such as 401 and 429, are added.
+ */
 export interface RouteDoc {
   tag: keyof typeof tags;
   /** Name of the operation in generated clients: `listJobs`. */
   id: string;
   summary: string;
   description?: string;
-  /** Of the path, by the `:name` in it, else of the query. */
+  /** Parameters of the path, by their `:name`, and of the query. */
   parameters?: Readonly<Record<string, ParameterDoc>>;
   /** The JSON body. */
   request?: JsonSchema;
@@ -36,7 +38,7 @@ interface ResponseDoc {
   description: string;
   /** The JSON body; absent means none, and on a status from 400 the error object. */
   schema?: JsonSchema;
-  /** Media type of a body that is no JSON. */
+  /** Media type of a body that is not JSON. */
   type?: string;
   headers?: Readonly<Record<string, string>>;
 }

@@ -2,7 +2,7 @@ import type { Log, LogFields } from "../../../base/log.ts";
 import type { budgets } from "./limit.ts";
 import type { RouteDoc } from "./route-doc.ts";
 
-/** Who may call a route. Every route says so; there is no default. */
+/** Who may call a route. Every route must set it; there is no default. */
 export type AuthRule =
   /** TLS only. */
   | "none"
@@ -11,23 +11,23 @@ export type AuthRule =
   /** An operator's bearer token. */
   | "bearer";
 
-/** One request as a handler sees it. */
+/** One request, as a handler gets it. */
 export interface Call {
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
   headers: Pick<Headers, "get">;
   /** The parsed JSON body; `undefined` when there is none. */
   body: unknown;
-  /** Name of the operator whose token it was; empty on routes without a token. */
+  /** Name of the operator with this token; empty on routes without a token. */
   username: string;
-  /** Names the request in logs: the client's own, when it is well formed. */
+  /** Names the request in logs: the ID that the client sent, if it is well formed. */
   requestId: string;
   /** Aborts when the client goes away. */
   signal: AbortSignal;
   log: Log;
   /** Adds fields to the record that is logged when the request is complete. */
   note(fields: LogFields): void;
-  /** Lifts the time limit of the answer, for a stream. */
+  /** Removes the time limit of the answer, for a stream. */
   keepOpen(): void;
 }
 
@@ -37,9 +37,9 @@ export interface Route {
   path: string;
   auth: AuthRule;
   budget: keyof typeof budgets;
-  /** Whether a body is read: `json` demands one, `optional-json` takes one. */
+  /** Whether a body is read: `json` requires one, `optional-json` accepts one. */
   body?: "json" | "optional-json";
-  /** What the API description says of it. */
+  /** Its API description. */
   doc: RouteDoc;
   /** The name of the operation that it binds. */
   operation?: string;

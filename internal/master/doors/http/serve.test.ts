@@ -78,7 +78,7 @@ afterAll(async () => {
 
 interface Raw {
   write(text: string): void;
-  /** Resolves once what was received matches. */
+  /** Resolves when the received data matches. */
   received(pattern: RegExp): Promise<string>;
   /** Resolves with all that was received when the server closed the connection. */
   closed: Promise<string>;
@@ -136,7 +136,7 @@ test("a request keeps the address of its client, and no Host header changes its 
   expect(reply.json).toEqual({ ip: "127.0.0.9", target: "/a?b=c", method: "POST", body: "hello" });
 });
 
-test("a body is read up to its limit, announced or not, and the rest is not waited for", async () => {
+test("a body is read up to its limit, announced or not, without waiting for the rest", async () => {
   const post = (body: string, headers: Record<string, string> = {}) =>
     send(base(), authority.rootPem, { method: "POST", path: "/", body, headers });
   expect((await post("0123456789")).status).toBe(200);
@@ -160,7 +160,7 @@ test("requests on one connection are answered in order", async () => {
   raw.destroy();
 });
 
-test("what is no HTTP, or ambiguous, is refused and the connection closed", async () => {
+test("anything that is not HTTP, or is ambiguous, is refused and the connection closed", async () => {
   const rows: [string, number][] = [
     ["\u0001\u0002 nonsense\r\n\r\n", 400],
     [`GET / HTTP/1.1\r\nHost: a\r\nX: ${"a".repeat(40_000)}\r\n\r\n`, 431],
@@ -174,7 +174,7 @@ test("what is no HTTP, or ambiguous, is refused and the connection closed", asyn
   }
 });
 
-test("a client that is silent, or trickles a request, is cut off after 10 s; handling takes its time", async () => {
+test("a client that is silent, or sends a request slowly, is disconnected after 10 s; handling is not limited", async () => {
   const silent = open();
   const header = open();
   const body = open();
@@ -187,7 +187,7 @@ test("a client that is silent, or trickles a request, is cut off after 10 s; han
   clock.advance(9_000);
   header.write("st: a\r\nX-Slow: a");
   body.write("d");
-  // What was just written has arrived when a request sent after it was answered.
+  // The bytes just written have arrived when a later request was answered.
   other.write("GET /more HTTP/1.1\r\nHost: a\r\n\r\n");
   await other.received(/more/);
   clock.advance(1_000);
@@ -197,14 +197,14 @@ test("a client that is silent, or trickles a request, is cut off after 10 s; han
   other.destroy();
 });
 
-test("an idle connection is kept for 60 s, a stream for as long as it lives", async () => {
+test("an idle connection is kept for 60 s, a stream until it ends", async () => {
   const idle = open();
   idle.write("GET /idle HTTP/1.1\r\nHost: a\r\n\r\n");
   await idle.received(/idle/);
   const stream = open();
   stream.write("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
   await stream.received(/first/);
-  // The answer is with the client before the server knows that it was sent.
+  // The client gets the answer before the server knows that it was sent.
   const probe = open();
   probe.write("GET /probe HTTP/1.1\r\nHost: a\r\n\r\n");
   await probe.received(/probe/);
@@ -219,7 +219,7 @@ test("an idle connection is kept for 60 s, a stream for as long as it lives", as
   await stream.closed;
 });
 
-test("a stream whose client vanished is told so", async () => {
+test("a stream is notified when its client disappears", async () => {
   const before = opened;
   const all = Promise.withResolvers<void>();
   let gone = 0;
@@ -234,7 +234,7 @@ test("a stream whose client vanished is told so", async () => {
   expect(opened - before).toBe(50);
 });
 
-test("a new certificate serves new connections; those that stand go on", async () => {
+test("a new certificate serves new connections; existing ones continue", async () => {
   const standing = open();
   const before = await standing.serial;
   server.setCertificate(await issue());
@@ -246,7 +246,7 @@ test("a new certificate serves new connections; those that stand go on", async (
   next.destroy();
 });
 
-test("no connection is refused while certificates rotate under new handshakes", async () => {
+test("no connection is refused while certificates rotate during handshakes", async () => {
   const certificates = await Promise.all(Array.from({ length: 4 }, issue));
   let done = 0;
   let failed = 0;
@@ -281,7 +281,7 @@ test("an older TLS is refused", async () => {
   expect(refused).not.toBe("connected");
 });
 
-test("a server says whether it still listens", async () => {
+test("a server reports whether it still listens", async () => {
   const other = await serveHttps({
     host: "127.0.0.1",
     port: 0,

@@ -7,14 +7,14 @@ import { describeError, SvcError } from "../../../base/errors.ts";
 import { reasonOf } from "../../../base/file.ts";
 import type { Log } from "../../../base/log.ts";
 
-// The TLS server stands in front and hands each connection to the HTTP server. That way the
-// certificate changes under a running listener: no second socket, so no connection is lost, and the
-// address of the client stays known.
+// The TLS server accepts connections and passes each to the HTTP server. So the certificate can change while
+// the listener runs: without a second socket no connection is lost, and the address of the client stays
+// known.
 
 /** Time limits of a connection (specification, "HTTP server timeouts"), milliseconds. */
 const limits = { handshakeMs: 10_000, readMs: 10_000, writeMs: 10_000, idleMs: 60_000 } as const;
 const maxHeaderBytes = 16 * 1024;
-/** Above this many a new connection is closed at once: each costs memory, whoever opens it. */
+/** Above this number a new connection is closed at once: each connection costs memory. */
 const maxConnections = 20_000;
 
 /** PEM texts of a certificate chain and its key. */
@@ -26,7 +26,7 @@ export interface Certificate {
 /** One request as it arrived. */
 export interface Incoming {
   method: string;
-  /** Path and query, from the request line alone: no Host header has a say. */
+  /** Path and query, only from the request line: the Host header is ignored. */
   target: string;
   headers: Pick<Headers, "get">;
   /** Address of the TCP peer. */
@@ -34,12 +34,12 @@ export interface Incoming {
   /** Aborts when the client goes away. */
   signal: AbortSignal;
   /**
-   * Reads the body; nothing is kept beyond the limit.
+   * Reads the body, at most up to the limit.
    *
    * @throws SvcError `too_large`, or `bad_request` when the client left before its end
    */
   body(maxBytes: number): Promise<Uint8Array>;
-  /** Lifts the time limit of the answer, for a stream. */
+  /** Removes the time limit of the answer, for a stream. */
   keepOpen(): void;
 }
 
@@ -50,7 +50,7 @@ export interface ServeOptions {
   certificate: Certificate;
   /** Answers one request. */
   handle(incoming: Incoming): Promise<Response>;
-  /** Answers a request of this address that is not even HTTP, before its connection is closed. */
+  /** Answers a request from this address that is not HTTP, before its connection is closed. */
   malformed(status: 400 | 431, ip: string): Response;
   clock: Clock;
   log: Log;
@@ -61,12 +61,12 @@ export interface HttpsServer {
   readonly port: number;
   /** Whether it takes new connections. */
   readonly listening: boolean;
-  /** Serves new connections with this certificate from now on; those that stand stay as they are. */
+  /** Serves new connections with this certificate; existing ones are not affected. */
   setCertificate(certificate: Certificate): void;
   stop(): Promise<void>;
 }
 
-/** Listens for HTTPS with TLS 1.3 alone. */
+/** Listens for HTTPS with TLS 1.3 only. */
 export async function serveHttps(options: ServeOptions): Promise<HttpsServer> {
   const { clock, log } = options;
   const connections = new Map<Socket, Connection>();
@@ -154,7 +154,7 @@ function createConnection(socket: TLSSocket, clock: Clock): Connection {
     timer?.cancel();
     timer = ms === undefined ? undefined : clock.after(ms, () => socket.destroy());
   };
-  // The first byte of a next request ends idleness; bytes that trickle after it earn no more time.
+  // The first byte of the next request ends the idle time; later bytes do not extend the limit.
   socket.on("data", () => {
     if (idle) allow(limits.readMs);
     idle = false;
@@ -186,7 +186,7 @@ async function answer(
     target: targetOf(incoming.url ?? "/"),
     headers: headersOf(incoming),
     ip: connection.ip,
-    // Few handlers ask for it.
+    // Few handlers use it.
     get signal() {
       const gone = new AbortController();
       if (outgoing.destroyed) gone.abort();
@@ -199,7 +199,7 @@ async function answer(
       connection.keepOpen();
     },
   });
-  // The rest of a body that nobody wants is not waited for.
+  // Do not wait for the rest of an unwanted body.
   if (!incoming.complete) outgoing.setHeader("Connection", "close");
   if (!isStream) connection.responseBegins();
   await sendResponse(response, outgoing);
@@ -268,7 +268,7 @@ const spellings: ReadonlyMap<string, string> = new Map([
   ["x-request-id", "X-Request-ID"],
 ]);
 
-/** A header name as the documents spell it; `Headers` keeps only small letters. */
+/** A header name in its usual spelling; `Headers` keeps only lowercase letters. */
 function spelled(name: string): string {
   return spellings.get(name) ?? name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }

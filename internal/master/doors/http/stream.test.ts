@@ -4,7 +4,7 @@ import { type EventSink, eventStream } from "./stream.ts";
 
 const minute = 60_000;
 
-/** A stream with the specification's times on a clock that a test moves. */
+/** A stream with the times of the specification, on a clock that the test controls. */
 function open(start: (sink: EventSink) => void = () => {}) {
   const clock = manualClock();
   const leave = new AbortController();
@@ -27,7 +27,7 @@ function open(start: (sink: EventSink) => void = () => {}) {
 
 const heartbeat = ": heartbeat\n\n";
 
-test("is announced as an event stream that nobody stores", () => {
+test("is declared as an event stream that must not be stored", () => {
   const { response } = open();
   expect(Object.fromEntries(response.headers)).toEqual({
     "content-type": "text/event-stream",
@@ -63,7 +63,7 @@ test("no heartbeat comes before its time", async () => {
   expect(await response.text()).toBe("");
 });
 
-test("the producer's end stops everything once, and what comes later is dropped", async () => {
+test("the end of the producer stops everything once, and later events are dropped", async () => {
   const { clock, leave, response, seen } = open((sink) => {
     sink.send("state", 1);
     sink.close();

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../base/clock.ts";
 
-/** What a producer of server-sent events gets to write with. */
+/** The output for a producer of server-sent events. */
 export interface EventSink {
   /** Sends one event with a JSON data line. */
   send(event: string, data: unknown): void;
@@ -14,15 +14,15 @@ export interface StreamOptions {
   signal: AbortSignal;
   heartbeatMs: number;
   maxDurationMs: number;
-  /** Starts producing; the function it returns stops that, and is called exactly once. */
+  /** Starts producing; returns a function that stops it, which is called exactly once. */
   start(sink: EventSink): () => void;
 }
 
 const encoder = new TextEncoder();
 
 /**
- * A stream of server-sent events (WHATWG HTML, section 9.2) with a heartbeat comment and an end: at
- * the producer's word, when the client leaves, or with a `timeout` event.
+ * A stream of server-sent events (WHATWG HTML, section 9.2) with a heartbeat comment and an end: when the
+ * producer ends it, when the client leaves, or with a `timeout` event.
  */
 export function eventStream(options: StreamOptions): Response {
   const { clock, signal } = options;
@@ -48,7 +48,7 @@ export function eventStream(options: StreamOptions): Response {
         try {
           controller.close();
         } catch {
-          // The client was gone before us.
+          // The client left first.
         }
       };
       const heartbeat = clock.every(options.heartbeatMs, () => write(": heartbeat\n\n"));

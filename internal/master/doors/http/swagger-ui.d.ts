@@ -1,4 +1,4 @@
-// Files of the package that are carried in the binary, each as the path it is read from.
+// Files of the package that are embedded in the binary, each as the path to read it from.
 declare module "swagger-ui-dist/swagger-ui-bundle.js" {
   const path: string;
   export default path;

@@ -40,7 +40,7 @@ test("refuses everything else", () => {
   }
 });
 
-test("a token file is read anew each time", () => {
+test("a token file is read again each time", () => {
   using set = files({ ann: "old" });
   const path = set.entries[0]?.token_file ?? "";
   expect(findOperator(set.entries, "Bearer old")).toBe("ann");

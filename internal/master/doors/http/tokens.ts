@@ -1,7 +1,8 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { reasonOf } from "../../../base/file.ts";
 import type { Log } from "../../../base/log.ts";
+import { sha256 } from "../../../base/sha256.ts";
 
 /** One operator who may use the REST API. */
 export interface TokenEntry {
@@ -21,12 +22,13 @@ export function findOperator(
   authorization: string | null,
 ): string | undefined {
   const presented = /^Bearer ([\x21-\x7e]{1,1024})$/i.exec(authorization ?? "")?.[1];
-  const candidate = digest(presented ?? "");
+  // Digests are of equal lengths for the comparison, whatever the lengths of the tokens.
+  const candidate = sha256(presented ?? "");
   let found: string | undefined;
   for (const entry of entries) {
     const token = readToken(entry.token_file);
     if (token === undefined) continue;
-    if (timingSafeEqual(digest(token), candidate) && presented !== undefined) found ??= entry.username;
+    if (timingSafeEqual(sha256(token), candidate) && presented !== undefined) found ??= entry.username;
   }
   return found;
 }
@@ -51,9 +53,4 @@ function readToken(path: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Equal lengths for the comparison, whatever the lengths of the tokens. */
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }

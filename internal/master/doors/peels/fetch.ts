@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
 import { decode, encode } from "../../../base/msgpack.ts";
+import { createSlots, type Slots } from "../../../base/slots.ts";
 import { type Bus, encodeFailure, fetchSubject, mastersQueue } from "../../../bus/mod.ts";
 import {
   type BlobCache,
@@ -12,17 +13,12 @@ import {
 
 const maxRequestBytes = 32 * 1024;
 const maxDigests = 256;
-/** Bytes of blobs in one answer; the first blob is in it in any case. */
+/** Bytes of blobs in one answer; it always contains the first blob. */
 const maxAnswerBytes = 640 * 1024;
-/** How many answers are made or on their way at the same time, and how many wait, of one peel and of all. */
-interface Bounds {
-  atOnce: number;
-  ofOne: number;
-  ofAll: number;
-}
-const stateFileBounds: Bounds = { atOnce: 32, ofOne: 8, ofAll: 8192 };
+/** For answers that are made or on their way. */
+const stateFileBounds = { atOnce: 32, ofOne: 8, waiting: 8192 };
 /** Every answer is large: who would wait long is sent away, and comes again. */
-const binaryBounds: Bounds = { atOnce: 16, ofOne: 4, ofAll: 1024 };
+const binaryBounds = { atOnce: 16, ofOne: 4, waiting: 1024 };
 
 const digests = v.pipe(
   v.array(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
@@ -48,24 +44,22 @@ export interface FetchDeps {
 }
 
 /**
- * Serves state files and binaries to peels: every peel may read all of them, and nothing else is here. In
- * comes a MessagePack map of one of three kinds.
+ * Serves state files and binaries to peels. Every peel may read all of them, and nothing else. A request is a
+ * MessagePack map of one of three kinds.
  *
- * - `{digests: [hexadecimal SHA-256, …]}` is answered with `{blobs: [bytes, …]}`: the first ones that were
- *   asked for, in that order, as many as fit. An error map when there is no first one.
+ * - `{digests: [hexadecimal SHA-256, …]}` is answered with `{blobs: [bytes, …]}`: the first requested ones,
+ * in that order, as many as fit; or with an error map when the first one does not exist.
  * - `{binary: [hexadecimal SHA-256, …]}` is the same for manifests and chunks of binaries.
- * - `{environment, commit?}` is answered with `{manifest, commits}` of the snapshot that is in force, or of
- *   the newest one with that commit, and the signed `statement` of the catalog that it is found in. The
- *   catalog is a blob like others.
- *
- * Failures are answered by an error map. Of all masters one takes each request.
+ * - `{environment, commit?}` is answered with `{manifest, commits}` of the snapshot in force, or of the
+ * newest one with that commit, and the signed `statement` of the catalog with this snapshot. The catalog is a
+ * blob like the others. Failures are answered with an error map. Each request goes to one master.
  */
 export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): { stop(): void } {
   const stateFileSlots = createSlots(stateFileBounds);
   const binarySlots = createSlots(binaryBounds);
   const find = async (environment: string, commit: string | undefined) => {
     const published = await catalog.current();
-    // Empty: a publisher that found nothing genuine is about to fill it.
+    // An empty catalog: a publisher that found nothing genuine is about to fill it.
     if (published === undefined || published.catalog.size === 0)
       throw new SvcError("unavailable", "no state files are published yet");
     const { manifest, commits } = findSnapshot(published.catalog, environment, commit);
@@ -76,7 +70,7 @@ export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): {
     try {
       return encode({ blobs: await read() });
     } finally {
-      // The answer is written after this returns; what the bus has not taken yet still counts.
+      // The answer is written after this returns; bytes that the bus has not accepted yet still count.
       void Promise.resolve()
         .then(() => bus.nats.flush())
         .catch(() => {})
@@ -97,7 +91,7 @@ export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): {
       return await find(request.environment, request.commit);
     } catch (thrown) {
       const { kind } = toSvcError(thrown);
-      // Who asks too much does not also fill the log.
+      // A peel that sends too many requests must not fill the log too.
       log[kind === "rate_limited" ? "debug" : meaningOf(kind).level]("fetch refused", {
         peel_id: peelId,
         reason: describeError(thrown),
@@ -107,7 +101,10 @@ export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): {
   });
 }
 
-/** @param what names a blob in the error. @throws SvcError `not_found` when there is no first one, `storage` */
+/**
+ * @param what names a blob in the error. @throws SvcError `not_found` when the first one does not exist,
+ * `storage`
+ */
 async function readBlobs(blobs: BlobCache, digests: readonly string[], what: string): Promise<Uint8Array[]> {
   const found: Uint8Array[] = [];
   let bytes = 0;
@@ -127,40 +124,12 @@ async function readBlobs(blobs: BlobCache, digests: readonly string[], what: str
 /** @throws SvcError `bad_request` naming the field */
 function readRequest(data: Uint8Array): v.InferOutput<typeof requestSchema> {
   if (data.length > maxRequestBytes) {
-    throw new SvcError("bad_request", `a request has at most ${maxRequestBytes} bytes`);
+    throw new SvcError("bad_request", `a request must have at most ${maxRequestBytes} bytes`);
   }
   const parsed = v.safeParse(requestSchema, decode(data));
   if (parsed.success) return parsed.output;
-  throw new SvcError("bad_request", "a request has digests, binary, or environment and perhaps commit");
-}
-
-interface Slots {
-  take(peelId: string): Promise<() => void>;
-}
-
-/** Who may be answered now: peels that ask much wait behind each other, and not without end. */
-function createSlots({ atOnce, ofOne, ofAll }: Bounds): Slots {
-  const waiting: (() => void)[] = [];
-  const perPeel = new Map<string, number>();
-  let free = atOnce;
-  const release = (peelId: string) => {
-    const left = (perPeel.get(peelId) ?? 1) - 1;
-    if (left === 0) perPeel.delete(peelId);
-    else perPeel.set(peelId, left);
-    const next = waiting.shift();
-    if (next === undefined) free++;
-    else next();
-  };
-  return {
-    async take(peelId) {
-      const mine = perPeel.get(peelId) ?? 0;
-      if (mine >= ofOne || waiting.length >= ofAll) {
-        throw new SvcError("rate_limited", "too many requests at once; ask again later");
-      }
-      perPeel.set(peelId, mine + 1);
-      if (free > 0) free--;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
-      return () => release(peelId);
-    },
-  };
+  throw new SvcError(
+    "bad_request",
+    "a request must have digests, binary, or environment with an optional commit",
+  );
 }

@@ -57,7 +57,7 @@ beforeEach(() => {
   records.length = 0;
 });
 
-/** A peel's credentials, as a master mints them. */
+/** Credentials of a peel, as a master creates them. */
 function credentialsOf(id: string): string {
   const user = newKeyPair("user", systemRandom);
   const account = keyPairFromSeed("account", readFileSync(join(bus.authDir, "account.seed"), "utf8"));
@@ -70,7 +70,7 @@ function credentialsOf(id: string): string {
 const ask = async (data: Uint8Array) =>
   decode((await peel.nats.request(`svc.peel.${peelId}.hello`, data, { timeout: 5_000 })).data);
 
-test("a peel is told the time and the cluster, by one of two masters", async () => {
+test("a peel gets the time and the cluster information from one of two masters", async () => {
   const answers = await peel.nats.requestMany(`svc.peel.${peelId}.hello`, encode({ version: "1" }), {
     maxMessages: 2,
     maxWait: 300,
@@ -83,7 +83,7 @@ test("a peel is told the time and the cluster, by one of two masters", async () 
   expect(records).toMatchObject([{ level: "debug", fields: { peel_id: peelId } }]);
 });
 
-test("an empty map is enough, and unknown fields are for later", async () => {
+test("an empty map is enough, and unknown fields are ignored", async () => {
   for (const hello of [{}, { later: [1, { a: new Uint8Array(3) }] }]) {
     expect(await ask(encode(hello))).toMatchObject({ cluster_info: { v: 1 } });
   }
@@ -96,7 +96,7 @@ test.each([
   ["nil", encode(null)],
   ["bytes", encode(new Uint8Array(3))],
   ["a number", encode(1)],
-  ["a map that breaks off", encode({ a: "bcd" }).subarray(0, 4)],
+  ["a truncated map", encode({ a: "bcd" }).subarray(0, 4)],
   ["an extension type", new Uint8Array([0x81, 0xa1, 0x61, 0xd6, 0xff, 0, 0, 0, 0])],
   ["more than 4 KiB", encode({ a: "x".repeat(5_000) })],
   ["very much", encode({ a: "x".repeat(500_000) })],
@@ -106,7 +106,7 @@ test.each([
   expect(JSON.stringify(records)).not.toContain("xxxx");
 });
 
-test("a peel cannot say hello as another one, nor hear what another one is told", async () => {
+test("a peel cannot send a hello as another one, or receive the reply to another one", async () => {
   const other = "svc.peel.web-2_example_com.hello";
   expect(await refusals(peel.bus, peel.records, () => peel.nats.publish(other, encode({})))).toEqual([other]);
   expect(
@@ -117,7 +117,7 @@ test("a peel cannot say hello as another one, nor hear what another one is told"
   expect(records).toEqual([]);
 });
 
-test("a hello that wants no answer, or one elsewhere, does no harm", async () => {
+test("a hello without a reply subject, or with a foreign one, is harmless", async () => {
   const secrets = await masters[0]?.nats.jetstream().views.kv("hello-secrets");
   peel.nats.publish(`svc.peel.${peelId}.hello`, encode({}));
   peel.nats.publish(`svc.peel.${peelId}.hello`, encode({}), { reply: "$KV.hello-secrets._cluster_info" });

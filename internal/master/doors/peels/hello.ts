@@ -6,14 +6,14 @@ import { type Bus, encodeFailure, helloSubject, mastersQueue } from "../../../bu
 import type { SettingsAnswer } from "../../../fleet/settings/mod.ts";
 import type { BootstrapDocument } from "../../../identity/bootstrap/mod.ts";
 
-/** A hello says little; what is longer no peel of ours made. */
+/** A hello is small; a longer one is not from a peel. */
 const maxRequestBytes = 4096;
-/** What one answer holds. */
+/** Maximum size of one answer. */
 const maxCommands = 256;
 
 export interface HelloDeps {
   bus: Pick<Bus, "serve">;
-  /** The bootstrap document as of now. */
+  /** The current bootstrap document. */
   document(): BootstrapDocument;
   /** Signed commands that this peel missed, oldest first. */
   missed(peelId: string, limit: number): readonly Uint8Array[];
@@ -26,12 +26,14 @@ export interface HelloDeps {
 }
 
 /**
- * Answers peels that ask, after each connect or on a hint, what is new: a MessagePack map in, a map out
+ * Answers the hello of peels after each connect or hint. The request is a MessagePack map. The reply is a map
  * with `server_time` (RFC 3339), `cluster_info` (the bootstrap document) and `jobs` (signed commands that the
- * peel missed, as binaries; the rest is sent again as it is alive). `settings` is the sealed and signed envelope
- * of the peel's settings unless it has that version, `settings_error` says why there are no newer ones, and
- * `incomplete` that something could not be read: the peel asks again. `states` has the digest of the snapshot
- * of the environment `base`, whose files are fetched, and the signed `statement` that it follows from. Of all masters one takes each request. Who asks is the token of the subject; a malformed request is answered by an error map.
+ * peel missed, as binaries; the rest is sent again while the peel is alive). `settings` is the sealed and
+ * signed envelope of the peel's settings unless it has that version, `settings_error` is the reason why there
+ * are no newer ones. `incomplete` means that something could not be read, so the peel asks again. `states`
+ * has the digest of the snapshot of the environment `base`, whose files are fetched, and the signed
+ * `statement` that proves it. Each request goes to one master. The token of the subject identifies the peel.
+ * A malformed request is answered with an error map.
  */
 export function serveHello({ bus, document, missed, settings, states, clock, log }: HelloDeps): {
   stop(): void;
@@ -66,14 +68,14 @@ export function serveHello({ bus, document, missed, settings, states, clock, log
   });
 }
 
-/** What else the map holds is ignored: later peels may say more. @throws SvcError `bad_request` */
+/** Other fields of the map are ignored: later peels may send more. @throws SvcError `bad_request` */
 function checkRequest(data: Uint8Array): { version: number } {
   if (data.length > maxRequestBytes) {
-    throw new SvcError("bad_request", `a hello has at most ${maxRequestBytes} bytes`);
+    throw new SvcError("bad_request", `a hello must have at most ${maxRequestBytes} bytes`);
   }
   const value = decode(data);
   const isMap = value !== null && typeof value === "object" && !Array.isArray(value);
-  if (!isMap || value instanceof Uint8Array) throw new SvcError("bad_request", "a hello is a map");
+  if (!isMap || value instanceof Uint8Array) throw new SvcError("bad_request", "a hello must be a map");
   const version = value.settings_version;
   return { version: typeof version === "number" ? version : 0 };
 }

@@ -125,15 +125,18 @@ test.each([
   [{ mode: "0644" }, 0o644, true],
   [{ mode: "0600", show_changes: true }, 0o600, true],
   [{ show_changes: false }, 0o644, false],
-])("the diff of a file that not everybody may read is hidden: %p over %p", async (args, before, shown) => {
-  using directory = temporaryDirectory("managed");
-  const path = join(directory.path, "key");
-  writeFileSync(path, "old-hush\n");
-  chmodSync(path, before);
-  const plan = await proveHonest(directory.path, ...managed, path, { contents: ["new-hush"], ...args });
-  const text = JSON.stringify(plan);
-  expect([text.includes("old-hush"), text.includes("new-hush")]).toEqual([shown, shown]);
-});
+])(
+  "the diff of a file that is not readable for all users is hidden: %p over %p",
+  async (args, before, shown) => {
+    using directory = temporaryDirectory("managed");
+    const path = join(directory.path, "key");
+    writeFileSync(path, "old-hush\n");
+    chmodSync(path, before);
+    const plan = await proveHonest(directory.path, ...managed, path, { contents: ["new-hush"], ...args });
+    const text = JSON.stringify(plan);
+    expect([text.includes("old-hush"), text.includes("new-hush")]).toEqual([shown, shown]);
+  },
+);
 
 test("a symbolic link is replaced, and followed only on request", async () => {
   using directory = temporaryDirectory("managed");

@@ -8,7 +8,7 @@ import { fileStates } from "./index.ts";
 import { readRegular } from "./look.ts";
 import { walk } from "./walk.ts";
 
-/** A directory `root/sub/file`, and one beside it that must not be entered. */
+/** A directory `root/sub/file`, and one next to it that must not be entered. */
 function makeTrees(at: string): { root: string; outside: string } {
   const [root, outside] = [join(at, "root"), join(at, "outside")];
   mkdirSync(join(root, "sub"), { recursive: true });
