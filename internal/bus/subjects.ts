@@ -13,7 +13,7 @@ export const binaryCommitSubject = "svc.binary.commit";
 /** What the stream `job-events` captures. */
 export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.job.*.schedule.*"];
 
-export type AdminAction = "approve" | "reject" | "revoke" | "list" | "restore" | "vouch";
+export type AdminAction = "approve" | "reject" | "revoke" | "list" | "restore" | "discard" | "vouch";
 
 /** Requests of operators to the masters about rollouts. */
 export type RolloutAction = "start" | "list" | "pause" | "resume" | "abort";

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { headers } from "nats";
 import { systemClock } from "../../internal/base/clock.ts";
@@ -10,10 +9,8 @@ import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import type { Enrollment } from "../../internal/fleet/enrollment/record.ts";
 import { indexKey, insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
-import { createVouchers } from "../../internal/fleet/enrollment/vouchers.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
-import { keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
-import { createRecordMac } from "../../internal/identity/record-mac.ts";
+import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import { freshAddress, send } from "../harness/client.ts";
@@ -21,6 +18,7 @@ import { enrollOnce, getCreds, newEnrollee } from "../harness/enrollee.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { enrollPeel, operate, submitPeel } from "../harness/peel-connection.ts";
+import { vouchersOf } from "../harness/vouchers.ts";
 
 // Somebody writes to the buckets of decisions who is no master: with operator's credentials of an earlier
 // version, with direct.creds, or with what a bus server holds. Nobody becomes a member by it, nothing is sealed
@@ -75,11 +73,6 @@ async function overwrite(id: string, change: (stored: StoredRecord) => StoredRec
   if (entry === undefined) throw new Error("the record is not there");
   await enrollments.put(id, encode(change(decode(entry.value) as StoredRecord)));
 }
-
-const vouchersOf = ({ authDir }: TestBus) => {
-  const account = keyPairFromSeed("account", readFileSync(join(authDir, "account.seed"), "utf8"));
-  return createVouchers(createRecordMac(account));
-};
 
 /** Resolves when a master has vouched for a record in this state. */
 async function vouched(in_: Bucket, id: string, state: string, at: TestBus = bus): Promise<StoredRecord> {
@@ -279,6 +272,14 @@ describe("records of an earlier version", () => {
     const vouch = await cli(fresh, "enroll", "vouch", "--all", "--output", "json");
     expect(JSON.parse(vouch.stdout)).toEqual({ adopted: 0, refused: 2 });
     expect(await jobFor("later", second)).toBe(404);
+    // What no master made has no revision to restore; an operator removes it.
+    const left = await cli(fresh, "enroll", "list", "--state", "all", "--output", "json");
+    const [junk] = (JSON.parse(left.stdout) as { id: string; trust: string; peel_id: string }[]).filter(
+      ({ peel_id, trust }) => peel_id === "later" && trust === "TAMPERED",
+    );
+    expect((await cli(fresh, "enroll", "restore", junk?.id ?? "")).stderr).toContain("svc enroll discard");
+    expect(await cli(fresh, "enroll", "discard", junk?.id ?? "")).toMatchObject({ exit: 0 });
+    expect((await cli(fresh, "enroll", "list", "--state", "all")).stdout).not.toContain(junk?.id ?? "");
     await connection.nats.close();
   });
 

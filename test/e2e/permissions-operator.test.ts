@@ -115,6 +115,9 @@ describe("admin.creds are enough for", () => {
 
 describe("admin.creds may not publish", () => {
   test.each([
+    "$KV.enrollments.enr-1",
+    "$KV.enrollments.peel.worker-1",
+    "$KV.revocations.U",
     "$KV.secrets._cluster_info",
     "$KV.settings.worker-1",
     "$KV.leases.publisher",

@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
-import type { Bucket } from "../../internal/bus/bucket.ts";
 import { peelPermissions } from "../../internal/fleet/enrollment/permissions.ts";
-import { insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
+import { type Enrollments, insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
 import { formatCredentials } from "../../internal/identity/credentials.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { encodeJwt } from "../../internal/identity/jwt.ts";
@@ -59,7 +58,7 @@ function mintUser(
 }
 
 /** Writes the enrollment records that make these peels members: they count as `active`. */
-export async function enlist(enrollments: Bucket, members: readonly Member[]): Promise<void> {
+export async function enlist(enrollments: Enrollments, members: readonly Member[]): Promise<void> {
   const waiting = [...members];
   const insertNext = async () => {
     for (let member = waiting.pop(); member !== undefined; member = waiting.pop()) {

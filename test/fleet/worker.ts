@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { connectBus } from "../../internal/bus/connect.ts";
+import { createVouchers } from "../../internal/fleet/enrollment/vouchers.ts";
+import { createRecordMac } from "../../internal/identity/record-mac.ts";
 import { recordingLog } from "../harness/log.ts";
 import { answerCommands } from "../harness/worker.ts";
 import type { Behavior } from "./behavior.ts";
@@ -54,7 +56,8 @@ async function start({ site, peels: ids, perSecond }: Extract<FleetCommand, { st
     clock: systemClock,
     log: recordingLog(),
   });
-  await enlist(await openBucket(bus, "enrollments"), members);
+  const vouchers = createVouchers(createRecordMac(account));
+  await enlist({ ...(await openBucket(bus, "enrollments")), vouchers }, members);
   await bus.nats.close();
   const started = systemClock.monotonic();
   await Promise.all(

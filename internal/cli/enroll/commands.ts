@@ -1,4 +1,5 @@
 import { approveCommand } from "./approve.ts";
+import { discardCommand } from "./discard.ts";
 import { listCommand } from "./list.ts";
 import { rejectCommand } from "./reject.ts";
 import { restoreCommand } from "./restore.ts";
@@ -13,5 +14,6 @@ export const enrollCommands = [
   rejectCommand,
   revokeCommand,
   restoreCommand,
+  discardCommand,
   vouchCommand,
 ];

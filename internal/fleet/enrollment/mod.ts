@@ -1,5 +1,5 @@
 export { watchFacts } from "./activate.ts";
-export { type AdoptDeps, startAdoption } from "./adopt.ts";
+export { startAdoption } from "./adopt.ts";
 export type { ApplyDeps } from "./apply.ts";
 export { createDirectory, type Directory } from "./directory.ts";
 export { createDisconnections } from "./disconnections.ts";
@@ -8,6 +8,7 @@ export { attestationMessage, credentialsMessage, enrollmentMessage } from "./mes
 export {
   approveEnrollment,
   deliver,
+  discardEnrollment,
   followState,
   getChallenge,
   getState,
@@ -22,7 +23,6 @@ export {
   vouchEnrollments,
 } from "./operations.ts";
 export {
-  decodeRecord,
   type Enrollment,
   type EnrollmentState,
   type EnrollmentSummary,

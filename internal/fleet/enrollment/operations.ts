@@ -30,7 +30,7 @@ import {
   trustWords,
 } from "./record.ts";
 import { reject } from "./reject.ts";
-import { restore } from "./restore.ts";
+import { discard, restore } from "./restore.ts";
 import { type EnforceRevocation, type RevokeDeps, revoke, revokeRecord } from "./revoke.ts";
 import { type Enrollments, loadEnrollment } from "./store.ts";
 import { isStreamTerminal } from "./transition.ts";
@@ -343,10 +343,27 @@ export const restoreEnrollment = operation({
   },
 });
 
+export const discardEnrollment = operation({
+  name: "enrollments.discard",
+  kind: "decide",
+  summary: "Remove an enrollment that no master made",
+  admits: ["operator"],
+  input: onlyId,
+  output: v.object({ id }),
+  touches: touchesId,
+  async run({ enrollments }: { enrollments: Enrollments }, { id }, call) {
+    await discard(enrollments, id);
+    call.note?.({ enrollment_id: id });
+    const operator = operatorOf(call);
+    call.log.info("enrollment admin operation", { action: "discard", id, operator });
+    return { id };
+  },
+});
+
 export const vouchEnrollments = operation({
   name: "enrollments.vouch",
   kind: "decide",
-  summary: "Vouch for the enrollments that were made before masters vouched for them",
+  summary: "Vouch for the enrollments of masters of an earlier version",
   admits: ["operator"],
   input: v.strictObject({}),
   output: titled(

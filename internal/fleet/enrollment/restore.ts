@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { lastVouched } from "./last-vouched.ts";
 import { type Enrollment, encodeRecord } from "./record.ts";
-import { type Enrollments, findByPeel, pointIndex, readEntry } from "./store.ts";
+import { type Enrollments, findByPeel, parseKey, pointIndex, readEntry } from "./store.ts";
 import { liveStates } from "./transition.ts";
 
 /**
@@ -17,7 +17,7 @@ export async function restore(enrollments: Enrollments, id: string): Promise<Enr
   if (good === undefined) {
     throw new SvcError(
       "not_found",
-      "no revision of this enrollment is left that a master vouches for: let the peel enroll again",
+      "no valid revision of this enrollment is left: remove it with svc enroll discard",
     );
   }
   const { record } = good;
@@ -47,4 +47,27 @@ export async function restore(enrollments: Enrollments, id: string): Promise<Enr
     if (!(await pointIndex(enrollments, record, found?.indexRevision))) throw changed;
   }
   return record;
+}
+
+/**
+ * Removes a record of which no valid revision is left. Its peel can enroll again.
+ *
+ * @throws SvcError `not_found`, `invalid_transition` when the record is valid or can be restored, `conflict` when
+ *   it changed meanwhile
+ */
+export async function discard(enrollments: Enrollments, id: string): Promise<void> {
+  const { vouchers } = enrollments;
+  if (vouchers === undefined) throw new SvcError("internal", "only a master can discard a record");
+  const now = await enrollments.get(id);
+  if (now === undefined || !("id" in parseKey(id)))
+    throw new SvcError("not_found", "no enrollment with this id");
+  if ((await lastVouched(enrollments, vouchers, id)) !== undefined) {
+    throw new SvcError(
+      "invalid_transition",
+      `the enrollment ${id} has a valid revision: use svc enroll restore, reject or revoke`,
+    );
+  }
+  if (!(await enrollments.remove(id, now.revision))) {
+    throw new SvcError("conflict", `the enrollment ${id} is being changed by others: try again`);
+  }
 }

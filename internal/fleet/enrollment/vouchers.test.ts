@@ -108,7 +108,7 @@ describe("a mutation is found", () => {
   });
 });
 
-test("a record of an earlier version has no voucher; half of them is no such record", () => {
+test("a record of an earlier version has no voucher; half of them is tampered", () => {
   const { identity_voucher: identity, decision_voucher: decision, ...bare } = stored;
   expect(judge(bare)).toBe("unvouched");
   expect(judge({ ...bare, identity_voucher: identity as Uint8Array })).toBe("tampered");

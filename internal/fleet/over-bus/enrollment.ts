@@ -1,6 +1,7 @@
 import { type AdminAction, adminQueue, adminSubject } from "../../bus/mod.ts";
 import {
   approveEnrollment,
+  discardEnrollment,
   listEnrollments,
   type OperatorEnrollmentDeps,
   rejectEnrollment,
@@ -20,6 +21,7 @@ export const enrollmentsOverBus = {
   revoke: overBus({ operation: revokeEnrollment, ...at("revoke"), ignored: ["force"] }),
   list: overBus({ operation: listEnrollments, ...at("list"), page: { usual: 500, most: 1_000 } }),
   restore: overBus({ operation: restoreEnrollment, ...at("restore") }),
+  discard: overBus({ operation: discardEnrollment, ...at("discard") }),
   vouch: overBus({ operation: vouchEnrollments, ...at("vouch") }),
 };
 
@@ -29,5 +31,6 @@ export function serveEnrollments(door: BusDoor, deps: OperatorEnrollmentDeps): v
   serve(door, enrollmentsOverBus.revoke, deps);
   serve(door, enrollmentsOverBus.list, deps);
   serve(door, enrollmentsOverBus.restore, deps);
+  serve(door, enrollmentsOverBus.discard, deps);
   serve(door, enrollmentsOverBus.vouch, deps);
 }

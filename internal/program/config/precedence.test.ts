@@ -31,6 +31,7 @@ const samples: Record<string, readonly [string, string]> = {
   "enroll.addr": ["0.0.0.0:443", "[::]:8443"],
   "enroll.tls_cert": ["/a", "/b"],
   "enroll.tls_key": ["/a", "/b"],
+  "enroll.adopt_unvouched": ["false", "true"],
   "api.docs_enabled": ["true", "false"],
   "ca.mode": ["embedded", "external"],
   "ca.dir": ["/a", "/b"],
