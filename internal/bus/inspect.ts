@@ -5,6 +5,7 @@ import type { Bus } from "./connect.ts";
 import { createConsumer } from "./jetstream/create-consumer.ts";
 import { isNotFound, JetStreamError } from "./jetstream/request.ts";
 import { streamState } from "./jetstream/stream-state.ts";
+import { orStorageError } from "./or-storage-error.ts";
 
 const timeoutMs = 3_000;
 /** The server forgets the consumer that was only made for its time of birth. */
@@ -26,6 +27,15 @@ export async function inspectAssets(
     names.map(async (name) => [name, await inspectAsset(bus, streamName(name))] as const),
   );
   return new Map(states);
+}
+
+/**
+ * How many messages an asset contains.
+ *
+ * @throws SvcError `unavailable`
+ */
+export async function countStored(bus: Bus, name: AssetName): Promise<number> {
+  return orStorageError(name, async () => (await streamState(bus, streamName(name), timeoutMs)).messages);
 }
 
 async function inspectAsset(bus: Bus, stream: string): Promise<AssetState> {

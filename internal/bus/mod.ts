@@ -24,7 +24,7 @@ export { type Consumer, consume, type DeliveredMessage, removeConsumer } from ".
 export { type Commit, openContentStore, readBlob } from "./content-store.ts";
 export { encodeFailure, encodeSuccess, failureOf, openReply } from "./envelope.ts";
 export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
-export { clockDifference, inspectAssets } from "./inspect.ts";
+export { clockDifference, countStored, inspectAssets } from "./inspect.ts";
 export { createOrderedView } from "./ordered-view.ts";
 export { type ConsumerPosition, consumerPosition, firstSequence, removeHandled } from "./position.ts";
 export { greetServer, inspectCertificate, placeOf, resolveHost } from "./probe.ts";

@@ -117,6 +117,7 @@ export const house: readonly Wing[] = [
       room("fleet/binaries", 4, "the binaries that peels can be upgraded to"),
       room("fleet/enrollment", 4, "records, transitions, challenges, credentials, revocation"),
       room("fleet/targeting", 4, "which peels an expression means"),
+      room("fleet/decisions", 5, "decisions outside the bus: log, comparison, restoration"),
       room("fleet/settings", 5, "settings: compiled, sealed and stored for each peel"),
       room("fleet/jobs", 5, "jobs: record, signed command, dispatch, outcome"),
       room("fleet/rollout", 6, "a job wave by wave: plan, order, controller"),

@@ -100,7 +100,7 @@ test("before the bus is reached a master is up and not ready", async () => {
       ...["--bus-url", away.url, "--bus-ca", away.caFile],
       ...["--auth-dir", away.authDir, "--enroll-addr", "127.0.0.1:0", "--health-addr", `127.0.0.1:${port}`],
     ],
-    {},
+    { SVC_DATA_DIR: away.dir },
     () => undefined,
   );
   if (invocation.kind !== "run") throw new Error("the configuration does not run");

@@ -54,7 +54,7 @@ export async function startMasterBinary(
   );
   const program = startProgram([binaries.master, "--config", join(dir, "master.yaml"), ...flags], {
     cwd: dir,
-    env,
+    env: { SVC_DATA_DIR: dir, ...env },
   });
   try {
     await program.waitFor("master ready");

@@ -1,3 +1,4 @@
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../internal/base/clock.ts";
 import { systemClock } from "../../internal/base/clock.ts";
@@ -49,7 +50,8 @@ export async function startMaster(
       ...["--config", configFile, "--bus-url", bus.url, "--bus-ca", bus.caFile, "--auth-dir", bus.authDir],
       ...["--enroll-addr", "127.0.0.1:0", "--health-addr", "127.0.0.1:0", ...(options.flags ?? [])],
     ],
-    {},
+    // Each master of a bus has its own, as two masters never share one.
+    { SVC_DATA_DIR: mkdtempSync(join(bus.dir, "data-")), ...options.env },
   );
   if (invocation.kind !== "run") throw new Error("the test master's configuration does not run");
   const log = recordingLog();

@@ -4,13 +4,14 @@ import { requestJetStream } from "./request.ts";
 /** What a stream holds. */
 export interface StreamState {
   bytes: number;
+  messages: number;
   /** Sequence of the oldest message; 0 in a stream that never held one. */
   firstSequence: number;
   lastSequence: number;
 }
 
 interface Reply {
-  state: { bytes: number; first_seq: number; last_seq: number };
+  state: { bytes: number; messages: number; first_seq: number; last_seq: number };
 }
 
 /**
@@ -26,5 +27,6 @@ export async function streamState(
   const options = timeoutMs === undefined ? {} : { timeoutMs };
   const { state } = await requestJetStream<Reply>(bus, `$JS.API.STREAM.INFO.${stream}`, "", options);
   if (state === undefined) throw new Error("the reply has no state");
-  return { bytes: state.bytes, firstSequence: state.first_seq, lastSequence: state.last_seq };
+  const { bytes, messages, first_seq: firstSequence, last_seq: lastSequence } = state;
+  return { bytes, messages, firstSequence, lastSequence };
 }

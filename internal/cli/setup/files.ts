@@ -25,7 +25,7 @@ export function masterFile(plan: Plan): string {
       : "# Bus URLs for peels on other hosts.\n",
     formatYaml({ bus_advertise_urls: plan.advertisedBusUrls }),
     "\n",
-    formatYaml({ auth_dir: paths.auth, ...flat }),
+    formatYaml({ auth_dir: paths.auth, decisions_log: `${plan.dir}/decisions.log`, ...flat }),
     "\n",
     formatYaml({
       enroll: { addr: formatAddress(plan.apiListen) },

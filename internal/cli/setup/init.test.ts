@@ -119,6 +119,7 @@ test("the programs can read the written files, which reference no path outside t
     embedded_bus: true,
     embedded_bus_dir: join(dir, "bus"),
     auth_dir: join(dir, "auth"),
+    decisions_log: join(dir, "decisions.log"),
     settings_dir: join(dir, "settings"),
     states_dir: join(dir, "states"),
     "reactor.dir": join(dir, "reactor"),

@@ -29,6 +29,6 @@ export {
   trustOf,
 } from "./record.ts";
 export { repairOrphans } from "./repair.ts";
-export { createRevocations, writeRevocation } from "./revocations.ts";
-export { findByPeel, loadEnrollment, readEnrollments } from "./store.ts";
-export { memberStates, transitions } from "./transition.ts";
+export { createRevocations, decodeRevocation, isOver, writeRevocation } from "./revocations.ts";
+export { findByPeel, indexKey, loadEnrollment, readEnrollments, readIndexId } from "./store.ts";
+export { liveStates, memberStates, transitions } from "./transition.ts";

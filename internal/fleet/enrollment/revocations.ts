@@ -15,6 +15,8 @@ export interface Revocation {
   revokedAt: number;
   /** When the JWT ends by itself; the entry is of no use after that. */
   expiresAt: number;
+  /** Nobody revoked it: masters refuse it because it is in no record. It ends when a record has the key. */
+  stray?: true;
 }
 
 const stored = v.object({
@@ -22,6 +24,7 @@ const stored = v.object({
   enrollment_id: v.string(),
   revoked_at: instant,
   expires_at: instant,
+  stray: v.optional(v.literal(true)),
 });
 
 /** How much the clock of a master may be ahead of the one that ends a JWT. */
@@ -106,17 +109,24 @@ export async function writeRevocation(bucket: Bucket, entry: Revocation): Promis
       enrollment_id: entry.enrollmentId,
       revoked_at: rfc3339(entry.revokedAt),
       expires_at: rfc3339(entry.expiresAt),
+      stray: entry.stray,
     }),
   );
 }
 
-function decodeRevocation(key: string, value: Uint8Array): Revocation {
-  const { peel_id, enrollment_id, revoked_at, expires_at } = v.parse(stored, decode(value));
+/**
+ * Reads an entry.
+ *
+ * @throws Error when it is malformed
+ */
+export function decodeRevocation(key: string, value: Uint8Array): Revocation {
+  const { peel_id, enrollment_id, revoked_at, expires_at, stray } = v.parse(stored, decode(value));
   return {
     busPublicKey: key,
     peelId: peel_id,
     enrollmentId: enrollment_id,
     revokedAt: revoked_at,
     expiresAt: expires_at,
+    ...(stray === true ? { stray } : {}),
   };
 }

@@ -109,6 +109,15 @@ export function parseKey(key: string): { peelId: string } | { id: string } {
   return key.startsWith(indexPrefix) ? { peelId: key.slice(indexPrefix.length) } : { id: key };
 }
 
+/** The record that the value of an index names; `undefined` when it is malformed. */
+export function readIndexId(value: Uint8Array): string | undefined {
+  try {
+    return decodeIndex({ key: indexPrefix, value });
+  } catch {
+    return undefined;
+  }
+}
+
 export function decodeIndex(entry: Pick<Entry, "key" | "value">): string {
   const id = decode(entry.value);
   if (typeof id !== "string") throw new SvcError("internal", `the index ${entry.key} is malformed`);

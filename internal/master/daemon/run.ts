@@ -8,6 +8,7 @@ import { masterName } from "./name.ts";
 import type { MasterOptions } from "./options.ts";
 import { certificate } from "./parts/certificate.ts";
 import { busServer, connect, links } from "./parts/connect.ts";
+import { decisions } from "./parts/decisions.ts";
 import { doors } from "./parts/doors.ts";
 import { fleet } from "./parts/fleet.ts";
 import { storage } from "./parts/storage.ts";
@@ -41,7 +42,8 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const linked = { ...deps, ...(await parts.start(links, deps)) };
   const connected = { ...deps, ...(await parts.start(connect, linked)) };
   const stored = { ...connected, ...(await parts.start(storage, connected)) };
-  const known = { ...stored, ...(await parts.start(fleet, stored)) };
+  const kept = { ...stored, ...(await parts.start(decisions, stored)) };
+  const known = { ...kept, ...(await parts.start(fleet, kept)) };
   const working = { ...known, ...(await parts.start(work, known)) };
   const { listener } = await parts.start(doors, { ...certified, ...working });
   await parts.start(heartbeat, {

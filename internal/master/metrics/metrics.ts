@@ -5,6 +5,17 @@ import { createRegistry, type MetricInfo } from "../../program/health/mod.ts";
 export interface MasterView {
   /** Current enrollments, by state. */
   enrollments?(): Record<string, number>;
+  /** The log of decisions of this master. */
+  decisions?(): {
+    /** Records in the log. */
+    logged: number;
+    /** Records that the bus lacks. */
+    lost: number;
+    /** Records that this master put back. */
+    restored: number;
+    /** Whether the log cannot be written. */
+    failed: boolean;
+  };
   /** Members whose heartbeat is recent. */
   peelsAlive?(): number | undefined;
   credentials?(): {
@@ -112,8 +123,23 @@ const mostRuleNames = 2_000;
  */
 export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   const registry = createRegistry();
-  const { counter, gauge, gaugeBy, histogram } = registry;
+  const { counted, counter, gauge, gaugeBy, histogram } = registry;
   gaugeBy("svc_enrollments", "Enrollments, by state", "state", () => view().enrollments?.());
+  gauge("svc_decisions_logged", "Decisions in the log of this master", () => view().decisions?.().logged);
+  gauge(
+    "svc_decisions_lost",
+    "Decisions that the bus has lost and that are not put back yet",
+    () => view().decisions?.().lost,
+  );
+  counted(
+    "svc_decisions_restored_total",
+    "Decisions that this master put back on the bus",
+    () => view().decisions?.().restored ?? 0,
+  );
+  gauge("svc_decisions_log_failed", "1 while this master cannot write its log of decisions", () => {
+    const failed = view().decisions?.().failed;
+    return failed === undefined ? undefined : Number(failed);
+  });
   gauge("svc_peels_alive", "Members of the fleet whose heartbeat is recent", () => view().peelsAlive?.());
   gauge(
     "svc_peel_credentials_soonest_expiry_timestamp_seconds",

@@ -98,6 +98,12 @@ export const masterOptions = {
     default: inDataDir("auth"),
     doc: "directory that holds master.creds and account.seed",
   }),
+  decisions_log: option({
+    group: "Files",
+    type: requiredPath,
+    default: inDataDir("decisions.log"),
+    doc: "log of enrollments and revocations on this host, from which lost ones are put back on the bus; each master needs its own",
+  }),
   states_dir: option({
     group: "Files",
     type: requiredPath,

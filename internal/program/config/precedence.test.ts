@@ -23,6 +23,7 @@ const samples: Record<string, readonly [string, string]> = {
   embedded_bus_only: ["true", "false"],
   embedded_bus_path: ["/a", ""],
   auth_dir: ["/a", "/b"],
+  decisions_log: ["/a", "/b"],
   states_dir: ["/a", "/b"],
   settings_dir: ["/a", "/b"],
   health_addr: ["[::1]:0", ":9000"],

@@ -1,0 +1,6 @@
+export { type DecisionKeeper, startDecisionKeeper } from "./keeper.ts";
+export { type DecisionLog, openDecisionLog, readDecisionFile } from "./log.ts";
+export { createMemoryLog } from "./memory-log.ts";
+export { showNewest, type VerifyDeps, verifyDecisions } from "./operations.ts";
+export { newestOf } from "./order.ts";
+export { readContents, restoreDecisions } from "./restore.ts";

@@ -1,0 +1,62 @@
+import { sha256Hex } from "../../base/sha256.ts";
+import { nameOf } from "./decision.ts";
+import { enrollmentOf, isDecision, type NewestDecision, newestOf, orderOf, type Stored } from "./order.ts";
+import { type Contents, planRestore } from "./plan.ts";
+
+/** How a record differs between the bus and the log of a master. */
+export const problems = ["lost", "outdated", "unlogged", "different", "superseded"] as const;
+
+export interface Difference {
+  bucket: string;
+  key: string;
+  peelId: string;
+  /**
+   * `lost`: the bus does not have it. `outdated`: the bus has an older version. `unlogged`: the log lacks this
+   * version. `different`: equally new, with other contents. `superseded`: the peel has another enrollment.
+   */
+  problem: (typeof problems)[number];
+}
+
+/** The result of comparing the bus with the log of one master. */
+export interface Verification {
+  /** Decisions in the log. */
+  logged: number;
+  /** Decisions on the bus. */
+  stored: number;
+  differences: Difference[];
+  newest?: NewestDecision;
+}
+
+/** Compares the bus with a log. */
+export function verificationOf(known: Iterable<Stored>, contents: Contents, now: number): Verification {
+  const logged = [...known].filter((one) => isDecision(one, now));
+  const stored = (["enrollments", "revocations"] as const).flatMap((bucket) =>
+    contents[bucket].map(({ key, value }) => ({ bucket, key, value })).filter((one) => isDecision(one, now)),
+  );
+  const { lost, superseded, unlogged } = planRestore(logged, contents, now);
+  const differ = (one: Stored, problem: Difference["problem"]): Difference => ({
+    bucket: one.bucket,
+    key: one.key,
+    peelId: enrollmentOf(one)?.peelId ?? "",
+    problem,
+  });
+  const byName = new Map(logged.map((one) => [nameOf(one), one]));
+  const different = stored.filter((one) => {
+    const other = byName.get(nameOf(one));
+    return (
+      other !== undefined && orderOf(one, other) === "same" && sha256Hex(one.value) !== sha256Hex(other.value)
+    );
+  });
+  const newest = newestOf(logged, now);
+  return {
+    logged: logged.length,
+    stored: stored.length,
+    differences: [
+      ...lost.map(({ decision, was }) => differ(decision, was === "missing" ? "lost" : "outdated")),
+      ...superseded.map(({ decision }) => differ(decision, "superseded")),
+      ...unlogged.map((one) => differ(one, "unlogged")),
+      ...different.map((one) => differ(one, "different")),
+    ],
+    ...(newest === undefined ? {} : { newest }),
+  };
+}

@@ -1,0 +1,85 @@
+import { dirname, resolve } from "node:path";
+import type { Clock } from "../../../base/clock.ts";
+import { describeError } from "../../../base/errors.ts";
+import { lockFile } from "../../../base/lock-file.ts";
+import type { Log } from "../../../base/log.ts";
+import { makePrivateDirectory } from "../../../base/new-files.ts";
+import { countStored } from "../../../bus/mod.ts";
+import {
+  createMemoryLog,
+  type DecisionLog,
+  openDecisionLog,
+  startDecisionKeeper,
+} from "../../../fleet/decisions/mod.ts";
+import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import type { MasterDeps } from "../options.ts";
+import { catchUp } from "./catch-up.ts";
+import type { Connected } from "./connect.ts";
+import type { Stored } from "./storage.ts";
+
+/** Decisions outside the bus: later parts get the buckets of decisions with everything logged. */
+export const decisions = {
+  start: (deps: MasterDeps & Connected & Stored) =>
+    assemble(async (stack) => {
+      const { bus, config, storage, clock, log } = deps;
+      const opened = openLog(resolve(config.decisions_log), clock, log);
+      stack.defer(() => opened.close());
+      const keeper = startDecisionKeeper({
+        buckets: { enrollments: storage.enrollments, revocations: storage.revocations },
+        log: opened.log,
+        counts: () => Promise.all([countStored(bus, "enrollments"), countStored(bus, "revocations")]),
+        onReconnect: bus.onReconnect,
+        clock,
+        report: log,
+      });
+      stack.defer(() => keeper.stop());
+      await catchUp("decisions", keeper.ready, deps);
+      return {
+        decisions: keeper,
+        storage: { ...storage, ...keeper.buckets },
+        checks: {
+          decisions: () =>
+            keeper.problem === undefined
+              ? ({ status: "up" } as const)
+              : ({ status: "degraded", message: keeper.problem } as const),
+        },
+        view: {
+          decisions: () => ({
+            logged: opened.log.size,
+            lost: keeper.lost,
+            restored: keeper.restored,
+            failed: opened.log.failure !== undefined,
+          }),
+        },
+      };
+    }),
+};
+
+export type Decisions = OffersOf<typeof decisions>;
+
+/** Opens the log of this master. A master that cannot use its path runs without one, and reports it. */
+function openLog(path: string, clock: Clock, log: Log): { log: DecisionLog; close(): void } {
+  const without = (reason: string) => {
+    log.error("decisions are not logged outside the bus", { path, reason });
+    return { log: createMemoryLog(reason, clock), close() {} };
+  };
+  let lock: ReturnType<typeof lockFile>;
+  try {
+    makePrivateDirectory(dirname(path));
+    lock = lockFile(`${path}.lock`);
+    if (lock === undefined) {
+      return without(`another master uses ${path}: set decisions_log to a different path for each master`);
+    }
+    const opened = openDecisionLog(path, { clock, log });
+    return {
+      log: opened,
+      close() {
+        opened.close();
+        lock?.release();
+      },
+    };
+  } catch (cause) {
+    lock?.release();
+    return without(describeError(cause));
+  }
+}
