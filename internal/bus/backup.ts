@@ -16,6 +16,8 @@ const chunkBytes = 128 * 1024;
 const schema = v.object({
   v: v.literal(1),
   created_at: v.string(),
+  /** What the backup knows last of what operators decided; absent in backups of earlier versions. */
+  newest_decision: v.optional(v.record(v.string(), v.unknown())),
   streams: v.array(
     v.object({
       name: v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]+$/)),
@@ -28,22 +30,34 @@ const schema = v.object({
 });
 
 type Manifest = v.InferOutput<typeof schema>;
-export type BackedUp = Pick<Manifest["streams"][number], "name" | "bytes">;
+/** What a backup contains. */
+export interface Backup {
+  streams: Pick<Manifest["streams"][number], "name" | "bytes">[];
+  newest_decision?: Readonly<Record<string, unknown>>;
+}
 
 /**
  * Writes everything that is stored on the bus into a new directory, for the owner alone. What is kept in
  * memory, the challenges of a few minutes, is left out.
  *
+ * @param readNewest the newest decision that is stored; asked before the first stream is read, so that the backup
+ *   contains it
  * @throws SvcError `conflict` when the directory holds a backup, `storage` or `unavailable`
  */
-export async function backUpBus(bus: Bus, dir: string): Promise<BackedUp[]> {
+export async function backUpBus(
+  bus: Bus,
+  dir: string,
+  readNewest: () => Promise<Record<string, unknown> | undefined>,
+): Promise<Backup> {
   const manifestPath = join(dir, manifestName);
   if (isPresent(manifestPath))
     throw new SvcError("conflict", `${manifestPath} exists: choose another directory`);
   writing(dir, () => makePrivateDirectory(dir));
   const written: string[] = [];
   const streams: Manifest["streams"] = [];
+  let newest: Record<string, unknown> | undefined;
   try {
+    newest = await readNewest();
     for (const name of await storedStreams(bus)) {
       const path = snapshotPath(dir, name);
       const file = createFile(path);
@@ -62,7 +76,12 @@ export async function backUpBus(bus: Bus, dir: string): Promise<BackedUp[]> {
         closeSync(file);
       }
     }
-    const manifest: Manifest = { v: 1, created_at: rfc3339(bus.clock.now()), streams };
+    const manifest: Manifest = {
+      v: 1,
+      created_at: rfc3339(bus.clock.now()),
+      ...(newest === undefined ? {} : { newest_decision: newest }),
+      streams,
+    };
     createFiles([
       { path: manifestPath, data: `${JSON.stringify(manifest, undefined, 2)}\n`, mode: secretMode },
     ]);
@@ -70,7 +89,7 @@ export async function backUpBus(bus: Bus, dir: string): Promise<BackedUp[]> {
     for (const path of written) rmSync(path);
     throw cause;
   }
-  return streams.map(({ name, bytes }) => ({ name, bytes }));
+  return shown(streams, newest);
 }
 
 /**
@@ -80,8 +99,8 @@ export async function backUpBus(bus: Bus, dir: string): Promise<BackedUp[]> {
  * @throws SvcError `bad_request` for a directory that is no whole backup, `conflict` naming a stream that
  *   exists, `unavailable` with what the server said
  */
-export async function restoreBus(bus: Bus, dir: string, replicas: number): Promise<BackedUp[]> {
-  const { streams } = readManifest(dir);
+export async function restoreBus(bus: Bus, dir: string, replicas: number): Promise<Backup> {
+  const { streams, newest_decision: newest } = readManifest(dir);
   for (const { name, sha256 } of streams) {
     const path = snapshotPath(dir, name);
     const hash = createHash("sha256");
@@ -101,7 +120,14 @@ export async function restoreBus(bus: Bus, dir: string, replicas: number): Promi
     const head: SnapshotHead = { config, state };
     await restoreStream(bus, name, head, chunksOf(snapshotPath(dir, name)), replicas);
   }
-  return streams.map(({ name, bytes }) => ({ name, bytes }));
+  return shown(streams, newest);
+}
+
+function shown(streams: Manifest["streams"], newest: Manifest["newest_decision"]): Backup {
+  return {
+    streams: streams.map(({ name, bytes }) => ({ name, bytes })),
+    ...(newest === undefined ? {} : { newest_decision: newest }),
+  };
 }
 
 function snapshotPath(dir: string, stream: string): string {

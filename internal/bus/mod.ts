@@ -8,7 +8,7 @@ export {
   replicasFor,
   streamName,
 } from "./assets.ts";
-export { type BackedUp, backUpBus, restoreBus } from "./backup.ts";
+export { type Backup, backUpBus, restoreBus } from "./backup.ts";
 export { type BlobStore, type Head, openBlobStore } from "./blob-store.ts";
 export { type Bucket, type Change, type Entry, openBucket } from "./bucket.ts";
 export { clientCertificate } from "./client-certificate.ts";
@@ -40,6 +40,7 @@ export {
   binaryCommitSubject,
   binaryPutSubject,
   cancelSubject,
+  decisionsSubject,
   dispatchSubject,
   eventSubject,
   fetchSubject,

@@ -13,6 +13,11 @@ export const binaryCommitSubject = "svc.binary.commit";
 /** What the stream `job-events` captures. */
 export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.job.*.schedule.*"];
 
+/**
+ * Where operators ask one master about its log of decisions. The subject is one that credentials of earlier versions
+ * may publish on.
+ */
+export const decisionsSubject = (master: string): string => `svc.admin.enroll.decisions-${master}`;
 export type AdminAction = "approve" | "reject" | "revoke";
 
 /** What operators ask of the masters about rollouts. */

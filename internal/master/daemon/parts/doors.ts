@@ -1,4 +1,4 @@
-import { serveEnrollments, serveJobs, serveTargets } from "../../../fleet/over-bus/mod.ts";
+import { serveDecisions, serveEnrollments, serveJobs, serveTargets } from "../../../fleet/over-bus/mod.ts";
 import { assemble } from "../../../program/health/mod.ts";
 import {
   bootstrapRoutes,
@@ -14,6 +14,7 @@ import { startDocument } from "../document.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Certificate } from "./certificate.ts";
 import type { Connected } from "./connect.ts";
+import type { Decisions } from "./decisions.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Stored } from "./storage.ts";
 import type { Work } from "./work.ts";
@@ -21,7 +22,7 @@ import type { Work } from "./work.ts";
 /** How operators and peels come in: HTTPS, and the subjects of the bus. */
 export const doors = {
   waits: { "enroll-server": "not started yet", "target-service": "not started yet" },
-  start: (deps: MasterDeps & Certificate & Connected & Stored & Fleet & Work) =>
+  start: (deps: MasterDeps & Certificate & Connected & Stored & Decisions & Fleet & Work) =>
     assemble(async (stack) => {
       const { config, keys, certificates, bus, storage, directory, resolver, jobs, rollouts } = deps;
       const { metrics, clock, random, log } = deps;
@@ -94,6 +95,7 @@ export const doors = {
       listener.setCertificate(certificates.current());
       const busDoor = { bus, clock, log };
       serveEnrollments(busDoor, decisions);
+      serveDecisions(busDoor, deps.name, deps.decisions);
       serveJobs(busDoor, jobs);
       serveTargets(busDoor, { resolver });
       rollouts.serve();
