@@ -20,6 +20,7 @@ export {
   connectBusForever,
   resolveBusCa,
 } from "./connect.ts";
+export type { ConnectedUser } from "./connected-users.ts";
 export { type Consumer, consume, type DeliveredMessage, removeConsumer } from "./consumer.ts";
 export { type Commit, openContentStore, readBlob } from "./content-store.ts";
 export { encodeFailure, encodeSuccess, failureOf, openReply } from "./envelope.ts";

@@ -18,7 +18,7 @@ export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.j
  * may publish on.
  */
 export const decisionsSubject = (master: string): string => `svc.admin.enroll.decisions-${master}`;
-export type AdminAction = "approve" | "reject" | "revoke";
+export type AdminAction = "approve" | "reject" | "revoke" | "revoke-user";
 
 /** What operators ask of the masters about rollouts. */
 export type RolloutAction = "start" | "list" | "pause" | "resume" | "abort";

@@ -1,6 +1,7 @@
 import { NatsError, type RequestManyOptions, RequestStrategy } from "nats";
 import * as v from "valibot";
 import type { Bus } from "./connect.ts";
+import { type ConnectedUser, listConnectedUsers, readConnectEvent } from "./connected-users.ts";
 
 // What the system account of a NATS server offers (NATS documents "System events", "Account
 // resolver"), as far as revocation and provisioning need it.
@@ -29,6 +30,10 @@ export interface SystemBus {
   lookupClaims(account: string): Promise<string[]>;
   /** Calls `run` with the user key of each connection of this account that ends. */
   onDisconnect(account: string, run: (user: string) => void): () => void;
+  /** Calls `run` with each user of this account that connects. */
+  onConnect(account: string, run: (user: ConnectedUser) => void): () => void;
+  /** The users of this account that are connected to the servers that answered within 2 s, one per connection. */
+  connectedUsers(account: string): Promise<ConnectedUser[]>;
   /** Calls `run` when a server appears that was not there before, or has started again. */
   onServerJoin(run: () => void): () => void;
   stop(): void;
@@ -120,6 +125,16 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
       });
       return () => subscription.unsubscribe();
     },
+    onConnect(account, run) {
+      const subscription = nats.subscribe(`$SYS.ACCOUNT.${account}.CONNECT`, {
+        callback(error, message) {
+          const user = error === null ? readConnectEvent(message.string()) : undefined;
+          if (user !== undefined) run(user);
+        },
+      });
+      return () => subscription.unsubscribe();
+    },
+    connectedUsers: (account) => listConnectedUsers(account, askAll),
     onServerJoin(run) {
       onJoin.add(run);
       return () => onJoin.delete(run);

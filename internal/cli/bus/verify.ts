@@ -1,14 +1,8 @@
-import { describeError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
-import { openBucket } from "../../bus/mod.ts";
-import { decisionsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command, Exit, formatTable } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { readMasters } from "../status/heartbeats.ts";
+import { compareWithMasters } from "./compare.ts";
 
-/** A master reads both buckets completely. */
-const timeoutMs = 30_000;
 /** Maximum number of listed differences. `--output json` lists all. */
 const mostNamed = 20;
 
@@ -18,16 +12,7 @@ export const verifyCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const masters = await readMasters(await openBucket(bus, "master-heartbeat"));
-      const results = await Promise.all(
-        masters.map(async ({ name }) => {
-          try {
-            return { master: name, ...(await ask(bus, decisionsOverBus(name).verify, {}, timeoutMs)) };
-          } catch (cause) {
-            return { master: name, error: describeError(cause) };
-          }
-        }),
-      );
+      const results = await compareWithMasters(bus);
       const differences = results.flatMap((one) =>
         "error" in one ? [] : one.differences.map((difference) => ({ master: one.master, ...difference })),
       );
@@ -54,7 +39,7 @@ export const verifyCommand = command({
               ]),
         ].join("\n\n"),
       );
-      if (masters.length === 0) cli.say("no master is running: start svc-master, which has the log");
+      if (results.length === 0) cli.say("no master is running: start svc-master, which has the log");
       for (const one of results) {
         const problem = "error" in one ? one.error : one.problem;
         if (problem !== undefined) cli.say(`${one.master}: ${problem}`);
@@ -62,6 +47,6 @@ export const verifyCommand = command({
       const isEqual = results.every(
         (one) => !("error" in one) && one.differing === 0 && one.problem === undefined,
       );
-      if (masters.length === 0 || !isEqual) throw new Exit(1);
+      if (results.length === 0 || !isEqual) throw new Exit(1);
     }),
 });

@@ -12,6 +12,7 @@ import {
   type EnrollmentState,
   type EnrollmentSummary,
   readEnrollments,
+  readStrays,
   summarize,
 } from "../../fleet/enrollment/mod.ts";
 import { decodeJob, type Job } from "../../fleet/jobs/mod.ts";
@@ -25,7 +26,15 @@ import {
 import { soonMs } from "../../program/diagnosis/mod.ts";
 import { type HeldLease, type MasterBeat, readLeases, readMasters, readPeels } from "./heartbeats.ts";
 
-const sources = ["enrollments", "peel-heartbeat", "master-heartbeat", "jobs", "rollouts", "leases"] as const;
+const sources = [
+  "enrollments",
+  "peel-heartbeat",
+  "master-heartbeat",
+  "jobs",
+  "rollouts",
+  "leases",
+  "revocations",
+] as const;
 
 /** The state of a fleet. */
 export interface FleetStatus {
@@ -38,6 +47,8 @@ export interface FleetStatus {
     versions: Record<string, number>;
   };
   pending: EnrollmentSummary[];
+  /** Users of the bus that are refused because no valid record has their key. */
+  strays: { peel_id: string; bus_public_key: string; refused_at: string }[];
   jobs: { jid: string; function: string; targets: number; created_at: string; deadline: string }[];
   /** Unfinished rollouts, oldest first. */
   rollouts: RolloutSummary[];
@@ -59,13 +70,14 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
   const notes = sources.flatMap((name) => noteOf(name, states.get(name)));
   const read = async <T>(name: (typeof sources)[number], by: (bucket: Bucket) => Promise<T[]>) =>
     states.get(name) === "there" ? by(await openBucket(bus, name)) : [];
-  const [records, beats, masters, jobs, rollouts, leases] = await Promise.all([
+  const [records, beats, masters, jobs, rollouts, leases, strays] = await Promise.all([
     read("enrollments", readEnrollments),
     read("peel-heartbeat", readPeels),
     read("master-heartbeat", readMasters),
     read("jobs", readRunning),
     read("rollouts", readLive),
     read("leases", readLeases),
+    read("revocations", (bucket) => readStrays(bucket, bus.clock.now())),
   ]);
   if (masters.length === 0)
     notes.push("no master is running: enrollments, jobs and revocations are not processed");
@@ -94,6 +106,11 @@ export async function readStatus(bus: Bus, certificateEnds: number): Promise<Fle
       versions: countBy(members.flatMap(({ peelId }) => alive.get(peelId) ?? [])),
     },
     pending: records.filter(({ state }) => state === "pending").map(summarize),
+    strays: strays.map(({ peelId, busPublicKey, revokedAt }) => ({
+      peel_id: peelId,
+      bus_public_key: busPublicKey,
+      refused_at: rfc3339(revokedAt),
+    })),
     jobs: jobs.map(({ jid, targets, createdAt, deadline, ...job }) => ({
       jid,
       function: job.function,

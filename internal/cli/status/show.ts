@@ -22,7 +22,7 @@ export async function showStatus(cli: Cli): Promise<void> {
 
 /** Formats the status for people: totals, then a table for each kind that is not empty. */
 function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
-  const { peels, pending, jobs, rollouts, masters, leases, ending, notes } = status;
+  const { peels, pending, strays, jobs, rollouts, masters, leases, ending, notes } = status;
   const states = enrollmentStates.flatMap((state) =>
     peels.states[state] === undefined ? [] : [`${peels.states[state]} ${state}`],
   );
@@ -40,6 +40,7 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
       ["peels", `${peels.alive} alive, ${peels.silent.length} silent`],
       ...(versions.length === 0 ? [] : [["versions", versions.join(", ")] as const]),
       ["pending", `${pending.length}`],
+      ...(strays.length === 0 ? [] : [["strays", `${strays.length}`] as const]),
       ["running jobs", `${jobs.length}`],
       ["rollouts", `${rollouts.length - paused} running, ${paused} paused`],
       ["masters", `${masters.length} alive`],
@@ -55,6 +56,10 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
     ...table(
       ["PENDING", "PEEL ID", "TRUST", "CREATED"],
       pending.map((one) => [one.id, displayPeelId(one.peel_id), one.trust, one.created_at]),
+    ),
+    ...table(
+      ["STRAY", "KEY", "REFUSED"],
+      strays.map((one) => [displayPeelId(one.peel_id), one.bus_public_key, one.refused_at]),
     ),
     ...table(
       ["RUNNING", "FUNCTION", "PEELS", "DEADLINE"],

@@ -26,7 +26,10 @@ export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: 
     await log.flush();
     const revision = await write();
     const stored = { bucket: name, key, value };
-    if (revision !== undefined && isDecision(stored, now())) await log.keep(stored);
+    if (revision === undefined || !isDecision(stored, now())) return revision;
+    // The watch may have been first.
+    const isKnown = Buffer.from(log.get(stored)?.value ?? []).equals(value);
+    await (isKnown ? log.flush() : log.keep(stored));
     return revision;
   };
   /** @returns `false` when the log has more than the change shows */

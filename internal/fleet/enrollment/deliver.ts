@@ -19,7 +19,7 @@ import { loadEnrollment, saveEnrollment, type Versioned } from "./store.ts";
 import { transition } from "./transition.ts";
 
 /** Default lifetime of a peel's bus credentials: six months of 30 days. */
-const credentialsLifetimeMs = 180 * 24 * 60 * 60 * 1000;
+export const credentialsLifetimeMs = 180 * 24 * 60 * 60 * 1000;
 
 export interface DeliverDeps {
   enrollments: Bucket;

@@ -24,6 +24,10 @@ export interface Directory {
    * @throws SvcError `bad_request` when that id is not known
    */
   list(query: { state: EnrollmentState | "all"; limit: number; after?: string }): EnrollmentSummary[];
+  /** Whether this peel is a member, and this key of the bus is one of its own. */
+  holds(peelId: string, busPublicKey: string): boolean;
+  /** The enrollment that is in force and has this key of the bus. */
+  holderOf(busPublicKey: string): string | undefined;
   /** State of the enrollment that the index of this peel points at. */
   stateOf(peelId: string): EnrollmentState | undefined;
   /** How many enrollments that count are in each state. */
@@ -131,10 +135,21 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
         after,
         show(record): EnrollmentSummary | undefined {
           if (!isVisible(record) || (state !== "all" && record.state !== state)) return undefined;
-          const { credsExpiresAt: _, ...shown } = record;
+          const { credsExpiresAt: _, busKeys: __, ...shown } = record;
           return shown;
         },
       }),
+    holds(peelId, busPublicKey) {
+      const record = view.get(index.get(peelId) ?? "")?.item;
+      return record !== undefined && memberStates.has(record.state) && record.busKeys.includes(busPublicKey);
+    },
+    holderOf(busPublicKey) {
+      for (const { item } of view.kept()) {
+        if (memberStates.has(item.state) && isVisible(item) && item.busKeys.includes(busPublicKey))
+          return item.id;
+      }
+      return undefined;
+    },
     stateOf,
     countByState() {
       const found = Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Record<

@@ -14,7 +14,7 @@ const confirmMs = 4_000;
 const pushes = 8;
 
 export interface EnforceDeps {
-  revocations: Pick<Revocations, "seen" | "current" | "prune" | "onForeign">;
+  revocations: Pick<Revocations, "seen" | "current" | "prune" | "onForeign" | "released">;
   system: Pick<SystemBus, "servers" | "pushClaims" | "lookupClaims" | "onServerJoin">;
   /** Public key of the peels' account. */
   account: string;
@@ -62,7 +62,9 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
     const list = new Map<string, number>();
     // What the bus revokes already stays, so that a master that has not seen everything undoes nothing.
     for (const { revoked } of held) {
-      for (const [key, until] of revoked) if (!isOver(until * 1000, clock.now())) list.set(key, until);
+      for (const [key, until] of revoked) {
+        if (!isOver(until * 1000, clock.now()) && !revocations.released.has(key)) list.set(key, until);
+      }
     }
     for (const [key, entry] of entries) list.set(key, revokedUntil(entry));
     return system.pushClaims(deps.encodeAccount(Object.fromEntries(list), lastIssuedAt));
@@ -81,12 +83,12 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
     for (let pushed = 0; ; pushed++) {
       const { held, entries, complete } = await look(pushed === 0 ? "start" : "push");
       wanted ??= entries;
-      if (complete && held.every((one) => agrees(one, entries))) return true;
+      if (complete && held.every((one) => agrees(one, entries, revocations.released))) return true;
       // A server that stays silent is not waited for in a circle.
       if (pushed === pushes || (pushed > 1 && !complete)) {
         lookAgainSoon();
         const expected = wanted;
-        return complete && held.every((one) => agrees(one, expected));
+        return complete && held.every((one) => agrees(one, expected, revocations.released));
       }
       if (!(await push(entries, held))) log.warn("not every server took the revocations", { pushed });
     }
@@ -183,11 +185,18 @@ function readHeld(jwt: string): HeldClaims {
  * Until when JWTs of the key are void, Unix seconds: a server compares it with the time a JWT was
  * issued. Each key has one JWT, so its end covers it, whatever the clocks of the masters said.
  */
-function revokedUntil({ expiresAt }: Revocation): number {
+function revokedUntil({ expiresAt, revokedAt, stray }: Revocation): number {
+  // The refusal of a stray may end: where no master takes it back in the claims, it is over after an hour.
+  if (stray === true) return Math.ceil(revokedAt / 1000);
   return Math.ceil(expiresAt / 1000);
 }
 
 /** Whether the bus revokes everything that is stored; what is over may still stand in its claims. */
-function agrees(held: HeldClaims, entries: ReadonlyMap<string, Revocation>): boolean {
+function agrees(
+  held: HeldClaims,
+  entries: ReadonlyMap<string, Revocation>,
+  released: ReadonlySet<string>,
+): boolean {
+  if ([...released].some((key) => held.revoked.has(key) && !entries.has(key))) return false;
   return [...entries].every(([key, entry]) => (held.revoked.get(key) ?? 0) >= revokedUntil(entry));
 }

@@ -16,6 +16,7 @@ export {
   type RevokeOperationDeps,
   rejectEnrollment,
   revokeEnrollment,
+  revokeUserOfBus,
   submit,
 } from "./operations.ts";
 export {
@@ -29,6 +30,7 @@ export {
   trustOf,
 } from "./record.ts";
 export { repairOrphans } from "./repair.ts";
-export { createRevocations, decodeRevocation, isOver, writeRevocation } from "./revocations.ts";
+export { createRevocations, decodeRevocation, isOver, readStrays, writeRevocation } from "./revocations.ts";
 export { findByPeel, indexKey, loadEnrollment, readEnrollments, readIndexId } from "./store.ts";
+export { refuseStrays } from "./strays.ts";
 export { liveStates, memberStates, transitions } from "./transition.ts";

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import {
@@ -29,6 +30,7 @@ import {
 } from "./record.ts";
 import { reject } from "./reject.ts";
 import { type EnforceRevocation, type RevokeDeps, revoke, revokeRecord } from "./revoke.ts";
+import { type RevokeUserDeps, revokeUser } from "./revoke-user.ts";
 import { loadEnrollment } from "./store.ts";
 import { isStreamTerminal } from "./transition.ts";
 import { peelIdField, publicKeyField, readSubmission, submissionSchema } from "./validate.ts";
@@ -317,8 +319,58 @@ export const revokeEnrollment = operation({
   },
 });
 
+export const revokeUserOfBus = operation({
+  name: "enrollments.revoke-user",
+  kind: "decide",
+  summary: "Revoke a peel by its name, or a key of the bus, also without a record",
+  admits: ["operator"],
+  input: v.strictObject({
+    peel: v.optional(described(peelIdField, "Encoded id of the peel; or `key`")),
+    key: v.optional(described(publicKeyField, "Key with which it connects; or `peel`")),
+    reason: v.optional(reason),
+  }),
+  output: v.object({
+    revoked: v.array(
+      v.object({
+        peel_id: described(v.string(), "Empty when nothing is known of the key"),
+        enrollment_id: v.exactOptional(described(v.string(), "Absent when no record has the key")),
+        bus_public_key: v.exactOptional(v.string()),
+      }),
+    ),
+  }),
+  touches: ({ peel }) => (peel === undefined ? { fleet: true } : { peel }),
+  async run(deps: RevokeUserDeps, { peel, key, reason }, call) {
+    const operator = operatorOf(call);
+    const who =
+      peel !== undefined && key === undefined
+        ? { peelId: peel }
+        : key !== undefined && peel === undefined
+          ? { key }
+          : undefined;
+    if (who === undefined) throw new SvcError("bad_request", "peel or key is required, and not both");
+    const revoked = await revokeUser(deps, who, operator, reason);
+    for (const { peelId, enrollmentId, busPublicKey } of revoked) {
+      call.log.info("bus user revoked", {
+        peel_id: peelId,
+        enrollment_id: enrollmentId,
+        bus_public_key: busPublicKey,
+        operator,
+        reason,
+      });
+    }
+    return {
+      revoked: revoked.map(({ peelId, enrollmentId, busPublicKey }) => ({
+        peel_id: peelId,
+        ...(enrollmentId === undefined ? {} : { enrollment_id: enrollmentId }),
+        ...(busPublicKey === undefined ? {} : { bus_public_key: busPublicKey }),
+      })),
+    };
+  },
+});
+
 /** What the operations on enrollments of operators need. */
 export interface OperatorEnrollmentDeps extends RevokeDeps {
+  revocations: RevokeUserDeps["revocations"];
   directory: Directory;
   enforce: EnforceRevocation;
   clock: Clock;

@@ -176,12 +176,16 @@ const storedSummary = v.object({
   TrustMismatch: v.optional(v.boolean()),
   created_at: v.pipe(v.string(), v.isoTimestamp()),
   creds_expires_at: v.optional(time),
+  bus_public_key: v.optional(text),
+  bus_keys: v.optional(v.array(v.object({ public_key: text }))),
 });
 
 /** The summary, and what a master watches over beside it. */
 export type KnownEnrollment = EnrollmentSummary & {
   /** Milliseconds since the Unix epoch. */
   credsExpiresAt?: number;
+  /** Keys of the bus with which the peel may connect. */
+  busKeys: readonly string[];
 };
 
 /**
@@ -192,12 +196,15 @@ export type KnownEnrollment = EnrollmentSummary & {
 export function decodeSummary(bytes: Uint8Array): KnownEnrollment {
   const parsed = v.safeParse(storedSummary, decode(bytes));
   if (!parsed.success) throw new SvcError("internal", "a stored enrollment record is malformed");
-  const { trusted_ca_spki, TrustMismatch, creds_expires_at, ...shown } = parsed.output;
+  const { trusted_ca_spki, TrustMismatch, creds_expires_at, bus_public_key, bus_keys, ...shown } =
+    parsed.output;
+  const current = bus_public_key === undefined ? [] : [bus_public_key];
   const attested = trusted_ca_spki === undefined ? {} : { trustedCaSpki: trusted_ca_spki };
   const mismatch = TrustMismatch === undefined ? {} : { trustMismatch: TrustMismatch };
   return {
     ...shown,
     trust: trustOf({ ...attested, ...mismatch }),
+    busKeys: [...new Set([...current, ...(bus_keys ?? []).map(({ public_key }) => public_key)])],
     ...(creds_expires_at === undefined ? {} : { credsExpiresAt: Date.parse(creds_expires_at) }),
   };
 }

@@ -4,6 +4,7 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import { instant } from "../../base/instant.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/mod.ts";
 
 /** One revoked key of the bus. Times are milliseconds since the Unix epoch. */
@@ -35,7 +36,9 @@ export const isOver = (expiresAt: number, now: number): boolean => expiresAt + c
 
 /** The source of truth of what is revoked, kept current by one watch. */
 export interface Revocations {
-  /** Stores an entry; one that is there already stays as it is. It is `seen` at once. */
+  /**
+   * Stores an entry; one that is there already stays as it is, unless it only refuses a stray. It is `seen` at once.
+   */
   add(entry: Revocation): Promise<void>;
   /**
    * Every entry that is not over, by bus public key: what the watch has seen so far, and what this
@@ -44,6 +47,10 @@ export interface Revocations {
   seen(now: number): Promise<ReadonlyMap<string, Revocation>>;
   /** The same, with everything that is stored now. */
   current(now: number): Promise<ReadonlyMap<string, Revocation>>;
+  /** Ends the refusal of a stray. Nothing else is ever taken back. */
+  release(busPublicKey: string): Promise<void>;
+  /** Strays whose refusal this master ended: the bus must forget them. */
+  readonly released: ReadonlySet<string>;
   /** Removes entries that are over. */
   prune(now: number): Promise<number>;
   /** Calls `run` for each new entry that somebody else stored: another master, or an operator directly. */
@@ -54,6 +61,7 @@ export interface Revocations {
 export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log }): Revocations {
   const known = new Map<string, { entry: Revocation; revision: number }>();
   const onForeign = new Set<() => void>();
+  const released = new Set<string>();
   const keep = (key: string, value: Uint8Array, revision: number) => {
     try {
       known.set(key, { entry: decodeRevocation(key, value), revision });
@@ -66,7 +74,8 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
       known.delete(key);
       return;
     }
-    if (known.has(key)) return;
+    const before = known.get(key);
+    if (before !== undefined && before.revision >= revision) return;
     keep(key, value, revision);
     for (const run of onForeign) run();
   });
@@ -78,11 +87,19 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
   return {
     async add(entry) {
       await writeRevocation(bucket, entry);
+      released.delete(entry.busPublicKey);
       // Not left to the watch: a claim made without this entry would let the peel back in.
       const written = await bucket.get(entry.busPublicKey);
       if (written === undefined) throw new SvcError("storage", "the revocation was stored and is gone again");
       keep(written.key, written.value, written.revision);
     },
+    async release(busPublicKey) {
+      const entry = known.get(busPublicKey);
+      if (entry?.entry.stray !== true || !(await bucket.remove(busPublicKey, entry.revision))) return;
+      known.delete(busPublicKey);
+      released.add(busPublicKey);
+    },
+    released,
     seen: (now) => watch.ready.then(() => live(now)),
     current: (now) => watch.caughtUp().then(() => live(now)),
     async prune(now) {
@@ -100,18 +117,39 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
   };
 }
 
-/** Stores an entry unless its key is on the list already. */
+/** Stores an entry unless its key is on the list already. A revocation replaces the refusal of a stray. */
 export async function writeRevocation(bucket: Bucket, entry: Revocation): Promise<void> {
-  await bucket.create(
-    entry.busPublicKey,
-    encode({
-      peel_id: entry.peelId,
-      enrollment_id: entry.enrollmentId,
-      revoked_at: rfc3339(entry.revokedAt),
-      expires_at: rfc3339(entry.expiresAt),
-      stray: entry.stray,
-    }),
-  );
+  const value = encode({
+    peel_id: entry.peelId,
+    enrollment_id: entry.enrollmentId,
+    revoked_at: rfc3339(entry.revokedAt),
+    expires_at: rfc3339(entry.expiresAt),
+    stray: entry.stray,
+  });
+  const attempt = async () => {
+    if ((await bucket.create(entry.busPublicKey, value)) !== undefined || entry.stray === true) return;
+    const there = await bucket.get(entry.busPublicKey);
+    if (there === undefined) return conflict;
+    if (decodeRevocation(there.key, there.value).stray !== true) return;
+    return (await bucket.update(entry.busPublicKey, value, there.revision)) === undefined
+      ? conflict
+      : undefined;
+  };
+  await retryOnConflict(attempt, { exhausted: "the revocation is being changed by others: try again" });
+}
+
+/** The refused strays, oldest first. */
+export async function readStrays(bucket: Pick<Bucket, "entries">, now: number): Promise<Revocation[]> {
+  const found = (await bucket.entries()).flatMap(({ key, value }) => {
+    try {
+      return [decodeRevocation(key, value)];
+    } catch {
+      return [];
+    }
+  });
+  return found
+    .filter(({ stray, expiresAt }) => stray === true && !isOver(expiresAt, now))
+    .sort((one, other) => one.revokedAt - other.revokedAt);
 }
 
 /**

@@ -4,6 +4,7 @@ import {
   type OperatorEnrollmentDeps,
   rejectEnrollment,
   revokeEnrollment,
+  revokeUserOfBus,
 } from "../enrollment/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
@@ -15,10 +16,12 @@ export const enrollmentsOverBus = {
   approve: overBus({ operation: approveEnrollment, ...at("approve"), ignored: ["reason"] }),
   reject: overBus({ operation: rejectEnrollment, ...at("reject"), ignored: ["force"] }),
   revoke: overBus({ operation: revokeEnrollment, ...at("revoke"), ignored: ["force"] }),
+  revokeUser: overBus({ operation: revokeUserOfBus, ...at("revoke-user") }),
 };
 
 export function serveEnrollments(door: BusDoor, deps: OperatorEnrollmentDeps): void {
   serve(door, enrollmentsOverBus.approve, deps);
   serve(door, enrollmentsOverBus.reject, deps);
   serve(door, enrollmentsOverBus.revoke, deps);
+  serve(door, enrollmentsOverBus.revokeUser, deps);
 }

@@ -16,6 +16,8 @@ export interface MasterView {
     /** Whether the log cannot be written. */
     failed: boolean;
   };
+  /** Bus users without a valid record that are refused. */
+  strays?(): number;
   /** Members whose heartbeat is recent. */
   peelsAlive?(): number | undefined;
   credentials?(): {
@@ -140,6 +142,9 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     const failed = view().decisions?.().failed;
     return failed === undefined ? undefined : Number(failed);
   });
+  gauge("svc_strays", "Users of the bus that are refused because no valid record has their key", () =>
+    view().strays?.(),
+  );
   gauge("svc_peels_alive", "Members of the fleet whose heartbeat is recent", () => view().peelsAlive?.());
   gauge(
     "svc_peel_credentials_soonest_expiry_timestamp_seconds",

@@ -5,6 +5,7 @@ import {
   createDisconnections,
   createEnforcer,
   createRevocations,
+  refuseStrays,
   repairOrphans,
 } from "../../../fleet/enrollment/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
@@ -14,11 +15,12 @@ import { startSettings } from "../settings.ts";
 import { startTargeting } from "../targeting.ts";
 import { catchUp } from "./catch-up.ts";
 import type { Connected } from "./connect.ts";
+import type { Decisions } from "./decisions.ts";
 import type { Stored } from "./storage.ts";
 
 /** Who belongs to the fleet, what is known of it, how targets are found in it, and its settings. */
 export const fleet = {
-  start: (deps: MasterDeps & Connected & Stored) =>
+  start: (deps: MasterDeps & Connected & Stored & Decisions) =>
     assemble(async (stack) => {
       const { config, storage, system, keys, clock, log, signal } = deps;
       const { enrollments } = storage;
@@ -51,6 +53,13 @@ export const fleet = {
       const disconnections = createDisconnections(system, account, clock);
       stack.defer(() => disconnections.stop());
 
+      const strays = refuseStrays({
+        ...{ system, account, directory, revocations, enforcer, clock, log },
+        isWhole: () => deps.decisions.isWhole,
+        onReconnect: deps.bus.onReconnect,
+      });
+      stack.defer(() => strays.stop());
+
       const targeting = await startTargeting({ storage, directory, clock, log, signal });
       stack.defer(() => targeting.stop());
       const { index, alive } = targeting;
@@ -80,6 +89,7 @@ export const fleet = {
         checks: { settings: settings.check },
         view: {
           enrollments: () => directory.countByState(),
+          strays: () => strays.count,
           credentials: () => directory.credentials(clock.now()),
           peelsAlive: () => (index.running ? directory.members().filter(index.alive).length : undefined),
         },
