@@ -1,4 +1,4 @@
-export { type DecisionKeeper, startDecisionKeeper } from "./keeper.ts";
+export { startDecisionKeeper } from "./keeper.ts";
 export { type DecisionLog, openDecisionLog, readDecisionFile } from "./log.ts";
 export { createMemoryLog } from "./memory-log.ts";
 export { showNewest, type VerifyDeps, verifyDecisions } from "./operations.ts";

@@ -12,11 +12,13 @@ import { systemRandom } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import * as upgrade from "../../fleet/binaries/operations.ts";
 import * as bootstrap from "../../fleet/bootstrap/operations.ts";
+import * as decisions from "../../fleet/decisions/operations.ts";
 import * as enrollment from "../../fleet/enrollment/operations.ts";
 import * as jobs from "../../fleet/jobs/operations.ts";
 import type { Operation } from "../../fleet/operation/operation.ts";
 import { binariesOverBus, serveBinaries } from "../../fleet/over-bus/binary.ts";
 import { type BusBinding, readReply } from "../../fleet/over-bus/bind.ts";
+import { decisionsOverBus, serveDecisions } from "../../fleet/over-bus/decisions.ts";
 import { enrollmentsOverBus, serveEnrollments } from "../../fleet/over-bus/enrollment.ts";
 import { jobsOverBus, serveJobs } from "../../fleet/over-bus/job.ts";
 import { reactorOverBus, serveReactor } from "../../fleet/over-bus/reactor.ts";
@@ -42,7 +44,7 @@ import type { Route } from "../doors/http/route.ts";
 type AnyOperation = Operation<never, never, v.GenericSchema>;
 type AnyBinding = BusBinding<never, never, never, never>;
 
-const operations = [bootstrap, enrollment, jobs, reactor, rollout, targeting, upgrade]
+const operations = [bootstrap, decisions, enrollment, jobs, reactor, rollout, targeting, upgrade]
   .flatMap((room): unknown[] => Object.values(room))
   .filter((value): value is AnyOperation => Object(value) === value && "touches" in Object(value));
 const operationOf = (name: string) => {
@@ -71,6 +73,7 @@ const routes: Route[] = [
 
 const bindings: AnyBinding[] = [
   enrollmentsOverBus,
+  decisionsOverBus("master-1"),
   jobsOverBus,
   rolloutsOverBus,
   reactorOverBus,
@@ -88,6 +91,7 @@ const bus = {
 };
 const door = { bus, clock, log };
 serveEnrollments(door, none);
+serveDecisions(door, "master-1", none);
 serveJobs(door, none);
 serveRollouts(door, none);
 serveReactor(door, none);
@@ -108,6 +112,8 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "enrollments.approve": [{ id: "enr-1", force: true }, { force: "yes" }],
   "enrollments.reject": [{ id: "enr-1", reason: "unknown" }, { reason: 5 }],
   "enrollments.revoke": [{ id: "enr-1", reason: "sold" }, { reason: 5 }],
+  "enrollments.revoke-user": [{ peel: "web-1", reason: "sold" }, { key: "U" }],
+  "decisions.verify": [{}, {}],
   "jobs.create": [{ target: "*", function: "test.ping", args: { text: "a" } }, { args: "a" }],
   "jobs.list": [{ limit: 3, status: "running" }, { limit: "many" }],
   "jobs.show": [{ jid: "job-1", peel: "web-1" }, {}],
@@ -308,14 +314,15 @@ describe("over the bus", () => {
   });
 
   test("what clients of the version before send with each decision is taken", async () => {
-    for (const binding of Object.values(enrollmentsOverBus) as unknown as AnyBinding[]) {
+    const { revokeUser: _, ...earlier } = enrollmentsOverBus;
+    for (const binding of Object.values(earlier) as unknown as AnyBinding[]) {
       using doing = answering((binding.operation as AnyOperation).name);
       const request = { id: "enr-1", force: true, reason: "because" };
       expect(decode(await ask(binding, request))).toMatchObject({ ok: true });
       expect(doing.spy).toHaveBeenCalledTimes(1);
     }
     const put = binariesOverBus.put as unknown as AnyBinding;
-    using _ = answering("binaries.put");
+    using __ = answering("binaries.put");
     const data = encode({ digest, data: Buffer.from("x") });
     expect(decode((await served.get(put.subject)?.(data, put.subject)) ?? new Uint8Array())).toEqual({
       ok: true,

@@ -7,8 +7,6 @@ export interface MasterView {
   enrollments?(): Record<string, number>;
   /** The log of decisions of this master. */
   decisions?(): {
-    /** Records in the log. */
-    logged: number;
     /** Records that the bus lacks. */
     lost: number;
     /** Records that this master put back. */
@@ -127,7 +125,6 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   const registry = createRegistry();
   const { counted, counter, gauge, gaugeBy, histogram } = registry;
   gaugeBy("svc_enrollments", "Enrollments, by state", "state", () => view().enrollments?.());
-  gauge("svc_decisions_logged", "Decisions in the log of this master", () => view().decisions?.().logged);
   gauge(
     "svc_decisions_lost",
     "Decisions that the bus has lost and that are not put back yet",

@@ -45,7 +45,6 @@ export const decisions = {
         },
         view: {
           decisions: () => ({
-            logged: opened.log.size,
             lost: keeper.lost,
             restored: keeper.restored,
             failed: opened.log.failure !== undefined,
