@@ -1,3 +1,5 @@
+import { isId } from "../../base/id.ts";
+import { decode } from "../../base/msgpack.ts";
 import type { Entry } from "../../bus/mod.ts";
 import { type Enrollment, indexKey, liveStates, readIndexId } from "../enrollment/mod.ts";
 import { type Decision, type DecisionBucket, nameOf } from "./decision.ts";
@@ -39,26 +41,29 @@ export function planRestore(known: Iterable<Kept>, contents: Contents, now: numb
     }
   }
   const missing: Lost[] = [];
-  const unlogged = new Map(
-    [...stored]
-      .filter(([, one]) => isDecision(one, now))
-      .map(([name, { revision: _, ...kept }]) => [name, kept]),
-  );
+  const unlogged = new Map(stored);
   for (const decision of known) {
-    if (!isDecision(decision, now)) continue;
     const name = nameOf(decision);
     const there = stored.get(name);
+    // Nearly all are equal: those are not decoded.
+    if (there !== undefined && Buffer.from(there.value).equals(decision.value)) {
+      unlogged.delete(name);
+      continue;
+    }
+    if (!isDecision(decision, now)) continue;
     const lost = lostOf(decision, there, now);
     if (lost !== undefined) missing.push(lost);
-    const logged = unlogged.get(name);
-    if (logged !== undefined && orderOf(logged, decision) !== "newer") unlogged.delete(name);
+    if (there !== undefined && isDecision(there, now) && orderOf(there, decision) !== "newer")
+      unlogged.delete(name);
   }
   const { indexes, losers } = planIndexes(missing, stored);
   return {
     lost: missing.filter(({ decision }) => !losers.has(decision.key)),
     superseded: missing.filter(({ decision }) => losers.has(decision.key)),
     indexes,
-    unlogged: [...unlogged.values()],
+    unlogged: [...unlogged.values()]
+      .filter((one) => isDecision(one, now))
+      .map(({ revision: _, ...kept }) => kept),
   };
 }
 
@@ -83,25 +88,37 @@ function planIndexes(
   missing: readonly Lost[],
   stored: ReadonlyMap<string, Stored & { revision: number }>,
 ): { indexes: Plan["indexes"]; losers: ReadonlySet<string> } {
-  const lost = new Map(missing.map(({ decision }) => [decision.key, enrollmentOf(decision)]));
-  const present = [...stored.values()].flatMap((one) => enrollmentOf(one) ?? []);
-  const merged = [
-    ...present.filter(({ id }) => lost.get(id) === undefined),
-    ...[...lost.values()].flatMap((record) => record ?? []),
-  ];
+  const lost = new Map(
+    missing.flatMap(({ decision }) => {
+      const record = enrollmentOf(decision);
+      return record === undefined ? [] : [[record.id, record] as const];
+    }),
+  );
+  const present = Map.groupBy(
+    [...stored.values()].filter(({ key }) => !lost.has(key)),
+    (one) => peelOf(one) ?? "",
+  );
+  const lostOfPeel = Map.groupBy(lost.values(), ({ peelId }) => peelId);
   const indexes: Plan["indexes"] = [];
   const losers = new Set<string>();
-  const affected = new Set([
-    ...[...lost.values()].flatMap((record) => record?.peelId ?? []),
+  const affected = new Set(lostOfPeel.keys());
+  for (const [peelId, records] of present) {
+    if (peelId === "" || stored.has(indexName(peelId))) continue;
     // An index that was lost alone: a pending record without one is being written at this moment.
-    ...present.flatMap(({ state, peelId }) =>
-      liveStates.has(state) && state !== "pending" && !stored.has(indexName(peelId)) ? [peelId] : [],
-    ),
-  ]);
+    const isInForce = (one: Stored) => {
+      const state = enrollmentOf(one)?.state;
+      return state !== undefined && state !== "pending" && liveStates.has(state);
+    };
+    if (records.some(isInForce)) affected.add(peelId);
+  }
   for (const peelId of affected) {
     const index = stored.get(indexName(peelId));
     const indexed = index === undefined ? undefined : readIndexId(index.value);
-    const live = merged.filter((record) => record.peelId === peelId && liveStates.has(record.state));
+    const merged = [
+      ...(present.get(peelId) ?? []).flatMap((one) => enrollmentOf(one) ?? []),
+      ...(lostOfPeel.get(peelId) ?? []),
+    ];
+    const live = merged.filter(({ state }) => liveStates.has(state));
     const [winner, ...others] = live.sort(
       (one, other) => rank(other, indexed) - rank(one, indexed) || newestFirst(one, other),
     );
@@ -111,6 +128,19 @@ function planIndexes(
     indexes.push({ peelId, id: winner.id, ...(index === undefined ? {} : { revision: index.revision }) });
   }
   return { indexes, losers };
+}
+
+/** The peel of an enrollment, without a check of the whole record: every comparison asks it of all of them. */
+function peelOf({ bucket, key, value }: Stored): string | undefined {
+  if (bucket !== "enrollments" || !isId("enr", key)) return undefined;
+  try {
+    const record = decode(value);
+    const isMap = typeof record === "object" && record !== null && !Array.isArray(record);
+    if (!isMap || record instanceof Uint8Array) return undefined;
+    return typeof record.peel_id === "string" ? record.peel_id : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const indexName = (peelId: string) => nameOf({ bucket: "enrollments", key: indexKey(peelId) });
