@@ -1,23 +1,11 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
-import { enrollmentStates } from "../enrollment/mod.ts";
-import { described, integer, operation, timestamp, titled } from "../operation/mod.ts";
+import { described, integer, operation, titled } from "../operation/mod.ts";
 import type { NewestDecision } from "./order.ts";
 import { problems, type Verification } from "./verify.ts";
 
-const newestSchema = titled(
-  "NewestDecision",
-  v.object({
-    at: timestamp,
-    bucket: v.string(),
-    key: v.string(),
-    peel_id: v.string(),
-    state: v.picklist(enrollmentStates),
-  }),
-);
-
 /** The newest decision, as it is shown and as a backup contains it. */
-export function showNewest({ at, peelId, ...rest }: NewestDecision): v.InferOutput<typeof newestSchema> {
+export function showNewest({ at, peelId, ...rest }: NewestDecision): Record<string, string> {
   return { at: rfc3339(at), ...rest, peel_id: peelId };
 }
 
@@ -45,12 +33,11 @@ export const verifyDecisions = operation({
         }),
       ),
       problem: v.exactOptional(described(v.string(), "Why the master does not log or compare")),
-      newest: v.exactOptional(newestSchema),
     }),
   ),
   touches: () => ({ fleet: true }),
   async run(deps: VerifyDeps) {
-    const { logged, stored, differences, newest } = await deps.verify();
+    const { logged, stored, differences } = await deps.verify();
     const { problem } = deps;
     return {
       logged,
@@ -60,7 +47,6 @@ export const verifyDecisions = operation({
         .slice(0, mostListed)
         .map(({ peelId, ...rest }) => ({ ...rest, peel_id: peelId })),
       ...(problem === undefined ? {} : { problem }),
-      ...(newest === undefined ? {} : { newest: showNewest(newest) }),
     };
   },
 });

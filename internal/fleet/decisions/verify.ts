@@ -1,6 +1,5 @@
-import { sha256Hex } from "../../base/sha256.ts";
 import { nameOf } from "./decision.ts";
-import { enrollmentOf, isDecision, type NewestDecision, newestOf, orderOf, type Stored } from "./order.ts";
+import { enrollmentOf, isDecision, orderOf, type Stored } from "./order.ts";
 import { type Contents, planRestore } from "./plan.ts";
 
 /** How a record differs between the bus and the log of a master. */
@@ -24,14 +23,18 @@ export interface Verification {
   /** Decisions on the bus. */
   stored: number;
   differences: Difference[];
-  newest?: NewestDecision;
 }
 
 /** Compares the bus with a log. */
 export function verificationOf(known: Iterable<Stored>, contents: Contents, now: number): Verification {
-  const logged = [...known].filter((one) => isDecision(one, now));
+  // What a log contains was a decision once, and what is equal to it is one as well: that is not decoded again.
+  const logged = [...known].filter((one) => one.bucket === "enrollments" || isDecision(one, now));
+  const byName = new Map(logged.map((one) => [nameOf(one), one]));
+  const isEqual = (one: Stored) => Buffer.from(byName.get(nameOf(one))?.value ?? []).equals(one.value);
   const stored = (["enrollments", "revocations"] as const).flatMap((bucket) =>
-    contents[bucket].map(({ key, value }) => ({ bucket, key, value })).filter((one) => isDecision(one, now)),
+    contents[bucket]
+      .map(({ key, value }) => ({ bucket, key, value }))
+      .filter((one) => isEqual(one) || isDecision(one, now)),
   );
   const { lost, superseded, unlogged } = planRestore(logged, contents, now);
   const differ = (one: Stored, problem: Difference["problem"]): Difference => ({
@@ -40,14 +43,10 @@ export function verificationOf(known: Iterable<Stored>, contents: Contents, now:
     peelId: enrollmentOf(one)?.peelId ?? "",
     problem,
   });
-  const byName = new Map(logged.map((one) => [nameOf(one), one]));
   const different = stored.filter((one) => {
     const other = byName.get(nameOf(one));
-    return (
-      other !== undefined && orderOf(one, other) === "same" && sha256Hex(one.value) !== sha256Hex(other.value)
-    );
+    return other !== undefined && !isEqual(one) && orderOf(one, other) === "same";
   });
-  const newest = newestOf(logged, now);
   return {
     logged: logged.length,
     stored: stored.length,
@@ -57,6 +56,5 @@ export function verificationOf(known: Iterable<Stored>, contents: Contents, now:
       ...unlogged.map((one) => differ(one, "unlogged")),
       ...different.map((one) => differ(one, "different")),
     ],
-    ...(newest === undefined ? {} : { newest }),
   };
 }
