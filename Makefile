@@ -10,15 +10,17 @@ PACKAGES := node_modules/.installed
 SOURCES := $(shell find cmd internal ! -name '*.test.ts' ! -name '.*') package.json package-lock.json \
   release/compile.ts release/doors.ts release/build.ts
 BINARIES := dist/svc-master dist/svc-peel dist/svc
-BENCHES := tls/main ca/main targeting/main reactor/main reactor/dispatch settings/main states-publish/main \
-  jobs/main rollout/main states/main upgrade/main
+# The commit whose binaries a fleet is upgraded from.
+EARLIER ?= c330496
+BENCHES := tls/main audit/main ca/main ca-rotate/main targeting/main reactor/main reactor/dispatch settings/main states-publish/main \
+  commands/main jobs/main history/main rollout/main states/main upgrade/main budgets/main flood/main renew/main
 
 .PHONY: help
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 .PHONY: tools
-tools: $(PACKAGES) nats-server ## Install the npm packages and a nats-server for the tests.
+tools: $(PACKAGES) nats-server ## Install the npm packages and the newest nats-server of Debian for the tests.
 
 $(PACKAGES): package.json package-lock.json release/install-packages.sh
 	@release/install-packages.sh
@@ -56,9 +58,22 @@ test: build check tools chromium ## Build, check, and run every test.
 host: build tools ## Run the states of a whole system in private copies of this machine; needs root.
 	@release/run-tests.sh ./test/e2e/private-root.host.ts ./test/e2e/system-states.host.ts ./test/e2e/service-states.host.ts ./test/e2e/watchdog.host.ts
 
+.PHONY: upgrades
+upgrades: build tools ## Upgrade fleets of an earlier commit in both orders, and replace its root and keys; EARLIER=COMMIT.
+	@earlier=$$(release/build-earlier.sh $(EARLIER)) && \
+	  EARLIER_BINARIES=$$earlier release/run-tests.sh ./test/upgrades/either-order.ts ./test/upgrades/rotations.ts
+
+.PHONY: identities
+identities: build tools ## Credentials of one minute for five minutes of faults, keys and a root replaced in a running fleet, and kills at every step on the disk; SEED=1.
+	@release/run-tests.sh ./test/identities/replaced-keys.ts ./test/identities/replaced-root.ts ./test/identities/five-minutes.ts ./test/identities/every-step.ts
+
 .PHONY: races
 races: $(PACKAGES) ## Replace directories with links while each writer writes 10,000 files; needs root.
 	@SVC_RACE_FILES=10000 $(BUN) test --timeout 600000 ./internal/tree/functions/swap-race.test.ts ./internal/host/modules/swap-race.test.ts
+
+.PHONY: chaos
+chaos: build tools ## Break a fleet in its own namespaces (docs/development.md): MINUTES=3, SEED=1; needs root.
+	@$(BUN) test/chaos/main.ts
 
 .PHONY: demo
 demo: build tools ## Run a small fleet on this machine and show the enrollment flow.
@@ -69,9 +84,13 @@ bench: build tools ## Measure each promise beside its floor (docs/bench.md); SMA
 	@$(BUN) test/bench/enroll/main.ts $(if $(SMALLEST),--smallest) $(BENCH)
 	@set -e; for bench in $(BENCHES); do $(BUN) test/bench/$$bench.ts $(if $(SMALLEST),--smallest); done
 
+.PHONY: soak
+soak: build tools ## Run jobs for an hour and print what memory and processor time grow (docs/bench.md): HOURS=1.
+	@$(BUN) test/bench/soak/main.ts --hours $(or $(HOURS),1)
+
 .PHONY: release
-release: $(PACKAGES) ## Build every binary for every platform; NATS_SERVER=/path embeds a server into the masters.
-	@$(BUN) release/release.ts $(NATS_SERVER)
+release: $(PACKAGES) nats-server ## Build every binary for every platform, the masters with a server; NATS_SERVER=/path or none.
+	@$(BUN) release/release.ts $(filter-out none,$(or $(NATS_SERVER),.tools/bin/nats-server))
 
 .PHONY: packages
 packages: release ## Build a release and its Debian packages.

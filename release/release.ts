@@ -5,7 +5,7 @@ import { defined } from "../internal/base/defined.ts";
 import { compileBinary } from "./compile.ts";
 import { needsGlibc, readHeader } from "./header.ts";
 import { fetchRuntime } from "./runtime.ts";
-import { describeParts, type Lock } from "./sbom.ts";
+import { type CarriedServer, describeParts, type Lock } from "./sbom.ts";
 import { sourceTime } from "./source-time.ts";
 import { type Header, type Target, targets } from "./targets.ts";
 
@@ -45,11 +45,26 @@ for (const target of targets) {
   }
 }
 const lock: Lock = JSON.parse(readFileSync(join(import.meta.dir, "..", "package-lock.json"), "utf8"));
-const parts = `${JSON.stringify(describeParts(lock, sourceTime(process.env)), null, 2)}\n`;
+const carried = [...servers.values()].map(describeServer);
+const parts = `${JSON.stringify(describeParts(lock, sourceTime(process.env), carried), null, 2)}\n`;
 await Bun.write(join(directory, "sbom.cdx.json"), parts);
 sums.push(`${createHash("sha256").update(parts).digest("hex")}  sbom.cdx.json\n`);
 await Bun.write(join(directory, "SHA256SUMS"), sums.join(""));
 process.stdout.write(`built dist/release/SHA256SUMS (${sums.length} files)\n`);
+
+function describeServer(path: string): CarriedServer {
+  return { version: versionOf(path), sha256: createHash("sha256").update(readFileSync(path)).digest("hex") };
+}
+
+/** A server for another machine cannot be asked here. */
+function versionOf(path: string): string {
+  try {
+    const { stdout } = Bun.spawnSync([path, "--version"], { stderr: "ignore" });
+    return /v(\d+\.\d+\.\d+)/.exec(stdout.toString())?.[1] ?? "unknown";
+  } catch {
+    return "unknown";
+  }
+}
 
 function serverFor({ header, name }: Target): string | undefined {
   const path = servers.get(machineOf(header));

@@ -26,7 +26,7 @@ interface Named {
 
 interface Component extends Named {
   type: "library" | "platform";
-  hashes: { alg: "SHA-512"; content: string }[];
+  hashes: { alg: "SHA-512" | "SHA-256"; content: string }[];
   licenses?: { expression: string }[];
 }
 
@@ -41,6 +41,13 @@ export interface Sbom {
   dependencies: { ref: string; dependsOn: string[] }[];
 }
 
+/** A nats-server inside the masters of a release. */
+export interface CarriedServer {
+  version: string;
+  /** SHA-256 of the program, hexadecimal. */
+  sha256: string;
+}
+
 const prefix = "node_modules/";
 /** For npm the runtime is a build tool, but it is part of every executable. */
 const runtime = "bun";
@@ -51,9 +58,10 @@ const runtime = "bun";
  * platforms only are included.
  *
  * @param time of the release, in seconds since 1970
+ * @param servers inside the masters
  * @throws Error for a package without version or digest
  */
-export function describeParts(lock: Lock, time: number): Sbom {
+export function describeParts(lock: Lock, time: number, servers: readonly CarriedServer[] = []): Sbom {
   const root = lock.packages[""] ?? {};
   const reached = new Map<string, string[]>();
   const reach = (path: string): void => {
@@ -76,28 +84,47 @@ export function describeParts(lock: Lock, time: number): Sbom {
       timestamp: new Date(time * 1000).toISOString(),
       component: { type: "application", "bom-ref": ref, name: lock.name, version: lock.version, purl: ref },
     },
-    components: paths.map((path) => {
-      const { version, integrity, license } = lock.packages[path] ?? {};
-      if (version === undefined || integrity === undefined) {
-        throw new Error(`${path} has no version or no digest in the lock file`);
-      }
-      return {
-        type: path === prefix + runtime ? "platform" : "library",
-        "bom-ref": refOf(path),
-        name: nameOf(path),
-        version,
-        purl: refOf(path),
-        hashes: [hashOf(integrity)],
-        ...(license === undefined ? {} : { licenses: [{ expression: license }] }),
-      };
-    }),
+    components: [...paths.map(componentOf), ...servers.map(serverComponent)],
     dependencies: [
-      { ref, dependsOn: direct.map(refOf).sort() },
+      { ref, dependsOn: [...direct.map(refOf), ...servers.map(refOfServer)].sort() },
       ...paths.map((path) => ({
         ref: refOf(path),
         dependsOn: [...new Set((reached.get(path) ?? []).map(refOf))].sort(),
       })),
     ],
+  };
+
+  function componentOf(path: string): Component {
+    const { version, integrity, license } = lock.packages[path] ?? {};
+    if (version === undefined || integrity === undefined) {
+      throw new Error(`${path} has no version or no digest in the lock file`);
+    }
+    return {
+      type: path === prefix + runtime ? "platform" : "library",
+      "bom-ref": refOf(path),
+      name: nameOf(path),
+      version,
+      purl: refOf(path),
+      hashes: [hashOf(integrity)],
+      ...(license === undefined ? {} : { licenses: [{ expression: license }] }),
+    };
+  }
+}
+
+function refOfServer({ version, sha256 }: CarriedServer): string {
+  return `pkg:golang/github.com/nats-io/nats-server/v2@v${version}?checksum=sha256:${sha256}`;
+}
+
+function serverComponent(server: CarriedServer): Component {
+  const ref = refOfServer(server);
+  return {
+    type: "platform",
+    "bom-ref": ref,
+    name: "nats-server",
+    version: server.version,
+    purl: ref,
+    hashes: [{ alg: "SHA-256", content: server.sha256 }],
+    licenses: [{ expression: "Apache-2.0" }],
   };
 }
 

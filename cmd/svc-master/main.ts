@@ -1,7 +1,7 @@
 import { argv, env } from "node:process";
 
 // Each side is loaded alone, as a daemon keeps no commands in memory.
-if (argv[2] === "check") {
+if (argv[2] === "check" || argv[2] === "bus-server") {
   const { runMasterCommand } = await import("../../internal/master/command/mod.ts");
   process.exit(await runMasterCommand(process, argv.slice(2)));
 } else {

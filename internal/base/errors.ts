@@ -7,8 +7,8 @@
 const table = {
   bad_request: { http: 400, bus: "bad_request", exit: 1, level: "info" },
   usage: { http: 400, bus: "bad_request", exit: 2, level: "info" },
-  unauthorized: { http: 401, bus: "bad_request", exit: 1, level: "warn" },
-  forbidden: { http: 403, bus: "bad_request", exit: 1, level: "info" },
+  unauthorized: { http: 401, bus: "unauthorized", exit: 1, level: "warn" },
+  forbidden: { http: 403, bus: "forbidden", exit: 1, level: "info" },
   not_found: { http: 404, bus: "not_found", exit: 1, level: "info" },
   method_not_allowed: { http: 405, bus: "bad_request", exit: 1, level: "info" },
   conflict: { http: 409, bus: "invalid_transition", exit: 1, level: "info" },
@@ -17,7 +17,8 @@ const table = {
   too_large: { http: 413, bus: "bad_request", exit: 1, level: "info" },
   unsupported_media_type: { http: 415, bus: "bad_request", exit: 1, level: "info" },
   rate_limited: { http: 429, bus: "unavailable", exit: 1, level: "warn" },
-  storage: { http: 500, bus: "unavailable", exit: 1, level: "error" },
+  // A cluster elects a leader within seconds, and a peel that waits may have other masters to ask.
+  storage: { http: 503, bus: "unavailable", exit: 1, level: "error", retryAfterMs: 2_000 },
   unavailable: { http: 503, bus: "unavailable", exit: 1, level: "error" },
   internal: { http: 500, bus: "internal", exit: 1, level: "error" },
 } as const satisfies Record<string, ErrorMeaning>;
@@ -31,6 +32,8 @@ interface ErrorMeaning {
   exit: 1 | 2;
   /** Level at which a daemon logs it. */
   level: "info" | "warn" | "error";
+  /** When the same request may succeed, unless the error itself has a time; absent where nobody knows. */
+  retryAfterMs?: number;
 }
 
 /** Codes of `AdminResponse.error.code` (decisions, section "Bus"). */
@@ -39,6 +42,8 @@ export type AdminErrorCode =
   | "invalid_transition"
   | "trust_mismatch"
   | "bad_request"
+  | "forbidden"
+  | "unauthorized"
   | "unavailable"
   | "internal";
 
@@ -48,10 +53,13 @@ export type ErrorKind = keyof typeof table;
 export class SvcError extends Error {
   override readonly name = "SvcError";
   readonly kind: ErrorKind;
+  /** When the same request may succeed, milliseconds from now; absent where nobody knows. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(kind: ErrorKind, message: string, options?: { cause?: unknown }) {
+  constructor(kind: ErrorKind, message: string, options?: { cause?: unknown; retryAfterMs?: number }) {
     super(message, options);
     this.kind = kind;
+    this.retryAfterMs = options?.retryAfterMs;
   }
 }
 

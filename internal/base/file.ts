@@ -114,9 +114,25 @@ export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+/** The longest name of a directory entry that Linux file systems have, in bytes. */
+const maxNameBytes = 255;
+
 /** An unguessable name in the same directory, for a file that replaces this one by rename. */
 export function temporaryName(path: string): string {
-  return join(dirname(path), `.${basename(path)}.${Buffer.from(systemRandom(6)).toString("hex")}`);
+  const suffix = `.${Buffer.from(systemRandom(6)).toString("hex")}`;
+  return join(dirname(path), `.${cutToBytes(basename(path), maxNameBytes - 1 - suffix.length)}${suffix}`);
+}
+
+/** The longest beginning of a name that takes at most so many bytes, and ends with a whole character. */
+function cutToBytes(name: string, bytes: number): string {
+  let length = 0;
+  let cut = "";
+  for (const character of name) {
+    length += Buffer.byteLength(character);
+    if (length > bytes) break;
+    cut += character;
+  }
+  return cut;
 }
 
 function writeTemporary(path: string, data: string | Uint8Array, mode: number): string {

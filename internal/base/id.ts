@@ -13,13 +13,15 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const ksuidLength = 27;
 
 /** The kinds of identifiers the service makes, by prefix. */
-export type IdPrefix = "enr" | "chl" | "job" | "rol";
+export type IdPrefix = "enr" | "chl" | "job" | "rol" | "tok" | "apr";
 
 const patterns: Record<IdPrefix, RegExp> = {
   enr: /^enr-[0-9A-Za-z]{27}$/,
   chl: /^chl-[0-9A-Za-z]{27}$/,
   job: /^job-[0-9A-Za-z]{27}$/,
   rol: /^rol-[0-9A-Za-z]{27}$/,
+  tok: /^tok-[0-9A-Za-z]{27}$/,
+  apr: /^apr-[0-9A-Za-z]{27}$/,
 };
 
 /**
@@ -55,6 +57,11 @@ function formatId(prefix: IdPrefix, atMs: number, payload: Uint8Array): string {
     value /= 62n;
   }
   return `${prefix}-${text.padStart(ksuidLength, "0")}`;
+}
+
+/** The form of the identifiers of a kind, as a regular expression for schemas. */
+export function idPattern(prefix: IdPrefix): string {
+  return patterns[prefix].source;
 }
 
 /** Whether `text` has the exact form of an identifier of this kind. */

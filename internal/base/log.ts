@@ -2,6 +2,7 @@ import { type ConsolaInstance, createConsola, LogLevels } from "consola/core";
 import type { Clock } from "./clock.ts";
 import { rfc3339 } from "./clock.ts";
 import { describeError } from "./errors.ts";
+import { escapeInvisible, invisible } from "./invisible.ts";
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -96,17 +97,6 @@ function oneLine(text: string): string {
 
 function isPlainWord(text: string): boolean {
   return /^[^\s"=]+$/.test(text) && text.search(invisible) < 0;
-}
-
-// Characters that end a line for some readers (NEL, U+2028, U+2029), move a terminal's cursor (ESC, CSI) or
-// reverse text. A value chosen by a peel or a client could use them to forge or hide a record.
-const invisible = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
-
-function escapeInvisible(text: string): string {
-  return text.replace(
-    invisible,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 // The last line of defense: no field should carry a secret, and a secret in a field is masked.

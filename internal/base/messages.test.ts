@@ -28,3 +28,14 @@ test("a seed in a message is masked", () => {
   createMessages({ name: "svc", write }).error(`not a file: ${seed}`);
   expect(written).toBe("svc: not a file: [redacted]\n");
 });
+
+test("no character of a message acts on the terminal or hides", () => {
+  let written = "";
+  const write = (text: string) => {
+    written += text;
+  };
+  const { say, warn, error } = createMessages({ name: "svc", write });
+  for (const tell of [say, warn, error]) tell("a\u202eb\u2066c\u200bd\u2028e\u001b[2Jf\rg");
+  const shown = "a\\u202eb\\u2066c\\u200bd\\u2028e\\u001b[2Jf\\u000dg\n";
+  expect(written).toBe(`${shown}svc: ${shown}svc: ${shown}`);
+});

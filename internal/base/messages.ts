@@ -1,4 +1,5 @@
 import { createConsola } from "consola/core";
+import { escapeInvisibleInLines } from "./invisible.ts";
 import { redact } from "./log.ts";
 
 /** What a program tells the person at its terminal, apart from results: one line each, on standard error. */
@@ -26,7 +27,7 @@ export function createMessages({ name, write }: { name: string; write: (text: st
       {
         log({ type, args: [line] }) {
           const head = type === "log" ? "" : `${name}: `;
-          write(`${redact(`${head}${line}`)}\n`);
+          write(`${escapeInvisibleInLines(redact(`${head}${line}`))}\n`);
         },
       },
     ],

@@ -5,7 +5,26 @@ import { SvcError } from "./errors.ts";
 
 const packr = new Packr({ useRecords: false, variableMapSize: true, moreTypes: false });
 
-const maxDepth = 32;
+/** Bounds on a MessagePack value; checked on its bytes, before anything is decoded. */
+export interface DecodeLimits {
+  /** Size of the message in bytes. */
+  bytes?: number;
+  /** Number of values in it, keys of maps included. */
+  elements?: number;
+}
+
+const maxDepth = 64;
+/** A few bytes can announce a value that takes a thousand times as much memory. */
+const maxForeignElements = 100_000;
+/** What the bus takes from a peel at once. */
+const maxForeignBytes = 1024 * 1024;
+
+/** The message exceeds a limit; it was not decoded. */
+export class MessageTooLarge extends SvcError {
+  constructor(message: string) {
+    super("bad_request", message);
+  }
+}
 
 /** The values a message or a stored value may hold: no extension types, and maps with string keys only. */
 export type Plain = null | boolean | number | string | Uint8Array | Plain[] | { [key: string]: Plain };
@@ -16,12 +35,41 @@ export function encode(value: unknown): Uint8Array {
 }
 
 /**
+ * Encodes maps that have fields in common: these are encoded once. The bytes are those of one map with the common
+ * fields first.
+ *
+ * @returns what encodes such a map; it throws a RangeError for one of more than 15 fields
+ */
+export function mapEncoder(
+  common: Readonly<Record<string, unknown>>,
+): (own: Readonly<Record<string, unknown>>) => Uint8Array {
+  const shared = encode(common);
+  return (own) => {
+    const rest = encode(own);
+    const fields = fieldsOf(shared) + fieldsOf(rest);
+    if (fields > mostFields) throw new RangeError("a map with common fields has too many fields");
+    return Buffer.concat([Buffer.of(fixedMap | fields), shared.subarray(1), rest.subarray(1)]);
+  };
+}
+
+/** The header of a map of up to 15 fields is one byte, with their number. */
+const fixedMap = 0x80;
+const mostFields = 15;
+
+/** The number of fields of an encoded map. */
+function fieldsOf([header = 0]: Uint8Array): number {
+  return header >= fixedMap && header <= fixedMap + mostFields ? header - fixedMap : mostFields + 1;
+}
+
+/**
  * Decodes one MessagePack value and rejects everything that is not plain data: extension types,
- * non-string keys, deep nesting. Safe for untrusted bytes.
+ * non-string keys, deep nesting. Safe for untrusted bytes with `decodeForeign`, which bounds what one
+ * value takes in memory.
  *
  * @throws SvcError `bad_request`
  */
-export function decode(bytes: Uint8Array): Plain {
+export function decode(bytes: Uint8Array, limits: DecodeLimits = {}): Plain {
+  scan(bytes, limits);
   let value: unknown;
   try {
     value = packr.unpack(bytes);
@@ -30,6 +78,16 @@ export function decode(bytes: Uint8Array): Plain {
   }
   assertPlain(value, 0);
   return value;
+}
+
+/**
+ * Decodes what a peel sent, as `decode` does: at most 100,000 values.
+ *
+ * @param mostBytes how long the message may be; 1 MiB unless given
+ * @throws MessageTooLarge before anything is decoded; SvcError `bad_request`
+ */
+export function decodeForeign(bytes: Uint8Array, mostBytes = maxForeignBytes): Plain {
+  return decode(bytes, { bytes: mostBytes, elements: maxForeignElements });
 }
 
 /**
@@ -48,6 +106,102 @@ export function decodeSequence(bytes: Uint8Array): { value: Plain; end: number }
     // Return the values read so far.
   }
   return found;
+}
+
+/**
+ * Walks over the headers of one value and allocates nothing for its content: a list of a million empty maps
+ * is refused at the header of the list.
+ *
+ * @throws MessageTooLarge, SvcError `bad_request`
+ */
+function scan(bytes: Uint8Array, limits: DecodeLimits): void {
+  const { bytes: mostBytes = Number.POSITIVE_INFINITY, elements = Number.POSITIVE_INFINITY } = limits;
+  if (bytes.length > mostBytes) {
+    throw new MessageTooLarge(`a message must have at most ${mostBytes} bytes, not ${bytes.length}`);
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  /** Values still to come, by depth. */
+  const open: number[] = [1];
+  let at = 0;
+  let announced = 1;
+  const unsigned = (length: number): number => {
+    if (at + length > bytes.length) throw new SvcError("bad_request", "malformed MessagePack");
+    const value = length === 1 ? view.getUint8(at) : length === 2 ? view.getUint16(at) : view.getUint32(at);
+    at += length;
+    return value;
+  };
+  for (;;) {
+    const left = open.at(-1);
+    if (left === undefined) return;
+    if (left === 0) {
+      open.pop();
+      continue;
+    }
+    open[open.length - 1] = left - 1;
+    const head = unsigned(1);
+    const [skip, children] = extentOf(head, unsigned);
+    at += skip;
+    if (at > bytes.length) throw new SvcError("bad_request", "malformed MessagePack");
+    if (children === 0) continue;
+    announced += children;
+    if (announced > elements) throw new MessageTooLarge(`a message must have at most ${elements} values`);
+    // Each value takes a byte at least: what cannot be there is not waited for.
+    if (children > bytes.length - at) throw new SvcError("bad_request", "malformed MessagePack");
+    if (open.length > maxDepth) throw new SvcError("bad_request", "MessagePack value nested too deeply");
+    open.push(children);
+  }
+}
+
+/**
+ * What follows the first byte of a value: bytes of content, or values inside.
+ *
+ * @param unsigned reads a length of so many bytes
+ * @throws SvcError `bad_request`
+ */
+function extentOf(head: number, unsigned: (length: 1 | 2 | 4) => number): [skip: number, children: number] {
+  if (head <= 0x7f || head >= 0xe0) return [0, 0];
+  if (head <= 0x8f) return [0, 2 * (head & 0x0f)];
+  if (head <= 0x9f) return [0, head & 0x0f];
+  if (head <= 0xbf) return [head & 0x1f, 0];
+  switch (head) {
+    case 0xc0:
+    case 0xc2:
+    case 0xc3:
+      return [0, 0];
+    case 0xc4:
+    case 0xd9:
+      return [unsigned(1), 0];
+    case 0xc5:
+    case 0xda:
+      return [unsigned(2), 0];
+    case 0xc6:
+    case 0xdb:
+      return [unsigned(4), 0];
+    case 0xcc:
+    case 0xd0:
+      return [1, 0];
+    case 0xcd:
+    case 0xd1:
+      return [2, 0];
+    case 0xca:
+    case 0xce:
+    case 0xd2:
+      return [4, 0];
+    case 0xcb:
+    case 0xcf:
+    case 0xd3:
+      return [8, 0];
+    case 0xdc:
+      return [0, unsigned(2)];
+    case 0xdd:
+      return [0, unsigned(4)];
+    case 0xde:
+      return [0, 2 * unsigned(2)];
+    case 0xdf:
+      return [0, 2 * unsigned(4)];
+    default:
+      throw new SvcError("bad_request", "MessagePack value of an unsupported type");
+  }
 }
 
 function assertPlain(value: unknown, depth: number): asserts value is Plain {

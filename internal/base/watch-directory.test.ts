@@ -92,3 +92,40 @@ test("after the stop nothing is told any more", async () => {
   watching.advance(20_000);
   expect(watching.changes()).toBe(0);
 });
+
+test("a directory that is made later is noticed without the regular check, also far below what exists", async () => {
+  using watching = start({ settleMs: 200 });
+  const far = watching.at("far/below/here");
+  const seen: string[] = [];
+  const manual = manualClock();
+  let noticed = Promise.withResolvers<void>();
+  const late = watchDirectory(far, {
+    onChange: () => seen.push("changed"),
+    settleMs: 200,
+    clock: {
+      ...manual,
+      after(ms: number, run: () => void) {
+        noticed.resolve();
+        return manual.after(ms, run);
+      },
+    },
+    log: recordingLog(),
+  });
+  const happens = async (act: () => void) => {
+    noticed = Promise.withResolvers();
+    act();
+    await noticed.promise;
+    manual.advance(200);
+  };
+  await happens(() => mkdirSync(far, { recursive: true }));
+  expect(seen.length).toBeGreaterThan(0);
+  // The new directory itself is watched now.
+  await happens(() => writeFileSync(join(far, "a"), "text"));
+  await happens(() => {
+    renameSync(far, watching.at("far/below/other"));
+    mkdirSync(far);
+  });
+  await happens(() => writeFileSync(join(far, "b"), "text"));
+  late.stop();
+  expect(manual.pending).toBe(0);
+});

@@ -1,4 +1,5 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
+import { dirname, relative, resolve, sep } from "node:path";
 import type { Clock, Timer } from "./clock.ts";
 import { describeError } from "./errors.ts";
 import type { Log } from "./log.ts";
@@ -58,6 +59,9 @@ export function watchDirectory(root: string, options: WatchOptions): { stop(): v
     if (place === watched?.place) return;
     close();
     if (place === undefined) return;
+    watchPlace(place);
+  };
+  const watchPlace = (place: string) => {
     try {
       const watcher = watch(root, { recursive, persistent: false }, notice);
       watcher.on("error", (thrown) => {
@@ -70,17 +74,66 @@ export function watchDirectory(root: string, options: WatchOptions): { stop(): v
     }
   };
   open();
+  const arrival = watchForArrival(root, () => {
+    open();
+    notice();
+  });
   const rescan = clock.every(rescanMs, () => {
     open();
+    arrival.look();
     onChange();
   });
   return {
     stop() {
       rescan.cancel();
+      arrival.stop();
       pending?.cancel();
       close();
     },
   };
+}
+
+/**
+ * Calls `onArrival` when a directory is made, removed or replaced. It watches the nearest directory above that
+ * exists; where that cannot be watched, only the regular check is left.
+ */
+function watchForArrival(root: string, onArrival: () => void): { look(): void; stop(): void } {
+  const path = resolve(root);
+  let watched: { watcher: FSWatcher; above: string; place: string } | undefined;
+  const close = () => {
+    watched?.watcher.close();
+    watched = undefined;
+  };
+  const look = () => {
+    for (;;) {
+      const above = nearestAbove(path);
+      const place = placeOf(above);
+      if (place === undefined || (watched?.above === above && watched.place === place)) return;
+      close();
+      const [name = ""] = relative(above, path).split(sep);
+      const changed = (_: unknown, file: string | null) => {
+        if (file !== null && file !== name) return;
+        look();
+        onArrival();
+      };
+      try {
+        const watcher = watch(above, { persistent: false }, changed);
+        watcher.on("error", close);
+        // The next directory may have been made since: then the loop goes one step down.
+        watched = { watcher, above, place };
+      } catch {
+        return;
+      }
+    }
+  };
+  look();
+  return { look, stop: close };
+}
+
+/** The nearest directory above a path that exists. */
+function nearestAbove(path: string): string {
+  const above = dirname(path);
+  return above === path || placeOf(above) !== undefined ? above : nearestAbove(above);
 }
 
 /** What tells a directory from another of the same name; `undefined` when there is none. */

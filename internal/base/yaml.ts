@@ -41,11 +41,12 @@ const maxValues = 50_000;
  * most 1 MiB, and bounded nesting and aliases. An empty text is a null scalar.
  *
  * @param name name of the text in messages, such as a file path
+ * @param quoted receives the scalars that are texts because of how they are written: in quotes, or as a block
  * @throws SvcError `bad_request`: `<name>:<line>:<column>: <reason>`, never repeating a value
  */
-export function parseYaml(text: string, name: string): YamlNode {
+export function parseYaml(text: string, name: string, quoted?: WeakSet<YamlNode>): YamlNode {
   if (Buffer.byteLength(text) > maxBytes) throw new SvcError("bad_request", `${name}: larger than 1 MiB`);
-  const walk = new Walk(text, name);
+  const walk = new Walk(text, name, quoted);
   let events: Event[];
   try {
     events = parseEvents(text, { maxDepth });
@@ -89,6 +90,7 @@ interface Sized {
 class Walk {
   private readonly text: string;
   private readonly name: string;
+  private readonly quoted: WeakSet<YamlNode> | undefined;
   private readonly anchors = new Map<string, Sized>();
   private events: readonly Event[] = [];
   private next = 0;
@@ -98,7 +100,8 @@ class Walk {
   private lineStart = 0;
   private lineEnd: number;
 
-  constructor(text: string, name: string) {
+  constructor(text: string, name: string, quoted: WeakSet<YamlNode> | undefined) {
+    this.quoted = quoted;
     this.text = text;
     this.name = name;
     this.lineEnd = endOfLine(text, 0);
@@ -160,7 +163,10 @@ class Walk {
       const at = this.positionOf(event.valueStart < 0 ? empty : event.valueStart - (quoted ? 1 : 0));
       this.count(1, at);
       const value = getScalarValue(this.text, event);
-      return event.style === SCALAR_STYLE.PLAIN ? this.plain(value, at) : { kind: "scalar", value, at };
+      if (event.style === SCALAR_STYLE.PLAIN) return this.plain(value, at);
+      const node: YamlNode = { kind: "scalar", value, at };
+      this.quoted?.add(node);
+      return node;
     }
     if (event.type !== EVENT_ID.SEQUENCE && event.type !== EVENT_ID.MAPPING) {
       throw this.failure(this.positionOf(empty), "not valid YAML");

@@ -3,6 +3,7 @@ import type { Bus } from "./connect.ts";
 import { lastMessage } from "./jetstream/last-message.ts";
 import { JetStreamError } from "./jetstream/request.ts";
 import { storeMessage } from "./jetstream/store-message.ts";
+import { storageError } from "./or-storage-error.ts";
 import { notStored } from "./stored.ts";
 
 /** What makes it safe to store a message again. */
@@ -30,6 +31,35 @@ export async function append(
     return (await storeMessage(bus, subject, data, { id, lastOnSubject: after })) !== undefined;
   } catch (thrown) {
     throw notStored(thrown);
+  }
+}
+
+/** What became of a message that had to be the next one of its stream. */
+type Appended = "stored" | "overtaken";
+
+/**
+ * Stores a message as the next one of its stream, or not at all. Several may be under way: what follows a message that
+ * is not stored is not stored either, because it names the ID of that message.
+ *
+ * @param next.id names the message; the stream stores it once within two minutes
+ * @param next.after the sequence of the message before it; 0 for none
+ * @param next.afterId the ID of that message, when it may not be stored yet
+ * @returns `overtaken` when another message is the last of the stream
+ * @throws SvcError `storage` when it was refused or no server answered in time
+ */
+export async function appendNext(
+  bus: Pick<Bus, "nats">,
+  stream: string,
+  subject: string,
+  data: Uint8Array,
+  next: { id: string; after: number; afterId?: string; timeoutMs: number },
+): Promise<Appended> {
+  const { id, after, afterId, timeoutMs } = next;
+  try {
+    const options = { id, lastInStream: after, lastId: afterId, timeoutMs };
+    return (await storeMessage(bus, subject, data, options)) === after + 1 ? "stored" : "overtaken";
+  } catch (thrown) {
+    throw storageError(`the stream ${stream}`, thrown);
   }
 }
 

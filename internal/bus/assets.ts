@@ -14,8 +14,9 @@ import type { Log } from "../base/log.ts";
 import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
 import { isNotFound } from "./jetstream/request.ts";
+import { type BusServerInfo, replicaAdvice, replicaProblem } from "./replicas/servers.ts";
 import { type Offer, planRoom, type Room } from "./room.ts";
-import { eventSubject, jobEventSubjects } from "./subjects.ts";
+import { auditSubjects, eventSubject, jobEventSubjects } from "./subjects.ts";
 
 const second = 1_000;
 const day = 24 * 60 * 60 * second;
@@ -31,17 +32,31 @@ interface Asset {
   discardsWhenFull?: boolean;
   /** Peels write to it across the wall: messages are small and may never carry a rollup header. */
   peelsWrite?: { maxMessageBytes: number };
+  /** It stores decisions: a message may replace only messages of its own key. */
+  decisions?: true;
+  /** Nothing in it is changed or removed before its time, not even by a master. */
+  appendOnly?: true;
+  /** How many revisions of a key are kept; absent means the latest. */
+  history?: number;
 }
+
+/**
+ * Revisions kept of an enrollment. A whole life has five. The rest keeps the last revision of a master when
+ * others overwrite the record, so that an operator can restore it.
+ */
+const enrollmentHistory = 16;
 
 /** Every bucket, stream and object store of the service (decisions, section "Bus"). */
 export const assets = {
-  enrollments: { kind: "bucket" },
+  enrollments: { kind: "bucket", decisions: true, history: enrollmentHistory },
   "enroll-challenges": {
     kind: "bucket",
     storage: StorageType.Memory,
     ttlMs: 300 * second,
     discardsWhenFull: true,
   },
+  // A nonce that gave way to another one could be used again: a full bucket refuses.
+  "request-nonces": { kind: "bucket", storage: StorageType.Memory, ttlMs: 180 * second },
   secrets: { kind: "bucket" },
   "peel-heartbeat": { kind: "bucket", ttlMs: 30 * second, peelsWrite: { maxMessageBytes: 4096 } },
   "master-heartbeat": { kind: "bucket", ttlMs: 15 * second },
@@ -50,9 +65,14 @@ export const assets = {
   jobs: { kind: "bucket", ttlMs: 7 * day, discardsWhenFull: true },
   facts: { kind: "bucket", peelsWrite: { maxMessageBytes: mebibyte } },
   settings: { kind: "bucket" },
-  revocations: { kind: "bucket" },
+  revocations: { kind: "bucket", decisions: true },
+  operators: { kind: "bucket", decisions: true },
+  "operator-revocations": { kind: "bucket", decisions: true },
   rollouts: { kind: "bucket" },
   reactor: { kind: "bucket" },
+  tokens: { kind: "bucket", decisions: true },
+  // Longer than a request waits: who asked can see how it ended.
+  approvals: { kind: "bucket", ttlMs: 7 * day, decisions: true },
   // What masters and operators write and read to see whether anything is stored at all.
   probe: { kind: "bucket", ttlMs: 3600 * second, discardsWhenFull: true },
   // A full stream refuses, and who publishes sends it again: what was taken is never pushed out by what comes
@@ -69,11 +89,19 @@ export const assets = {
     ttlMs: day,
     peelsWrite: { maxMessageBytes: 64 * 1024 },
   },
+  // A full audit refuses, and nothing is decided then.
+  audit: { kind: "stream", subjects: auditSubjects, ttlMs: 400 * day, appendOnly: true },
   states: { kind: "objects" },
   binaries: { kind: "objects" },
 } as const satisfies Record<string, Asset>;
 
 export type AssetName = keyof typeof assets;
+
+/** Whether a message to this bucket may carry a rollup header, which removes what was there before. */
+export function takesRollups(bucket: string): boolean {
+  const asset: Asset | undefined = Object.hasOwn(assets, bucket) ? assets[bucket as AssetName] : undefined;
+  return asset?.peelsWrite === undefined && asset?.decisions !== true && asset?.appendOnly !== true;
+}
 
 /** Number of replicas for the storage. */
 export interface Replication {
@@ -103,6 +131,10 @@ export interface Provisioning extends Replication {
   offer?: Offer;
   /** `jobs.max_bytes`; 0 or absent means the default. */
   jobsMaxBytes?: number;
+  /** `audit.retention`, milliseconds; absent means that of the asset. */
+  auditRetentionMs?: number;
+  /** Every server of the cluster. */
+  servers?: readonly BusServerInfo[];
 }
 
 /** What is assumed where the bus does not say: what a small fleet needs. */
@@ -115,11 +147,18 @@ const smallOffer: Offer = { storage: 256 * mebibyte, memory: 256 * mebibyte };
  * with one replica, an existing one keeps what it has, and the log reports it.
  *
  * @returns how many bytes each asset may hold
- * @throws SvcError `unavailable` when JetStream does not answer
+ * @throws SvcError `unavailable` when JetStream does not answer, or when there would be replicas on servers
+ * that are too old for them; nothing was changed then
  */
 export async function provision(
   bus: Bus,
-  { offer, jobsMaxBytes = 0, ...replication }: Provisioning,
+  {
+    offer,
+    jobsMaxBytes = 0,
+    auditRetentionMs = assets.audit.ttlMs,
+    servers = [],
+    ...replication
+  }: Provisioning,
   log: Log,
 ): Promise<Room> {
   const manager = await managerOf(bus);
@@ -128,6 +167,9 @@ export async function provision(
     names.map(async (name) => [name, await infoOf(manager, streamName(name))] as const),
   );
   const existing = new Map(found.flatMap(([name, info]) => (info === undefined ? [] : [[name, info]])));
+  const kept = replication.onlyRaise ? [...existing.values()].map(({ config }) => config.num_replicas) : [];
+  const problem = Math.max(replication.replicas, ...kept) > 1 ? replicaProblem(servers) : undefined;
+  if (problem !== undefined) throw new SvcError("unavailable", `${problem}: ${replicaAdvice}`);
   const held = Object.fromEntries(
     [...existing].map(([name, { state, config }]) => [
       name,
@@ -145,8 +187,13 @@ export async function provision(
   };
   for (const name of names.toSorted((one, other) => grows(one) - grows(other))) {
     const info = existing.get(name);
-    if (info === undefined) await createAsset(manager, name, limitOf(name), replication, log);
-    else await adjustAsset(manager, name, info.config, limitOf(name), replication, log);
+    if (info === undefined)
+      await createAsset(manager, name, limitOf(name), replication, log, auditRetentionMs);
+    else {
+      const config =
+        name === "audit" ? await keepFor(manager, info.config, auditRetentionMs, log) : info.config;
+      await adjustAsset(manager, name, config, limitOf(name), replication, log);
+    }
   }
   return room;
 }
@@ -175,8 +222,10 @@ async function createAsset(
   maxBytes: number,
   { replicas }: Replication,
   log: Log,
+  auditRetentionMs: number = assets.audit.ttlMs,
 ): Promise<void> {
-  const wanted = streamConfig(name, maxBytes, replicas);
+  const own = streamConfig(name, maxBytes, replicas);
+  const wanted = name === "audit" ? { ...own, max_age: nanos(auditRetentionMs) } : own;
   let refusal: unknown;
   // What the server cannot give is asked for no more: a fleet with less is better than none.
   const fallbacks = [
@@ -215,12 +264,12 @@ async function adjustAsset(
   { replicas, onlyRaise }: Replication,
   log: Log,
 ): Promise<void> {
-  let config = existing;
+  let config = await protectDecisions(manager, name, existing, log);
   const { max_bytes: had, num_replicas: from } = existing;
   const discard = discardOf(assets[name]);
   if (had !== maxBytes || existing.discard !== discard) {
     try {
-      config = (await manager.streams.update(existing.name, { ...existing, max_bytes: maxBytes, discard }))
+      config = (await manager.streams.update(existing.name, { ...config, max_bytes: maxBytes, discard }))
         .config;
       const before = had > 0 ? formatByteSize(had) : "none";
       log.info("storage limit changed", { asset: name, from: before, to: formatByteSize(maxBytes) });
@@ -234,9 +283,13 @@ async function adjustAsset(
     }
   }
   const enough = onlyRaise ? from >= replicas : from === replicas;
-  if (enough) return;
+  if (enough) return allowDirect(manager, config, log);
   try {
-    await manager.streams.update(existing.name, { ...config, num_replicas: replicas });
+    await manager.streams.update(existing.name, {
+      ...config,
+      num_replicas: replicas,
+      allow_direct: replicas > 1,
+    });
     log.info("storage replicas changed", { asset: name, from, to: replicas });
   } catch (cause) {
     log.warn("storage replicas could not be changed; continuing with the current replicas, or with 1", {
@@ -245,6 +298,60 @@ async function adjustAsset(
       wanted: replicas,
       error: cause,
     });
+  }
+}
+
+/** Gives the audit its retention. A failure is logged: what is kept stays as it is. */
+async function keepFor(
+  manager: JetStreamManager,
+  existing: StreamConfig,
+  retentionMs: number,
+  log: Log,
+): Promise<StreamConfig> {
+  const max_age = nanos(retentionMs);
+  if (existing.max_age === max_age) return existing;
+  try {
+    const { config } = await manager.streams.update(existing.name, { ...existing, max_age });
+    log.info("retention changed", { asset: existing.name, retention_ms: retentionMs });
+    return config;
+  } catch (cause) {
+    log.warn("the retention could not be changed", { asset: existing.name, error: describeError(cause) });
+    return existing;
+  }
+}
+
+/** Storage of earlier versions took rollup headers, and kept no revision but the latest. */
+async function protectDecisions(
+  manager: JetStreamManager,
+  name: AssetName,
+  existing: StreamConfig,
+  log: Log,
+): Promise<StreamConfig> {
+  const asset: Asset = assets[name];
+  if (asset.decisions !== true) return existing;
+  const wanted = { allow_rollup_hdrs: takesRollups(name), max_msgs_per_subject: asset.history ?? 1 };
+  if (
+    existing.allow_rollup_hdrs === wanted.allow_rollup_hdrs &&
+    existing.max_msgs_per_subject === wanted.max_msgs_per_subject
+  )
+    return existing;
+  try {
+    const { config } = await manager.streams.update(existing.name, { ...existing, ...wanted });
+    log.info("storage of decisions protected", { asset: name, history: wanted.max_msgs_per_subject });
+    return config;
+  } catch (cause) {
+    log.error("storage of decisions could not be protected", { asset: name, error: cause });
+    return existing;
+  }
+}
+
+/** Streams of an earlier version do not let anyone read a chosen replica. */
+async function allowDirect(manager: JetStreamManager, config: StreamConfig, log: Log): Promise<void> {
+  if (config.num_replicas < 2 || config.allow_direct) return;
+  try {
+    await manager.streams.update(config.name, { ...config, allow_direct: true });
+  } catch (cause) {
+    log.warn("replicas cannot be compared by their content", { stream: config.name, error: cause });
   }
 }
 
@@ -265,18 +372,19 @@ function streamConfig(name: AssetName, maxBytes: number, replicas: number): Stre
     retention: RetentionPolicy.Limits,
     storage: asset.storage ?? StorageType.File,
     num_replicas: replicas,
-    max_msgs_per_subject: asset.kind === "bucket" ? 1 : -1,
+    max_msgs_per_subject: asset.kind === "bucket" ? (asset.history ?? 1) : -1,
     max_msgs: -1,
     max_bytes: maxBytes,
     max_age: nanos(asset.ttlMs ?? 0),
     max_msg_size: asset.peelsWrite?.maxMessageBytes ?? -1,
     max_consumers: -1,
     discard: discardOf(asset),
-    // A rollup header on an own key would let one peel wipe the whole bucket.
-    allow_rollup_hdrs: asset.peelsWrite === undefined,
-    deny_delete: asset.kind === "bucket",
-    deny_purge: false,
-    allow_direct: false,
+    // With a rollup header on one key, a peel or an operator could erase the whole bucket.
+    allow_rollup_hdrs: takesRollups(name),
+    deny_delete: asset.kind === "bucket" || asset.appendOnly === true,
+    deny_purge: asset.appendOnly === true,
+    // So that the replicas can be compared: each server answers for its own.
+    allow_direct: replicas > 1,
     // The jobs detect duplicates themselves, so the server does not need to remember them.
     duplicate_window: nanos(Math.min(120 * second, asset.ttlMs ?? 120 * second)),
   } as StreamConfig;

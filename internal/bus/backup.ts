@@ -1,13 +1,16 @@
 import { createHash } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, ftruncateSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import { readTextFile, reasonOf, secretMode } from "../base/file.ts";
 import { createFiles, isPresent, makePrivateDirectory, writing } from "../base/new-files.ts";
+import { retryOnConflict } from "../base/retry-on-conflict.ts";
 import type { Bus } from "./connect.ts";
+import { replicaProblem } from "./replicas/servers.ts";
 import { restoreStream, type SnapshotHead, snapshotStream, storedStreams } from "./snapshot.ts";
+import { surveyServers } from "./survey-servers.ts";
 
 /** Written last: a directory without it is not a backup. */
 const manifestName = "backup.json";
@@ -16,6 +19,8 @@ const chunkBytes = 128 * 1024;
 const schema = v.object({
   v: v.literal(1),
   created_at: v.string(),
+  /** What the backup knows last of what operators decided; absent in backups of earlier versions. */
+  newest_decision: v.optional(v.record(v.string(), v.unknown())),
   streams: v.array(
     v.object({
       name: v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]+$/)),
@@ -28,41 +33,67 @@ const schema = v.object({
 });
 
 type Manifest = v.InferOutput<typeof schema>;
-export type BackedUp = Pick<Manifest["streams"][number], "name" | "bytes">;
+/** What a backup contains. */
+export interface Backup {
+  streams: Pick<Manifest["streams"][number], "name" | "bytes">[];
+  newest_decision?: Readonly<Record<string, unknown>>;
+}
 
 /**
  * Writes everything that is stored on the bus into a new directory that only the owner can read. The
  * challenges, which are kept in memory for a few minutes, are left out.
  *
+ * @param readNewest the newest decision that is stored; asked before the first stream is read, so that the backup
+ *   contains it
  * @throws SvcError `conflict` when the directory holds a backup, `storage` or `unavailable`
  */
-export async function backUpBus(bus: Bus, dir: string): Promise<BackedUp[]> {
+export async function backUpBus(
+  bus: Bus,
+  dir: string,
+  readNewest: () => Promise<Record<string, unknown> | undefined>,
+): Promise<Backup> {
   const manifestPath = join(dir, manifestName);
   if (isPresent(manifestPath))
     throw new SvcError("conflict", `${manifestPath} exists: choose another directory`);
   writing(dir, () => makePrivateDirectory(dir));
   const written: string[] = [];
   const streams: Manifest["streams"] = [];
+  let newest: Record<string, unknown> | undefined;
   try {
+    newest = await readNewest();
     for (const name of await storedStreams(bus)) {
       const path = snapshotPath(dir, name);
       const file = createFile(path);
       written.push(path);
-      const hash = createHash("sha256");
+      let hash = createHash("sha256");
       let bytes = 0;
-      try {
-        const head = await snapshotStream(bus, name, (chunk) => {
-          for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at);
+      const readOnce = () => {
+        ftruncateSync(file, 0);
+        hash = createHash("sha256");
+        bytes = 0;
+        return snapshotStream(bus, name, (chunk) => {
+          for (let at = 0; at < chunk.length; ) {
+            at += writeSync(file, chunk, at, chunk.length - at, bytes + at);
+          }
           hash.update(chunk);
           bytes += chunk.length;
         });
+      };
+      try {
+        const exhausted = `${name}: its consumers change all the time: try again`;
+        const head = await retryOnConflict(readOnce, { exhausted });
         fsyncSync(file);
         streams.push({ name, bytes, sha256: hash.digest("hex"), ...head });
       } finally {
         closeSync(file);
       }
     }
-    const manifest: Manifest = { v: 1, created_at: rfc3339(bus.clock.now()), streams };
+    const manifest: Manifest = {
+      v: 1,
+      created_at: rfc3339(bus.clock.now()),
+      ...(newest === undefined ? {} : { newest_decision: newest }),
+      streams,
+    };
     createFiles([
       { path: manifestPath, data: `${JSON.stringify(manifest, undefined, 2)}\n`, mode: secretMode },
     ]);
@@ -70,7 +101,7 @@ export async function backUpBus(bus: Bus, dir: string): Promise<BackedUp[]> {
     for (const path of written) rmSync(path);
     throw cause;
   }
-  return streams.map(({ name, bytes }) => ({ name, bytes }));
+  return shown(streams, newest);
 }
 
 /**
@@ -78,11 +109,20 @@ export async function backUpBus(bus: Bus, dir: string): Promise<BackedUp[]> {
  * sent.
  *
  * @param replicas on how many servers of a cluster each stream is stored
- * @throws SvcError `bad_request` for a directory that is not a complete backup, `conflict` naming a stream
- * that exists, `unavailable` with the message of the server
+ * @param only names of streams; absent means all
+ * @throws SvcError `bad_request` for a directory that is not a complete backup, and for replicas on servers
+ * that are too old for them; `conflict` naming a stream that exists, `unavailable` with the message of the
+ * server
  */
-export async function restoreBus(bus: Bus, dir: string, replicas: number): Promise<BackedUp[]> {
-  const { streams } = readManifest(dir);
+export async function restoreBus(
+  bus: Bus,
+  dir: string,
+  replicas: number,
+  only?: ReadonlySet<string>,
+): Promise<Backup> {
+  if (replicas > 1) await assertReplicable(bus);
+  const { streams: all, newest_decision: newest } = readManifest(dir);
+  const streams = all.filter(({ name }) => only?.has(name) !== false);
   for (const { name, sha256 } of streams) {
     const path = snapshotPath(dir, name);
     const hash = createHash("sha256");
@@ -102,7 +142,24 @@ export async function restoreBus(bus: Bus, dir: string, replicas: number): Promi
     const head: SnapshotHead = { config, state };
     await restoreStream(bus, name, head, chunksOf(snapshotPath(dir, name)), replicas);
   }
-  return streams.map(({ name, bytes }) => ({ name, bytes }));
+  return shown(streams, newest);
+}
+
+function shown(streams: Manifest["streams"], newest: Manifest["newest_decision"]): Backup {
+  return {
+    streams: streams.map(({ name, bytes }) => ({ name, bytes })),
+    ...(newest === undefined ? {} : { newest_decision: newest }),
+  };
+}
+
+/** A restore creates what masters decide on: on a server of unknown version they could decide twice. */
+async function assertReplicable(bus: Bus): Promise<void> {
+  const { servers, silent } = await surveyServers(bus);
+  const problem = replicaProblem(servers);
+  const unknown = `the version of ${silent.join(", ")} is not known: nothing answers there`;
+  if (problem === undefined && silent.length === 0) return;
+  const advice = "upgrade or start these servers, or restore with --replicas 1";
+  throw new SvcError("bad_request", `${problem ?? unknown}: ${advice}`);
 }
 
 function snapshotPath(dir: string, stream: string): string {

@@ -1,4 +1,5 @@
 import { consumerOpts } from "nats";
+import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
@@ -11,11 +12,16 @@ import { orStorageError } from "./or-storage-error.ts";
 
 const headName = "head";
 const digestPattern = /^[0-9a-f]{64}$/;
+const headForm = v.object({
+  nuid: v.pipe(v.string(), v.regex(digestPattern)),
+  deleted: v.optional(v.literal(false)),
+  metadata: v.optional(v.object({ token: v.optional(v.string()), statement: v.optional(v.string()) })),
+});
 
 /** What the head points to, and who moved it there. */
 export interface Head {
-  /** Hexadecimal SHA-256 of a blob. */
-  digest: string;
+  /** Hexadecimal SHA-256 of a blob; absent when the object `head` is not a pointer, but an ordinary object. */
+  digest?: string;
   /** Fencing token of the holder that wrote it. */
   token: number;
   /** What its writer signed, as it was stored; the bus does not verify it. */
@@ -149,16 +155,26 @@ function checkedDigest(digest: string): string {
   throw new SvcError("bad_request", "not a SHA-256 digest");
 }
 
+/**
+ * Anyone with write access can store any object under this name. It is then a head that names nothing, which
+ * a writer replaces by its revision.
+ */
 function readHead(data: Uint8Array): Omit<Head, "revision"> {
-  const meta: unknown = JSON.parse(new TextDecoder().decode(data));
-  const { nuid, metadata } = meta as { nuid?: unknown; metadata?: { token?: unknown; statement?: unknown } };
-  const token = Number(metadata?.token);
-  const statement = metadata?.statement;
-  const digest = String(nuid);
-  if (!digestPattern.test(digest)) throw new Error("the head names no digest");
+  const parsed = v.safeParse(headForm, parseJson(data));
+  if (!parsed.success) return { token: 0 };
+  const { nuid: digest, metadata = {} } = parsed.output;
+  const token = Number(metadata.token);
   return {
     digest,
     token: Number.isSafeInteger(token) ? token : 0,
-    ...(typeof statement === "string" ? { statement: Buffer.from(statement, "base64url") } : {}),
+    ...(metadata.statement === undefined ? {} : { statement: Buffer.from(metadata.statement, "base64url") }),
   };
+}
+
+function parseJson(data: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(data));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { headers } from "nats";
 import { connectTo, startBus, type TestBus } from "../../test/harness/bus.ts";
 import { recordingLog } from "../../test/harness/log.ts";
+import { systemClock } from "../base/clock.ts";
 import { provision, provisionOne } from "./assets.ts";
 import { type Bucket, type Change, openBucket } from "./bucket.ts";
 import type { Bus } from "./connect.ts";
+import { purgeSubject } from "./jetstream/purge-subject.ts";
 import { createSystemBus } from "./system.ts";
 
 let server: TestBus;
@@ -44,6 +47,54 @@ describe("compare-and-swap", () => {
   });
 });
 
+test("what a bucket of decisions held of a key is there until the key is removed", async () => {
+  const first = (await bucket.create("h", bytes("1"))) ?? 0;
+  const second = (await bucket.update("h", bytes("2"), first)) ?? 0;
+  const held = async () => (await bucket.history("h")).map(({ value }) => Buffer.from(value).toString());
+  expect(await held()).toEqual(["1", "2"]);
+  expect(await bucket.remove("h", second)).toBe(true);
+  expect(await held()).toEqual([]);
+  expect(await bucket.create("h", bytes("3"))).toBeDefined();
+  expect(await held()).toEqual(["3"]);
+});
+
+describe.each(["enrollments", "revocations"])("the bucket %s", (name) => {
+  test("takes no rollup header, from nobody", async () => {
+    const decisions = await openBucket(bus, name);
+    await decisions.put("kept", bytes("1"));
+    for (const rollup of ["all", "sub"]) {
+      const header = headers();
+      header.set("Nats-Rollup", rollup);
+      const reply = await bus.nats.request(`$KV.${name}.other`, "x", {
+        headers: header,
+        timeout: 5_000,
+      });
+      expect(reply.json()).toMatchObject({ error: { err_code: 10111 } });
+    }
+    expect(await decisions.get("kept")).toBeDefined();
+    expect(await decisions.get("other")).toBeUndefined();
+  });
+
+  test("made by an earlier version takes none once a master has started", async () => {
+    await using old = await startBus();
+    const connection = await connectTo(old, "master");
+    const manager = await connection.nats.jetstreamManager();
+    await provision(connection, single, recordingLog());
+    const { config } = await manager.streams.info(`KV_${name}`);
+    await manager.streams.delete(config.name);
+    await manager.streams.add({ ...config, allow_rollup_hdrs: true, max_msgs_per_subject: 1 });
+    await (await openBucket(connection, name)).put("kept", bytes("1"));
+    const log = recordingLog();
+    await provision(connection, single, log);
+    await provision(connection, single, log);
+    const changes = log.records.map(({ event }) => event).filter((event) => event.startsWith("storage "));
+    expect(changes).toEqual(["storage of decisions protected"]);
+    expect((await manager.streams.info(config.name)).config).toEqual(config);
+    expect(await (await openBucket(connection, name)).get("kept")).toBeDefined();
+    await connection.nats.close();
+  });
+});
+
 test("a read takes one key, never a pattern", async () => {
   await bucket.put("pattern", bytes("x"));
   for (const key of ["*", ">", "pat*", "a b", ""]) {
@@ -76,6 +127,78 @@ test("a watch delivers existing and new values, also after the bus was killed an
   await bucket.put("w", bytes("restarted"));
   await watch.caughtUp();
   expect(latest()).toBe("restarted");
+  watch.stop();
+});
+
+describe("a watch that is fed by a server that lags behind", () => {
+  /** The same bus, where the first watches of buckets deliver nothing, and say that nothing is stored. */
+  function lagging(watches: number) {
+    const log = recordingLog();
+    const started = { watches: 0 };
+    const nats = Object.create(bus.nats, {
+      jetstream: {
+        value: (...given: Parameters<typeof bus.nats.jetstream>) => {
+          const jetstream = bus.nats.jetstream(...given);
+          const views = {
+            kv: async (...names: Parameters<typeof jetstream.views.kv>) => {
+              const kv = await jetstream.views.kv(...names);
+              const watch: typeof kv.watch = async (options) => {
+                if (++started.watches > watches) return kv.watch(options);
+                const silent = await kv.watch({ ...options, key: "lags-behind", initializedFn: () => {} });
+                options?.initializedFn?.();
+                return silent;
+              };
+              return Object.create(kv, { watch: { value: watch } });
+            },
+          };
+          return Object.create(jetstream, { views: { value: views } });
+        },
+      },
+    });
+    // A hundred times as fast, until a watch that delivers starts again, which takes what it takes.
+    const isRestarting = () => Number.isFinite(watches) && log.records.length > 0;
+    const after = (ms: number, run: () => void) => systemClock.after(isRestarting() ? ms : ms / 100, run);
+    const lagged: Bus = Object.create(bus, {
+      nats: { value: nats },
+      log: { value: log },
+      clock: { value: { ...systemClock, after } },
+    });
+    return { lagged, records: log.records, started };
+  }
+
+  test("is started again, and then complete", async () => {
+    await bucket.put("lag", bytes("stored"));
+    const { lagged, records, started } = lagging(1);
+    const seen: string[] = [];
+    const watch = (await openBucket(lagged, "enrollments")).watch(({ key }) => void seen.push(key));
+    await watch.ready;
+    expect(seen).toEqual([]);
+    // The second one does not stop what the first one has started again.
+    await Promise.all([watch.caughtUp(), watch.caughtUp()]);
+    expect(seen).toContain("lag");
+    expect(started.watches).toBe(2);
+    expect(records.map(({ event }) => event)).toContain("a bucket watch lags behind");
+    watch.stop();
+  });
+
+  test("does not pass as complete", async () => {
+    const { lagged } = lagging(Number.POSITIVE_INFINITY);
+    const watch = (await openBucket(lagged, "enrollments")).watch(() => {});
+    await expect(watch.caughtUp()).rejects.toMatchObject({ kind: "unavailable" });
+    watch.stop();
+  });
+});
+
+test("a watch does not wait for what was removed or has expired", async () => {
+  const heartbeats = await openBucket(bus, "peel-heartbeat");
+  await heartbeats.put("gone", bytes("x"));
+  await purgeSubject(bus, "KV_peel-heartbeat", "$KV.peel-heartbeat.gone");
+  const log = recordingLog();
+  const watch = (await openBucket(Object.create(bus, { log: { value: log } }), "peel-heartbeat")).watch(
+    () => {},
+  );
+  await watch.caughtUp();
+  expect(log.records).toEqual([]);
   watch.stop();
 });
 

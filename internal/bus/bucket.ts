@@ -1,11 +1,17 @@
 import { ErrorCode, type KV, type KvEntry, NatsError } from "nats";
-import { sleep } from "../base/clock.ts";
+import { sleep, type Timer } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
+import { takesRollups } from "./assets.ts";
 import type { Bus } from "./connect.ts";
+import { damageAdvice } from "./damage.ts";
 import { lastMessage } from "./jetstream/last-message.ts";
+import { purgeSubject } from "./jetstream/purge-subject.ts";
+import { withoutLeader } from "./jetstream/request.ts";
 import { storeMessage } from "./jetstream/store-message.ts";
 import { streamState } from "./jetstream/stream-state.ts";
+import { subjectHistory } from "./jetstream/subject-history.ts";
+import { listEntries } from "./list-entries.ts";
 import { orStorageError } from "./or-storage-error.ts";
 import { keySubject } from "./subjects.ts";
 
@@ -32,6 +38,8 @@ export interface Bucket {
   put(key: string, value: Uint8Array): Promise<number>;
   /** Removes the key with its history if `revision` is still the latest; `false` when it is not. */
   remove(key: string, revision: number): Promise<boolean>;
+  /** The revisions of a key that the bucket still holds, oldest first, without removals. */
+  history(key: string): Promise<Entry[]>;
   /** Every current key with its value. */
   entries(): Promise<Entry[]>;
   /**
@@ -49,6 +57,9 @@ export interface Watch {
   /**
    * Resolves when everything that is stored now has been seen, so that the caller then knows every earlier
    * write.
+   *
+   * @throws SvcError `unavailable` when that takes longer than 5 s, `storage` when the bus cannot be asked: then
+   *   what was seen may be incomplete, and nothing may be decided with it
    */
   caughtUp(): Promise<void>;
   stop(): void;
@@ -63,12 +74,17 @@ export interface Watch {
 export async function openBucket(bus: Bus, name: string, recreate?: () => Promise<void>): Promise<Bucket> {
   const kv = await openView(bus, name);
   const attempt = <T>(run: () => Promise<T>) => orStorageError(`the bucket ${name}`, run);
+  const stream = `KV_${name}`;
+  const lastStored = (keys = ">") =>
+    attempt(async () => (await lastMessage(bus, stream, keySubject(name, keys)))?.sequence ?? 0);
   const lastRevision = (keys: string | undefined) =>
-    attempt(async () => {
-      const stream = `KV_${name}`;
-      if (keys === undefined) return (await streamState(bus, stream)).lastSequence;
-      return (await lastMessage(bus, stream, keySubject(name, keys)))?.sequence ?? 0;
-    });
+    keys === undefined
+      ? attempt(async () => {
+          const { hasLeader, lastSequence } = await streamState(bus, stream);
+          if (!hasLeader) throw withoutLeader();
+          return lastSequence;
+        })
+      : lastStored(keys);
   const createOnce = async (key: string, value: Uint8Array): Promise<number | undefined> => {
     const revision = await writeEntry(bus, name, key, value, 0);
     if (revision !== undefined) return revision;
@@ -101,22 +117,31 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
     remove: (key, revision) =>
       attempt(async () => {
         const subject = keySubject(name, checkedKey(key));
-        const options = { lastOnSubject: revision, removal: "PURGE", rollup: true } as const;
-        return (await storeMessage(bus, subject, new Uint8Array(), options)) !== undefined;
+        const rollup = takesRollups(name);
+        const options = { lastOnSubject: revision, removal: rollup ? "PURGE" : "DEL", rollup } as const;
+        const removed = await storeMessage(bus, subject, new Uint8Array(), options);
+        // Where the header is refused, masters send the request to the server.
+        if (removed !== undefined && !rollup) {
+          await purgeSubject(bus, `KV_${name}`, subject).catch((cause) =>
+            bus.log.warn("earlier revisions of a removed key stay", { bucket: name, error: cause }),
+          );
+        }
+        return removed !== undefined;
+      }),
+    history: (key) =>
+      attempt(async () => {
+        const subject = keySubject(name, checkedKey(key));
+        const messages = await subjectHistory(bus, `KV_${name}`, subject, mostRevisions);
+        return messages
+          .filter(({ headers }) => !headers.includes("KV-Operation:"))
+          .map(({ sequence, data, storedAt }) => ({ key, value: data, revision: sequence, storedAt }));
       }),
     entries: () =>
       attempt(async () => {
-        const found: Entry[] = [];
-        const ready = Promise.withResolvers<void>();
-        const iterator = await kv.watch({ initializedFn: ready.resolve });
-        void (async () => {
-          for await (const entry of iterator) if (entry.operation === "PUT") found.push(toEntry(entry));
-        })().catch(ready.reject);
-        await ready.promise;
-        iterator.stop();
-        return found;
+        const found = await listEntries(bus, `KV_${name}`, (ready) => kv.watch({ initializedFn: ready }));
+        return found.filter(({ operation }) => operation === "PUT").map(toEntry);
       }),
-    watch: (onChange, keys) => followBucket(bus, name, { keys, lastRevision, onChange }),
+    watch: (onChange, keys) => followBucket(bus, name, { keys, lastRevision, lastStored, onChange }),
   };
 }
 
@@ -165,41 +190,90 @@ function checkedKey(key: string): string {
   throw new SvcError("bad_request", "a key holds a character that no key may have");
 }
 
+/** More than any bucket keeps of a key. */
+const mostRevisions = 64;
+
 const watchRetryMs = 1_000;
-/** How long to wait for a watch to catch up before going on with what it has seen. */
+/** A server sends thousands of values a second: when none has come for so long, it has stopped. */
+const silenceMs = 5_000;
+const sayAgainMs = 60_000;
+const stoppedSending = "a stream stopped sending what it holds";
+/** How long to wait for a watch to catch up before it is started again, and then for the new one. */
 const catchUpMs = 2_000;
+const restartedMs = 3_000;
 
 function followBucket(
   bus: Bus,
   name: string,
   options: {
     keys: string | undefined;
+    /** The newest revision there was; what was removed since, or has expired, counts. */
     lastRevision(keys: string | undefined): Promise<number>;
+    /** The newest revision that a watch can deliver. */
+    lastStored(keys: string | undefined): Promise<number>;
     onChange(change: Change): void;
   },
 ): Watch {
-  const { keys, lastRevision, onChange } = options;
+  const { keys, lastRevision, lastStored, onChange } = options;
   const stopping = new AbortController();
   const ready = Promise.withResolvers<void>();
   const waiting = new Set<{ revision: number; resolve: () => void }>();
   let current: { stop(): void } | undefined;
   let seen = 0;
+  let saidAt: number | undefined;
   const advance = (revision: number) => {
     seen = Math.max(seen, revision);
     for (const waiter of waiting) if (waiter.revision <= seen) waiter.resolve();
   };
+  const isSeen = async (revision: number, withinMs: number): Promise<boolean> => {
+    if (revision <= seen) return true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiter = { revision, resolve };
+    waiting.add(waiter);
+    const late = bus.clock.after(withinMs, resolve);
+    await promise;
+    waiting.delete(waiter);
+    late.cancel();
+    return revision <= seen;
+  };
   const followOnce = async () => {
     const kv = await openView(bus, name);
+    let received = 0;
+    let silence: Timer | undefined;
+    let isComplete = false;
     const iterator = await kv.watch({
       ...defined({ key: keys }),
-      initializedFn: ready.resolve,
+      initializedFn() {
+        isComplete = true;
+        silence?.cancel();
+        ready.resolve();
+      },
     });
+    // The consumer of a watch stops at a damaged message. What is stored there may be put back meanwhile.
+    const listen = () => {
+      silence?.cancel();
+      if (isComplete) return;
+      silence = bus.clock.after(silenceMs, () => {
+        iterator.stop();
+        const now = bus.clock.monotonic();
+        if (!bus.connected || (saidAt !== undefined && now - saidAt < sayAgainMs)) return;
+        saidAt = now;
+        bus.log.error(stoppedSending, { stream: `KV_${name}`, received, next: damageAdvice });
+      });
+    };
     current = iterator;
     if (stopping.signal.aborted) iterator.stop();
-    for await (const entry of iterator) {
-      const { value, ...rest } = toEntry(entry);
-      onChange(entry.operation === "PUT" ? { ...rest, value } : rest);
-      advance(entry.revision);
+    listen();
+    try {
+      for await (const entry of iterator) {
+        const { value, ...rest } = toEntry(entry);
+        received++;
+        if (!isComplete) listen();
+        onChange(entry.operation === "PUT" ? { ...rest, value } : rest);
+        advance(entry.revision);
+      }
+    } finally {
+      silence?.cancel();
     }
   };
   const follow = async () => {
@@ -221,20 +295,19 @@ function followBucket(
     ready: ready.promise,
     async caughtUp() {
       await ready.promise;
-      const revision = await lastRevision(keys);
-      if (revision <= seen) return;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const waiter = { revision, resolve };
-      waiting.add(waiter);
-      const late = bus.clock.after(catchUpMs, () => {
-        bus.log.warn("a bucket watch lags behind", { bucket: name, seen, revision });
-        resolve();
-        // In a cluster the server that fed this watch may be gone while the connection lives on.
-        current?.stop();
-      });
-      await promise;
-      waiting.delete(waiter);
-      late.cancel();
+      const newest = await lastRevision(keys);
+      if (newest <= seen) return;
+      // Asked only then, as it reads a value. What is missing may have been removed or have expired.
+      const revision = await lastStored(keys);
+      if (revision <= seen) return advance(newest);
+      const stuck = current;
+      if (await isSeen(revision, catchUpMs)) return;
+      bus.log.warn("a bucket watch lags behind", { bucket: name, seen, revision });
+      // In a cluster the server that fed this watch may be gone, or lag, while the connection lives on. Several
+      // callers wait, and the first one has started it again already.
+      if (current === stuck) stuck?.stop();
+      if (await isSeen(revision, restartedMs)) return;
+      throw new SvcError("unavailable", `the bucket ${name} is not read completely yet: try again`);
     },
     stop() {
       stopping.abort();

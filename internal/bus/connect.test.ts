@@ -6,6 +6,7 @@ import { recordingLog } from "../../test/harness/log.ts";
 import { startProgram } from "../../test/harness/process.ts";
 import { systemClock } from "../base/clock.ts";
 import { type BusOptions, busClientSettings, connectBus, resolveBusCa } from "./connect.ts";
+import { isUnserved } from "./request.ts";
 
 let server: TestBus;
 let options: BusOptions;
@@ -89,4 +90,38 @@ test("the bus CA is the explicit file, then BUS_CA_FILE, then bus-ca.crt, then t
   expect(from("", "", server.dir)).toBe(`PEM of ${third}`);
   expect(from("", "", "/nonexistent")).toBeUndefined();
   expect(() => from("/nonexistent/ca.crt", "", server.dir)).toThrow("/nonexistent/ca.crt: no such file");
+});
+
+test("after a restart of the bus a client that others wait for is back before most of them", async () => {
+  const back: string[] = [];
+  const clients = await Promise.all(
+    ["awaited", ...Array.from({ length: 8 }, (_, at) => `client-${at}`)].map(async (name) => {
+      const bus = await connectBus({ ...options, name, isAwaited: name === "awaited" });
+      const returned = new Promise<void>((resolve) => {
+        bus.onReconnect(() => {
+          back.push(name);
+          resolve();
+        });
+      });
+      return { bus, returned };
+    }),
+  );
+  await server.restart("SIGKILL");
+  await Promise.all(clients.map(({ returned }) => returned));
+  expect(back.slice(0, 5)).toContain("awaited");
+  await Promise.all(clients.map(({ bus }) => bus.nats.close()));
+}, 60_000);
+
+test("a request that nobody serves is told at once from one that is not answered in time", async () => {
+  const bus = await connectBus(options);
+  const served = bus.serve("svc.test.silent", "q", () => new Promise(() => {}));
+  const failureOf = (subject: string) =>
+    bus.nats.request(subject, "", { timeout: 200 }).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+  expect(isUnserved(await failureOf("svc.test.nobody"))).toBe(true);
+  expect(isUnserved(await failureOf("svc.test.silent"))).toBe(false);
+  served.stop();
+  await bus.nats.close();
 });

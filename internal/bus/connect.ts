@@ -13,20 +13,45 @@ import { keyPairFromSeed, parseCredentials } from "../identity/mod.ts";
 /** How the client authenticates: with a `.creds` text, or with an nkey seed. Both are secrets. */
 export type BusIdentity = { credentials: string } | { seed: string };
 
+/** In whose name a connection asks the masters. */
+export interface Requester {
+  /** Name of the operator. */
+  name: string;
+  /** Encodes a request as the envelope that the operator signs for this subject. */
+  sign(subject: string, request: Uint8Array): Uint8Array;
+}
+
 export interface BusOptions {
   /** `tls://host:port`, at least one; anything else is refused before a connection is opened. */
   urls: readonly string[];
   /** Name of the client, which the server shows. */
   name: string;
   identity: BusIdentity;
-  /** PEM of the CA that signed the server's certificate; absent means the host's trust store. */
-  ca?: string;
+  /**
+   * PEM of the CA that signed the server's certificate; absent means the host's trust store. A function is asked at
+   * each attempt, also when the client reconnects by itself: roots change while a connection lasts.
+   */
+  ca?: string | (() => string | undefined);
   /** PEM pair of an optional client certificate. */
   clientCertificate?: { cert: string; key: string };
+  /** The name in the server's certificate, where the URL has its IP address only. */
+  tlsName?: string;
   /** How long each server may take to accept the connection; 20 s when absent. */
   timeoutMs?: number;
+  /**
+   * Connects again without the random part of the pause. For masters: they are few, and peels ask them as soon
+   * as they are connected themselves.
+   */
+  isAwaited?: boolean;
+  /** Signs the requests to masters. */
+  requester?: Requester;
   /** Prefix of the reply subjects; a peel may use only its own. */
   inboxPrefix?: string;
+  /**
+   * Called each time a server refuses the credentials that it took before, with its words: they were revoked,
+   * they expired, or the server does not know them any more. The client continues to try.
+   */
+  onRefused?(words: string): void;
   clock: Clock;
   log: Log;
 }
@@ -48,6 +73,8 @@ export interface Bus {
   readonly nats: NatsConnection;
   readonly clock: Clock;
   readonly log: Log;
+  /** Signs the requests to masters; absent where they are sent as they are. */
+  readonly requester?: Requester;
   /** Whether the connection is up now. */
   readonly connected: boolean;
   /**
@@ -60,11 +87,15 @@ export interface Bus {
    * Answers requests on a subject; each request goes to one subscriber of the queue. `answer` gets the
    * subject of the request, and turns every failure into a reply. A request whose reply subject is not an
    * inbox is dropped: the reply is sent with the permissions of this client, not with those of the requester.
+   *
+   * @param answer the reply, or a promise of it; `undefined` when there is none
+   * @param onDropped called with the subject of a dropped request, instead of a warning in the log
    */
   serve(
     subject: string,
     queue: string,
-    answer: (data: Uint8Array, subject: string) => Promise<Uint8Array>,
+    answer: (data: Uint8Array, subject: string) => Promise<Uint8Array> | Uint8Array | undefined,
+    onDropped?: (subject: string) => void,
   ): { stop(): void };
   /** Number of reconnects. */
   readonly reconnects: number;
@@ -100,13 +131,10 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
         return authenticate(nonce);
       },
       // Without a tls object nats.js talks plaintext to a server that does not announce TLS.
-      tls: {
-        rejectUnauthorized: true,
-        ...defined({ ca: options.ca }),
-        ...(options.clientCertificate ?? {}),
-      } as Record<string, unknown>,
+      tls: tlsOf(options),
       pingInterval: busClientSettings.pingIntervalMs,
       maxPingOut: busClientSettings.maxPingsOut,
+      ...(options.isAwaited === true ? { reconnectJitterTLS: 0 } : {}),
       maxReconnectAttempts: -1,
       reconnectTimeWait: busClientSettings.reconnectWaitMs,
       ignoreAuthErrorAbort: true,
@@ -125,6 +153,13 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
   }
   connected = true;
   return watchConnection(nats, options);
+}
+
+/** nats.js reads these for each attempt. */
+function tlsOf({ ca, tlsName, clientCertificate }: BusOptions): Record<string, unknown> {
+  const tls = { rejectUnauthorized: true, ...defined({ servername: tlsName }), ...(clientCertificate ?? {}) };
+  if (typeof ca !== "function") return { ...tls, ...defined({ ca }) };
+  return Object.defineProperty(tls, "ca", { get: ca, enumerable: true });
 }
 
 /** Tries to connect until it succeeds or the signal aborts, with a pause that doubles from 1 s to 30 s. */
@@ -177,11 +212,13 @@ function authenticatorOf(identity: BusIdentity): Authenticator {
   });
 }
 
-function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus {
+function watchConnection(nats: NatsConnection, { clock, log, onRefused, requester }: BusOptions): Bus {
   let connected = true;
+  let refused = false;
   let bufferedBytes = 0;
   let reconnects = 0;
   const onReconnect = new Set<() => void>();
+  const warnOfReply = (subject: string) => log.warn(badReply, { subject });
   void (async () => {
     for await (const status of nats.status()) {
       switch (status.type) {
@@ -191,14 +228,25 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
           break;
         case Events.Reconnect:
           connected = true;
+          refused = false;
           bufferedBytes = 0;
           reconnects++;
           log.info("bus reconnected", { server: status.data });
           for (const run of onReconnect) run();
           break;
-        case Events.Error:
-          log.warn("bus error", { code: status.data, permission: status.permissionContext?.subject });
+        case Events.Error: {
+          // The client library does not keep what a server said about a permission.
+          const words = status.permissionContext === undefined ? wordsOf(nats) : undefined;
+          const isRefusal = isRefusalOf(String(status.data), words);
+          // While a server refuses the client, each attempt has the same error. It is logged once.
+          if (!isRefusal || !refused) {
+            const permission = status.permissionContext?.subject;
+            log.warn("bus error", { code: status.data, permission, ...defined({ message: words }) });
+          }
+          refused ||= isRefusal;
+          if (isRefusal) onRefused?.(words ?? String(status.data));
           break;
+        }
       }
     }
   })();
@@ -206,6 +254,7 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
     nats,
     clock,
     log,
+    ...defined({ requester }),
     get reconnects() {
       return reconnects;
     },
@@ -225,18 +274,21 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
       onReconnect.add(run);
       return () => onReconnect.delete(run);
     },
-    serve(subject, queue, answer) {
+    serve(subject, queue, answer, onDropped = warnOfReply) {
       const subscription = nats.subscribe(subject, {
         queue,
         callback: (error, message) => {
           if (error !== null) return log.error("subscription error", { subject, error });
           if (!isInbox(message.reply)) {
-            return log.warn("request dropped: its reply subject is not an inbox", {
-              subject: message.subject,
-            });
+            return onDropped(message.subject);
           }
-          answer(message.data, message.subject).then(
-            (reply) => message.respond(reply),
+          const reply = answer(message.data, message.subject);
+          if (!(reply instanceof Promise)) {
+            if (reply !== undefined) message.respond(reply);
+            return;
+          }
+          reply.then(
+            (bytes) => message.respond(bytes),
             (cause) => log.error("a request got no answer", { subject, error: describeError(cause) }),
           );
         },
@@ -262,6 +314,33 @@ function watchConnection(nats: NatsConnection, { clock, log }: BusOptions): Bus 
     },
   };
 }
+
+/** What the server said last. The client library keeps it, and tells its code alone. */
+function wordsOf(nats: object): string | undefined {
+  const protocol = "protocol" in nats ? nats.protocol : undefined;
+  if (typeof protocol !== "object" || protocol === null || !("lastError" in protocol)) return undefined;
+  return protocol.lastError instanceof Error ? protocol.lastError.message : undefined;
+}
+
+const refusals: ReadonlySet<string> = new Set([
+  ErrorCode.AuthorizationViolation,
+  ErrorCode.AuthenticationExpired,
+  ErrorCode.AccountExpired,
+]);
+
+/** Whether an error of the server is about the credentials of the client. */
+function isRefusalOf(code: string, words: string | undefined): boolean {
+  return refusals.has(code) || (words !== undefined && /authentication revoked/i.test(words));
+}
+
+/** Whether `connectBus` failed because a server refused the credentials. */
+export function isCredentialsRefused(thrown: unknown): boolean {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  return cause instanceof Error && "code" in cause && isRefusalOf(String(cause.code), cause.message);
+}
+
+/** The log message for a request whose reply subject is not an inbox. */
+export const badReply = "request dropped: its reply subject is not an inbox";
 
 /** `_INBOX.` is the convention for inboxes; the server uses `_R_.` for replies into another account. */
 function isInbox(reply: string | undefined): boolean {

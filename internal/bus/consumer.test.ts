@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { ErrorCode, NatsError } from "nats";
 import { connectTo, startBus, type TestBus } from "../../test/harness/bus.ts";
 import { manualClock } from "../../test/harness/clock.ts";
 import type { LogRecord } from "../../test/harness/log.ts";
@@ -138,6 +139,23 @@ test("a consumer of an earlier version gets the new configuration", async () => 
   expect([config.max_deliver, config.backoff]).toEqual([9, [2e9, 3e9]]);
 });
 
+test("a consumer that is as it should be is not written again", async () => {
+  const { manager, options, put } = await newStream();
+  const run = async (name: string) => {
+    const { seen, take, until } = collector();
+    const consumer = consume(bus, options, take);
+    await put(name);
+    await until(() => seen.includes(name));
+    await consumer.stop();
+  };
+  await run("a");
+  const { stream, durable } = options;
+  const { config } = await manager.consumers.info(stream, durable);
+  await manager.consumers.update(stream, durable, { ...config, description: "kept" });
+  await run("b");
+  expect((await manager.consumers.info(stream, durable)).config.description).toBe("kept");
+});
+
 test("a consumer with a start time starts there, continues where it was, and starts there again after its removal", async () => {
   const { manager, options, put } = await newStream();
   const { seen, take, until } = collector();
@@ -173,6 +191,9 @@ describe("a consumer continues", () => {
     const { options, put } = await newStream();
     const { seen, take, until } = collector();
     const consumer = consume(bus, options, take);
+    expect(consumer.running).toBe(false);
+    await consumer.attempted;
+    expect(consumer.running).toBe(true);
     await put("before");
     await until(() => seen.includes("before"));
     const back = new Promise<void>((resolve) => bus.onReconnect(resolve));
@@ -193,10 +214,56 @@ describe("a consumer continues", () => {
     await until(() => seen.includes("before"));
     await manager.consumers.delete(options.stream, options.durable);
     await log.logged("consumer not running");
+    await consumer.attempted;
     expect(consumer.running).toBe(false);
     await put("after");
     await until(() => seen.includes("after"));
     expect(consumer.running).toBe(true);
+    await consumer.stop();
+    await close();
+  });
+
+  test("every 5 s or sooner after it ran, until it runs again", async () => {
+    const clock = manualClock();
+    const { log, bus: own, close } = await another(clock);
+    const { seen, take, until } = collector();
+    const { manager, options, put } = await newStream();
+    const consumer = consume(own, options, take);
+    await put("before");
+    await until(() => seen.includes("before"));
+    await manager.streams.delete(options.stream);
+    for (const retry of [2_000, 4_000, 5_000, 5_000]) {
+      const { fields } = await log.logged("consumer not running");
+      expect(fields).toMatchObject({ retry_in_ms: retry });
+      log.records.length = 0;
+      await clock.asleep();
+      clock.advance(retry);
+    }
+    await log.logged("consumer not running");
+    await manager.streams.add({ name: options.stream, subjects: [options.filter] });
+    await put("after");
+    await clock.asleep();
+    clock.advance(5_000);
+    await until(() => seen.includes("after"));
+    await consumer.stop();
+    await close();
+  });
+
+  test("every 5 s or sooner while nobody answers, also if it never ran", async () => {
+    const clock = manualClock();
+    const { log, bus: own, close } = await another(clock);
+    const { options } = await newStream();
+    const jetstreamManager = () => Promise.reject(NatsError.errorForCode(ErrorCode.Timeout));
+    const silent: Bus = Object.create(own, {
+      nats: { value: Object.create(own.nats, { jetstreamManager: { value: jetstreamManager } }) },
+    });
+    const consumer = consume(silent, options, async () => {});
+    for (const retry of [2_000, 4_000, 5_000]) {
+      expect((await log.logged("consumer not running")).fields).toMatchObject({ retry_in_ms: retry });
+      log.records.length = 0;
+      await clock.asleep();
+      clock.advance(retry);
+    }
     await consumer.stop();
     await close();
   });

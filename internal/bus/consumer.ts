@@ -3,8 +3,10 @@ import {
   type ConsumerConfig,
   type ConsumerMessages,
   DeliverPolicy,
+  ErrorCode,
   type JetStreamManager,
   type JsMsg,
+  NatsError,
   nanos,
   ReplayPolicy,
 } from "nats";
@@ -27,11 +29,15 @@ const maxUnacknowledged = 1_024;
 const heartbeatMs = 5 * second;
 const bootRetryMs = 60 * second;
 const firstRetryMs = 2 * second;
+/** Of a consumer that ran, or while nobody answers: JetStream serves some parts of a cluster later than others, and without a new connection. */
+const longestRetryMs = 5 * second;
 
 /** A durable consumer that any number of masters share: each message goes to one of them. */
 export interface Consumer {
   /** Whether messages can arrive now. */
   readonly running: boolean;
+  /** Resolves when the first attempt to start has succeeded or failed. */
+  readonly attempted: Promise<void>;
   /**
    * Stops requesting; resolves when the messages in progress have been handled. Messages still in transit are
    * delivered again.
@@ -73,8 +79,8 @@ export interface DeliveredMessage extends StoredMessage {
  * Consumes a stream through a durable pull consumer that all masters share, and continues after reconnects
  * and elections. A message is done when `handle` resolves. When it rejects, or its master dies, the message
  * is delivered again later, to any master: handling a message twice must be harmless. A consumer that cannot
- * be created is tried again every 60 s (specification, "Master checks"), and one that ran and failed is
- * restarted sooner.
+ * be created is tried again every 60 s (specification, "Master checks"), and one that ran and failed every 5 s or
+ * sooner; so is one that nobody answers for, as during an election.
  */
 export function consume(
   bus: Bus,
@@ -86,13 +92,11 @@ export function consume(
   const handling = new Set<Promise<void>>();
   let messages: ConsumerMessages | undefined;
   let running = false;
+  const attempted = Promise.withResolvers<void>();
 
   const runOnce = async () => {
     const manager = await managerOf(bus);
-    await manager.consumers.add(options.stream, {
-      ...consumerConfig(options),
-      ...(await beginningOf(manager, options)),
-    });
+    await createOrUpdate(manager, options);
     const consumer = await bus.nats.jetstream().consumers.get(options.stream, durable);
     if (stopping.signal.aborted) return;
     messages = await consumer.consume({
@@ -101,6 +105,7 @@ export function consume(
       abort_on_missing_resource: true,
     });
     running = true;
+    attempted.resolve();
     for await (const message of messages) {
       const handled = handleMessage(bus, options, message, handle).finally(() => handling.delete(handled));
       handling.add(handled);
@@ -109,19 +114,26 @@ export function consume(
     }
   };
   const run = async () => {
-    let backoff = createBackoff({ firstMs: bootRetryMs, longestMs: bootRetryMs });
+    const backoff = createBackoff({ firstMs: firstRetryMs, longestMs: longestRetryMs });
+    let hasRun = false;
     while (!stopping.signal.aborted) {
       const { reconnects } = bus;
       let reason = "it ended";
+      let isAnswered = true;
       try {
         await runOnce();
       } catch (thrown) {
         reason = describeError(thrown);
+        isAnswered = !isSilence(thrown);
       }
-      if (running) backoff = createBackoff({ firstMs: firstRetryMs, longestMs: bootRetryMs });
+      if (running) {
+        hasRun = true;
+        backoff.reset();
+      }
       running = false;
+      attempted.resolve();
       if (stopping.signal.aborted || bus.reconnects !== reconnects) continue;
-      const retryMs = backoff.next();
+      const retryMs = hasRun || !isAnswered ? backoff.next() : bootRetryMs;
       bus.log.warn("consumer not running", { consumer: durable, reason, retry_in_ms: retryMs });
       await sleep(bus.clock, retryMs, stopping.signal);
     }
@@ -136,6 +148,7 @@ export function consume(
     get running() {
       return running;
     },
+    attempted: attempted.promise,
     async stop() {
       stopping.abort();
       unsubscribe();
@@ -144,6 +157,13 @@ export function consume(
       await Promise.all(handling);
     },
   };
+}
+
+function isSilence(thrown: unknown): boolean {
+  return (
+    thrown instanceof NatsError &&
+    (thrown.code === ErrorCode.Timeout || thrown.code === ErrorCode.NoResponders)
+  );
 }
 
 async function handleMessage(
@@ -190,18 +210,41 @@ export async function removeConsumer(bus: Bus, stream: string, durable: string):
   });
 }
 
-/** Where a consumer starts. The server refuses to change this for an existing consumer. */
-async function beginningOf(
+/** Servers from 2.10 on refuse to create a consumer that exists with another configuration. */
+async function createOrUpdate(manager: JetStreamManager, options: ConsumerOptions): Promise<void> {
+  const { stream, durable, since } = options;
+  const wanted = consumerConfig(options);
+  const existing = await configOf(manager, options);
+  if (existing !== undefined) {
+    // In a cluster an update waits for an election that reading does not need.
+    const isWanted = Object.entries(wanted).every(([key, value]) =>
+      Bun.deepEquals(existing[key as keyof ConsumerConfig], value),
+    );
+    if (isWanted) return;
+    // Where a consumer starts cannot be changed.
+    const { deliver_policy, opt_start_time } = existing;
+    await manager.consumers.update(stream, durable, {
+      ...wanted,
+      deliver_policy,
+      ...defined({ opt_start_time }),
+    } as Partial<ConsumerConfig>);
+    return;
+  }
+  const start =
+    since === undefined ? {} : { deliver_policy: DeliverPolicy.StartTime, opt_start_time: rfc3339(since()) };
+  await manager.consumers.add(stream, { ...wanted, ...start });
+}
+
+/** @returns `undefined` when it does not exist */
+async function configOf(
   manager: JetStreamManager,
-  { stream, durable, since }: ConsumerOptions,
-): Promise<Partial<ConsumerConfig>> {
-  if (since === undefined) return {};
+  { stream, durable }: ConsumerOptions,
+): Promise<ConsumerConfig | undefined> {
   try {
-    const { deliver_policy, opt_start_time } = (await manager.consumers.info(stream, durable)).config;
-    return { deliver_policy, ...defined({ opt_start_time }) };
+    return (await manager.consumers.info(stream, durable)).config;
   } catch (thrown) {
     if (!isNotFound(thrown)) throw thrown;
-    return { deliver_policy: DeliverPolicy.StartTime, opt_start_time: rfc3339(since()) };
+    return undefined;
   }
 }
 

@@ -65,7 +65,7 @@ test("a full stream refuses, and has room again after the oldest messages went t
   expect(await send(returnSubject("j", "p"), 1)).toEqual([true]);
 });
 
-test("what a consumer has not handled stays, until there is no room without it", async () => {
+test("what a consumer has not handled stays as long as other messages can make room", async () => {
   await emptyStream();
   const reached = Promise.withResolvers<void>();
   const consumer = consume(

@@ -1,4 +1,6 @@
+import * as v from "valibot";
 import { SvcError } from "../base/errors.ts";
+import { decode, encode } from "../base/msgpack.ts";
 import type { Bus } from "./connect.ts";
 import { lastMessage } from "./jetstream/last-message.ts";
 import { type StoreOptions, storeMessage } from "./jetstream/store-message.ts";
@@ -7,6 +9,8 @@ import { keySubject } from "./subjects.ts";
 
 /** The key that names the current writer; no other key of such a bucket may have this name. */
 export const fenceKey = "_fence";
+
+const fenceForm = v.object({ v: v.literal(1), token: v.pipe(v.number(), v.safeInteger()) });
 
 /** The right to be the only writer of a bucket, until a writer with a larger token takes over. */
 export interface FencedWriter {
@@ -31,7 +35,7 @@ export interface FencedWriter {
 export async function acquireWriter(bus: Bus, bucket: string, token: number): Promise<FencedWriter> {
   const before = await lastFence(bus, bucket);
   if (before.token > token) throw lost(bucket);
-  const fence = Buffer.from(String(token));
+  const fence = encode({ v: 1, token });
   let last = await publish(bus, bucket, fenceKey, fence, { lastOnSubject: before.revision });
   let over = false;
   let queue: Promise<unknown> = Promise.resolve();
@@ -62,8 +66,19 @@ async function lastFence(bus: Bus, bucket: string): Promise<{ token: number; rev
     lastMessage(bus, `KV_${bucket}`, keySubject(bucket, fenceKey)),
   );
   if (message === undefined) return { token: 0, revision: 0 };
-  const token = Number(message.data.toString());
-  return { token: Number.isSafeInteger(token) ? token : 0, revision: message.sequence };
+  return { token: readToken(message.data), revision: message.sequence };
+}
+
+/** The token of a fence, which earlier versions stored as decimal digits; 0 when it is damaged. */
+function readToken(fence: Buffer): number {
+  const text = fence.toString("latin1");
+  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
+  try {
+    const parsed = v.safeParse(fenceForm, decode(fence));
+    return parsed.success ? parsed.output.token : 0;
+  } catch {
+    return 0;
+  }
 }
 
 async function publish(

@@ -13,6 +13,7 @@ export interface Fullness {
   maxBytes: number;
   /** Whether it refuses what is new when it is full. */
   refuses: boolean;
+  replicas: number;
 }
 
 /** From this part of its limit on a stream is taken for full: a message of usual size may not fit any more. */
@@ -27,9 +28,9 @@ const nearlyFullPart = 0.9;
 export async function readFullness(bus: Bus, timeoutMs?: number): Promise<Fullness[]> {
   const names = new Map((Object.keys(assets) as AssetName[]).map((asset) => [streamName(asset), asset]));
   const streams = await listStreams(bus, timeoutMs);
-  return streams.flatMap(({ name: stream, bytes, maxBytes, refuses }) => {
+  return streams.flatMap(({ name: stream, bytes, maxBytes, refuses, replicas }) => {
     const asset = names.get(stream);
-    return asset === undefined ? [] : [{ asset, stream, bytes, maxBytes, refuses }];
+    return asset === undefined ? [] : [{ asset, stream, bytes, maxBytes, refuses, replicas }];
   });
 }
 
@@ -43,8 +44,8 @@ export async function inspectFullness(
     names.map(async (asset) => {
       const stream = streamName(asset);
       try {
-        const { bytes, maxBytes, refuses } = await streamState(bus, stream, timeoutMs);
-        return [{ asset, stream, bytes, maxBytes, refuses }];
+        const { bytes, maxBytes, refuses, replicas } = await streamState(bus, stream, timeoutMs);
+        return [{ asset, stream, bytes, maxBytes, refuses, replicas }];
       } catch {
         return [];
       }
@@ -76,6 +77,7 @@ const advice: Partial<Record<AssetName, string>> = {
   "job-events": "raise jobs.max_bytes, or look for a peel that sends too much",
   events: "look for a peel that sends too many events, and check that the reactor runs",
   states: "remove large files from the state files, or give the bus more storage and restart a master",
+  audit: "nothing can be decided: give the bus more storage and restart a master, or lower audit.retention",
   binaries: "give the bus more storage and restart a master",
 };
 

@@ -5,6 +5,7 @@ import type { Bus } from "./connect.ts";
 import { createConsumer } from "./jetstream/create-consumer.ts";
 import { isNotFound, JetStreamError } from "./jetstream/request.ts";
 import { streamState } from "./jetstream/stream-state.ts";
+import { orStorageError } from "./or-storage-error.ts";
 
 const timeoutMs = 3_000;
 /** When the server removes the consumer, which is created only to read its creation time. */
@@ -28,6 +29,15 @@ export async function inspectAssets(
   return new Map(states);
 }
 
+/**
+ * How many messages an asset contains.
+ *
+ * @throws SvcError `unavailable`
+ */
+export async function countStored(bus: Bus, name: AssetName): Promise<number> {
+  return orStorageError(name, async () => (await streamState(bus, streamName(name), timeoutMs)).messages);
+}
+
 async function inspectAsset(bus: Bus, stream: string): Promise<AssetState> {
   try {
     await streamState(bus, stream, timeoutMs);
@@ -41,6 +51,14 @@ async function inspectAsset(bus: Bus, stream: string): Promise<AssetState> {
     if (isRefused(thrown)) return "refused";
     throw silent(thrown);
   }
+}
+
+/** The most replicas that one of these assets has, as far as these credentials may look; 1 without any. */
+export async function mostReplicas(bus: Bus, names: readonly AssetName[]): Promise<number> {
+  const found = await Promise.all(
+    names.map((name) => streamState(bus, streamName(name), timeoutMs).catch(() => undefined)),
+  );
+  return Math.max(1, ...found.map((state) => state?.replicas ?? 1));
 }
 
 /**

@@ -1,4 +1,4 @@
-export { append, lastOn } from "./append.ts";
+export { append, appendNext, lastOn } from "./append.ts";
 export {
   type AssetName,
   assets,
@@ -8,7 +8,7 @@ export {
   replicasFor,
   streamName,
 } from "./assets.ts";
-export { type BackedUp, backUpBus, restoreBus } from "./backup.ts";
+export { type Backup, backUpBus, restoreBus } from "./backup.ts";
 export { type BlobStore, type Head, openBlobStore } from "./blob-store.ts";
 export { type Bucket, type Change, type Entry, openBucket } from "./bucket.ts";
 export { clientCertificate } from "./client-certificate.ts";
@@ -16,17 +16,24 @@ export {
   type Bus,
   type BusIdentity,
   type BusOptions,
+  badReply,
   connectBus,
   connectBusForever,
+  isCredentialsRefused,
+  type Requester,
   resolveBusCa,
 } from "./connect.ts";
+export type { ConnectedUser } from "./connected-users.ts";
 export { type Consumer, consume, type DeliveredMessage, removeConsumer } from "./consumer.ts";
 export { type Commit, openContentStore, readBlob } from "./content-store.ts";
+export { damageAdvice } from "./damage.ts";
 export { type Discarded, discardOldest } from "./discard-oldest.ts";
-export { encodeFailure, encodeSuccess, failureOf, openReply } from "./envelope.ts";
+export { encodeFailure, encodeRateLimited, encodeSuccess, failureOf, openReply } from "./envelope.ts";
 export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
 export { type Fullness, fullest, inspectFullness, readFullness } from "./fullness.ts";
-export { clockDifference, inspectAssets } from "./inspect.ts";
+export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
+export { listReplicas } from "./list-replicas.ts";
+export { lookOnHints } from "./look-on-hints.ts";
 export { readOffer } from "./offer.ts";
 export { createOrderedView } from "./ordered-view.ts";
 export {
@@ -34,23 +41,41 @@ export {
   consumerPosition,
   firstSequence,
   removeHandled,
+  streamEnds,
   streamLimit,
 } from "./position.ts";
 export { greetServer, inspectCertificate, placeOf, resolveHost } from "./probe.ts";
-export { newerCredentials, requestReply } from "./request.ts";
+export { readRange, sequenceAt } from "./read-range.ts";
+export { readSingly } from "./read-singly.ts";
+export { createReconciler, mostPushes, type Reconciler } from "./reconcile.ts";
+export { removeSubject } from "./remove-subject.ts";
+export { checkReplicas, type ReplicaCheck } from "./replicas/check.ts";
+export { readHealth, type ServerHealth } from "./replicas/health.ts";
+export {
+  type BusServerInfo,
+  replicaAdvice,
+  replicaProblem,
+} from "./replicas/servers.ts";
+export { isUnserved, newerCredentials, requestReply } from "./request.ts";
 export type { Room } from "./room.ts";
 export { shareWatch } from "./shared-watch.ts";
 export { probeStorage } from "./storage-probe.ts";
 export { assertStored, isTooLarge } from "./stored.ts";
-export { readStream, type StoredMessage } from "./stream.ts";
+export { readLatest, readStream, type StoredMessage } from "./stream.ts";
 export {
   type AdminAction,
+  type ApprovalAction,
+  type AuditAction,
   ackSubject,
   adminQueue,
   adminSubject,
+  approvalSubject,
+  auditRequestSubject,
+  auditSubject,
   binaryCommitSubject,
   binaryPutSubject,
   cancelSubject,
+  decisionsSubject,
   dispatchSubject,
   eventSubject,
   fetchSubject,
@@ -60,7 +85,10 @@ export {
   jobListSubject,
   jobRequestSubject,
   keySubject,
+  knownKeysSubject,
   mastersQueue,
+  type OperatorAction,
+  operatorSubject,
   parseEventSubject,
   parseJobSubject,
   peelInboxPrefix,
@@ -69,12 +97,18 @@ export {
   type RolloutAction,
   reactorSubject,
   readyzSubject,
+  rekeySubject,
+  renewSubject,
   returnSubject,
+  rolesSubject,
   rolloutSubject,
   scheduleSubject,
   stopSubject,
+  type TokenAction,
   targetQueue,
   targetResolveSubject,
+  tokenSubject,
 } from "./subjects.ts";
-export { createSystemBus, type SystemBus } from "./system.ts";
+export { surveyServers } from "./survey-servers.ts";
+export { createSystemBus, type SystemBus, type UserConnection } from "./system.ts";
 export { type Look, untilKey } from "./until-key.ts";

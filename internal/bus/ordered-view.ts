@@ -41,7 +41,7 @@ export interface OrderedViewOptions<Value, Item> {
    * @param before what is kept of this key now
    * @throws when it is malformed
    */
-  read(value: Uint8Array, before: Item | undefined): Value;
+  read(value: Uint8Array, before: Item | undefined, change: Pick<Change, "key" | "revision">): Value;
   /** The part of a value to keep. */
   itemOf(value: Value): Item;
   /** @returns the ID, which is the key, and the time of creation as text that sorts by time */
@@ -82,8 +82,12 @@ export function createOrderedView<Value, Item>(options: OrderedViewOptions<Value
   };
   /** Checking the order is expensive: a hundredth of the items is removed at a time. */
   const isFull = () => limits !== undefined && items.size > limits.most * 1.01;
-  const read = (key: string, bytes: Uint8Array, before: Placed<Item> | undefined) => {
-    const value = options.read(bytes, before?.item);
+  const read = (
+    { key, revision }: Pick<Change, "key" | "revision">,
+    bytes: Uint8Array,
+    before: Placed<Item> | undefined,
+  ) => {
+    const value = options.read(bytes, before?.item, { key, revision });
     const item = options.itemOf(value);
     const { id, createdAt } = options.placeOf(item);
     if (id !== key) throw new SvcError("internal", `it is the record of ${id}`);
@@ -99,7 +103,7 @@ export function createOrderedView<Value, Item>(options: OrderedViewOptions<Value
       }
       let found: ReturnType<typeof read>;
       try {
-        found = read(key, bytes, before);
+        found = read({ key, revision }, bytes, before);
       } catch (thrown) {
         return options.onUnreadable(key, thrown);
       }

@@ -1,9 +1,8 @@
-import { SvcError } from "../base/errors.ts";
 import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
-import { isNotFound } from "./jetstream/request.ts";
+import { isNotFound, withoutLeader } from "./jetstream/request.ts";
 import { streamState } from "./jetstream/stream-state.ts";
-import { orStorageError } from "./or-storage-error.ts";
+import { orStorageError, storageError } from "./or-storage-error.ts";
 
 /** The progress of a durable consumer in its stream. */
 export interface ConsumerPosition {
@@ -50,6 +49,22 @@ export async function firstSequence(bus: Bus, stream: string): Promise<number> {
 }
 
 /**
+ * The sequences of the oldest and the newest message of a stream. When it is empty, the oldest is the one after the
+ * newest, and the newest is the last that it ever held.
+ *
+ * @throws SvcError `storage`
+ */
+export async function streamEnds(bus: Bus, stream: string): Promise<{ first: number; last: number }> {
+  const state = await orStorageError(`the stream ${stream}`, async () => {
+    const found = await streamState(bus, stream);
+    // A server that is alone answers with its own copy.
+    if (!found.hasLeader) throw withoutLeader();
+    return found;
+  });
+  return { first: Math.max(1, state.firstSequence), last: state.lastSequence };
+}
+
+/**
  * How many bytes a stream may hold.
  *
  * @throws SvcError `storage`
@@ -81,10 +96,6 @@ export async function removeHandled(
     return (await manager.streams.purge(stream, { seq: over.stream_seq + 1 })).purged;
   } catch (cause) {
     if (isNotFound(cause)) return 0;
-    throw new SvcError(
-      "storage",
-      `finished messages could not be removed from the stream ${stream}: is the bus up?`,
-      { cause },
-    );
+    throw storageError(`the stream ${stream}, from which finished messages are removed,`, cause);
   }
 }

@@ -4,6 +4,7 @@ import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node
 import { type Clock, sleep } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { describeError, SvcError } from "../base/errors.ts";
+import type { BusServerInfo } from "./replicas/servers.ts";
 
 const defaultPort = 4222;
 const timeoutMs = 3_000;
@@ -50,8 +51,14 @@ export async function resolveHost({ host }: ServerPlace): Promise<string[]> {
  * not from a nats-server
  */
 export async function greetServer(place: ServerPlace, clock: Clock): Promise<string> {
+  return (await identifyServer(place, clock)).version;
+}
+
+/** The same, with the name of the server, which is unique in a cluster. */
+export async function identifyServer(place: ServerPlace, clock: Clock): Promise<BusServerInfo> {
   return within(clock, place, async (closing) => {
-    return (await greet(place, closing)).version;
+    const { name, version } = await greet(place, closing);
+    return { name, version };
   });
 }
 
@@ -83,11 +90,10 @@ export async function inspectCertificate(
 /** Closes what was opened at the end, also when nobody ever answers. */
 type Closing = (close: () => void) => void;
 
-async function greet(
-  { host, port }: ServerPlace,
-  closing: Closing,
-): Promise<{ socket: Socket; version: string }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ socket: Socket; version: string }>();
+type Greeting = BusServerInfo & { socket: Socket };
+
+async function greet({ host, port }: ServerPlace, closing: Closing): Promise<Greeting> {
+  const { promise, resolve, reject } = Promise.withResolvers<Greeting>();
   const socket = connect({ host, port });
   closing(() => socket.destroy());
   let text = "";
@@ -96,7 +102,8 @@ async function greet(
     if (!text.includes("\r\n") && text.length < 65_536) return;
     socket.off("data", onData);
     const version = /^INFO .*"version":"([^"]{1,40})"/.exec(text)?.[1];
-    if (version !== undefined) return resolve({ socket, version });
+    const name = /"server_name":"([^"]{1,200})"/.exec(text)?.[1] ?? `${host}:${port}`;
+    if (version !== undefined) return resolve({ socket, name, version });
     reject(new SvcError("unavailable", `the service at ${host}:${port} is not a nats-server`));
   };
   socket.on("data", onData);

@@ -6,7 +6,7 @@ import type { Bus } from "./connect.ts";
 export const newerCredentials = "create new ones with svc nats-auth credentials of this version";
 
 /**
- * Sends a request and waits for one reply.
+ * Sends a request to the masters and waits for one reply. A connection of an operator who has a key signs it.
  *
  * @returns `undefined` when no client serves the subject
  * @throws SvcError `unavailable` when no reply arrived in time, `forbidden` without permission to publish
@@ -17,18 +17,27 @@ export async function requestReply(
   payload: Uint8Array,
   timeoutMs: number,
 ): Promise<Uint8Array | undefined> {
+  const data = bus.requester?.sign(subject, payload) ?? payload;
   try {
-    return (await bus.nats.request(subject, payload, { timeout: timeoutMs })).data;
+    return (await bus.nats.request(subject, data, { timeout: timeoutMs })).data;
   } catch (cause) {
     if (!(cause instanceof NatsError)) throw cause;
-    if (cause.code === ErrorCode.NoResponders) return undefined;
+    if (isUnserved(cause)) return undefined;
     if (cause.isPermissionError()) {
-      throw new SvcError(
-        "forbidden",
-        `these credentials may not publish on ${subject}: ${newerCredentials}`,
-        { cause },
-      );
+      throw new SvcError("forbidden", whyForbidden(bus, subject), { cause });
     }
     throw new SvcError("unavailable", `no answer on ${subject} within ${timeoutMs / 1000} s`, { cause });
   }
+}
+
+/** Who asks, what is lacking, and who can give it. */
+function whyForbidden({ requester }: Bus, subject: string): string {
+  if (requester === undefined) return `these credentials may not publish on ${subject}: ${newerCredentials}`;
+  const { name } = requester;
+  return `${name} may not ask on ${subject}: no role of ${name} allows it; an operator with role admin changes them with svc operator roles ${name} ROLE`;
+}
+
+/** Whether a request failed because nobody serves its subject at this moment. */
+export function isUnserved(thrown: unknown): boolean {
+  return thrown instanceof NatsError && thrown.code === ErrorCode.NoResponders;
 }

@@ -4,10 +4,11 @@ import { gibibyte, mebibyte } from "../base/byte-size.ts";
 import { type AssetName, assets } from "./assets.ts";
 import { type Held, planRoom } from "./room.ts";
 
+const inMemory: ReadonlySet<AssetName> = new Set(["enroll-challenges", "request-nonces"]);
 const names = Object.keys(assets) as AssetName[];
 const memory = gibibyte;
 const sumOnDisk = (room: Readonly<Record<AssetName, number>>) =>
-  names.reduce((sum, name) => sum + (name === "enroll-challenges" ? 0 : room[name]), 0);
+  names.reduce((sum, name) => sum + (inMemory.has(name) ? 0 : room[name]), 0);
 
 test("256 MB carry a small fleet, and half of them is for jobs", () => {
   const storage = 256_000_000;
@@ -21,7 +22,7 @@ test("a large server gives 8 GiB to jobs, and no stream more than a fleet of 10,
   const room = planRoom({ offer: { storage: 500 * gibibyte, memory }, held: {}, jobsMaxBytes: 0 });
   expect(room["job-events"]).toBe(8 * gibibyte);
   expect(sumOnDisk(room)).toBeLessThan(32 * gibibyte);
-  expect(room["enroll-challenges"]).toBe(64 * mebibyte);
+  for (const name of inMemory) expect(room[name]).toBe(64 * mebibyte);
 });
 
 test("the limits of all together fit into the offer, whatever they hold, and none is below what it holds", () => {
@@ -38,7 +39,7 @@ test("the limits of all together fit into the offer, whatever they hold, and non
         ) as Held;
         const room = planRoom({ offer: { storage, memory }, held, jobsMaxBytes });
         for (const name of names) {
-          if (name === "enroll-challenges") continue;
+          if (inMemory.has(name)) continue;
           expect(room[name]).toBeGreaterThanOrEqual(held[name]?.bytes ?? 1);
         }
         expect(sumOnDisk(room)).toBeLessThanOrEqual(storage);
@@ -65,4 +66,17 @@ test("jobs.max_bytes is taken as it is, unless there is less", () => {
   expect(plan(32 * mebibyte)).toBe(32 * mebibyte);
   expect(plan(700 * mebibyte)).toBe(700 * mebibyte);
   expect(plan(2 * gibibyte)).toBeLessThan(gibibyte);
+});
+
+test("the audit gets more room when it fills, at the cost of jobs", () => {
+  const storage = 256 * mebibyte;
+  const first = planRoom({ offer: { storage, memory }, held: {}, jobsMaxBytes: 0 });
+  let limit = first.audit;
+  for (let round = 0; round < 3; round++) {
+    const held = { audit: { bytes: Math.ceil(limit * 0.75), maxBytes: limit } };
+    const room = planRoom({ offer: { storage, memory }, held, jobsMaxBytes: 0 });
+    expect(room.audit).toBeGreaterThan(limit * 1.3);
+    expect(sumOnDisk(room)).toBeLessThanOrEqual(storage);
+    limit = room.audit;
+  }
 });

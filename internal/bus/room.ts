@@ -25,7 +25,10 @@ const usualJobsBytes = 8 * gibibyte;
 /** The part of the offer that stays free: a server also stores what was removed and not yet cleaned up. */
 const spareShare = 0.1;
 /** What a stream gets above what it holds where it holds more than its share. */
-const growth = 1.25;
+const usualGrowth = 1.25;
+/** The audit never shrinks before its time, and nothing is decided when it is full. */
+const auditGrowth = 2;
+const growthOf = (name: string): number => (name === "audit" ? auditGrowth : usualGrowth);
 /** No asset gets less than this part of its least: where even that is missing, the server refuses. */
 const leastScale = 0.25;
 /** A limit that is at least this part of its share stays as it is: the offer changes a little with each start. */
@@ -47,7 +50,11 @@ const share = (least: number, most: number, weight: number): Share => ({ least, 
 const shares = {
   enrollments: share(8 * mebibyte, 512 * mebibyte, 2),
   revocations: share(4 * mebibyte, 64 * mebibyte, 1),
+  operators: fixed(mebibyte),
+  "operator-revocations": fixed(mebibyte),
   secrets: fixed(mebibyte),
+  tokens: fixed(mebibyte),
+  approvals: share(mebibyte, 64 * mebibyte, 0.5),
   leases: fixed(mebibyte),
   reactor: share(2 * mebibyte, 64 * mebibyte, 0.5),
   rollouts: share(4 * mebibyte, 256 * mebibyte, 1),
@@ -57,14 +64,15 @@ const shares = {
   settings: share(6 * mebibyte, gibibyte, 2),
   facts: share(8 * mebibyte, 2 * gibibyte, 2),
   jobs: share(12 * mebibyte, 4 * gibibyte, 5),
-  events: share(12 * mebibyte, 512 * mebibyte, 3),
-  states: share(12 * mebibyte, 4 * gibibyte, 4),
+  events: share(10 * mebibyte, 512 * mebibyte, 3),
+  states: share(11 * mebibyte, 4 * gibibyte, 4),
+  audit: share(4 * mebibyte, 4 * gibibyte, 3),
   binaries: share(16 * mebibyte, 4 * gibibyte, 6),
 } as const satisfies Record<string, Share>;
 
 type Shared = keyof typeof shares;
 /** The assets that get room: all of them. */
-type RoomName = Shared | "job-events" | "enroll-challenges";
+type RoomName = Shared | "job-events" | "enroll-challenges" | "request-nonces";
 const shared = Object.keys(shares) as Shared[];
 
 /**
@@ -75,7 +83,10 @@ export function planRoom({ offer, held, jobsMaxBytes }: RoomOptions): Room {
   const bytesOf = (name: RoomName) => held[name]?.bytes ?? 0;
   const usable = Math.floor(offer.storage * (1 - spareShare));
   const wanted = jobsMaxBytes === 0 ? Math.min(usualJobsBytes, Math.floor(offer.storage / 2)) : jobsMaxBytes;
-  const others = shared.reduce((sum, name) => sum + Math.max(shares[name].least, bytesOf(name) * growth), 0);
+  const others = shared.reduce(
+    (sum, name) => sum + Math.max(shares[name].least, bytesOf(name) * growthOf(name)),
+    0,
+  );
   // Where others hold more than their part, and where the option is more than there is.
   const fits = Math.max(Math.floor(usable / 8), Math.floor(usable - others));
   const jobEvents = Math.max(Math.min(wanted, fits), bytesOf("job-events"));
@@ -87,6 +98,7 @@ export function planRoom({ offer, held, jobsMaxBytes }: RoomOptions): Room {
     >),
     "job-events": jobsMaxBytes === 0 ? settled(jobEvents, held["job-events"]) : jobEvents,
     "enroll-challenges": Math.min(64 * mebibyte, Math.floor(offer.memory / 4)),
+    "request-nonces": Math.min(64 * mebibyte, Math.floor(offer.memory / 4)),
   };
 }
 
@@ -100,7 +112,10 @@ function divide(bytes: number, bytesOf: (name: Shared) => number): Record<Shared
   for (const name of shared) {
     const most = Math.max(shares[name].most, bytesOf(name));
     limits[name] = Math.max(Math.floor(shares[name].least * scale), bytesOf(name));
-    if (bytesOf(name) > shares[name].least) limits[name] = Math.min(most, Math.ceil(bytesOf(name) * growth));
+    if (bytesOf(name) > shares[name].least)
+      limits[name] = Math.min(most, Math.ceil(bytesOf(name) * growthOf(name)));
+    // Not only above its least: it must never be full.
+    if (name === "audit") limits[name] = Math.max(limits[name], Math.ceil(bytesOf(name) * auditGrowth));
     rest -= limits[name];
   }
   for (;;) {

@@ -1,12 +1,24 @@
-import { createInbox, type Msg } from "nats";
+import { createInbox, ErrorCode, type Msg, NatsError } from "nats";
 import { sleep } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
+import { conflict } from "../base/retry-on-conflict.ts";
 import type { Bus } from "./connect.ts";
+import { createConsumer, dropConsumer } from "./jetstream/create-consumer.ts";
 import { managerOf } from "./jetstream/manager.ts";
-import { JetStreamError, readReply, requestJetStream } from "./jetstream/request.ts";
+import {
+  errorCodes,
+  isLeaderless,
+  JetStreamError,
+  readReply,
+  requestJetStream,
+} from "./jetstream/request.ts";
 
 const requestTimeoutMs = 30_000;
 const lookMs = 100;
+/** What a request ends with when no server takes it. */
+const silences: readonly string[] = [ErrorCode.NoResponders, ErrorCode.Timeout];
+/** What a server says of a consumer that ended while it was read (server/stream.go, `snapshot`). */
+const consumerEnded = "couldn't load consumer";
 /** A server that sends nothing for this long is treated as failed. */
 const stallMs = 30_000;
 
@@ -17,26 +29,29 @@ export interface SnapshotHead {
 }
 
 /** The names of the streams that are stored on disk, buckets and object stores among them. */
-export async function storedStreams(bus: Bus): Promise<string[]> {
-  const manager = await managerOf(bus);
-  const names: string[] = [];
-  for await (const { config } of manager.streams.list()) {
-    if (config.storage === "file") names.push(config.name);
-  }
-  return names.sort();
+export function storedStreams(bus: Bus): Promise<string[]> {
+  return whenFormed(bus, async () => {
+    const manager = await managerOf(bus);
+    const names: string[] = [];
+    for await (const { config } of manager.streams.list()) {
+      if (config.storage === "file") names.push(config.name);
+    }
+    return names.sort();
+  });
 }
 
 /**
  * Reads a complete stream with its consumers, in a form that only a server understands.
  *
  * @param onChunk gets the bytes in order
+ * @returns `conflict` when a consumer ended while the server read it, as those of `svc` do: read the stream again
  * @throws SvcError `forbidden` or `unavailable`
  */
 export async function snapshotStream(
   bus: Bus,
   name: string,
   onChunk: (bytes: Uint8Array) => void,
-): Promise<SnapshotHead> {
+): Promise<SnapshotHead | typeof conflict> {
   const inbox = createInbox();
   const chunks = bus.nats.subscribe(inbox);
   let stalled = false;
@@ -70,8 +85,9 @@ export async function snapshotStream(
 }
 
 /** The last message is empty; a status in it reports an error. */
-function ended(name: string, { headers }: Msg, head: SnapshotHead): SnapshotHead {
+function ended(name: string, { headers }: Msg, head: SnapshotHead): SnapshotHead | typeof conflict {
   if (headers !== undefined && headers.code >= 300) {
+    if (headers.description.includes(consumerEnded)) return conflict;
     throw new SvcError("unavailable", `${name}: ${headers.code} ${headers.description}`);
   }
   return { config: head.config, state: head.state };
@@ -90,32 +106,101 @@ export async function restoreStream(
   chunks: Iterable<Uint8Array>,
   replicas: number,
 ): Promise<void> {
-  const { deliver_subject: subject } = await ask<{ deliver_subject: string }>(
-    bus,
-    `$JS.API.STREAM.RESTORE.${name}`,
-    { config: { ...head.config, num_replicas: replicas }, state: head.state },
-  );
+  const subject = await restoreSubject(bus, name, { ...head.config, num_replicas: replicas }, head.state);
   for (const chunk of chunks) await send(bus, name, subject, chunk);
   await send(bus, name, subject, new Uint8Array());
-  for (let waitedMs = 0; (await completeReplicas(bus, name)) < replicas; waitedMs += lookMs) {
+  await untilComplete(bus, name, replicas);
+}
+
+/**
+ * Resolves when each server has all messages. The server that leads the stream reports a follower before
+ * that follower has what was restored. Consumers show what a server really has. The bus chooses their servers, so
+ * they are created until each server was seen complete.
+ */
+async function untilComplete(bus: Bus, name: string, replicas: number): Promise<void> {
+  const complete = new Set<string>();
+  for (let waitedMs = 0; complete.size < replicas; waitedMs += lookMs) {
     if (waitedMs > stallMs)
       throw new SvcError("unavailable", `${name}: not every server has a complete copy yet`);
+    if (waitedMs > 0) await sleep(bus.clock, lookMs);
+    try {
+      const { messages, following } = await followersOf(bus, name);
+      if (following < replicas) complete.clear();
+      else if (messages === 0 || replicas === 1) return;
+      // Three servers are seen after six consumers on average.
+      else for (let i = 0; i < 8 && complete.size < replicas; i++) await lookOnce(messages);
+    } catch (thrown) {
+      if (!isForming(thrown)) throw thrown;
+    }
+  }
+
+  async function lookOnce(messages: number): Promise<void> {
+    const config = {
+      ...{ deliver_policy: "all", ack_policy: "none", deliver_subject: createInbox() },
+      ...{ mem_storage: true, num_replicas: 1, inactive_threshold: 5_000_000_000 },
+    };
+    const { name: consumer = "", num_pending = 0, cluster } = await createConsumer(bus, name, config);
+    dropConsumer(bus, name, consumer);
+    const server = cluster?.leader ?? "";
+    if (num_pending < messages) complete.delete(server);
+    else complete.add(server);
+  }
+}
+
+/** Where a restore sends its chunks. */
+function restoreSubject(
+  bus: Bus,
+  name: string,
+  config: SnapshotHead["config"],
+  state: SnapshotHead["state"],
+): Promise<string> {
+  const request = `$JS.API.STREAM.RESTORE.${name}`;
+  return refused(request, () =>
+    whenFormed(bus, async () => {
+      const body = JSON.stringify({ config, state });
+      const options = { timeoutMs: requestTimeoutMs };
+      const answer = await requestJetStream<{ deliver_subject: string }>(bus, request, body, options);
+      return answer.deliver_subject ?? "";
+    }),
+  );
+}
+
+/**
+ * Runs a request again while a cluster forms: it has no leader yet, or too few servers for the replicas. That
+ * takes some seconds after its servers have started.
+ */
+async function whenFormed<T>(bus: Pick<Bus, "clock">, run: () => Promise<T>): Promise<T> {
+  for (let waitedMs = 0; ; waitedMs += lookMs) {
+    try {
+      return await run();
+    } catch (thrown) {
+      if (!isForming(thrown) || waitedMs > stallMs) throw thrown;
+    }
     await sleep(bus.clock, lookMs);
   }
 }
 
-/** On how many servers a stream is complete; 0 during an election. */
-async function completeReplicas(bus: Bus, name: string): Promise<number> {
+function isForming(thrown: unknown): boolean {
+  if (thrown instanceof JetStreamError && thrown.errorCode === errorCodes.noSuitablePeers) return true;
+  return isLeaderless(thrown) || (thrown instanceof NatsError && thrown.code === ErrorCode.NoResponders);
+}
+
+/** How many messages a stream has, and how many servers follow it with its leader; none during an election. */
+async function followersOf(bus: Bus, name: string): Promise<{ messages: number; following: number }> {
   const manager = await managerOf(bus);
-  const { cluster } = await manager.streams.info(name);
-  if (cluster === undefined) return 1;
-  if (!cluster.leader) return 0;
-  return 1 + (cluster.replicas ?? []).filter(({ current }) => current).length;
+  const { cluster, state } = await manager.streams.info(name);
+  const { messages } = state;
+  if (cluster === undefined) return { messages, following: 1 };
+  if (!cluster.leader) return { messages, following: 0 };
+  return { messages, following: 1 + (cluster.replicas ?? []).filter(({ current }) => current).length };
 }
 
 /** The reply to a chunk is empty, unless the server refuses to continue. */
 async function send(bus: Bus, name: string, subject: string, bytes: Uint8Array): Promise<void> {
-  const { data } = await bus.nats.request(subject, bytes, { timeout: requestTimeoutMs });
+  // A server that has just made this subject is not known to all others yet: then nobody gets the chunk.
+  const { data } = await refused(name, () =>
+    whenFormed(bus, () => bus.nats.request(subject, bytes, { timeout: requestTimeoutMs })),
+  );
   if (data.length > 0) await refused(name, () => readReply(data));
 }
 
@@ -136,7 +221,10 @@ async function refused<T>(what: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (thrown) {
-    if (!(thrown instanceof JetStreamError)) throw thrown;
-    throw new SvcError("unavailable", `${what}: the bus reports: ${thrown.message}`);
+    if (thrown instanceof JetStreamError)
+      throw new SvcError("unavailable", `${what}: the bus reports: ${thrown.message}`);
+    if (thrown instanceof NatsError && silences.includes(thrown.code))
+      throw new SvcError("unavailable", `${what}: the bus does not answer: check it with svc doctor`);
+    throw thrown;
   }
 }

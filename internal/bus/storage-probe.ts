@@ -1,5 +1,6 @@
 import { ErrorCode, NatsError } from "nats";
 import { describeError, SvcError } from "../base/errors.ts";
+import { encode } from "../base/msgpack.ts";
 import type { AssetName } from "./assets.ts";
 import { streamName } from "./assets.ts";
 import type { Bus } from "./connect.ts";
@@ -15,9 +16,10 @@ const probed: AssetName = "probe";
  * hour.
  *
  * @param key of the program that asks
+ * @returns when the bus stored it, by the clock of the bus, milliseconds since the Unix epoch
  * @throws SvcError `unavailable` naming the stream and what to do; `forbidden` without the permission
  */
-export async function probeStorage(bus: Bus, key: string, timeoutMs: number): Promise<void> {
+export async function probeStorage(bus: Bus, key: string, timeoutMs: number): Promise<{ storedAt: number }> {
   const stream = streamName(probed);
   const subject = keySubject(probed, key);
   const attempt = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
@@ -27,10 +29,10 @@ export async function probeStorage(bus: Bus, key: string, timeoutMs: number): Pr
       throw problemOf(stream, what, thrown, timeoutMs);
     }
   };
-  const value = Buffer.from(String(bus.clock.now()));
+  const value = encode(bus.clock.now());
   const written = await attempt("store", () => storeMessage(bus, subject, value, { timeoutMs }));
   const read = await attempt("give back", () => lastMessage(bus, stream, subject, timeoutMs));
-  if (read !== undefined && read.sequence >= (written ?? 0)) return;
+  if (read !== undefined && read.sequence >= (written ?? 0)) return { storedAt: read.storedAt };
   throw new SvcError(
     "unavailable",
     `${stream} does not hold what was just stored: its replicas may differ; check the bus servers`,

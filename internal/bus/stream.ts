@@ -1,8 +1,10 @@
 import { createInbox, ErrorCode, NatsError, nanos } from "nats";
-import { SvcError } from "../base/errors.ts";
+import { rfc3339 } from "../base/clock.ts";
 import type { Bus } from "./connect.ts";
 import { createConsumer, dropConsumer } from "./jetstream/create-consumer.ts";
-import { requestTimeoutMs } from "./jetstream/request.ts";
+import { getMessage } from "./jetstream/get-message.ts";
+import { errorCodes, JetStreamError, requestTimeoutMs } from "./jetstream/request.ts";
+import { storageError } from "./or-storage-error.ts";
 
 /** The server sends a heartbeat this often while it has nothing to send; two missing ones mean an outage. */
 const heartbeatMs = 2_000;
@@ -16,10 +18,17 @@ export interface StoredMessage {
 }
 
 /**
- * Number of attempts to create a reader: a cluster that has just lost a server may have placed the reader
- * there.
+ * Number of attempts to read: a cluster that has just lost a server may have placed the reader there.
  */
 const attempts = 3;
+
+export interface ReadOptions {
+  /**
+   * Read only what was stored at this time or later, milliseconds since the Unix epoch. A server before 2.10
+   * otherwise compares every subject of the stream with the filter.
+   */
+  since?: number;
+}
 
 /**
  * Reads every message that a stream holds now for a subject, in the order they were stored, through one
@@ -27,21 +36,49 @@ const attempts = 3;
  * without a reply it starts again, and a message may be delivered twice.
  *
  * @param filter a subject, wildcards allowed
+ * @param onMessage also gets the sequence of the message in the stream
  * @throws SvcError `storage` when the stream cannot be read, or stops sending
  */
-export async function readStream(
+export function readStream(
   bus: Bus,
   stream: string,
   filter: string,
-  onMessage: (message: StoredMessage) => void,
+  onMessage: (message: StoredMessage, sequence: number) => void,
+  options: ReadOptions = {},
 ): Promise<void> {
+  return untilAnswered(stream, () => readOnce(bus, stream, filter, onMessage, options));
+}
+
+/**
+ * Reads the last message that a stream holds on a subject. That costs the same whatever else the stream
+ * holds, and the server creates nothing for it.
+ *
+ * @param subject without wildcards
+ * @returns `undefined` when the stream holds none
+ * @throws SvcError `storage` when the stream cannot be read
+ */
+export function readLatest(bus: Bus, stream: string, subject: string): Promise<StoredMessage | undefined> {
+  return untilAnswered(stream, async () => {
+    try {
+      const { data, storedAt } = await getMessage(bus, stream, { last_by_subj: subject });
+      return { subject, data, storedAt };
+    } catch (thrown) {
+      // A missing stream is not one without messages.
+      const holdsNone = thrown instanceof JetStreamError && thrown.errorCode === errorCodes.noMessageFound;
+      if (holdsNone) return undefined;
+      throw thrown;
+    }
+  });
+}
+
+async function untilAnswered<T>(stream: string, read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await readOnce(bus, stream, filter, onMessage);
+      return await read();
     } catch (cause) {
       const unanswered = cause instanceof NatsError && cause.code === ErrorCode.Timeout;
       if (unanswered && attempt < attempts) continue;
-      throw new SvcError("storage", `the stream ${stream} is not available: is the bus up?`, { cause });
+      throw storageError(`the stream ${stream}`, cause);
     }
   }
 }
@@ -50,7 +87,8 @@ async function readOnce(
   bus: Bus,
   stream: string,
   filter: string,
-  onMessage: (message: StoredMessage) => void,
+  onMessage: (message: StoredMessage, sequence: number) => void,
+  { since }: ReadOptions,
 ): Promise<void> {
   const done = Promise.withResolvers<void>();
   const inbox = createInbox();
@@ -74,7 +112,7 @@ async function readOnce(
       }
       try {
         const storedAt = Math.floor(Number(position.at(-2)) / 1e6);
-        onMessage({ subject: message.subject, data: message.data, storedAt });
+        onMessage({ subject: message.subject, data: message.data, storedAt }, Number(position.at(-4)));
       } catch (thrown) {
         return done.reject(thrown);
       }
@@ -88,7 +126,9 @@ async function readOnce(
       delivered,
     } = await createConsumer(bus, stream, {
       deliver_subject: inbox,
-      deliver_policy: "all",
+      ...(since === undefined
+        ? { deliver_policy: "all" }
+        : { deliver_policy: "by_start_time", opt_start_time: rfc3339(since) }),
       ack_policy: "none",
       replay_policy: "instant",
       filter_subject: filter,

@@ -13,13 +13,60 @@ export const binaryCommitSubject = "svc.binary.commit";
 /** What the stream `job-events` captures. */
 export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.job.*.schedule.*"];
 
-export type AdminAction = "approve" | "reject" | "revoke";
+/** What the stream `audit` captures: one subject for each action. */
+export const auditSubjects = ["svc.audit.>"];
+/** Where the entries of an action are stored. @param action the name of an operation, such as `jobs.create` */
+export const auditSubject = (action: string): string => `svc.audit.${action}`;
+/** Requests of operators to the masters about the audit. */
+export type AuditAction = "list" | "show" | "chain";
+export const auditRequestSubject = (action: AuditAction): string => `svc.admin.audit.${action}`;
+
+/**
+ * Where operators ask one master about its log of decisions. The subject is one that credentials of earlier versions
+ * may publish on.
+ */
+export const decisionsSubject = (master: string): string => `svc.admin.enroll.decisions-${master}`;
+export type AdminAction =
+  | "approve"
+  | "reject"
+  | "revoke"
+  | "revoke-user"
+  | "suspend"
+  | "resume"
+  | "clear-clone"
+  | "list"
+  | "restore"
+  | "discard"
+  | "vouch";
 
 /** Requests of operators to the masters about rollouts. */
 export type RolloutAction = "start" | "list" | "pause" | "resume" | "abort";
 
+/** Requests of operators to the masters about roles. */
+export const rolesSubject = (action: "show" | "can"): string => `svc.admin.role.${action}`;
 export const rolloutSubject = (action: RolloutAction): string => `svc.rollout.${action}`;
 export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.${action}`;
+/** Requests of operators about tokens of the REST API. */
+export type TokenAction = "create" | "list" | "revoke";
+export const tokenSubject = (action: TokenAction): string => `svc.admin.token.${action}`;
+/** Requests of operators about those that wait for others. */
+export type ApprovalAction = "list" | "show" | "approve" | "deny";
+export const approvalSubject = (action: ApprovalAction): string => `svc.admin.approval.${action}`;
+/** Requests about the operators themselves. */
+export type OperatorAction =
+  | "add"
+  | "disable"
+  | "enable"
+  | "roles"
+  | "remove"
+  | "list"
+  | "show"
+  | "whoami"
+  | "adoption"
+  | "renew"
+  | "administrators"
+  | "replace-administrators";
+export const operatorSubject = (action: OperatorAction): string => `svc.admin.operator.${action}`;
 /** Requests of operators to the master that runs the reactor. */
 export type ReactorAction = "test" | "status" | "rules" | "reset";
 export const reactorSubject = (action: ReactorAction): string => `svc.reactor.${action}`;
@@ -44,8 +91,14 @@ export const cancelSubject = (jid: string): string => `svc.job.${jid}.cancel`;
 export const helloSubject = (peel: string): string => `svc.peel.${peel}.hello`;
 /** Where a peel receives hints; their content has no meaning. */
 export const hintSubject = (peel: string): string => `svc.peel.${peel}.hint`;
+/** Where masters tell each other which command keys a peel has confirmed in its hello. It is not stored. */
+export const knownKeysSubject = "svc.master.known-keys";
 /** Where a peel fetches state files and binaries; `*` is every peel. */
 export const fetchSubject = (peel: string): string => `svc.peel.${peel}.fetch`;
+/** Where a peel renews its credentials; `*` is every peel. */
+export const renewSubject = (peel: string): string => `svc.peel.${peel}.renew`;
+/** Where a peel changes its keys; `*` is every peel. */
+export const rekeySubject = (peel: string): string => `svc.peel.${peel}.rekey`;
 /** Where operators ask a master for its own readiness. */
 export const readyzSubject = (master: string): string => `svc.master.${master}.readyz`;
 /** The subject under which a key of a bucket is stored (NATS document ADR-8). */

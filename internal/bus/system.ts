@@ -1,6 +1,9 @@
 import { NatsError, type RequestManyOptions, RequestStrategy } from "nats";
 import * as v from "valibot";
 import type { Bus } from "./connect.ts";
+import { type ConnectedUser, listConnectedUsers, nameOfUser } from "./connected-users.ts";
+import { readAnswer } from "./replicas/read-answer.ts";
+import type { BusServerInfo } from "./replicas/servers.ts";
 
 // What the system account of a NATS server offers (NATS documents "System events", "Account resolver"), as
 // far as revocation and provisioning use it.
@@ -23,6 +26,10 @@ export interface ServerStorage {
 export interface SystemBus {
   /** How many servers the cluster has, and how many of them run JetStream. */
   servers(): { total: number; jetstream: number };
+  /** The servers that reported lately, by name. */
+  present(): BusServerInfo[];
+  /** What every server answers to a request of the monitoring, as far as they answered within 2 s. */
+  askServers(kind: "HEALTHZ" | "JSZ", options: Readonly<Record<string, unknown>>): Promise<string[]>;
   /**
    * Gives every server new claims of an account.
    *
@@ -38,13 +45,37 @@ export interface SystemBus {
   storage(): Promise<ServerStorage[]>;
   /** Calls `run` with the user key of each connection of this account that ends. */
   onDisconnect(account: string, run: (user: string) => void): () => void;
+  /**
+   * Calls `began` and `ended` with each connection of this account, and `unsure` when some events may be
+   * missing: a server started, or this connection was interrupted.
+   */
+  followConnections(account: string, run: ConnectionListener): () => void;
+  /** The users of this account that are connected to the servers that answered within 2 s, one per connection. */
+  connectedUsers(account: string): Promise<ConnectedUser[]>;
   /** Calls `run` when a new server appears, or a server has restarted. */
   onServerJoin(run: () => void): () => void;
   stop(): void;
 }
 
+/** A connection of a bus user. */
+export interface UserConnection extends ConnectedUser {
+  /** Unique in the cluster while its server runs. */
+  id: string;
+}
+
+export interface ConnectionListener {
+  began(connection: UserConnection): void;
+  ended(connection: UserConnection): void;
+  unsure(): void;
+}
+
 const serverReport = v.object({
-  server: v.object({ name: v.string(), id: v.string(), jetstream: v.optional(v.boolean(), false) }),
+  server: v.object({
+    name: v.string(),
+    id: v.string(),
+    ver: v.optional(v.string(), ""),
+    jetstream: v.optional(v.boolean(), false),
+  }),
 });
 const storageReply = v.object({
   data: v.object({
@@ -53,13 +84,21 @@ const storageReply = v.object({
   }),
 });
 const claimsReply = v.object({ data: v.object({ code: v.number() }) });
-const disconnectEvent = v.object({ client: v.object({ user: v.string() }) });
+const connectionEvent = v.object({
+  server: v.object({ id: v.string() }),
+  client: v.object({
+    id: v.number(),
+    user: v.string(),
+    name_tag: v.optional(v.string(), ""),
+    jwt: v.optional(v.string(), ""),
+  }),
+});
 
 /** Opens the system view, which learns the servers of the cluster from their reports. */
 export async function createSystemBus(bus: Bus): Promise<SystemBus> {
   const { nats, clock } = bus;
   // By name, which is unique in a cluster: the ID of a server changes at each start.
-  const known = new Map<string, { id: string; jetstream: boolean; seenAt: number }>();
+  const known = new Map<string, { id: string; version: string; jetstream: boolean; seenAt: number }>();
   const onJoin = new Set<() => void>();
 
   const ask = async (
@@ -79,17 +118,17 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
   const askAll = (subject: string, payload?: string) =>
     ask(subject, payload, { strategy: RequestStrategy.Count, maxMessages: total(), maxWait: answerMs });
   const note = (text: string) => {
-    const report = read(serverReport, text);
+    const report = readAnswer(serverReport, text);
     if (report === undefined) return;
-    const { name, id, jetstream } = report.server;
+    const { name, id, ver: version, jetstream } = report.server;
     const seenAt = clock.monotonic();
     const before = known.get(name);
-    known.set(name, { id, jetstream, seenAt });
+    known.set(name, { id, version, jetstream, seenAt });
     if (before?.id === id && !isGone(before.seenAt)) return;
     for (const run of onJoin) run();
   };
   const isGone = (seenAt: number) => seenAt < clock.monotonic() - goneMs;
-  const present = () => [...known.values()].filter(({ seenAt }) => !isGone(seenAt));
+  const present = () => [...known].flatMap(([name, one]) => (isGone(one.seenAt) ? [] : [{ name, ...one }]));
   const total = () => Math.max(1, present().length);
   const takeCensus = async () => {
     const reports = await ask("$SYS.REQ.SERVER.PING", undefined, {
@@ -120,15 +159,20 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
       total: total(),
       jetstream: Math.max(1, present().filter((one) => one.jetstream).length),
     }),
+    present: () =>
+      present()
+        .map(({ name, version }) => ({ name, version }))
+        .sort((one, other) => one.name.localeCompare(other.name, "en")),
+    askServers: (kind, options) => askAll(`$SYS.REQ.SERVER.PING.${kind}`, JSON.stringify(options)),
     async pushClaims(jwt) {
       const expected = total();
       const replies = await askAll("$SYS.REQ.CLAIMS.UPDATE", jwt);
-      return replies.filter((text) => read(claimsReply, text)?.data.code === 200).length >= expected;
+      return replies.filter((text) => readAnswer(claimsReply, text)?.data.code === 200).length >= expected;
     },
     async storage() {
       const replies = await askAll("$SYS.REQ.SERVER.PING.JSZ", "{}");
       return replies.flatMap((text) => {
-        const { config, reserved_storage: reservedStorage } = read(storageReply, text)?.data ?? {};
+        const { config, reserved_storage: reservedStorage } = readAnswer(storageReply, text)?.data ?? {};
         if (config === undefined || reservedStorage === undefined || config.max_storage <= 0) return [];
         return [{ storage: config.max_storage, memory: config.max_memory, reservedStorage }];
       });
@@ -137,12 +181,32 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
     onDisconnect(account, run) {
       const subscription = nats.subscribe(`$SYS.ACCOUNT.${account}.DISCONNECT`, {
         callback(error, message) {
-          const event = error === null ? read(disconnectEvent, message.string()) : undefined;
+          const event = error === null ? readAnswer(connectionEvent, message.string()) : undefined;
           if (event !== undefined) run(event.client.user);
         },
       });
       return () => subscription.unsubscribe();
     },
+    followConnections(account, { began, ended, unsure }) {
+      const follow = (event: "CONNECT" | "DISCONNECT", run: (connection: UserConnection) => void) =>
+        nats.subscribe(`$SYS.ACCOUNT.${account}.${event}`, {
+          callback(error, message) {
+            const found = error === null ? readAnswer(connectionEvent, message.string()) : undefined;
+            if (found === undefined) return;
+            const { id, user, name_tag: tag, jwt } = found.client;
+            run({ id: `${found.server.id} ${id}`, user, name: nameOfUser(jwt, tag), jwt });
+          },
+        });
+      const following = [follow("CONNECT", began), follow("DISCONNECT", ended)];
+      const unsubscribe = bus.onReconnect(unsure);
+      onJoin.add(unsure);
+      return () => {
+        for (const subscription of following) subscription.unsubscribe();
+        unsubscribe();
+        onJoin.delete(unsure);
+      };
+    },
+    connectedUsers: (account) => listConnectedUsers(account, askAll),
     onServerJoin(run) {
       onJoin.add(run);
       return () => onJoin.delete(run);
@@ -152,13 +216,4 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
       for (const subscription of subscriptions) subscription.unsubscribe();
     },
   };
-}
-
-function read<T>(schema: v.GenericSchema<unknown, T>, text: string): T | undefined {
-  try {
-    const parsed = v.safeParse(schema, JSON.parse(text));
-    return parsed.success ? parsed.output : undefined;
-  } catch {
-    return undefined;
-  }
 }

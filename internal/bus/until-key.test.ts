@@ -8,7 +8,9 @@ function setup() {
   const callbacks = new Set<() => void>();
   const onReconnect = new Set<() => void>();
   const subjects: string[] = [];
+  const clock = manualClock();
   const bus = {
+    clock,
     nats: {
       subscribe(subject: string, { callback }: { callback: () => void }) {
         subjects.push(subject);
@@ -21,9 +23,8 @@ function setup() {
       onReconnect.add(run);
       return () => onReconnect.delete(run);
     },
-  } as unknown as Pick<Bus, "nats" | "onReconnect">;
+  } as unknown as Pick<Bus, "nats" | "onReconnect" | "clock">;
   const stop = new AbortController();
-  const clock = manualClock();
   const looks: boolean[] = [];
   const next = { look: async (): Promise<Look<string>> => ({}) };
   const found = untilKey(bus, { bucket: "jobs", key: "j", signal: stop.signal }, (isLate) => {
@@ -67,12 +68,24 @@ test("a change in the middle of a look leads to another one", async () => {
   expect(looks).toHaveLength(2);
 });
 
+test("a change that is reported before it is stored is found anyway", async () => {
+  const { clock, looks, next, found, change } = setup();
+  await settle();
+  await change();
+  expect(looks).toHaveLength(2);
+  // Only now it is stored; nothing reports it again.
+  next.look = async () => ({ found: "the end" });
+  clock.advance(20);
+  await settle();
+  expect([looks.length, await found, clock.pending]).toEqual([3, "the end", 0]);
+});
+
 test("a look that asks for another one gets it when nothing changed, and is told so", async () => {
-  const { clock, looks, next, change } = setup();
+  const { clock, looks, next, reconnect } = setup();
   next.look = async () => ({ again: (run) => clock.after(1_000, run) });
   await settle();
   clock.advance(999);
-  await change();
+  await reconnect();
   clock.advance(999);
   await settle();
   expect([looks, clock.pending]).toEqual([[false, false], 1]);

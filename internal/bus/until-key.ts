@@ -1,5 +1,6 @@
 import type { Timer } from "../base/clock.ts";
 import type { Bus } from "./connect.ts";
+import { lookOnHints } from "./look-on-hints.ts";
 import { keySubject } from "./subjects.ts";
 
 /** The result of a check of a key, or nothing yet. */
@@ -12,20 +13,21 @@ export type Look<T> =
 
 /**
  * Checks a key of a bucket now and after each of its changes, until there is a result. It does not poll: a
- * change of the key or a reconnect triggers the next check.
+ * change of the key or a reconnect triggers the next check, and a few more in case it was too early.
  *
  * @param look reads the key; `isLate` is true for a check that `again` requested
  * @throws the signal's reason; what `look` throws
  */
 export async function untilKey<T>(
-  bus: Pick<Bus, "nats" | "onReconnect">,
+  bus: Pick<Bus, "nats" | "onReconnect" | "clock">,
   { bucket, key, signal }: { bucket: string; key: string; signal: AbortSignal },
   look: (isLate: boolean) => Promise<Look<T>>,
 ): Promise<T> {
   let changed = Promise.withResolvers<"changed" | "late">();
   const wake = () => changed.resolve("changed");
   // Subscribe first and read second: a change between the two is seen twice, never missed.
-  const subscription = bus.nats.subscribe(keySubject(bucket, key), { callback: wake });
+  const hints = lookOnHints(bus.clock, wake);
+  const subscription = bus.nats.subscribe(keySubject(bucket, key), { callback: hints.take });
   const unsubscribe = bus.onReconnect(wake);
   signal.addEventListener("abort", wake, { once: true });
   try {
@@ -42,6 +44,7 @@ export async function untilKey<T>(
     }
   } finally {
     subscription.unsubscribe();
+    hints.stop();
     unsubscribe();
     signal.removeEventListener("abort", wake);
   }

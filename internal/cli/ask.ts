@@ -2,6 +2,7 @@ import type * as v from "valibot";
 import { SvcError, toSvcError } from "../base/errors.ts";
 import { encode, type Plain } from "../base/msgpack.ts";
 import { newRequestId } from "../base/request-id.ts";
+import { WaitingRequest } from "../base/waiting.ts";
 import { type Bus, requestReply } from "../bus/mod.ts";
 import type { FieldsSchema, InputSchema } from "../fleet/operation/mod.ts";
 import { type BusBinding, readReply } from "../fleet/over-bus/mod.ts";
@@ -53,16 +54,32 @@ export async function ask<
   const { [token ?? ""]: inSubject, ...fields } = input as Record<string, Plain>;
   const subject = binding.subject.replace("*", String(inSubject));
   // Who asks is looked up in the system, which is too much for each of hundreds.
-  const operator = bulk === true ? undefined : operatorName();
+  const operator = bulk === true ? undefined : (bus.requester?.name ?? operatorName());
   const payload = encode({ ...fields, operator, request_id: requestId });
+  let reply: Uint8Array | undefined;
   try {
-    const reply = await requestReply(bus, subject, payload, timeoutMs);
+    reply = await requestReply(bus, subject, payload, timeoutMs).catch((thrown) => {
+      throw explainSilence(thrown);
+    });
     if (reply === undefined) throw new NoMaster(operation.name);
     return readReply(binding, reply);
   } catch (cause) {
     const { kind } = toSvcError(cause);
     // What may not be sent reached nobody, and a surprise of this side is in no log of another.
-    if (!(cause instanceof SvcError) || cause instanceof NoMaster || kind === "forbidden") throw cause;
+    if (!(cause instanceof SvcError) || cause instanceof NoMaster || cause instanceof WaitingRequest) {
+      throw cause;
+    }
+    if (kind === "forbidden" && reply === undefined) throw cause;
     throw new SvcError(kind, `${withHint(operation.name, cause).message} [request ${requestId}]`, { cause });
   }
+}
+
+/** A master that serves the subject waits for something else, which is nearly always the bus. */
+function explainSilence(thrown: unknown): unknown {
+  if (!(thrown instanceof SvcError) || thrown.kind !== "unavailable") return thrown;
+  return new SvcError(
+    "unavailable",
+    `${thrown.message}: a master runs, and may still do it: check the bus with svc doctor`,
+    { cause: thrown },
+  );
 }

@@ -33,7 +33,7 @@ describe("the frame", () => {
   test.each([
     [
       ["ca"],
-      "svc: name a command: init, fingerprint, print, issue, renew-root, renew-intermediate; see svc ca --help\n",
+      "svc: name a command: init, fingerprint, print, issue, renew-root, renew-intermediate, rotate; see svc ca --help\n",
     ],
     [["cq"], 'svc: svc has no command "cq" (did you mean ca?); see svc --help\n'],
     [["ca", "inti"], 'svc: svc ca has no command "inti" (did you mean init?); see svc ca --help\n'],
@@ -56,7 +56,7 @@ describe("the frame", () => {
     [["ca", "issue", "enroll", "--force=1"], "svc: --force takes no value; see svc ca issue enroll --help\n"],
     [
       ["ca", "init", "--output", "jsn"],
-      'svc: --output is table, json, yaml, not "jsn" (did you mean json?); see svc ca init --help\n',
+      'svc: --output is table, json, jsonl, yaml, not "jsn" (did you mean json?); see svc ca init --help\n',
     ],
     [["nats-auth", "init"], "svc: --dir is required; see svc nats-auth init --help\n"],
     [["nats-auth", "lint"], "svc: <creds-file> is required; see svc nats-auth lint --help\n"],
@@ -67,7 +67,7 @@ describe("the frame", () => {
 
   test("no command at all names them", async () => {
     const names = ((await childrenOf(tree)) ?? []).map((child) => metaOf(child).name).join(", ");
-    expect(names).toContain("ca, bus, nats-auth");
+    expect(names).toContain("token, fleet, ca, keys, bus, nats-auth");
     expect(await svc()).toEqual({
       exit: 2,
       stdout: "",

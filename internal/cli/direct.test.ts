@@ -11,6 +11,7 @@ const decide = operation({
   kind: "decide",
   summary: "Decide",
   admits: ["operator"],
+  scope: { kind: "rollouts", action: "show" },
   input: v.strictObject({ id: v.string() }),
   output: v.object({ by: v.string() }),
   touches: () => ({ fleet: true }),

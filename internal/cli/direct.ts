@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import { createLog } from "../base/log.ts";
+import type { DirectSigner } from "../fleet/enrollment/mod.ts";
 import { type InputSchema, invoke, type Operation } from "../fleet/operation/mod.ts";
 import type { Cli } from "../program/command-line/mod.ts";
 import { hinted } from "./hints.ts";
@@ -9,6 +10,7 @@ import { operatorName } from "./operator.ts";
  * Runs an operation here, as a master would. No master logs what is done, so its records go to standard
  * error; of what is refused the error tells.
  *
+ * @param signer the operator who decides; absent for the user at the keyboard
  * @throws SvcError as the operation does
  */
 export async function runDirectly<Deps, Input extends InputSchema, Output extends v.GenericSchema>(
@@ -16,10 +18,11 @@ export async function runDirectly<Deps, Input extends InputSchema, Output extend
   deps: Deps,
   input: v.InferInput<Input>,
   { clock, stderr }: Pick<Cli, "clock" | "stderr">,
+  signer?: DirectSigner,
 ): Promise<v.InferOutput<Output>> {
   const lines: string[] = [];
   const log = createLog({ level: "info", format: "text", clock, write: (line) => lines.push(line) });
-  const caller = { kind: "operator", name: operatorName(), door: "direct" } as const;
+  const caller = { kind: "operator", name: signer?.name ?? operatorName(), door: "direct" } as const;
   const call = { caller, log, clock };
   const output = await hinted(operation.name, () => invoke(operation, deps, { fields: input }, call));
   for (const line of lines) stderr.write(line);

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { svc as run } from "../../test/harness/svc.ts";
 import { temporaryDirectory } from "../../test/harness/temporary.ts";
@@ -30,6 +31,16 @@ test("it says what it wrote and what comes next, for programs too", async () => 
     stdout: "",
     stderr: `svc: ${dir}/auth/ca/root.key already exists and is not overwritten: choose another directory\n`,
   });
+});
+
+test("a directory that an interrupted run left is named, with what to do", async () => {
+  const dir = join(files.path, "interrupted");
+  expect((await init(dir)).exit).toBe(0);
+  // The last file.
+  rmSync(join(dir, "master.yaml"));
+  expect((await init(dir)).stderr).toBe(
+    `svc: ${dir}/auth/ca/root.key already exists and is not overwritten: choose another directory, or remove ${dir} if an interrupted run left it, which has no master.yaml\n`,
+  );
 });
 
 test("no secret is shown", async () => {

@@ -1,67 +1,69 @@
 import { existsSync } from "node:fs";
 import { isIPv6 } from "node:net";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { type Address, parseAddress } from "../base/address.ts";
+import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import { parseNames } from "../base/subject-name.ts";
-import { command, formatFields, readFlag, readListFlag } from "../program/command-line/mod.ts";
-import type { Setup } from "./setup/mod.ts";
+import { type Cli, command, formatFields, readFlag, readListFlag } from "../program/command-line/mod.ts";
+import type { Setup, Wishes } from "./setup/mod.ts";
 
 const defaultApiPort = 8443;
 /** Where packages put the programs. */
 const packagedPrograms = "/usr/bin";
 
+/** What describes a new fleet; also for one that succeeds another. */
+export const initArgs = {
+  dir: { type: "positional", required: true, description: "Directory of the fleet" },
+  host: {
+    type: "string",
+    valueHint: "name,...",
+    description:
+      "Names and addresses at which other hosts reach this host; without any, the fleet is for this host only",
+  },
+  advertise: {
+    type: "string",
+    valueHint: "host[:port]",
+    description: "Address at which peels reach the master (default: the first --host)",
+  },
+  org: { type: "string", valueHint: "name", default: "svc", description: "Organization in the CA's names" },
+  "bus-port": { type: "string", valueHint: "port", default: "4222", description: "Port of the bus" },
+  "api-port": {
+    type: "string",
+    valueHint: "port",
+    default: `${defaultApiPort}`,
+    description: "Port of the HTTPS listener",
+  },
+} as const;
+
+/** Their values. */
+interface InitArgs {
+  dir: string;
+  host?: string | undefined;
+  advertise?: string | undefined;
+  "bus-port": string;
+  "api-port": string;
+}
+
 export const initCommand = command({
   name: "init",
   description:
     "Create a fleet for one host: CA, bus, and the configuration of master, operator and peels. Existing files are never overwritten.",
-  args: {
-    dir: { type: "positional", required: true, description: "Directory of the fleet" },
-    host: {
-      type: "string",
-      valueHint: "name,...",
-      description:
-        "Names and addresses at which other hosts reach this host; without any, the fleet is for this host only",
-    },
-    advertise: {
-      type: "string",
-      valueHint: "host[:port]",
-      description: "Address at which peels reach the master (default: the first --host)",
-    },
-    org: { type: "string", valueHint: "name", default: "svc", description: "Organization in the CA's names" },
-    "bus-port": { type: "string", valueHint: "port", default: "4222", description: "Port of the bus" },
-    "api-port": {
-      type: "string",
-      valueHint: "port",
-      default: `${defaultApiPort}`,
-      description: "Port of the HTTPS listener",
-    },
-  },
+  args: initArgs,
   async run(args, cli) {
-    const apiPort = readFlag("--api-port", args["api-port"], parsePort);
-    const wishes = {
-      dir: args.dir,
-      hosts: readListFlag("--host", args.host, parseHost),
-      ...(args.advertise === undefined
-        ? {}
-        : { advertise: readFlag("--advertise", args.advertise, (text) => parseAdvertise(text, apiPort)) }),
-      hostname: cli.hostname,
-      busPort: readFlag("--bus-port", args["bus-port"], parsePort),
-      apiPort,
-    };
     // Certificates and the bus client are not loaded for other commands.
-    const { initFleet } = await import("./setup/mod.ts");
+    const { busVersion, initFleet } = await import("./setup/mod.ts");
     const { operatorName } = await import("./operator.ts");
     const made = await initFleet({
-      ...wishes,
+      ...readWishes(args, cli),
       organization: args.org,
       owner: operatorName(),
       programs: programs(),
+      ...defined({ busVersion: await busVersion(programs(), cli) }),
       clock: cli.clock,
       random: cli.random,
     }).catch((cause) => {
-      if (!(cause instanceof SvcError && cause.kind === "conflict")) throw cause;
-      throw new SvcError("conflict", `${cause.message}: choose another directory`);
+      throw sayWhatIsTaken(cause, args.dir);
     });
     const next = nextCommands(made);
     const files = made.files.map(({ path, mode }) => ({ file: path, mode: mode.toString(8) }));
@@ -73,6 +75,7 @@ export const initCommand = command({
           ["  master.yaml", "configuration of the master, which runs its bus itself"],
           ["  svc.yaml", "configuration of the operator's svc"],
           ["  peel.yaml", "configuration of every peel"],
+          ["  operator/", "file of the first operator, which svc.yaml names"],
           ["  operator.token", "token for the REST API"],
           ["  auth/", "CA, accounts and keys: keep a copy in a safe place"],
           ["  bus/", "certificate, configuration and data of the bus"],
@@ -87,10 +90,41 @@ export const initCommand = command({
       ].join("\n"),
     );
     cli.say("");
-    cli.say(`Take ${join(made.plan.paths.auth, "operator.seed")} and masters.seed, and root.key of its ca,`);
-    cli.say("to a safe place: nothing that runs needs them.");
+    cli.say(
+      `Take ${join(made.plan.paths.auth, "recovery.seed")}, operator.seed and masters.seed, and root.key of`,
+    );
+    cli.say(
+      "its ca, to a safe place: nothing that runs needs them. After a theft of a master, only recovery.seed",
+    );
+    cli.say("moves the peels to a new fleet: see svc fleet succeed --help.");
   },
 });
+
+/** A file that exists, with what to do: it may be what an interrupted run left. Other errors stay as they are. */
+export function sayWhatIsTaken(cause: unknown, dir: string): unknown {
+  if (!(cause instanceof SvcError && cause.kind === "conflict")) return cause;
+  const path = resolve(dir);
+  // It is written last.
+  const again = existsSync(join(path, "master.yaml"))
+    ? ""
+    : `, or remove ${path} if an interrupted run left it, which has no master.yaml`;
+  return new SvcError("conflict", `${cause.message}: choose another directory${again}`, { cause });
+}
+
+/** What the flags wish for. @throws SvcError `usage` */
+export function readWishes(args: InitArgs, { hostname }: Pick<Cli, "hostname">): Wishes {
+  const apiPort = readFlag("--api-port", args["api-port"], parsePort);
+  return {
+    dir: args.dir,
+    hosts: readListFlag("--host", args.host, parseHost),
+    ...(args.advertise === undefined
+      ? {}
+      : { advertise: readFlag("--advertise", args.advertise, (text) => parseAdvertise(text, apiPort)) }),
+    hostname,
+    busPort: readFlag("--bus-port", args["bus-port"], parsePort),
+    apiPort,
+  };
+}
 
 /** What to type next, in order. */
 function nextCommands({ plan }: Setup): { purpose: string; command: string }[] {
@@ -112,7 +146,7 @@ function nextCommands({ plan }: Setup): { purpose: string; command: string }[] {
 }
 
 /** The directory of this program, if the other programs are in it. */
-function programs(): string {
+export function programs(): string {
   const beside = dirname(process.execPath);
   return existsSync(join(beside, "svc-master")) ? beside : packagedPrograms;
 }

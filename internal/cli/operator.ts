@@ -1,14 +1,39 @@
 import { homedir, userInfo } from "node:os";
+import { rfc3339 } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import { createLog } from "../base/log.ts";
-import { type Bus, type BusIdentity, type BusOptions, clientCertificate, connectBus } from "../bus/mod.ts";
+import { operatorInboxPrefix } from "../bus/accounts/mod.ts";
+import {
+  type Bus,
+  type BusIdentity,
+  type BusOptions,
+  clientCertificate,
+  connectBus,
+  isCredentialsRefused,
+  type Requester,
+} from "../bus/mod.ts";
+import { nonceBytes, signRequest } from "../fleet/requests/mod.ts";
+import {
+  formatCredentials,
+  type KeyPair,
+  type OperatorFile,
+  parseCredentials,
+  readClaims,
+  readOperatorFile,
+} from "../identity/mod.ts";
 import type { Cli } from "../program/command-line/mod.ts";
-import { loadOperatorConfig } from "../program/config/mod.ts";
+import { loadOperatorConfig, operatorOptions } from "../program/config/mod.ts";
+import { loginFile } from "./contexts.ts";
+
+/** How long one server may take to accept the connection: a frozen one never does. */
+const connectMs = 5_000;
+/** Nobody waits long for an address that may be another one the next time. */
+const trialMs = 1_000;
 
 /** What of a command line tells how the operator connects. */
-type OperatorCli = Pick<Cli, "config" | "env" | "clock" | "stderr">;
+type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "random" | "stderr">;
 
 /**
  * Who is at the keyboard: the name that is recorded as the decider. The system is asked for the name of
@@ -36,28 +61,122 @@ export async function withBus<T>(
   use: (bus: Bus) => Promise<T>,
   as?: { credsFile: string },
 ): Promise<T> {
-  const bus = await connectBus(operatorBus(cli, as));
+  const options = operatorBus(cli, as);
+  const bus = await connectBus(options).catch((thrown) => {
+    throw as === undefined ? explainRefusal(thrown, cli) : thrown;
+  });
   try {
-    return await use(bus);
+    const result = await use(bus);
+    if (as === undefined) await renewInTime(bus, cli);
+    return result;
   } finally {
     await bus.drain();
   }
 }
 
+/** Adds to a refusal of an operator file who can give another one. */
+function explainRefusal(thrown: unknown, cli: OperatorCli): unknown {
+  if (!(thrown instanceof SvcError) || !isCredentialsRefused(thrown)) return thrown;
+  const { credsFile, operatorFile } = operatorFiles(cli);
+  if (credsFile !== "" || operatorFile === "") return thrown;
+  const { name, jwt, fleet } = readOperatorFile(operatorFile);
+  const { exp = Number.POSITIVE_INFINITY } = readClaims(jwt);
+  const hasEnded = exp * 1000 <= cli.clock.now();
+  const why = hasEnded
+    ? `its JWT ended at ${rfc3339(exp * 1000)}`
+    : `${name} is disabled or removed, or has other roles, or this bus is of another fleet than the operator file (${fleet})`;
+  return new SvcError(
+    thrown.kind,
+    `${thrown.message}: ${why}; an operator with role admin makes another file with svc operator renew ${name}`,
+    { cause: thrown },
+  );
+}
+
+/** The configuration of svc on this host, for this person. @throws SvcError as `loadOperatorConfig` */
+function configOf({ config, context, env }: OperatorCli): ReturnType<typeof loadOperatorConfig> {
+  if (config !== undefined && context !== undefined) {
+    throw new SvcError("usage", "--config and --context exclude each other: each says who asks which fleet");
+  }
+  const login = loginFile(context);
+  return loadOperatorConfig({
+    configFlag: config,
+    env,
+    home: homedir(),
+    isPerson: process.getuid?.() !== 0,
+    context: context !== undefined,
+    ...defined({ login }),
+  });
+}
+
+/**
+ * The operator file that signs requests.
+ *
+ * @throws SvcError `bad_request` when none is configured, or it has no key
+ */
+export function ownOperatorFile(cli: OperatorCli): OperatorFile & { key: KeyPair; path: string } {
+  const path = configOf(cli)["master.operator_file"];
+  if (path === "") {
+    throw new SvcError(
+      "bad_request",
+      "you have no operator file: run svc login --new, and give an operator with role admin the line it prints",
+    );
+  }
+  const { key, ...file } = readOperatorFile(path);
+  if (key !== undefined) return { ...file, key, path };
+  throw new SvcError(
+    "bad_request",
+    `${path} has no seed: install it with svc login on the host with the key`,
+  );
+}
+
+/** The fleet of the operator file that says who asks; `undefined` without one. */
+export function configuredFleet(cli: OperatorCli): string | undefined {
+  const path = configOf(cli)["master.operator_file"];
+  return path === "" ? undefined : readOperatorFile(path).fleet;
+}
+
+/** Renews the JWT of an operator file once a day, so that its end stays far away, and its roles are those of now. */
+async function renewInTime(bus: Bus, cli: OperatorCli): Promise<void> {
+  const config = configOf(cli);
+  const path = config["master.operator_file"];
+  if (path === "" || config["master.creds_file"] !== "" || config["master.nkey_seed_file"] !== "") return;
+  const { renewOperatorFile } = await import("./renew.ts");
+  await renewOperatorFile(bus, path, cli.clock.now(), async (file) => {
+    const ca = file.caPem === "" ? {} : { ca: file.caPem };
+    const { ca: _, ...options } = operatorBus(cli);
+    const identity = identityOfFile(file, path);
+    const tried = await connectBus({ ...options, ...ca, urls: file.busUrls, identity, timeoutMs: trialMs });
+    await tried.nats.close();
+  });
+}
+
 /** How the operator connects. @throws SvcError naming the key or file that is missing */
-export function operatorBus(cli: OperatorCli, as?: { credsFile: string }): BusOptions {
-  const config = loadOperatorConfig({ configFlag: cli.config, env: cli.env, home: homedir() });
+export function operatorBus(cli: OperatorCli, as?: { credsFile: string }): BusOptions & { ca?: string } {
+  const config = configOf(cli);
   const ca = config["master.tls_ca"];
   const client = clientCertificate(config["master.tls_cert"], config["master.tls_key"]);
+  const path = config["master.operator_file"];
+  const file = path === "" ? undefined : readOperatorFile(path);
+  const credentials = config["master.creds_file"];
+  const seed = config["master.nkey_seed_file"];
+  /** Credentials that are named apply to the bus that is named with them. */
+  const own = as === undefined && credentials === "" && seed === "" ? file : undefined;
+  const identity =
+    as !== undefined
+      ? { credentials: readTextFile(as.credsFile, "--creds") }
+      : own !== undefined
+        ? identityOfFile(own, path)
+        : identityOf(credentials, seed);
+  if (as === undefined && own === undefined) assertOneFleet(identity, path);
   return {
-    urls: config["master.urls"],
+    urls: own === undefined || isNamed(config["master.urls"]) ? config["master.urls"] : own.busUrls,
     name: "svc",
-    identity:
-      as === undefined
-        ? identityOf(config["master.creds_file"], config["master.nkey_seed_file"])
-        : { credentials: readTextFile(as.credsFile, "--creds") },
+    ...(own === undefined ? {} : { inboxPrefix: operatorInboxPrefix(own.publicKey) }),
+    identity,
     ...(ca === "" ? {} : { ca: readTextFile(ca, "master.tls_ca") }),
-    ...defined({ clientCertificate: client }),
+    ...(ca === "" && own !== undefined && own.caPem !== "" ? { ca: own.caPem } : {}),
+    ...defined({ clientCertificate: client, requester: requesterOf(file, cli) }),
+    timeoutMs: connectMs,
     clock: cli.clock,
     log: createLog({
       level: "error",
@@ -68,11 +187,64 @@ export function operatorBus(cli: OperatorCli, as?: { credsFile: string }): BusOp
   };
 }
 
+/**
+ * Refuses an operator file of another fleet than the credentials that are configured next to it: its signature would
+ * count for nothing there.
+ *
+ * @throws SvcError `forbidden` naming both fleets
+ */
+function assertOneFleet(identity: BusIdentity, path: string): void {
+  if (path === "" || !("credentials" in identity)) return;
+  const fleet = fleetOf(identity.credentials);
+  if (fleet !== undefined) readOperatorFile(path, fleet);
+}
+
+/** The account of credentials, which names the fleet; `undefined` for a text that the bus refuses as well. */
+function fleetOf(credentials: string): string | undefined {
+  try {
+    const { iss, nats } = readClaims(parseCredentials(credentials).jwt);
+    return typeof nats.issuer_account === "string" ? nats.issuer_account : iss;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a configuration names a bus itself: then that of an operator file does not count. */
+function isNamed(urls: readonly string[]): boolean {
+  return urls.join() !== String(operatorOptions["master.urls"].default);
+}
+
+/** The credentials file and the operator file that are configured; each empty without one. */
+export function operatorFiles(cli: OperatorCli): { credsFile: string; operatorFile: string } {
+  const config = configOf(cli);
+  return { credsFile: config["master.creds_file"], operatorFile: config["master.operator_file"] };
+}
+
+/** Signs with the key of an operator file; a file without one only says who asks. */
+function requesterOf(file: OperatorFile | undefined, { clock, random }: OperatorCli): Requester | undefined {
+  if (file?.key === undefined) return undefined;
+  const { key, name } = file;
+  return {
+    name,
+    sign: (subject, body) =>
+      signRequest(subject, { body, operator: name, sentAt: clock.now(), nonce: random(nonceBytes) }, key),
+  };
+}
+
+/** @throws SvcError `bad_request` for a file without a key */
+function identityOfFile({ jwt, key }: OperatorFile, path: string): BusIdentity {
+  if (key !== undefined) return { credentials: formatCredentials(jwt, key.seed) };
+  throw new SvcError(
+    "bad_request",
+    `${path} has no seed: install it with svc login, which adds the key that svc login --new made`,
+  );
+}
+
 function identityOf(credentialsFile: string, seedFile: string): BusIdentity {
   if (credentialsFile !== "") return { credentials: readTextFile(credentialsFile, "master.creds_file") };
   if (seedFile !== "") return { seed: readTextFile(seedFile, "master.nkey_seed_file") };
   throw new SvcError(
     "bad_request",
-    "master.creds_file is not set: name your credentials in the configuration (admin.creds of svc nats-auth init)",
+    "master.creds_file is not set: name your credentials in the configuration (admin.creds of svc nats-auth init), or install an operator file with svc login",
   );
 }

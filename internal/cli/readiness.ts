@@ -54,9 +54,8 @@ function judge(checks: v.InferOutput<typeof reply>["checks"]): MasterReadiness {
     Object.entries(checks)
       .filter(([, { status }]) => status === wanted)
       .map(([check, { message }]) => (message === undefined ? check : `${check}: ${message}`));
-  for (const readiness of ["down", "degraded"] as const) {
-    const reasons = said(readiness);
-    if (reasons.length > 0) return { readiness, reason: reasons.join("; ") };
-  }
-  return { readiness: "up" };
+  const [down, degraded] = [said("down"), said("degraded")];
+  if (down.length + degraded.length === 0) return { readiness: "up" };
+  // What is degraded is often why something else is down, and has the remedy.
+  return { readiness: down.length > 0 ? "down" : "degraded", reason: [...down, ...degraded].join("; ") };
 }

@@ -4,8 +4,11 @@ import { completionCommand } from "./completion/command.ts";
 import { doctorCommand } from "./doctor/command.ts";
 import { initCommand } from "./init.ts";
 import { runCommand } from "./job/run.ts";
+import { loginCommand } from "./login/command.ts";
+import { canCommand } from "./roles/can.ts";
 import { statusCommand } from "./status/command.ts";
 import { upgradeCommand } from "./upgrade/command.ts";
+import { whoamiCommand } from "./whoami/command.ts";
 
 /** Every command of `svc`. A group's commands are loaded when it is named, so that each starts quickly. */
 export const tree: CommandDef = group({
@@ -26,6 +29,22 @@ export const tree: CommandDef = group({
       description: "Show, follow and cancel jobs.",
       commands: async () => (await import("./job/commands.ts")).jobCommands,
     }),
+    canCommand,
+    group({
+      name: "roles",
+      description: "Show the roles of operators, and check a roles file.",
+      commands: async () => (await import("./roles/commands.ts")).rolesCommands,
+    }),
+    group({
+      name: "approval",
+      description: "Show requests that wait for other operators; agree to them, or deny them.",
+      commands: async () => (await import("./approval/commands.ts")).approvalCommands,
+    }),
+    group({
+      name: "audit",
+      description: "Show and verify the record of every decision.",
+      commands: async () => (await import("./audit/commands.ts")).auditCommands,
+    }),
     group({
       name: "reactor",
       description: "Show and test reactor rules, and reset their circuit breakers.",
@@ -37,15 +56,48 @@ export const tree: CommandDef = group({
       commands: async () => (await import("./rollout/commands.ts")).rolloutCommands,
     }),
     upgradeCommand,
+    loginCommand,
+    whoamiCommand,
+    group({
+      name: "operator",
+      description: "Add, list, disable and remove operators.",
+      commands: async () => (await import("./operators/commands.ts")).operatorCommands,
+    }),
+    group({
+      name: "context",
+      description: "List the fleets that you are logged in to, and choose one.",
+      commands: async () => (await import("./context/commands.ts")).contextCommands,
+    }),
     group({
       name: "state",
       description: "Check and render state files, offline.",
       commands: async () => (await import("./state/commands.ts")).stateCommands,
     }),
     group({
+      name: "settings",
+      description: "Check settings files, offline.",
+      commands: async () => (await import("./settings/commands.ts")).settingsCommands,
+    }),
+    loginCommand,
+    group({
+      name: "token",
+      description: "Create, list and revoke tokens of the REST API; print the one of a sign-in.",
+      commands: async () => (await import("./token/commands.ts")).tokenCommands,
+    }),
+    group({
+      name: "fleet",
+      description: "Replace a fleet after a theft of its keys, offline.",
+      commands: async () => (await import("./fleet/commands.ts")).fleetCommands,
+    }),
+    group({
       name: "ca",
       description: "Create and use the fleet's certificate authority, offline.",
       commands: async () => (await import("./ca/commands.ts")).caCommands,
+    }),
+    group({
+      name: "keys",
+      description: "Show the keys of a fleet, and replace the command key or the signing key of the account.",
+      commands: async () => (await import("./keys/commands.ts")).keysCommands,
     }),
     group({
       name: "bus",

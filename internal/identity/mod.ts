@@ -1,6 +1,33 @@
 export { formatCredentials, parseCredentials } from "./credentials.ts";
 export { type CurveKey, deriveCurveKey } from "./curve.ts";
-export { type Claims, encodeJwt, readClaims } from "./jwt.ts";
+export { keyFingerprint } from "./fingerprint.ts";
+export { type AccountSigner, type Claims, encodeJwt, isSignedJwt, readClaims } from "./jwt.ts";
+export {
+  isProven,
+  type MerkleTree,
+  merkleTree,
+  type ProofStep,
+  type ProvingTree,
+  packProof,
+  partialTree,
+  rootOf,
+  type TreePart,
+  unpackProof,
+} from "./merkle.ts";
 export { decodePublicKey, type KeyPair, keyPairFromSeed, newKeyPair, verifySignature } from "./nkey.ts";
-export { createRecordMac, isEqualMac, type RecordMac } from "./record-mac.ts";
+export {
+  formatOperatorFile,
+  type OperatorFile,
+  parseOperatorFile,
+  readOperatorFile,
+} from "./operator-file.ts";
+export {
+  createRecordMac,
+  isEqualMac,
+  macsFor,
+  type RecordMac,
+  recordMacKey,
+  recordMacOf,
+} from "./record-mac.ts";
 export { openSealed, seal } from "./seal.ts";
+export { acceptedBy, followingSigner, type Signer } from "./signer.ts";

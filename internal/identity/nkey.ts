@@ -10,6 +10,7 @@ import { Codec } from "nkeys.js/lib/codec.js";
 import { Prefix } from "nkeys.js/lib/nkeys.js";
 import { SvcError } from "../base/errors.ts";
 import type { Random } from "../base/id.ts";
+import { isSmallOrder } from "./small-order.ts";
 
 // nkeys.js reads and writes the notation of NATS: base32 of a prefix byte, 32 key bytes and a CRC-16. Keys are
 // made, and messages signed and verified, by node:crypto, which does it 80 to 300 times faster than the
@@ -64,12 +65,16 @@ export function rawFromSeed(role: KeyRole, seed: string): Uint8Array | undefined
   }
 }
 
-/** The 32 raw bytes of a public key, or `undefined` when it is not one of this role or its checksum is wrong. */
+/**
+ * The 32 raw bytes of a public key, or `undefined` when it is not one of this role, its checksum is wrong, or it
+ * is of small order: anyone could sign with such a key.
+ */
 export function decodePublicKey(role: KeyRole, text: string): Uint8Array | undefined {
   // Longer texts would decode to the same bytes, and give one key two spellings.
   if (text.length !== 56) return undefined;
   try {
-    return Codec.decode(prefixes[role], Buffer.from(text));
+    const raw = Codec.decode(prefixes[role], Buffer.from(text));
+    return isSmallOrder(role === "curve" ? "x25519" : "ed25519", raw) ? undefined : raw;
   } catch {
     return undefined;
   }

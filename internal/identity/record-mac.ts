@@ -11,12 +11,30 @@ import type { KeyPair } from "./nkey.ts";
  * @param kind separates records of different kinds
  * @param content plain data; the order of map keys matters
  */
-export type RecordMac = (kind: string, content: unknown) => Uint8Array;
+export interface RecordMac {
+  (kind: string, content: unknown): Uint8Array;
+  /** MACs under other keys that count as well for the record with this id; none unless a key is replaced. */
+  readonly others?: (id: string) => readonly RecordMac[];
+}
 
-/** @param signer the command key, which all masters share */
+/** @param signer a key that all masters share */
 export function createRecordMac(signer: KeyPair): RecordMac {
-  const key = new Uint8Array(hkdfSync("sha256", signer.seed, "", "svc/record-voucher/v1", 32));
+  return recordMacOf(recordMacKey(signer));
+}
+
+/** The secret that MACs are made with; it does not tell the seed. */
+export function recordMacKey(signer: KeyPair): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", signer.seed, "", "svc/record-voucher/v1", 32));
+}
+
+/** @param key from `recordMacKey` */
+export function recordMacOf(key: Uint8Array): RecordMac {
   return (kind, content) => createHmac("sha256", key).update(`${kind}\0`).update(encode(content)).digest();
+}
+
+/** All MACs that count for the record with this id, the one that new records get first. */
+export function macsFor(mac: RecordMac, id: string): readonly RecordMac[] {
+  return [mac, ...(mac.others?.(id) ?? [])];
 }
 
 /** Whether a record carries the expected MAC. Constant time. */

@@ -3,7 +3,7 @@ import { isProduction, parse, resolveImport, type Source, type Violation } from 
 
 /** Rooms whose capabilities are operations. */
 const domains = new Set(
-  ["bootstrap", "binaries", "enrollment", "jobs", "reactor", "rollout", "targeting"].map(
+  ["bootstrap", "binaries", "enrollment", "jobs", "operators", "reactor", "rollout", "targeting"].map(
     (name) => `fleet/${name}`,
   ),
 );
@@ -16,6 +16,7 @@ const acting = [
   "internal/fleet/enrollment/approve.ts",
   "internal/fleet/enrollment/reject.ts",
   "internal/fleet/enrollment/revoke.ts",
+  "internal/fleet/enrollment/suspend.ts",
   "internal/fleet/jobs/cancel.ts",
   "internal/fleet/jobs/dispatch.ts",
   "internal/fleet/rollout/command.ts",

@@ -12,6 +12,7 @@ export const vendors: Record<string, readonly string[]> = {
   diff: ["internal/tree/function/"],
   elysia: ["internal/master/doors/http/", "internal/program/health/"],
   "fastest-levenshtein": ["internal/base/"],
+  jose: ["internal/identity/oidc/"],
   "js-yaml": ["internal/base/"],
   "minijinja-js": ["internal/tree/template/"],
   msgpackr: ["internal/base/"],

@@ -31,7 +31,8 @@ const treeOf = (program: string | undefined) =>
   program === "svc" ? tree : program === "svc-peel" ? peelCommands : masterCommands;
 
 async function check(line: string): Promise<void> {
-  const [program, ...words] = wordsOf(line);
+  // The shell takes a redirection.
+  const [program, ...words] = wordsOf(line.replace(/ > \S+$/, ""));
   const found = await findCommand(treeOf(program), [
     ...words,
     ...(/^svc(?:-peel|-master)?(?: [a-z-]+)+$/.test(line) ? ["--help"] : []),

@@ -1,5 +1,5 @@
 /** Values that differ from run to run, and that a reader takes from one command to the next: ids, pins, and the name of a master. */
-const carried = /\blaptop-[0-9a-f]{8}\b|\b(?:enr|job)-[0-9A-Za-z]{27}\b|\bsha256:[0-9a-f]{64}\b/g;
+const carried = /\blaptop-[0-9a-f]{8}\b|\b(?:enr|job|tok)-[0-9A-Za-z]{27}\b|\bsha256:[0-9a-f]{64}\b/g;
 
 /** What a page shows in place of each such value, and what it is in this run. */
 export type Bindings = Map<string, string>;
@@ -9,10 +9,11 @@ export function bind(text: string, bindings: Bindings): string {
   return text.replace(carried, (shown) => bindings.get(shown) ?? shown);
 }
 
-/** What no reader compares: times, ages, versions, and how many blanks part two columns. */
+/** What no reader compares: times, ages, versions, fingerprints, and how many blanks part two columns. */
 function plain(text: string): string {
   return text
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
+    .replace(/\b[A-Z2-7]{4}(?:-[A-Z2-7]{4}){3}\b/g, "KEY")
     .replace(/(?<![\d.])\d+\.\d+\.\d+(?![\d.])/g, "VERSION")
     .replace(/\b\d\S* ago\b/g, "AGE ago")
     .replace(/\bin \d+ days\b/g, "in DAYS")

@@ -16,6 +16,7 @@ export const catalogs: Readonly<Record<"master" | "peel", readonly MetricInfo[]>
     connected: () => false,
     connects: () => 0,
     credentialsExpiry: () => undefined,
+    renewals: () => ({}),
     factsStoredAt: () => undefined,
     watchdogRestarts: () => 0,
     lastUpgrade: () => undefined,

@@ -3,19 +3,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plain } from "../../internal/base/msgpack.ts";
 import { parseYaml, plainValue } from "../../internal/base/yaml.ts";
-import { saying } from "../../internal/fleet/reactor/argument-policy.ts";
 import { dropCauses } from "../../internal/fleet/reactor/drop.ts";
 import { explain } from "../../internal/fleet/reactor/explain.ts";
 import { createLimits } from "../../internal/fleet/reactor/limits.ts";
 import { readRules } from "../../internal/fleet/reactor/read-rule.ts";
 import { operators } from "../../internal/fleet/reactor/rule.ts";
+import { allFunctions } from "../../internal/host/modules/registry.ts";
 import { manualClock } from "../harness/clock.ts";
 
 // The rules that the page shows can be loaded, and do what it says.
 
 const page = readFileSync(join(import.meta.dir, "../../docs/reactor.md"), "utf8");
 const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
-const rules = blocks.flatMap((block) => readRules(block, "docs/reactor.md"));
+const rules = blocks.flatMap((block) => readRules(block, "docs/reactor.md").rules);
 const limits = createLimits({
   maxChainDepth: 3,
   enableChaining: true,
@@ -86,7 +86,7 @@ test("the events of the service have the other rules do what they say", () => {
     {
       rule: "note",
       actions: [
-        { request: { args: { argv: ["logger", "-t", "svc", "--", "db1: $(reboot)"] } } },
+        { request: { args: { argv: ["logger", "-t", "svc", "--", "db1", "$(reboot)"] } } },
         { request: { args: { env: { EVENT_TEXT: "$(reboot)" } } } },
       ],
     },
@@ -100,7 +100,9 @@ test("the page has every argument that takes event data", () => {
     const [, names, args] = row.split("|");
     return words(names).flatMap((name) => words(args).map((arg) => `${name} ${arg}`));
   });
-  const expected = Object.entries(saying).flatMap(([name, args]) => args.map((arg) => `${name} ${arg}`));
+  const expected = allFunctions.flatMap(({ name, args }) =>
+    Object.entries(args).flatMap(([arg, { data }]) => (data === undefined ? [] : [`${name} ${arg}`])),
+  );
   expect(found.sort()).toEqual(expected.sort());
 });
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { natsServerDirectory } from "../harness/bus.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { type Bindings, bind, compareOutput } from "./compare.ts";
@@ -30,6 +31,7 @@ const walked = [
   "docs/ca.md",
   "docs/bus.md",
   "docs/upgrading.md",
+  "docs/sign-on.md",
   "docs/operating.md",
 ];
 /** What ends the fleet is the last that is done, whatever page comes between. */
@@ -39,21 +41,29 @@ const ending = "## 9. Stop, and remove";
 const elsewhere: Readonly<Record<string, number>> = {
   "README.md": 2,
   "CONTRIBUTING.md": 1,
+  "docs/audit.md": 2,
   "docs/bus.md": 2,
+  "docs/ca-rotation.md": 2,
   "docs/clusters.md": 5,
-  "docs/development.md": 1,
+  "docs/development.md": 3,
   "docs/enrollment.md": 2,
   "docs/facts.md": 1,
   "docs/jobs.md": 2,
+  "docs/key-rotation.md": 2,
   "docs/logs.md": 1,
+  "docs/operators.md": 12,
   "docs/packages.md": 2,
   "docs/quickstart.md": 3,
-  "docs/reactor.md": 2,
+  "docs/reactor.md": 3,
+  "docs/renewal.md": 2,
+  "docs/roles.md": 2,
   "docs/rollouts.md": 2,
   "docs/publishing-states.md": 1,
+  "docs/sign-on.md": 2,
   "docs/states.md": 3,
+  "docs/succession.md": 2,
   "docs/upgrading-peels.md": 1,
-  "docs/upgrading.md": 2,
+  "docs/upgrading.md": 3,
 };
 
 const commandsOf = (page: string) => stepsOf(readPage(page)).filter((step) => step.kind === "commands");
@@ -94,7 +104,7 @@ ${join(root, "dist/svc")} "$@" --bus-port ${ports.get("4222")} --api-port ${port
   writeFileSync(join(bin, "svc"), program);
   chmodSync(join(bin, "svc"), 0o755);
   session = await openSession({
-    PATH: [bin, join(root, "dist"), join(root, ".tools/bin"), process.env.PATH].join(":"),
+    PATH: [bin, join(root, "dist"), natsServerDirectory(), process.env.PATH].join(":"),
   });
 });
 afterAll(async () => {

@@ -23,10 +23,11 @@ import {
   type PeelConnection,
 } from "../harness/peel-connection.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
+import { until } from "../harness/until.ts";
 
 // A binary on its way from an operator through the masters to a peel, over the real doors.
 
-setDefaultTimeout(20_000);
+setDefaultTimeout(60_000);
 
 let bus: TestBus;
 let masters: TestMaster[];
@@ -53,7 +54,7 @@ beforeAll(async () => {
   if (master === undefined) throw new Error("no master");
   peel = await enrollPeel(master, "web-1");
   peelBus = await connectPeel(bus, peel);
-}, 20_000);
+}, 60_000);
 afterAll(async () => {
   await operator?.nats.close();
   await peelBus?.[Symbol.asyncDispose]();
@@ -136,10 +137,10 @@ const ask = async (subject: string, request: unknown) =>
 
 /** Resolves when a master serves again. Requests before that get no response, and are retried. */
 async function mastersBack(): Promise<void> {
-  for (;;) {
-    const answer = await ask(binaryPutSubject, {}).catch(() => undefined);
-    if (answer !== undefined) return;
-  }
+  await until(
+    () => ask(binaryPutSubject, {}).catch(() => undefined),
+    (answer) => answer !== undefined,
+  );
 }
 
 describe("a binary that was uploaded", () => {

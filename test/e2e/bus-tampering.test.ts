@@ -15,7 +15,7 @@ import { enrollPeel } from "../harness/peel-connection.ts";
 // must not turn that into a command. Each forged job is followed by a real one, and the test checks which
 // one the peel gets first.
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let bus: TestBus;
 let master: TestMaster;

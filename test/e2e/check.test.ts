@@ -19,7 +19,7 @@ let master: TestMaster;
 beforeAll(async () => {
   bus = await startBus();
   master = await startMaster(bus);
-}, 20_000);
+}, 60_000);
 afterAll(async () => {
   await master?.[Symbol.asyncDispose]();
   await bus?.[Symbol.asyncDispose]();
@@ -85,7 +85,31 @@ test("a master is told of a rule that is wrong, with its place, unless it does n
     level: "fail",
     message: expect.stringContaining(`${file}:1:10: `),
   });
+  const call = `{target: "*", function: cmd.run, args: {command: "$${"{tag}"}"}}`;
+  writeFileSync(file, `rules: [{name: a, match: a/b, do: [job: ${call}]}]`);
+  expect(await rulesOf()).toMatchObject({
+    level: "warn",
+    message: expect.stringContaining(`1 rule refused: ${file}:1: rule a: `),
+  });
   expect(await rulesOf("--no-reactor")).toMatchObject({ level: "ok" });
+});
+
+test("a master is told of a roles file that is wrong, and of one that others can change", async () => {
+  using dir = temporaryDirectory("check-roles");
+  const file = join(dir.path, "roles.yaml");
+  const rolesOf = async () => found(await checkedMaster("--roles-file", file), "roles");
+  expect(await rolesOf()).toMatchObject({ level: "ok", message: "only the built-in roles" });
+  writeFileSync(file, "roles: {web: {enrollments: [list]}}", { mode: 0o644 });
+  expect(await rolesOf()).toMatchObject({ level: "ok", message: `1 role in ${file}` });
+  chmodSync(file, 0o664);
+  expect(await rolesOf()).toMatchObject({ level: "warn", next: `chmod go-w ${file}` });
+  writeFileSync(file, "roles: {web: {enrolments: [list]}}");
+  expect(await rolesOf()).toMatchObject({
+    level: "fail",
+    message: expect.stringContaining(
+      `${file}:1:15: role web: unknown kind "enrolments" (did you mean enrollments?)`,
+    ),
+  });
 });
 
 test("a master is told of secrets that others can reach, and how to close them", async () => {

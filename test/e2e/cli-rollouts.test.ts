@@ -7,7 +7,7 @@ import { enrollPeel } from "../harness/peel-connection.ts";
 
 // svc rollout on a real bus with a master, and peels under manual control.
 
-setDefaultTimeout(20_000);
+setDefaultTimeout(60_000);
 
 let bus: TestBus;
 let master: TestMaster | undefined;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { systemRandom } from "../../internal/base/id.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { offerIds } from "../../internal/cli/completion/ids.ts";
 import { type Enrollment, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
@@ -14,7 +15,7 @@ import { runProgram } from "../harness/process.ts";
 
 // Shell completion with a real fleet: the scripts call svc, which reads the bus.
 
-setDefaultTimeout(20_000);
+setDefaultTimeout(60_000);
 
 let bus: TestBus;
 let master: TestMaster;
@@ -98,7 +99,12 @@ test("an id that a shell could act on is not offered", async () => {
   };
   await enrollments.put(record.id, encodeRecord(record));
   const written: string[] = [];
-  const machine = { env: {}, stdout: { write: (text: string) => written.push(text) }, clock: systemClock };
+  const machine = {
+    env: {},
+    stdout: { write: (text: string) => written.push(text) },
+    clock: systemClock,
+    random: systemRandom,
+  };
   await offerIds(["peels", "", config], machine);
   await connection.nats.close();
   expect(written.join("")).toContain("web-1.example.com\t");
@@ -125,7 +131,12 @@ test("a bus that says nothing is given up after 2 s", async () => {
   const clock = manualClock();
   const ended: number[] = [];
   const written: string[] = [];
-  const machine = { env: {}, stdout: { write: (text: string) => written.push(text) }, clock };
+  const machine = {
+    env: {},
+    stdout: { write: (text: string) => written.push(text) },
+    clock,
+    random: systemRandom,
+  };
   const done = offerIds(["members", "", file], { ...machine, end: (code) => ended.push(code) });
   clock.advance(1_999);
   expect(ended).toEqual([]);

@@ -4,7 +4,7 @@
 # step does.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-export PATH="$PWD/dist:$PWD/.tools/bin:$PATH" NO_COLOR=1
+export PATH="$PWD/dist:$(dirname "${TEST_NATS_SERVER:-$PWD/.tools/bin/nats-server}"):$PATH" NO_COLOR=1
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/svc-demo.XXXXXX")
 pids=()

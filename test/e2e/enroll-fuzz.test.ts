@@ -18,7 +18,7 @@ import { startMaster, type TestMaster } from "../harness/master.ts";
 // Whatever is sent, no endpoint fails by itself, and the master keeps neither memory nor its temper.
 
 // Bun's default of 5 s is too short for a machine that runs the whole suite.
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let bus: TestBus;
 let master: TestMaster;
@@ -128,6 +128,32 @@ test("status, stream and creds: any id and any proof", async () => {
         sane((await call(master, { path: `/api/v1/enroll/${text}/${door}` })).status);
         const headers = { authorization: `Nkey ${proof}` };
         sane((await call(master, { path: `/api/v1/enroll/${id}/creds`, headers })).status);
+      },
+    ),
+    { numRuns: runs },
+  );
+});
+
+test("recovery and the search by key: any field and any proof", async () => {
+  const fields = ["challenge_id", "public_key", "bus_public_key", "signature", "revoke_previous", "x"];
+  const peel = newEnrollee();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(fc.dictionary(fc.constantFrom(...fields), hostile), hostile),
+      visible,
+      visible,
+      async (value, text, proof) => {
+        const path = `/api/v1/enroll/${id}/recover`;
+        const headers = { "content-type": "application/json" };
+        sane((await call(master, { method: "POST", path, headers, body: jsonOf(value) })).status);
+        const authorization = `Nkey ${proof}`;
+        for (const key of [encodeURIComponent(text), peel.publicKey]) {
+          const found = await call(master, {
+            path: `/api/v1/enroll/by-key/${key}`,
+            headers: { authorization },
+          });
+          expect([400, 401, 404]).toContain(found.status);
+        }
       },
     ),
     { numRuns: runs },

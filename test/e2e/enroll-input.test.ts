@@ -21,7 +21,7 @@ import { startMaster, type TestMaster } from "../harness/master.ts";
 // What a peel may send, row by row, and what it attests.
 
 // Bun's default of 5 s is too short for a machine that runs the whole suite.
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let bus: TestBus;
 let master: TestMaster;

@@ -20,7 +20,7 @@ import { startMaster, type TestMaster } from "../harness/master.ts";
 const openStreams = 2_000;
 
 // Bun's default of 5 s is too short for a machine that runs the whole suite.
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let bus: TestBus;
 let connection: Bus;

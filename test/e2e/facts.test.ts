@@ -80,6 +80,7 @@ test("the bus has the facts of the peel, and its enrollment is active by them", 
     told: { uid: process.getuid?.() },
     kernel: "Linux",
     svc_version: expect.any(String),
+    svc_watchdog: false,
   });
   expect(facts).not.toHaveProperty("unsafe");
   const refused = logRecords(peel.program).filter(({ msg }) => msg === "fact not collected");

@@ -24,7 +24,7 @@ beforeAll(async () => {
   host = await initSingleHost({ as: nobody });
   master = await host.startMaster();
   peel = host.startPeel("web-1.example");
-}, 30_000);
+}, 60_000);
 afterAll(async () => {
   await host?.[Symbol.asyncDispose]();
 });
@@ -49,7 +49,7 @@ test("what init wrote runs a master and its bus; a peel enrolls and answers", as
   expect(await ping()).toMatchObject({ code: 0, counts: { ok: 1 } });
   const lines = logRecords(master).filter(({ component }) => component === "bus");
   expect(lines).toContainEqual(expect.objectContaining({ level: "info", msg: "Server is ready" }));
-}, 30_000);
+}, 60_000);
 
 test("a bus that is killed is back, and jobs go on", async () => {
   const killed = busOf(master);
@@ -61,14 +61,14 @@ test("a bus that is killed is back, and jobs go on", async () => {
   const health = logRecords(master).find(({ msg }) => msg === "master ready")?.health_port;
   const metrics = await (await fetch(`http://127.0.0.1:${health}/metrics`)).text();
   expect(metrics).toContain("\nsvc_embedded_bus_restarts_total 1\n");
-}, 30_000);
+}, 60_000);
 
 test("a second master with the same bus is refused, and disturbs nothing", async () => {
   const second = host.launchMaster(["--enroll-addr", "127.0.0.1:0"]);
   expect(await second.exited).toBe(1);
   expect(second.output()).toContain(`another svc-master (process ${master.pid}) runs the bus`);
   expect(await ping()).toMatchObject({ code: 0, counts: { ok: 1 } });
-}, 30_000);
+}, 60_000);
 
 test("a master that is killed takes its bus along, or the next one ends it; the fleet is as it was", async () => {
   const left = busOf(master);
@@ -78,7 +78,7 @@ test("a master that is killed takes its bus along, or the next one ends it; the 
   expect(identityOf(left)).toBeUndefined();
   await logged(peel, "bus reconnected", 2);
   expect(await ping()).toMatchObject({ code: 0, counts: { ok: 1 } });
-}, 30_000);
+}, 60_000);
 
 test("SIGTERM ends the master, and its bus with it", async () => {
   const bus = busOf(master);
@@ -88,7 +88,7 @@ test("SIGTERM ends the master, and its bus with it", async () => {
   const events = logRecords(master).map(({ msg }) => msg);
   expect(events.filter((event) => event === "bus ended")).toEqual([]);
   expect(events.at(-1)).toBe("stopped");
-}, 30_000);
+}, 60_000);
 
 test("an orphan that nobody could end is taken over by the next master", async () => {
   // The bus of a master on a system that cannot tie it to its parent: started by hand, with a note.
@@ -103,7 +103,7 @@ test("an orphan that nobody could end is taken over by the next master", async (
   await using next = await host.startMaster();
   expect(identityOf(orphan.pid)).toBeUndefined();
   expect(next.output()).toContain("ending the bus that a killed master left behind");
-}, 30_000);
+}, 60_000);
 
 test("a port that is taken, and a program that is not there, are told in one line", async () => {
   const server = createServer();
@@ -120,4 +120,4 @@ test("a port that is taken, and a program that is not there, are told in one lin
   expect(missing.output()).toContain(
     "svc-master: embedded_bus_path: cannot run /nowhere/nats-server: no such file",
   );
-}, 30_000);
+}, 60_000);

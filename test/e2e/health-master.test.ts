@@ -10,6 +10,7 @@ import { readinessBecomes } from "../harness/enrollee.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { observedLog } from "../harness/peel-connection.ts";
+import { until } from "../harness/until.ts";
 
 // The checks of /readyz on a master, each brought down by what it watches (specification, "Master checks").
 
@@ -39,9 +40,10 @@ async function readiness(healthUrl = master.healthUrl): Promise<{ code: number }
   return { code: response.status, ...((await response.json()) as Readiness) };
 }
 
-/** The names of the specification; `settings` and `storage` are this product's own. */
+/** The names of the specification; `bus-servers`, `clock`, `decisions`, `enrollments`, `operators`, `roles`, `settings` and `storage` are this product's own. */
 const names = [
-  ...["bus", "ca", "enroll-server", "reactor", "sched-consumer", "settings", "storage", "target-service"],
+  ...["bus", "bus-servers", "ca", "clock", "decisions", "enroll-server", "enrollments", "operators"],
+  ...["reactor", "roles", "sched-consumer", "settings", "storage", "target-service"],
 ];
 
 test("a master that serves has every check, and all are up", async () => {
@@ -60,7 +62,7 @@ test("a bus that no longer answers is down although the connection stands", asyn
   bus.server().kill("SIGSTOP");
   try {
     // A signal is sent before it is obeyed.
-    while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))) await Promise.resolve();
+    await until(() => /\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8")));
     const { code, checks } = await readiness();
     expect([code, checks.bus?.status, checks.bus?.message]).toEqual([503, "down", "timed out"]);
     expect(checks["enroll-server"]?.status).toBe("up");
@@ -102,7 +104,7 @@ test("before the bus is reached a master is up and not ready", async () => {
       ...["--bus-url", away.url, "--bus-ca", away.caFile],
       ...["--auth-dir", away.authDir, "--enroll-addr", "127.0.0.1:0", "--health-addr", `127.0.0.1:${port}`],
     ],
-    {},
+    { SVC_DATA_DIR: away.dir },
     () => undefined,
   );
   if (invocation.kind !== "run") throw new Error("the configuration does not run");
@@ -127,6 +129,7 @@ test("before the bus is reached a master is up and not ready", async () => {
   expect(told).toEqual({
     bus: "down",
     ca: "up",
+    clock: "down",
     "enroll-server": "down",
     "sched-consumer": "down",
     storage: "down",

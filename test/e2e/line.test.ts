@@ -11,6 +11,7 @@ import {
   startPeelBinary,
   svc,
 } from "../harness/fleet.ts";
+import { until } from "../harness/until.ts";
 
 // The thin line of the product, through its compiled binaries, in the order a user walks it.
 
@@ -84,12 +85,10 @@ test("svc run answers, and so does REST, with the operator's name on the job", a
   const { jid, targets, status } = created.json as { jid: string; targets: string[]; status: string };
   expect([targets, status]).toEqual([["web-1_example"], "running"]);
   await peel.program.waitFor(`"msg":"job done","jid":"${jid}"`);
-  for (;;) {
-    const shown = (await rest("GET", `/api/v1/jobs/${jid}`)).json as { status: string; created_by: string };
-    if (shown.status === "running") continue;
-    expect(shown).toMatchObject({ status: "completed", created_by: "ci", counts: { ok: 1 } });
-    break;
-  }
+  const show = async () =>
+    (await rest("GET", `/api/v1/jobs/${jid}`)).json as { status: string; created_by: string };
+  const shown = await until(show, (job) => job.status !== "running");
+  expect(shown).toMatchObject({ status: "completed", created_by: "ci", counts: { ok: 1 } });
 });
 
 test("a restarted peel keeps its seed and its credentials, and does not enroll again", async () => {

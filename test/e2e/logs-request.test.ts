@@ -9,7 +9,7 @@ import { runProgram } from "../harness/process.ts";
 
 // One request, followed by its id through the logs of the compiled binaries, as an operator would with grep.
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let bus: TestBus;
 let master: MasterDaemon;

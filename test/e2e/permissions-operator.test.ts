@@ -38,7 +38,7 @@ beforeAll(async () => {
     `master: {urls: ["${bus.url}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}}\n`,
     secretMode,
   );
-}, 20_000);
+}, 60_000);
 afterAll(async () => {
   await operator?.nats.close();
   await masters?.nats.close();
@@ -93,6 +93,11 @@ describe("admin.creds are enough for", () => {
 
   test.each([
     "svc.job.job-1.cancel",
+    "svc.admin.token.create",
+    "svc.admin.token.list",
+    "svc.admin.token.revoke",
+    "svc.admin.role.show",
+    "svc.admin.role.can",
     "svc.target.resolve",
     "svc.rollout.start",
     "svc.rollout.list",
@@ -115,6 +120,9 @@ describe("admin.creds are enough for", () => {
 
 describe("admin.creds may not publish", () => {
   test.each([
+    "$KV.enrollments.enr-1",
+    "$KV.enrollments.peel.worker-1",
+    "$KV.revocations.U",
     "$KV.secrets._cluster_info",
     "$KV.settings.worker-1",
     "$KV.leases.publisher",
@@ -124,6 +132,8 @@ describe("admin.creds may not publish", () => {
     "$KV.master-heartbeat.m",
     "$KV.enroll-challenges.chl-1",
     "$KV.rollouts.r",
+    "$KV.tokens.ci",
+    "$JS.API.STREAM.MSG.GET.KV_tokens",
     "$O.states.M.x",
     "$O.binaries.C.x",
     "$O.binaries.M.x",

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
+import { makeDirectory } from "../../internal/base/file.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
@@ -9,17 +10,19 @@ import { eventSubject, scheduleSubject } from "../../internal/bus/subjects.ts";
 import { decodeJob } from "../../internal/fleet/jobs/record.ts";
 import { openJobIdOf } from "../../internal/fleet/reactor/action-id.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { cli } from "../harness/cli.ts";
 import { metricBecomes } from "../harness/enrollee.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
-import { enrollPeel } from "../harness/peel-connection.ts";
-import { holderBecomes, rulesDirectory, sendEvent } from "../harness/reactor.ts";
+import { startPeel } from "../harness/peel.ts";
+import { enrollPeel, operate } from "../harness/peel-connection.ts";
+import { holderBecomes, reactorBecomes, rulesDirectory, sendEvent } from "../harness/reactor.ts";
 import { startMasterProcess } from "../harness/reactor-process.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
 // A peel, its credentials in the hands of somebody else, against the reactions of the others.
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 const rules = `
 rules:
@@ -137,5 +140,63 @@ ${[good.port, bad.port].map((port, at) => `  - { name: call-${at}, match: call/$
   } finally {
     await connection.nats.close();
     await Promise.all([good.stop(true), bad.stop(true)]);
+  }
+});
+
+test("an event runs nothing in a rule of yesterday, which is named; other rules have it as data", async () => {
+  using files = temporaryDirectory("events");
+  const [owned, note] = [join(files.path, "owned"), join(files.path, "note")];
+  const job = (args: string, more = "") =>
+    `match: note/new${more}, do: [job: { target: db1, function: cmd.run, args: { ${args} } }]`;
+  using own = rulesDirectory(`rules:
+  - { name: by-sed, ${job(`argv: [sed, -n, "\${data.script}", /etc/passwd]`)} }
+  - { name: by-tar, ${job(`argv: [tar, cf, /dev/null, "--checkpoint-action=exec=\${data.command}", --checkpoint=1, /etc/passwd]`)} }
+  - { name: by-rsync, ${job(`argv: [rsync, --rsh, "\${data.command}", /etc/passwd, "x:y"]`)} }
+  - { name: by-docker, ${job(`argv: [docker, exec, web, --, "\${data.command}"]`)} }
+  - { name: by-env, ${job(`command: 'printf "%s" "$EVENT_TEXT" > ${note}', env: { EVENT_TEXT: "\${data.command}" }`)} }
+  - { name: by-stdin, ${job(`argv: [tee, ${note}-stdin], stdin: "\${data.command}"`)} }
+  - { name: trusted, ${job(`command: 'echo \${data.number} > ${note}-unsafe'`, ", unsafe: true")} }
+`);
+  await using fresh = await startBus();
+  await using only = await startMaster(fresh, { config: own.config() });
+  const dataDir = join(fresh.dir, "db1");
+  makeDirectory(dataDir, 0o700);
+  await using peel = startPeel(dataDir, [
+    ...["--id", "db1", "--bus-url", fresh.url, "--bus-ca", fresh.caFile],
+    ...["--master-url", only.url, "--enroll-ca", fresh.caFile],
+  ]);
+  const pending = await peel.log.logged("enrollment pending: waiting for an operator's approval");
+  await operate(only, String(pending.fields.enrollment_id), "approve");
+  await peel.ready;
+  await using other = await connectManualPeel(fresh, await enrollPeel(only, "hostile"));
+  const connection = await connectTo(fresh, "master");
+  try {
+    await holderBecomes(connection);
+    const { message = "" } = await reactorBecomes(only, "degraded");
+    const place = (line: number, name: string) => `${own.path}/rules.yaml:${line}: rule ${name}: `;
+    expect(message).toStartWith(`4 rules refused: ${place(2, "by-sed")}`);
+    expect(message).toContain("on stdin or in a variable EVENT_*, or set unsafe: true in the rule");
+    await metricBecomes(only.healthUrl, "svc_reactor_rules_failed", 1);
+    await metricBecomes(only.healthUrl, "svc_reactor_rules", 3);
+    const command = `touch ${owned}`;
+    await sendEvent(other.connection, "hostile", "note/new", { script: `1e ${command}`, command, number: 7 });
+    await metricBecomes(only.healthUrl, 'svc_reactor_actions_total\\{action="job",result="ok"\\}', 3);
+    // It waits in the queue of the peel, behind the jobs of the rules.
+    expect((await cli(fresh, "run", "db1", "test.true")).exit).toBe(0);
+    const texts = ["", "-stdin", "-unsafe"].map((end) => readFileSync(`${note}${end}`, "utf8"));
+    expect(texts).toEqual([command, command, "7\n"]);
+    expect(existsSync(owned)).toBe(false);
+    const shown = await cli(fresh, "reactor", "rules");
+    expect(shown.stdout).toContain("trusted (unsafe)");
+    expect(shown.stderr).toContain(`4 rules refused: ${place(2, "by-sed")}`);
+    const linted = await cli(fresh, "reactor", "lint", own.path, "--output", "json");
+    expect(linted.exit).toBe(1);
+    const { problems } = JSON.parse(linted.stdout) as { problems: string[] };
+    expect(problems.map((line) => /^rules\.yaml:\d+: rule ([\w-]+): /.exec(line)?.[1])).toEqual([
+      ...["by-sed", "by-tar", "by-rsync", "by-docker", "trusted"],
+    ]);
+    expect((await cli(fresh, "reactor", "lint", directory.path)).exit).toBe(0);
+  } finally {
+    await connection.nats.close();
   }
 });

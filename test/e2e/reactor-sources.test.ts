@@ -7,6 +7,7 @@ import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 import { followJobs, reactionOf, rulesDirectory } from "../harness/reactor.ts";
+import { until } from "../harness/until.ts";
 
 // Returns are read while a rule can match them, by the master that runs the reactor.
 
@@ -65,13 +66,14 @@ const reacting = () => startMaster(bus, { config: directory.config({ source_rate
 
 async function sourcesBecome(...wanted: string[]): Promise<void> {
   const manager = await fleet.nats.jetstreamManager();
-  for (;;) {
+  const look = async () => {
     const found: string[] = [];
     for await (const { name } of manager.consumers.list("job-events")) {
       if (name.startsWith("reactor-")) found.push(name);
     }
-    if (Bun.deepEquals(found.sort(), wanted)) return;
-  }
+    return found.sort();
+  };
+  await until(look, (found) => Bun.deepEquals(found, wanted));
 }
 
 const noted = () =>

@@ -9,7 +9,7 @@ import { type MasterProcess, startMasterProcess } from "../harness/reactor-proce
 
 // A storm of events: what is not reacted to is counted under a cause, and memory does not follow the storm.
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(150_000);
 
 const storm = 50_000;
 /** What a storm may cost a master, for a while: buffers, and what limits remember. */

@@ -37,7 +37,7 @@ import {
 
 // The reactor of two masters on a real bus: each event of a peel leads to a job exactly once.
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 const rules = `
 rules:
@@ -260,8 +260,9 @@ test("events that expired before anybody read them are counted, and the rest is 
   await figuresBecome([first], (sample) => sample.get(failed) === 1);
   await first[Symbol.asyncDispose]();
   for (let sent = 0; sent < 5; sent++) await send();
-  // The first and three of the five.
-  await (await connection.nats.jetstreamManager()).streams.purge("events", { seq: 5 });
+  // The first and three of the five, one by one: a purge also moves the consumer, on newer servers.
+  const { streams } = await connection.nats.jetstreamManager();
+  for (const sequence of [1, 2, 3, 4]) await streams.deleteMessage("events", sequence);
   await using second = await startMaster(other, { config });
   const sample = await figuresBecome([second], (seen) => seen.get(failed) === 2);
   expect(sample.get('svc_reactor_dropped_total{cause="expired"}')).toBe(3);

@@ -30,7 +30,7 @@ let master: TestMaster;
 beforeAll(async () => {
   bus = await startBus();
   master = await startMaster(bus);
-}, 20_000);
+}, 60_000);
 afterAll(async () => {
   await master?.[Symbol.asyncDispose]();
   await bus?.[Symbol.asyncDispose]();

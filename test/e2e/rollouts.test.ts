@@ -9,7 +9,7 @@ import { enrollPeel } from "../harness/peel-connection.ts";
 // Rollouts on a real bus: two masters in this process, and peels under manual control, so that each message
 // is sent exactly when a test wants it.
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let bus: TestBus;
 let masters: TestMaster[];

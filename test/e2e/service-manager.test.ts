@@ -9,7 +9,7 @@ import { type Program, startProgram } from "../harness/process.ts";
 
 // What systemd is told by a unit with Type=notify.
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 let bus: TestBus;
 
 beforeAll(async () => {

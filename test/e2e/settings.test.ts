@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSy
 import { join } from "node:path";
 import { startSession } from "../../internal/agent/daemon/session.ts";
 import { openPeelSettings } from "../../internal/agent/daemon/settings.ts";
+import { createKeyRing } from "../../internal/agent/joining/key-ring.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
@@ -32,6 +33,11 @@ import { noStateFiles } from "../harness/state-files.ts";
 
 // Settings from the files of a master to their peel, and to no other, over a real bus.
 
+const ringOf = (dataDir: string, seed: string) =>
+  createKeyRing(
+    { seed, newSeed: join(dataDir, "new-seed"), oldSeed: join(dataDir, "old-seed") },
+    observedLog(),
+  );
 const secret = "s3cret-of-the-database";
 runRecord.register("settings value", secret);
 const marker = "marker-told-in-facts";
@@ -95,9 +101,8 @@ async function live(peel: EnrolledPeel): Promise<LivePeel> {
   const settings = openPeelSettings({
     dataDir,
     peelId,
-    files: { seed },
+    keys: ringOf(dataDir, seed),
     commandKeys,
-    random: systemRandom,
     log,
   });
   const facts = fixedFacts({ id: peelId, os: "Debian", marker });
@@ -185,6 +190,18 @@ test("settings chosen by facts are compiled, with a warning that says what is wr
   ]);
   write("top.sls", "base:\n  '*': [common]\n  'db-*': [db]\n");
   await at(1).log.logged("settings in force", () => at(1).settings.get("password") === undefined);
+});
+
+test("a fact that a peel reports never adds files or settings, whatever is in it", async () => {
+  write("common.sls", "os: {{ facts.os }}\nlevel: 2\nmotd: {{ facts.get('motd', 'none') }}\n");
+  await at(1).holds({ os: "Debian", level: 2, motd: "none" });
+  const attack = "hi\ninclude:\n  - db\nlevel: 9";
+  at(1).facts.set("motd", attack);
+  await at(1).holds({ os: "Debian", level: 2, motd: attack });
+  expect(at(1).settings.get("password")).toBeUndefined();
+  at(1).facts.set("motd", null);
+  write("common.sls", "os: {{ facts.os }}\nlevel: 2\n");
+  await at(1).holds({ os: "Debian", level: 2 });
 });
 
 test("facts that changed compile that peel's settings alone", async () => {
@@ -301,9 +318,8 @@ test("a refresh asks the masters, and fails without a bus; what was in force is 
   const again = openPeelSettings({
     dataDir,
     peelId: peel.peelId,
-    files: { seed },
+    keys: ringOf(dataDir, seed),
     commandKeys: { current: [] },
-    random: systemRandom,
     log: observedLog(),
   });
   expect(again).toMatchObject({ resolved: true, version: settings.version });

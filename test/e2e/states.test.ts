@@ -93,7 +93,7 @@ beforeAll(async () => {
   master = await startMasterBinary(bus, flags);
   web = await enroll("web-1.example");
   db = await enroll("db-1.example");
-}, 30_000);
+}, 60_000);
 afterAll(async () => {
   await web?.[Symbol.asyncDispose]();
   await db?.[Symbol.asyncDispose]();
@@ -105,7 +105,7 @@ test("a new peel applies its start-up states as soon as it has files and setting
   for (const peel of [web, db]) await peel.program.waitFor("start-up states applied");
   expect(readFileSync(join(out, "web-1.example.started"), "utf8")).toBe("here\n");
   expect(existsSync(join(out, "db-1.example.started"))).toBe(true);
-}, 20_000);
+}, 60_000);
 
 test("a test run shows what a run then does, and a second run has nothing to do", async () => {
   const tested = (await apply("web-1.example", "test=true")).returnOf(webKey);

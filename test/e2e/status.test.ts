@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { startWorker } from "../../internal/agent/daemon/worker.ts";
-import { systemClock } from "../../internal/base/clock.ts";
+import { rfc3339, systemClock } from "../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { streamName } from "../../internal/bus/assets.ts";
@@ -24,7 +24,7 @@ let master: TestMaster;
 beforeAll(async () => {
   bus = await startBus();
   master = await startMaster(bus);
-}, 20_000);
+}, 60_000);
 afterAll(async () => {
   await master?.[Symbol.asyncDispose]();
   await bus?.[Symbol.asyncDispose]();
@@ -145,6 +145,30 @@ test("svc doctor explains each state of a peel", async () => {
   );
 });
 
+test("a peel with a wrong clock, and one that refuses commands, are shown", async () => {
+  const [ahead, right] = [await enrollPeel(master, "ahead-1"), await enrollPeel(master, "right-1")];
+  await using connection = await disposable();
+  const beats = await openBucket(connection.bus, "peel-heartbeat");
+  const beat = (aheadMs: number, more: object = {}) =>
+    encode({
+      version: "0.1.0",
+      started_at: "2026-01-01T00:00:00.000Z",
+      sent_at: rfc3339(systemClock.now() + aheadMs),
+      ...more,
+    });
+  await beats.put(ahead.peelId, beat(10 * 60_000, { commands_refused: { expired: 3 } }));
+  await beats.put(right.peelId, beat(0));
+  const { peels } = await status();
+  expect(peels.wrong_clocks).toEqual([{ peel_id: "ahead-1", ahead_ms: expect.any(Number) }]);
+  expect(peels.refusing).toEqual([{ peel_id: "ahead-1", commands_refused: { expired: 3 } }]);
+  const shown = (await cli(bus, "status")).stdout;
+  expect(shown).toMatch(/WRONG CLOCK +DIFFERENCE\nahead-1 +(10m|9m5\ds) ahead\n/);
+  expect(shown).toMatch(/REFUSED COMMANDS +COUNT\nahead-1 +3 expired\n/);
+  const step = (await doctor("ahead-1")).steps.find((one) => one.step === "heartbeat");
+  expect(step).toMatchObject({ level: "fail", next: expect.stringContaining("set the clock of its host") });
+  expect((await doctor("right-1")).levels.heartbeat).toBe("ok");
+});
+
 test("svc doctor looks at the heartbeat, the facts and the last job of a peel", async () => {
   const peel = await enrollPeel(master, "worker-1");
   await using connection = await connectPeel(bus, peel);
@@ -230,8 +254,9 @@ test("one bucket that is gone is named, with what to do, and the rest is shown",
   ]);
   const shown = JSON.parse((await cli(own, "status", "--output", "json")).stdout);
   expect(shown).toMatchObject({ peels: { states: { issued: 1 } }, leases: [] });
-  expect(shown.notes).toEqual([
+  expect(shown.notes.toSorted()).toEqual([
     "leases does not exist: start or restart a master: it creates what is missing",
+    expect.stringMatching(/^master \S+ is degraded: .*storage: the bus does not offer KV_leases: /),
   ]);
 });
 

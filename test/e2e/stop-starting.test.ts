@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
@@ -81,6 +82,7 @@ function startMaster(options: { url?: string; clock?: Clock; stopping?: AbortCon
     [
       ...["--bus-url", options.url ?? bus.url, "--bus-ca", bus.caFile, "--auth-dir", bus.authDir],
       ...["--enroll-addr", "127.0.0.1:0", "--health-addr", "127.0.0.1:0"],
+      ...["--decisions-log", join(mkdtempSync(join(bus.dir, "data-")), "decisions.log")],
     ],
     {},
     () => undefined,

@@ -2,22 +2,27 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { startWorker } from "../../internal/agent/daemon/worker.ts";
 import { systemClock } from "../../internal/base/clock.ts";
+import { newId, systemRandom } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { version } from "../../internal/base/version.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { ackSubject, readyzSubject, returnSubject } from "../../internal/bus/subjects.ts";
+import { decodeRecord } from "../../internal/fleet/enrollment/record.ts";
+import { insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import { startCluster } from "../harness/cluster.ts";
+import { runEveryCommand } from "../harness/command-walk.ts";
 import { connectionOver } from "../harness/connection.ts";
-import { readinessBecomes } from "../harness/enrollee.ts";
+import { decide, enrollNew, enrollOnce, newEnrollee, readinessBecomes } from "../harness/enrollee.ts";
 import { localIn } from "../harness/local.ts";
 import { startMaster } from "../harness/master.ts";
 import { connectPeel, type EnrolledPeel, enrollPeel, observedLog } from "../harness/peel-connection.ts";
+import { until } from "../harness/until.ts";
 
 // Room on the bus (specification "A fleet with enemies inside", section 2), tried on servers with small stores.
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(150_000);
 
 const mebibyte = 1024 * 1024;
 const small = () => "256MB";
@@ -63,7 +68,7 @@ test("on a bus with 256 MB every stream has a limit, and together they stay with
   await using master = await startMaster(bus);
   await readinessBecomes(master.healthUrl, 200);
   const streams = [...(await streamsOf(bus)).values()];
-  expect(streams).toHaveLength(17);
+  expect(streams).toHaveLength(23);
   expect(streams.filter(({ config }) => config.max_bytes <= 0)).toEqual([]);
   const onDisk = streams.filter(({ config }) => config.storage === "file");
   expect(onDisk.reduce((sum, { config }) => sum + config.max_bytes, 0)).toBeLessThan(256 * mebibyte);
@@ -131,7 +136,8 @@ test("yesterday's streams without limits get them, and lose nothing", async () =
 
 test("408 acks of 1 MB fill neither the bus nor the way of other peels", async () => {
   await using bus = await startBus({ maxFileStore: small });
-  await using master = await startMaster(bus);
+  // A suspension would end the flood, and remove what it left.
+  await using master = await startMaster(bus, { config: { budget: { suspend: false } } });
   const [bad, good] = [await enrollPeel(master, "flooder"), await enrollPeel(master, "honest")];
   await using _ = await runPeel(bus, good);
   await using flooding = await connectPeel(bus, bad);
@@ -153,7 +159,7 @@ test("408 acks of 1 MB fill neither the bus nor the way of other peels", async (
     "old messages of jobs are discarded to make room",
     "messages of running jobs are discarded: the stream was full",
   ];
-  while (!master.records.some(({ event }) => said.includes(event))) await flooding.nats.flush();
+  await until(() => master.records.some(({ event }) => said.includes(event)));
   const stored = await flooding.nats.request(ackSubject("job-last", "flooder"), new Uint8Array(10));
   expect(stored.json<object>()).toMatchObject({ stream: "job-events" });
   const metrics = await (await fetch(`${master.healthUrl}/metrics`)).text();
@@ -188,18 +194,32 @@ test("a full store takes /readyz down with the name of the stream, svc doctor an
     expect.stringMatching(/FAIL {2}writes +KV_probe refuses to store a value/),
   ]);
   expect(doctor.stdout).toMatch(/FAIL {2}masters +localhost-\w+ is down: .*storage: KV_probe refuses/);
+  await expect(
+    openBucket(admin, "jobs").then((jobs) => jobs.put("x", eightMegabytes.subarray(0, 9_000))),
+  ).rejects.toThrow(/the bucket jobs refuses to store more \(.*\): make room on the disk of the bus/);
   const status = await cli(bus, "status");
   expect([status.exit, status.stdout]).toEqual([
     1,
     expect.stringMatching(/note: master localhost-\w+ is down: .*storage: KV_probe refuses/),
   ]);
+  const { exits, faults } = await runEveryCommand(bus);
+  expect(faults).toEqual([]);
+  expect([exits.get("run member test.ping --async"), exits.get("job list")]).toEqual([1, 0]);
+  // As when the heartbeats have expired: the master runs, and cannot store another one.
+  await streams.purge("KV_master-heartbeat");
+  const blind = "masters cannot store their heartbeats: KV_probe refuses to store a value";
+  const later = await cli(bus, "status");
+  expect([later.exit, later.stdout]).toEqual([1, expect.stringContaining(blind)]);
+  expect(later.stdout).not.toContain("no master is running");
+  expect((await cli(bus, "bus", "verify")).stderr).toContain(blind);
 
   await streams.delete("foreign");
   await readinessBecomes(master.healthUrl, 200);
   expect((await readiness(master.healthUrl)).storage).toMatchObject({ status: "up" });
-  expect(await cli(bus, "doctor")).toMatchObject({ exit: 0 });
-  // However often it is asked, it keeps one value.
-  expect((await streams.info("KV_probe")).state.messages).toBeLessThanOrEqual(2);
+  // The next heartbeat of the master may be up to 5 s away.
+  await until(async () => (await cli(bus, "doctor")).exit === 0);
+  // However often they ask, it keeps one value for each: this master's checks of storage and clock, and svc doctor.
+  expect((await streams.info("KV_probe")).state.messages).toBeLessThanOrEqual(3);
   await admin.nats.close();
 });
 
@@ -229,6 +249,56 @@ test("a bucket that is full takes /readyz down with its name, and only a large o
   await admin.nats.close();
 });
 
+test("pending enrollments leave room for decisions: newcomers are asked to come later", async () => {
+  await using bus = await startBus({ maxFileStore: small });
+  await using master = await startMaster(bus);
+  const admin = await connectTo(bus, "master");
+  const { streams } = await admin.nats.jetstreamManager();
+  const bucket = await openBucket(admin, "enrollments");
+  const waiting = newEnrollee();
+  const id = await enrollNew(master, waiting);
+  const entry = await bucket.get(id);
+  if (entry === undefined) throw new Error("the record is not stored");
+  const template = decodeRecord(entry.value);
+  // As many of the largest kind as there may be at once; the table takes no more after some of them.
+  const metadata = { note: "x".repeat(3_500) };
+  const limit = (await streams.info("KV_enrollments")).config.max_bytes;
+  const ids: string[] = [];
+  for (let at = 0; at * 4_096 < limit * 0.8; at += 100) {
+    const records = Array.from({ length: 100 }, (_, more) => {
+      const record = {
+        ...template,
+        id: newId("enr", 1, systemRandom),
+        peelId: `filler-${at + more}`,
+        metadata,
+      };
+      return insertEnrollment(bucket, record, undefined);
+    });
+    ids.push(...(await Promise.all(records)).flatMap((one) => one?.record.id ?? []));
+  }
+  const { state } = await streams.info("KV_enrollments");
+  expect(state.bytes).toBeWithin(limit * 0.75, limit * 0.95);
+  let newcomer = newEnrollee();
+  let answer = await enrollOnce(master, newcomer);
+  // Others filled the bucket, which a master measures once for so many enrollments.
+  for (let more = 0; more < 64 && answer.status === 201; more++) {
+    newcomer = newEnrollee();
+    answer = await enrollOnce(master, newcomer);
+  }
+  expect(answer).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
+  // Who waits may repeat and be decided on, and so may the others.
+  expect(await enrollOnce(master, waiting)).toMatchObject({ status: 200, json: { id } });
+  await decide(master, "approve", id);
+  for (const one of ids.slice(0, 50)) await decide(master, "reject", one);
+  expect((await streams.info("KV_enrollments")).state.bytes).toBeLessThan(limit * 0.95);
+  expect(await readiness(master.healthUrl)).toMatchObject({ code: 200 });
+  // With room again the newcomer has a place.
+  for (const one of ids.slice(-400))
+    await streams.purge("KV_enrollments", { filter: `$KV.enrollments.${one}` });
+  await enrollNew(master, newcomer);
+  await admin.nats.close();
+});
+
 test("after a restart of the bus with less room the streams that it could not open are there again", async () => {
   let offered = "400MB";
   await using bus = await startBus({ maxFileStore: () => offered });
@@ -238,22 +308,25 @@ test("after a restart of the bus with less room the streams that it could not op
   const count = (await streamsOf(bus)).size;
   offered = "200MB";
   await bus.restart();
-  while (!master.records.some(({ event }) => event === "streams are missing after a restart of the bus")) {
-    await new Promise(setImmediate);
-  }
+  const areMissing = () =>
+    master.records.some(({ event }) => event === "streams are missing after a restart of the bus");
+  // Servers from 2.10 on open all of them, whatever their limits; 2.9 leaves some out. Two are in memory.
+  await until(async () => areMissing() || (await streamsOf(bus)).size >= count - 2);
   await readinessBecomes(master.healthUrl, 200);
   const streams = await streamsOf(bus);
-  expect(streams.size).toBeGreaterThanOrEqual(count - 1);
-  const onDisk = [...streams.values()].filter(({ config }) => config.storage === "file");
-  expect(onDisk.reduce((sum, { config }) => sum + config.max_bytes, 0)).toBeLessThan(200 * mebibyte);
-  expect(streams.get("job-events")?.config.max_bytes).toBeLessThanOrEqual(100 * mebibyte);
+  expect(streams.size).toBeGreaterThanOrEqual(count - 2);
+  if (areMissing()) {
+    const onDisk = [...streams.values()].filter(({ config }) => config.storage === "file");
+    expect(onDisk.reduce((sum, { config }) => sum + config.max_bytes, 0)).toBeLessThan(200 * mebibyte);
+    expect(streams.get("job-events")?.config.max_bytes).toBeLessThanOrEqual(100 * mebibyte);
+  }
   expect((await cli(bus, "enroll", "list", "--state", "all")).stdout).toContain("stays");
 });
 
 /** A heartbeat of a master that is missing, or does not say how it is. */
 async function pretend(bus: TestBus, name: string) {
   const master = await connectTo(bus, "master");
-  const value = encode({ hostname: "far", version, started_at: "2026-01-01T00:00:00.000Z" });
+  const value = encode({ hostname: "far", version, started_at: "2026-01-01T00:00:00.000Z", vouches: true });
   await (await openBucket(master, "master-heartbeat")).put(name, value);
   return { nats: master.nats, [Symbol.asyncDispose]: () => master.nats.close() };
 }
@@ -316,7 +389,7 @@ test("a master that stops takes its heartbeat with it", async () => {
   expect((await cli(bus, "status")).stdout).toContain("no master is running");
 });
 
-test("with a frozen bus svc doctor and svc status answer within 10 s", async () => {
+test("with a frozen bus and without one every command answers within 10 s", async () => {
   await using bus = await startBus();
   bus.server().kill("SIGSTOP");
   try {
@@ -327,9 +400,13 @@ test("with a frozen bus svc doctor and svc status answer within 10 s", async () 
       expect.stringMatching(/FAIL {2}bus connection +no answer/),
     ]);
     expect(await timed(bus, "status")).toMatchObject({ exit: 1, inTime: true });
+    expect((await runEveryCommand(bus)).faults).toEqual([]);
   } finally {
     bus.server().kill("SIGCONT");
   }
+  await bus.stop();
+  const { exits, faults } = await runEveryCommand(bus);
+  expect([faults, [...exits.values()].filter((exit) => exit !== 1)]).toEqual([[], []]);
 });
 
 test("without a majority svc doctor and svc status answer within 10 s, and say what does not", async () => {

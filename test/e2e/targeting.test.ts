@@ -8,6 +8,7 @@ import type { Bus } from "../../internal/bus/connect.ts";
 import { insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
+import { vouchersOf } from "../harness/vouchers.ts";
 
 // What an operator can learn about targets from a running master.
 
@@ -38,7 +39,7 @@ async function resolve(target: string) {
 }
 
 test("a running master tells whom a target means, by facts, liveness and its node groups", async () => {
-  const enrollments = await openBucket(stored, "enrollments");
+  const enrollments = { ...(await openBucket(stored, "enrollments")), vouchers: vouchersOf(bus) };
   const facts = await openBucket(stored, "facts");
   const heartbeats = await openBucket(stored, "peel-heartbeat");
   for (const [at, peelId] of ["web-1", "web-2_example", "db-1"].entries()) {

@@ -8,6 +8,7 @@ import { createTrust } from "../../internal/identity/trust/anchor.ts";
 import type { Rung } from "../../internal/identity/trust/ladder.ts";
 import { spkiPin } from "../../internal/identity/trust/pin.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
+import { cli } from "../harness/cli.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { startImpostor, testAuthority } from "../harness/impostor.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
@@ -27,8 +28,14 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-/** Submits an enrollment over this rung and returns its id; the peel then leaves. */
-async function submit(peelId: string, url: string, rung: Rung): Promise<string> {
+/** What the log of a peel says of an enrollment that waits for approval. */
+interface Pending {
+  enrollment_id: string;
+  fingerprint: string;
+}
+
+/** Submits an enrollment over this rung and returns what the peel logged; the peel then leaves. */
+async function submit(peelId: string, url: string, rung: Rung): Promise<Pending> {
   const log = observedLog();
   const stopping = new AbortController();
   const shared = { clock: systemClock, jitter: () => 0, log, signal: stopping.signal };
@@ -45,16 +52,20 @@ async function submit(peelId: string, url: string, rung: Rung): Promise<string> 
   const pending = await log.logged("enrollment pending: waiting for an operator's approval");
   stopping.abort(new Error("seen enough"));
   await ended.catch(() => {});
-  return String(pending.fields.enrollment_id);
+  return pending.fields as unknown as Pending;
 }
 
-async function trustOf(id: string): Promise<unknown> {
+async function listed(id: string): Promise<Record<string, string> | undefined> {
   const { json } = await send(master.url, master.ca, {
     path: "/api/v1/enrollments",
     headers: { authorization: `Bearer ${testToken}` },
     from: freshAddress(),
   });
-  return (json as { id: string; trust: string }[]).find((summary) => summary.id === id)?.trust;
+  return (json as Record<string, string>[]).find((summary) => summary.id === id);
+}
+
+async function trustOf(id: string): Promise<unknown> {
+  return (await listed(id))?.trust;
 }
 
 const file = () => ({ path: bus.caFile, pem: bus.caPem });
@@ -65,11 +76,17 @@ const rungs: Record<string, () => Rung> = {
   first_use: () => ({ rung: 4, firstUse: true }),
 };
 
-test.each(Object.entries(rungs))("the rung %s attests the fleet's root", async (name, rung) => {
-  // A master of its own: all peels of this test share one address, and its rate budget.
-  await using own = await startMaster(bus);
-  expect(await trustOf(await submit(`by_${name}`, own.url, rung()))).toBe("ok");
-});
+test.each(Object.entries(rungs))(
+  "the rung %s attests the fleet's root; log and list show one fingerprint",
+  async (name, rung) => {
+    // A master of its own: all peels of this test share one address, and its rate budget.
+    await using own = await startMaster(bus);
+    const { enrollment_id: id, fingerprint } = await submit(`by_${name}`, own.url, rung());
+    // What the operator compares before an approval is the same on both sides.
+    expect(fingerprint).toMatch(/^\S+$/);
+    expect(await listed(id)).toMatchObject({ trust: "ok", fingerprint });
+  },
+);
 
 test("a man in the middle at first use is seen, and the approval refused", async () => {
   const attacker = await testAuthority("Test");
@@ -89,7 +106,12 @@ test("a man in the middle at first use is seen, and the approval refused", async
       return new Response(text, { status });
     },
   });
-  const id = await submit("deceived", between.url, { rung: 4, firstUse: true });
+  const { enrollment_id: id } = await submit("deceived", between.url, { rung: 4, firstUse: true });
   expect(await trustOf(id)).toBe("MISMATCH!");
   expect((await operate(master, id, "approve")).status).toBe(409);
+  const shown = await cli(bus, "enroll", "--direct-kv", "show", id, "--output", "json");
+  expect(JSON.parse(shown.stdout)).toMatchObject({
+    trusted_ca_spki: spkiPin(attacker.rootPem),
+    fleet_ca_spki: [spkiPin(bus.caPem)],
+  });
 });

@@ -2,14 +2,16 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { join } from "node:path";
 import { usualLimits } from "../../internal/agent/watchdog/limits.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
-import { startBus, type TestBus } from "../harness/bus.ts";
+import { encode } from "../../internal/base/msgpack.ts";
+import { openBucket } from "../../internal/bus/bucket.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { binaries, type MasterDaemon, startMasterBinary, svc } from "../harness/fleet.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { compileFaultyPeel, compilePeel, type Fault } from "../harness/peel-binary.ts";
 import { type Program, startProgram } from "../harness/process.ts";
 
 // Binaries are copied, uploaded and fetched; the slowest part is to wait for one that never becomes ready.
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const faults: readonly Fault[] = ["crash", "hang", "alone"];
 const ids = ["one.example", "two.example"];
@@ -81,6 +83,21 @@ test("what an upgrade would do is shown, and nothing is uploaded", async () => {
     expect.stringContaining("2 peels in 2 waves, at most 0 may fail; nothing"),
   ]);
   expect(stdout).toMatch(/1\/2 +1 +one\.example.*\n2\/2 +1 +two\.example/);
+});
+
+test("a peel that reports no watchdog is named before the upgrade", async () => {
+  const connection = await connectTo(bus, "master");
+  const facts = await openBucket(connection, "facts");
+  const { value } = (await facts.get("two_example")) ?? {};
+  await facts.put("two_example", encode({ id: "two.example", svc_watchdog: false }));
+  const { code, stderr } = await upgrade("good", "--dry-run");
+  await facts.put("two_example", value ?? new Uint8Array());
+  await connection.nats.close();
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringContaining("svc: 1 peel without a watchdog would refuse: two.example; start them with"),
+  ]);
+  expect((await upgrade("good", "--dry-run")).stderr).not.toContain("watchdog");
 });
 
 test("both peels change over to another version, the canary first", async () => {

@@ -1,11 +1,11 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { join } from "node:path";
 import { peelUnit } from "../../internal/cli/setup/units.ts";
+import { natsServerDirectory } from "../harness/bus.ts";
 import { binaries } from "../harness/fleet.ts";
 import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { output } from "../harness/state-trips.ts";
 
-const tools = join(import.meta.dir, "../../.tools/bin");
+const tools = natsServerDirectory();
 // systemd takes a while on a busy machine.
 setDefaultTimeout(120_000);
 

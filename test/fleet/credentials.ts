@@ -2,13 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
-import type { Bucket } from "../../internal/bus/bucket.ts";
+import { openBucket } from "../../internal/bus/bucket.ts";
+import type { Bus } from "../../internal/bus/connect.ts";
 import { peelPermissions } from "../../internal/fleet/enrollment/permissions.ts";
 import { insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
 import { formatCredentials } from "../../internal/identity/credentials.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { encodeJwt } from "../../internal/identity/jwt.ts";
 import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
+import { vouchersOf } from "../harness/vouchers.ts";
 import { answerSubject, askSubject } from "./floor.ts";
 
 // Members of a fleet without enrolling through the listener: that is another bench.
@@ -39,11 +41,15 @@ export function mintMember(peelId: string, account: KeyPair): Member {
   return { peelId, key, credentials };
 }
 
-/** Credentials of a user who may do anything inside the peels' account: the asking side of the floor. */
-export function mintAsker(authDir: string): string {
+/**
+ * A member who may do anything inside the peels' account: the asking side of the floor. It must be enlisted, as
+ * masters refuse users without a record.
+ */
+export function mintAsker(authDir: string): Member {
   const everything = { pub: { allow: [">"] }, sub: { allow: [">"] } };
   const key = newKeyPair("user", systemRandom);
-  return mintUser("floor", key, peelsAccountKey(authDir), everything);
+  const peelId = "floor";
+  return { peelId, key, credentials: mintUser(peelId, key, peelsAccountKey(authDir), everything) };
 }
 
 function mintUser(
@@ -58,8 +64,9 @@ function mintUser(
   return formatCredentials(jwt, key.seed);
 }
 
-/** Writes the enrollment records that make these peels members: they count as `active`. */
-export async function enlist(enrollments: Bucket, members: readonly Member[]): Promise<void> {
+/** Writes the enrollment records that make these peels members, as a master does: they count as `active`. */
+export async function enlist(bus: Bus, authDir: string, members: readonly Member[]): Promise<void> {
+  const enrollments = { ...(await openBucket(bus, "enrollments")), vouchers: vouchersOf({ authDir }) };
   const waiting = [...members];
   const insertNext = async () => {
     for (let member = waiting.pop(); member !== undefined; member = waiting.pop()) {
@@ -83,6 +90,7 @@ function recordOf({ peelId, key }: Member) {
     updatedAt: now,
     decidedAt: now,
     issuedAt: now,
+    credsExpiresAt: now + 365 * 24 * 3600_000,
     activatedAt: now,
     busPublicKey: key.publicKey,
   };

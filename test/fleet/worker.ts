@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
 import { connectBus } from "../../internal/bus/connect.ts";
 import { recordingLog } from "../harness/log.ts";
 import { answerCommands } from "../harness/worker.ts";
@@ -54,7 +53,7 @@ async function start({ site, peels: ids, perSecond }: Extract<FleetCommand, { st
     clock: systemClock,
     log: recordingLog(),
   });
-  await enlist(await openBucket(bus, "enrollments"), members);
+  await enlist(bus, site.authDir, members);
   await bus.nats.close();
   const started = systemClock.monotonic();
   await Promise.all(

@@ -25,7 +25,7 @@ export interface Page extends AsyncDisposable {
   readonly complaints: readonly string[];
 }
 
-const timeoutMs = 20_000;
+const timeoutMs = 60_000;
 
 /** The Chromium of the tests; a missing one fails them. */
 function chromiumPath(): string {

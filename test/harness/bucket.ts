@@ -9,15 +9,21 @@ export interface MemoryBucket extends Bucket {
 
 export function memoryBucket(): MemoryBucket {
   const stored = new Map<string, Entry>();
+  const revisions = new Map<string, Entry[]>();
   const watchers = new Set<(change: Change) => void>();
-  const matches = (key: string, keys: string | undefined) => keys !== "*" || !key.includes(".");
+  const matches = (key: string, keys: string | undefined) =>
+    keys === undefined || keys === key || (keys === "*" && !key.includes("."));
   let last = 0;
   const write = async (key: string, fits: () => boolean, value?: Uint8Array) => {
     await bucket.beforeWrite(key);
     if (!fits()) return undefined;
     const revision = ++last;
     if (value === undefined) stored.delete(key);
-    else stored.set(key, { key, value, revision, storedAt: 0 });
+    else {
+      const entry = { key, value, revision, storedAt: 0 };
+      stored.set(key, entry);
+      revisions.set(key, [...(revisions.get(key) ?? []), entry]);
+    }
     const change = { key, revision, storedAt: 0, ...(value === undefined ? {} : { value }) };
     for (const tell of watchers) tell(change);
     return revision;
@@ -34,6 +40,7 @@ export function memoryBucket(): MemoryBucket {
     update: (key, value, revision) => write(key, isAt(key, revision), value),
     put: async (key, value) => (await write(key, () => true, value)) ?? 0,
     remove: async (key, revision) => (await write(key, isAt(key, revision))) !== undefined,
+    history: async (key) => revisions.get(key) ?? [],
     entries: async () => [...stored.values()],
     watch(onChange, keys) {
       const watcher = (change: Change) => {

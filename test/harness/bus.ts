@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
@@ -8,6 +8,7 @@ import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { createAuthority } from "../../internal/identity/ca/create.ts";
 import { issueCertificate } from "../../internal/identity/ca/issue.ts";
 import { loadAuthority } from "../../internal/identity/ca/load.ts";
+import { freePorts } from "./free-ports.ts";
 import { recordingLog } from "./log.ts";
 import { type Program, startProgram } from "./process.ts";
 import { temporaryDirectory } from "./temporary.ts";
@@ -32,16 +33,50 @@ export interface TestBus extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** The nats-server of the tests; a missing one fails them. */
+/** The nats-server of the tests, or the one that `TEST_NATS_SERVER` names; a missing one fails them. */
 export function natsServerPath(): string {
+  const named = process.env.TEST_NATS_SERVER;
+  if (named) return named;
   const own = join(import.meta.dir, "../../.tools/bin/nats-server");
   const found = existsSync(own) ? own : Bun.which("nats-server");
   if (found === null) throw new Error("no nats-server: run the tests with make test, which installs one");
   return found;
 }
 
-/** @param options.maxFileStore what the server offers on disk, as its configuration has it; asked at each start */
-export async function startBus(options: { maxFileStore?: () => string } = {}): Promise<TestBus> {
+/** The directory of that server, for a search path. */
+export function natsServerDirectory(): string {
+  return dirname(realpathSync(natsServerPath()));
+}
+
+/** A version of nats-server next to the one of the tests. */
+export interface ServerVersion {
+  version: string;
+  path: string;
+}
+
+/** The versions that `make tools` unpacked, the oldest first; only that of the tests where it unpacked none. */
+export function natsServerVersions(): ServerVersion[] {
+  const own = natsServerPath();
+  const all = join(natsServerDirectory(), "..");
+  const found = readdirSync(all).filter((name) => /^\d+\.\d+\.\d+$/.test(name));
+  if (found.length === 0) return [{ version: versionOf(own), path: own }];
+  return found
+    .toSorted((one, other) => one.localeCompare(other, "en", { numeric: true }))
+    .map((version) => ({ version, path: join(all, version, "nats-server") }));
+}
+
+function versionOf(path: string): string {
+  const { stdout } = Bun.spawnSync([path, "--version"]);
+  return /v(\d+\.\d+\.\d+)/.exec(stdout.toString())?.[1] ?? "unknown";
+}
+
+/**
+ * @param options.maxFileStore what the server offers on disk, as its configuration has it; asked at each start
+ * @param options.server path of another nats-server
+ */
+export async function startBus(
+  options: { maxFileStore?: () => string; server?: string } = {},
+): Promise<TestBus> {
   const files = temporaryDirectory("bus");
   const authDir = join(files.path, "auth");
   const clock = systemClock;
@@ -78,7 +113,7 @@ export async function startBus(options: { maxFileStore?: () => string } = {}): P
     random,
   });
 
-  let port = -1;
+  const [port = 0] = await freePorts(1);
   let program: Program | undefined;
   const serverConfig = join(authDir, "nats-server.conf");
   const written = readFileSync(serverConfig, "utf8");
@@ -88,10 +123,17 @@ export async function startBus(options: { maxFileStore?: () => string } = {}): P
       const limited = written.replace("jetstream {", `jetstream {\n  max_file_store: ${maxFileStore()}`);
       writeFileAtomic(serverConfig, limited, secretMode);
     }
-    const command = [natsServerPath(), "-c", serverConfig, "-a", "127.0.0.1", "-p", `${port}`];
+    const command = [
+      options.server ?? natsServerPath(),
+      "-c",
+      serverConfig,
+      "-a",
+      "127.0.0.1",
+      "-p",
+      `${port}`,
+    ];
     program = startProgram(command);
     await program.waitFor("Server is ready");
-    port = Number(/Listening for client connections on 127\.0\.0\.1:(\d+)/.exec(program.output())?.[1]);
   };
   const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
     program?.kill(signal);
@@ -129,7 +171,7 @@ export async function startBus(options: { maxFileStore?: () => string } = {}): P
 }
 
 /** Connects to a test bus with one of its credentials files. */
-export function connectTo(bus: TestBus, credentials: "master" | "system" | "admin"): Promise<Bus> {
+export function connectTo(bus: TestBus, credentials: "master" | "system" | "admin" | "direct"): Promise<Bus> {
   return connectBus({
     urls: [bus.url],
     name: `test-${credentials}`,

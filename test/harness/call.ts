@@ -16,7 +16,9 @@ export async function callFunction(
     signal = new AbortController().signal,
     settings = fixedSettings(),
     sendEvent,
-  }: Pick<CallContext, "sendEvent"> & {
+    unbounded,
+    states,
+  }: Pick<CallContext, "sendEvent" | "unbounded" | "states"> & {
     clock?: Clock;
     signal?: AbortSignal;
     settings?: SettingsStore;
@@ -28,5 +30,7 @@ export async function callFunction(
     facts: {} as FactStore,
     settings,
     ...(sendEvent === undefined ? {} : { sendEvent }),
+    ...(unbounded === undefined ? {} : { unbounded }),
+    ...(states === undefined ? {} : { states }),
   });
 }

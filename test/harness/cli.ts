@@ -16,13 +16,18 @@ export interface RunningCli {
   interrupt(): void;
 }
 
-/** Starts `svc`. @param options.tty a person at a terminal of 80 columns reads what it writes */
+/**
+ * Starts `svc`.
+ *
+ * @param options.tty a person at a terminal of 80 columns reads what it writes
+ * @param options.operatorFile signs its requests
+ */
 export function startCli(
   bus: Pick<TestBus, "url" | "dir" | "authDir" | "caFile">,
   argv: readonly string[],
-  options: { tty?: boolean } = {},
+  options: { tty?: boolean; operatorFile?: string } = {},
 ): RunningCli {
-  const config = operatorConfig(bus);
+  const config = operatorConfig(bus, options.operatorFile);
   const written = { stdout: "", stderr: "" };
   const kept = runRecord.openLog("svc");
   const readers = new Set<() => void>();

@@ -58,7 +58,7 @@ test("what is awaited gives its value, and its error", async () => {
 });
 
 test("a lost wake-up fails, at once when timers go on without it", async () => {
-  const clock = manualClock(0);
+  const clock = manualClock(0, 200);
   const lost = new Promise<void>(() => {});
   await expect(clock.until(lost, 100)).rejects.toThrow("nothing sleeps on the test clock that could wake it");
   const beat = clock.every(10, () => {});

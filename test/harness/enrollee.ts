@@ -1,9 +1,9 @@
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { connect, type TLSSocket } from "node:tls";
-import { systemClock } from "../../internal/base/clock.ts";
 import type { Bucket } from "../../internal/bus/bucket.ts";
 import { freshAddress, type Reply, type Send, send } from "./client.ts";
 import { testToken } from "./master.ts";
+import { until } from "./until.ts";
 
 // A peel and an operator, implemented only from the description of the wire format: they use no product code
 // for keys, messages or requests.
@@ -166,7 +166,7 @@ export const bearer = { authorization: `Bearer ${testToken}` };
 /** An operator's decision over REST. */
 export function decide(
   door: Door,
-  verb: "approve" | "reject" | "revoke",
+  verb: "approve" | "reject" | "revoke" | "suspend" | "resume" | "clear-clone",
   id: string,
   body?: Record<string, unknown>,
 ): Promise<Reply> {
@@ -268,17 +268,13 @@ export async function openStream(door: Door, id: string): Promise<Wire> {
   return wire;
 }
 
-const timeoutMs = 20_000;
-
-/** Asks a master's health listener until the answer is the wanted one; the answers are the pace. */
+/** Asks a master's health listener until the answer is the wanted one. */
 async function askUntil(url: string, found: (status: number, text: string) => boolean): Promise<void> {
-  const deadline = systemClock.monotonic() + timeoutMs;
-  for (;;) {
+  const ask = async () => {
     const response = await fetch(url);
-    const text = await response.text();
-    if (found(response.status, text)) return;
-    if (systemClock.monotonic() > deadline) throw new Error(`${url} went on answering ${text}`);
-  }
+    return { status: response.status, text: await response.text() };
+  };
+  await until(ask, ({ status, text }) => found(status, text));
 }
 
 /** Resolves when this number of a master's metrics is this one. */

@@ -30,12 +30,42 @@ export interface MasterDaemon extends Daemon {
 
 let count = 0;
 
-/** Starts `svc-master` on a bus; it serves when this resolves. */
+/**
+ * Starts `svc-master` on a bus; it serves when this resolves.
+ *
+ * @param within a command that runs the one that follows it, in the same process
+ */
 export async function startMasterBinary(
   bus: TestBus,
   flags: readonly string[] = [],
   env: Record<string, string> = {},
+  within: readonly string[] = [],
 ): Promise<MasterDaemon> {
+  const { program, dir, token } = startMasterProgram(bus, flags, env, within);
+  try {
+    await program.waitFor("master ready");
+  } catch (thrown) {
+    await program[Symbol.asyncDispose]();
+    throw thrown;
+  }
+  const ports = portsOfMaster(program.output());
+  return {
+    program,
+    dir,
+    token,
+    url: `https://localhost:${ports?.enroll}`,
+    healthUrl: `http://127.0.0.1:${ports?.health}`,
+    [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
+  };
+}
+
+/** The same, for a master that may never serve. */
+export function startMasterProgram(
+  bus: TestBus,
+  flags: readonly string[] = [],
+  env: Record<string, string> = {},
+  within: readonly string[] = [],
+): { program: Program; dir: string; token: string } {
   const dir = join(bus.dir, `master-${++count}`);
   makeDirectory(dir, 0o700);
   const token = `token-of-master-${count}`;
@@ -52,25 +82,11 @@ export async function startMasterBinary(
     ].join("\n"),
     secretMode,
   );
-  const program = startProgram([binaries.master, "--config", join(dir, "master.yaml"), ...flags], {
+  const program = startProgram([...within, binaries.master, "--config", join(dir, "master.yaml"), ...flags], {
     cwd: dir,
-    env,
+    env: { SVC_DATA_DIR: dir, ...env },
   });
-  try {
-    await program.waitFor("master ready");
-  } catch (thrown) {
-    await program[Symbol.asyncDispose]();
-    throw thrown;
-  }
-  const ports = portsOfMaster(program.output());
-  return {
-    program,
-    dir,
-    token,
-    url: `https://localhost:${ports?.enroll}`,
-    healthUrl: `http://127.0.0.1:${ports?.health}`,
-    [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
-  };
+  return { program, dir, token };
 }
 
 /** Starts `svc-peel`; it is up to the test to wait for what it should do. */

@@ -1,19 +1,25 @@
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
-/** Finds unused ports, to write into files before a program listens on them. */
+// The system gives ports from 32768 on to connections (ip_local_port_range). A program that is started again on
+// a port from there finds it taken, now and then, by a connection of any other program.
+const first = 10_000;
+const end = 32_768;
+
+/** Finds unused ports that no connection of another program takes, for programs that start, and start again. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => {
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("no port was given");
-    return address.port;
+  const found = new Set<number>();
+  while (found.size < count) {
+    const port = randomInt(first, end);
+    if (await isFree(port)) found.add(port);
+  }
+  return [...found];
+}
+
+function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

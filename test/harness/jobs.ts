@@ -8,7 +8,7 @@ import { type Daemon, type MasterDaemon, startPeelBinary } from "./fleet.ts";
 
 // Jobs as an operator gives them over REST, and what a test waits for.
 
-const timeoutMs = 30_000;
+const timeoutMs = 60_000;
 
 /** A job as REST shows it. */
 export interface ShownJob {

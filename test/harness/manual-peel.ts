@@ -1,3 +1,4 @@
+import { sleep, systemClock } from "../../internal/base/clock.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import {
   ackSubject,
@@ -75,9 +76,14 @@ export async function connectManualPeel(
         ...value,
       }),
     async hello() {
-      const reply = await nats.request(helloSubject(peelId), encode({}), { timeout: 5_000 });
-      const { jobs } = decode(reply.data) as { jobs: Uint8Array[] };
-      return jobs.map((bytes) => open(bytes));
+      for (;;) {
+        const reply = await nats.request(helloSubject(peelId), encode({}), { timeout: 5_000 });
+        const { jobs, error } = decode(reply.data) as { jobs?: Uint8Array[]; error?: { code: string } };
+        if (jobs !== undefined) return jobs.map((bytes) => open(bytes));
+        if (error?.code !== "rate_limited") throw new Error(`hello was refused: ${JSON.stringify(error)}`);
+        // As a peel does.
+        await sleep(systemClock, 500);
+      }
     },
     beat: () => store(`$KV.peel-heartbeat.${peelId}`, { peel_id: peelId }),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),

@@ -1,8 +1,11 @@
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../internal/base/clock.ts";
 import { systemClock } from "../../internal/base/clock.ts";
+import { defined } from "../../internal/base/defined.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemJitter, systemRandom } from "../../internal/base/id.ts";
+import type { RequestRegistry } from "../../internal/fleet/requests/mod.ts";
 import type { MasterOptions } from "../../internal/master/daemon/options.ts";
 import { runMaster } from "../../internal/master/daemon/run.ts";
 import type { ServedRoute } from "../../internal/master/doors/http/listener.ts";
@@ -29,13 +32,21 @@ export interface TestMaster extends AsyncDisposable {
 export async function startMaster(
   bus: TestBus,
   options: {
+    /** It is not compared with the bus, unless `comparesClock` says so. */
     clock?: Clock;
+    comparesClock?: boolean;
     flags?: readonly string[];
     env?: Readonly<Record<string, string>>;
     /** Operators and the files of their tokens, instead of the one that `testToken` is for. */
     tokens?: readonly { username: string; token_file: string }[];
     /** What else stands in its configuration file. */
     config?: Readonly<Record<string, unknown>>;
+    /** The registered operators. */
+    operators?: RequestRegistry;
+    /** How long no master of an earlier version must have been seen before records are adopted. */
+    quietMs?: number;
+    /** For a test that waits for a record. */
+    log?: ReturnType<typeof recordingLog>;
   } = {},
 ): Promise<TestMaster> {
   runRecord.register("token", testToken);
@@ -49,10 +60,11 @@ export async function startMaster(
       ...["--config", configFile, "--bus-url", bus.url, "--bus-ca", bus.caFile, "--auth-dir", bus.authDir],
       ...["--enroll-addr", "127.0.0.1:0", "--health-addr", "127.0.0.1:0", ...(options.flags ?? [])],
     ],
-    {},
+    // Each master of a bus has its own, as two masters never share one.
+    { SVC_DATA_DIR: mkdtempSync(join(bus.dir, "data-")), ...options.env },
   );
   if (invocation.kind !== "run") throw new Error("the test master's configuration does not run");
-  const log = recordingLog();
+  const log = options.log ?? recordingLog();
   const stopping = new AbortController();
   const ready = Promise.withResolvers<Parameters<NonNullable<MasterOptions["onReady"]>>[0]>();
   const running = runMaster({
@@ -60,8 +72,11 @@ export async function startMaster(
     env: options.env ?? {},
     hostname: "localhost",
     clock: options.clock ?? systemClock,
+    trustsClock: options.clock !== undefined && options.comparesClock !== true,
     random: systemRandom,
     jitter: systemJitter,
+    ...defined({ operators: options.operators }),
+    ...(options.quietMs === undefined ? {} : { quietMs: options.quietMs }),
     log,
     signal: stopping.signal,
     onReady: ready.resolve,

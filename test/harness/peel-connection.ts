@@ -21,7 +21,7 @@ export interface EnrolledPeel {
   seed: string;
 }
 
-type Door = Pick<TestMaster, "url" | "ca">;
+type Door = Pick<TestMaster, "url" | "ca"> & { token?: string };
 
 /** Enrolls a peel and leaves it pending. */
 export async function submitPeel(master: Door, peelId: string) {
@@ -55,13 +55,13 @@ export async function submitPeel(master: Door, peelId: string) {
 export function operate(
   master: Door,
   enrollmentId: string,
-  action: "approve" | "reject" | "revoke",
+  action: "approve" | "reject" | "revoke" | "suspend" | "resume" | "clear-clone",
   body: Record<string, unknown> = {},
 ): Promise<Reply> {
   return send(master.url, master.ca, {
     method: "POST",
     path: `/api/v1/enrollments/${enrollmentId}/${action}`,
-    headers: { authorization: `Bearer ${testToken}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${master.token ?? testToken}`, "content-type": "application/json" },
     body: JSON.stringify(body),
     from: freshAddress(),
   });
@@ -69,8 +69,16 @@ export function operate(
 
 /** Enrolls a peel, approves it, and fetches its credentials: its record is `issued` then. */
 export async function enrollPeel(master: Door, peelId: string): Promise<EnrolledPeel> {
-  const { enrollmentId, key } = await submitPeel(master, peelId);
-  expectStatus(200, await operate(master, enrollmentId, "approve"));
+  const submitted = await submitPeel(master, peelId);
+  expectStatus(200, await operate(master, submitted.enrollmentId, "approve"));
+  return fetchCredentials(master, submitted);
+}
+
+/** Fetches the credentials of an approved enrollment. */
+export async function fetchCredentials(
+  master: Door,
+  { peelId, enrollmentId, key }: Awaited<ReturnType<typeof submitPeel>>,
+): Promise<EnrolledPeel> {
   const signature = Buffer.from(key.sign(Buffer.from(enrollmentId))).toString("base64url");
   const fetched = expectStatus(
     200,
@@ -153,10 +161,11 @@ export function observedLog() {
     for (const look of waiting) look();
     return length;
   };
-  const logged = (event: string, match: (fields: Record<string, unknown>) => boolean = () => true) =>
+  const logged = (event: string | RegExp, match: (fields: Record<string, unknown>) => boolean = () => true) =>
     new Promise<LogRecord>((resolve) => {
       const look = () => {
-        const found = records.find((record) => record.event === event && match(record.fields));
+        const isEvent = (text: string) => (typeof event === "string" ? text === event : event.test(text));
+        const found = records.find((record) => isEvent(record.event) && match(record.fields));
         if (found === undefined) return;
         waiting.delete(look);
         resolve(found);

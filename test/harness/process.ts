@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import type { Subprocess } from "bun";
 import { systemClock } from "../../internal/base/clock.ts";
+import { parseOperatorFile } from "../../internal/identity/mod.ts";
 import { type KeptLog, runRecord } from "./run-record.ts";
 
 /** A program started by a test: its output is kept, and shown when something goes wrong. */
@@ -9,14 +10,14 @@ export interface Program extends AsyncDisposable {
   /** Everything it wrote to stdout and stderr so far. */
   output(): string;
   /** Resolves when its output matches; rejects with the output when it ends before or takes too long. */
-  waitFor(pattern: RegExp | string): Promise<void>;
+  waitFor(pattern: RegExp | string, withinMs?: number): Promise<void>;
   /** Sends a signal. */
   kill(signal?: NodeJS.Signals): void;
   /** Resolves with the exit code. */
   readonly exited: Promise<number>;
 }
 
-const timeoutMs = 20_000;
+const timeoutMs = 60_000;
 
 /** Starts a program; `await using` stops it by its pid, and waits until it has exited. */
 export function startProgram(
@@ -58,7 +59,7 @@ export function startProgram(
     output: () => text,
     exited,
     kill: (signal = "SIGTERM") => child.kill(signal),
-    waitFor(pattern) {
+    waitFor(pattern, withinMs = timeoutMs) {
       const matches = () => (typeof pattern === "string" ? text.includes(pattern) : pattern.test(text));
       return new Promise<void>((resolve, reject) => {
         const finish = (error?: Error) => {
@@ -71,7 +72,7 @@ export function startProgram(
           if (matches()) finish();
           else if (ended) finish(new Error(`${command[0]} ended before ${pattern} appeared:\n${text}`));
         };
-        const timer = systemClock.after(timeoutMs, () =>
+        const timer = systemClock.after(withinMs, () =>
           finish(new Error(`${command[0]}: ${pattern} did not appear:\n${text}`)),
         );
         listeners.add(look);
@@ -106,8 +107,10 @@ export async function runProgram(
     child.exited,
   ]);
   const kept = keep(command);
-  // What other programs print is their result; it may well be a secret that a test asked for.
-  kept.write(command.some((word) => word.includes("/dist/")) ? stdout + stderr : stderr);
+  // What other programs print is their result; it may well be a secret that a test asked for. So is the file of an
+  // operator, which svc prints where its user sends it to a file.
+  const isOwn = command.some((word) => word.includes("/dist/"));
+  kept.write(isOwn && !isOperatorFile(stdout) ? stdout + stderr : stderr);
   kept.close();
   return { code, stdout, stderr };
 }
@@ -117,4 +120,13 @@ function keep(command: readonly string[]): KeptLog {
   const kept = runRecord.openLog(basename(command[0] ?? ""));
   kept.write(`${command.join(" ")}\n`);
   return kept;
+}
+
+function isOperatorFile(text: string): boolean {
+  try {
+    parseOperatorFile(text, "standard output");
+    return true;
+  } catch {
+    return false;
+  }
 }

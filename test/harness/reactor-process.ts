@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import type { TestBus } from "./bus.ts";
+import { binaries } from "./fleet.ts";
 import { portsOfMaster } from "./log-records.ts";
 import { type Program, startProgram } from "./process.ts";
 
-/** A master in a process of its own, from the sources: it can be killed, and stopped and continued. */
+/** A master in a process of its own, of the built program: it can be killed, and stopped and continued. */
 export interface MasterProcess extends AsyncDisposable {
   readonly program: Program;
   readonly healthUrl: string;
@@ -26,8 +27,7 @@ export async function startMasterProcess(
   const fleet = { bus_url: bus.url, bus_ca: bus.caFile, auth_dir: bus.authDir };
   const own = { health_addr: "127.0.0.1:0", enroll: { addr: "127.0.0.1:0" }, log_format: "json" };
   writeFileAtomic(file, JSON.stringify({ ...fleet, ...own, ...config }), secretMode);
-  const main = join(import.meta.dir, "../../cmd/svc-master/main.ts");
-  const program = startProgram([process.execPath, main, "--config", file], {
+  const program = startProgram([binaries.master, "--config", file], {
     cwd: dir,
     env: { ...env, SVC_DATA_DIR: dir },
   });

@@ -7,6 +7,7 @@ import type { Bus } from "../../internal/bus/connect.ts";
 import { eventSubject } from "../../internal/bus/subjects.ts";
 import { decodeJob, type Job } from "../../internal/fleet/jobs/record.ts";
 import { temporaryDirectory } from "./temporary.ts";
+import { until } from "./until.ts";
 
 /** A directory of rules, and the part of a master's configuration that names it. */
 export interface RulesDirectory extends Disposable {
@@ -69,14 +70,11 @@ export function total(sample: Sample, name: string, label = ""): number {
 }
 
 /** Polls the metrics until they have the expected values. */
-export async function figuresBecome(
+export function figuresBecome(
   masters: readonly { healthUrl: string }[],
   isWanted: (sample: Sample) => boolean,
 ): Promise<Sample> {
-  for (;;) {
-    const sample = await figures(...masters);
-    if (isWanted(sample)) return sample;
-  }
+  return until(() => figures(...masters), isWanted, 120_000);
 }
 
 /** Follows the bucket of jobs from its beginning. */
@@ -142,12 +140,13 @@ export async function reactorBecomes(
   { healthUrl }: { healthUrl: string },
   wanted: "up" | "degraded" | "down",
 ): Promise<{ status: string; message?: string }> {
-  for (;;) {
+  const look = async () => {
     const { checks } = (await (await fetch(`${healthUrl}/readyz`)).json()) as {
       checks: { reactor?: { status: string; message?: string } };
     };
-    if (checks.reactor?.status === wanted) return checks.reactor;
-  }
+    return checks.reactor ?? { status: "missing" };
+  };
+  return until(look, ({ status }) => status === wanted);
 }
 
 /** Whether a master holds the lease of the reactor. */

@@ -10,12 +10,13 @@ export interface Relay extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export async function startRelay(targetPort: number): Promise<Relay> {
+/** @param from the address of this machine that its connections come from */
+export async function startRelay(targetPort: number, from = "127.0.0.1"): Promise<Relay> {
   const sockets = new Set<Socket>();
   let waiting: (() => void)[] = [];
   let open = 0;
   const server = createServer((client) => {
-    const target = connect(targetPort, "127.0.0.1");
+    const target = connect({ port: targetPort, host: "127.0.0.1", localAddress: from });
     open++;
     client.on("close", () => open--);
     for (const [one, other] of [

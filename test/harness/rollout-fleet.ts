@@ -18,6 +18,8 @@ export interface Execution {
 export interface CountingPeels {
   /** In the order in which they began. */
   readonly ran: readonly Execution[];
+  /** What peels could not tell the bus. */
+  readonly failures: readonly unknown[];
   until(isWanted: (ran: readonly Execution[]) => boolean): Promise<void>;
   /** What is not answered until it is let go, or told to stop, as `<peel> <function>`; nothing else is held. */
   hold(...what: string[]): void;
@@ -26,12 +28,16 @@ export interface CountingPeels {
   fail(...what: string[]): void;
 }
 
-const timeoutMs = 20_000;
+const timeoutMs = 60_000;
 const cancelled = { success: false, retcode: 1, outcome: "cancelled", error: "cancelled" } as const;
 
 /** Lets manual peels work by themselves. */
 export function countExecutions(peels: readonly ManualPeel[]): CountingPeels {
   const ran: Execution[] = [];
+  const failures: unknown[] = [];
+  const failed = (error: unknown) => {
+    failures.push(error);
+  };
   const running: string[] = [];
   const waiting = waiters(timeoutMs);
   const held = new Map<string, PromiseWithResolvers<void>>();
@@ -64,7 +70,7 @@ export function countExecutions(peels: readonly ManualPeel[]): CountingPeels {
       // As a peel does: what comes again is the same job, and is not run again.
       if (known.has(jid)) continue;
       known.add(jid);
-      run(peel, jid, body).catch(() => {});
+      run(peel, jid, body).catch(failed);
     }
   };
   const heed = async (peel: ManualPeel, known: Set<string>) => {
@@ -74,7 +80,7 @@ export function countExecutions(peels: readonly ManualPeel[]): CountingPeels {
       if (known.has(jid)) continue;
       // As a peel does: a job whose end came first is not begun any more.
       known.add(jid);
-      peel.answer(jid, cancelled).catch(() => {});
+      peel.answer(jid, cancelled).catch(failed);
     }
   };
   for (const peel of peels) {
@@ -84,6 +90,7 @@ export function countExecutions(peels: readonly ManualPeel[]): CountingPeels {
   }
   return {
     ran,
+    failures,
     until: (isWanted) => waiting.until(() => isWanted(ran)),
     hold(...what) {
       for (const { resolve } of held.values()) resolve();

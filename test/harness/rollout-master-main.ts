@@ -54,7 +54,7 @@ const clock: Clock = {
   },
 };
 
-const invocation = loadMasterConfig(["--config", config], {});
+const invocation = loadMasterConfig(["--config", config], process.env);
 if (invocation.kind !== "run") throw new Error("the configuration of the test's master does not run");
 const stopping = new AbortController();
 process.on("SIGTERM", () => stopping.abort(new Error("the test is over")));

@@ -21,8 +21,16 @@ export interface RolloutMaster extends AsyncDisposable {
 
 let count = 0;
 
-/** Starts a master on a bus; it serves when this resolves. */
-export async function startRolloutMaster(bus: TestBus, timing: RolloutTiming): Promise<RolloutMaster> {
+/**
+ * Starts a master on a bus; it serves when this resolves.
+ *
+ * @param more what else its configuration has
+ */
+export async function startRolloutMaster(
+  bus: TestBus,
+  timing: RolloutTiming,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<RolloutMaster> {
   const dir = join(bus.dir, `rollout-master-${++count}`);
   makeDirectory(dir, 0o700);
   const at = (name: string) => join(dir, name);
@@ -30,7 +38,7 @@ export async function startRolloutMaster(bus: TestBus, timing: RolloutTiming): P
   const fleet = { bus_url: bus.url, bus_ca: bus.caFile, auth_dir: bus.authDir };
   const own = { health_addr: "127.0.0.1:0", enroll: { addr: "127.0.0.1:0" } };
   const api = { tokens: [{ username: "tester", token_file: at("token") }] };
-  writeFileAtomic(at("master.yaml"), JSON.stringify({ ...fleet, ...own, api }), secretMode);
+  writeFileAtomic(at("master.yaml"), JSON.stringify({ ...fleet, ...own, api, ...more }), secretMode);
   const args: RolloutMasterArgs = { config: at("master.yaml"), trap: at("trap.json"), timing };
   const main = join(import.meta.dir, "rollout-master-main.ts");
   const program = startProgram([process.execPath, main, JSON.stringify(args)], {

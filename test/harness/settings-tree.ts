@@ -48,3 +48,13 @@ export async function compileTexts(
   const { settings } = await createCompilers()(treeOf(texts)).compile({ peelId, facts }, uses);
   return { settings, uses: [...uses].sort() };
 }
+
+/** The names in settings, at every depth; what else is in them is a value. */
+export function keysOf(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map(keysOf);
+    return items.every((item) => item === "value") ? "value" : items;
+  }
+  if (typeof value !== "object" || value === null) return "value";
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, keysOf(item)]));
+}

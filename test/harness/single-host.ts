@@ -1,11 +1,9 @@
 import { join } from "node:path";
+import { natsServerDirectory } from "./bus.ts";
 import { binaries } from "./fleet.ts";
 import { freePorts } from "./free-ports.ts";
 import { type Program, runProgram, startProgram } from "./process.ts";
 import { temporaryDirectory } from "./temporary.ts";
-
-/** Where the tests have their nats-server. */
-const tools = join(import.meta.dir, "../../.tools/bin");
 
 /** A fleet as `svc init` writes it, run from the built binaries. */
 export interface SingleHost extends AsyncDisposable {
@@ -50,7 +48,7 @@ export async function initSingleHost(
     start(
       options.master ?? binaries.master,
       ["--config", join(dir, "master.yaml"), "--health-addr", "127.0.0.1:0", ...more],
-      options.env ?? { PATH: `${tools}:${process.env.PATH}` },
+      options.env ?? { PATH: `${natsServerDirectory()}:${process.env.PATH}` },
     );
   if (as.length > 0) Bun.spawnSync(["chmod", "1777", files.path]);
   const made = await svc("init", dir, "--bus-port", `${busPort}`, "--api-port", `${apiPort}`, ...flags);

@@ -50,11 +50,15 @@ export async function runInProcess(
 }
 
 /** Writes the configuration of the operator of this bus. @returns its path */
-export function operatorConfig(bus: Pick<TestBus, "url" | "dir" | "authDir" | "caFile">): string {
-  const config = join(bus.dir, "svc.yaml");
+export function operatorConfig(
+  bus: Pick<TestBus, "url" | "dir" | "authDir" | "caFile">,
+  operatorFile?: string,
+): string {
+  const config = join(bus.dir, operatorFile === undefined ? "svc.yaml" : "svc-signing.yaml");
+  const signing = operatorFile === undefined ? "" : `, operator_file: ${operatorFile}`;
   writeFileAtomic(
     config,
-    `master: {urls: ["${bus.url}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}}\n`,
+    `master: {urls: ["${bus.url}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}${signing}}\n`,
     secretMode,
   );
   return config;

@@ -74,3 +74,13 @@ test("that of this repository is whole by the rules of the format", () => {
     expect(component.hashes.map(({ content }) => content).join()).toMatch(/^[0-9a-f]{128}$/);
   }
 });
+
+test("a server inside the masters is listed by its digest", () => {
+  const sbom = describeParts(lock, 86_400, [{ version: "2.15.1", sha256: "ab".repeat(32) }]);
+  const found = sbom.components.at(-1);
+  expect(found).toMatchObject({
+    ...{ name: "nats-server", version: "2.15.1", type: "platform" },
+    hashes: [{ alg: "SHA-256", content: "ab".repeat(32) }],
+  });
+  expect(sbom.dependencies[0]?.dependsOn).toContain(found?.purl);
+});

@@ -13,7 +13,7 @@ import { dataDir, loadPeelConfig, type PeelConfig } from "../../program/config/m
 import { createDirectorySource } from "../../tree/files/mod.ts";
 import { createRunLock, createStatesService, type RunLock } from "../../tree/run/mod.ts";
 import { statesLockFile } from "../execution/mod.ts";
-import { createCommandKeys, identityFiles } from "../joining/mod.ts";
+import { createCommandKeys, createKeyRing, identityFiles } from "../joining/mod.ts";
 
 export interface CallHostOptions {
   /** The peel's configuration file. Absent means the default file, if it exists. */
@@ -42,7 +42,7 @@ export async function createCallHost(
   const facts = await openFactStore({
     dataDir: data,
     host: systemHost(options.hostname, env),
-    own: { id: displayPeelId(peelId), svc_version: version },
+    own: () => ({ id: displayPeelId(peelId), svc_version: version }),
     run: (path) => runFactProgram(path, { env, clock, signal }),
     clock,
     log,
@@ -129,7 +129,7 @@ async function keptSettings(
   return openPeelSettings({
     ...options,
     dataDir: options.data,
-    files,
+    keys: createKeyRing(files, options.log),
     commandKeys: createCommandKeys(files.commandKeys, options.log),
   });
 }

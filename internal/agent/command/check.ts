@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { SvcError } from "../../base/errors.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile, readTextIfPresent } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { type Bus, clientCertificate, connectBus, peelInboxPrefix, resolveBusCa } from "../../bus/mod.ts";
 import { checkDiscovered, createBootstrapCache, parseDocument } from "../../identity/bootstrap/mod.ts";
-import { createTrust, exchange } from "../../identity/trust/mod.ts";
+import { createTrust, exchange, TrustError } from "../../identity/trust/mod.ts";
 import { dataDir, loadPeelConfig, type PeelConfig } from "../../program/config/mod.ts";
 import {
   type BusContext,
@@ -23,20 +23,25 @@ import {
   takeSteps,
 } from "../../program/diagnosis/mod.ts";
 import {
+  acrossRotations,
+  enrollAgain,
   type IdentityFiles,
   identityFiles,
   knownPeelId,
   masterUrls,
   parseObject,
+  readEnrollmentId,
+  readRoots,
   rungOf,
 } from "../joining/mod.ts";
 import { builtinBusUrl } from "../link/mod.ts";
 import { checkSchedule } from "../schedule/mod.ts";
+import { outrank, readAccepted, type Ways } from "../succession/mod.ts";
+import { lookAtSuccession } from "./look-at-succession.ts";
 
 const timeoutMs = 5_000;
 const maxDocumentBytes = 256 * 1024;
-const reenroll =
-  "revoke the peel with svc enroll revoke, delete the file, and start the peel: it enrolls again";
+const renewsItself = "nothing, while the peel runs and reaches a master: it renews them by itself";
 
 export interface CheckOptions {
   /** The arguments after `check`. */
@@ -48,12 +53,15 @@ export interface CheckOptions {
 }
 
 interface Context extends CheckOptions, BusContext {
+  ways(): Ways;
   config(): PeelConfig;
   peelId(): string;
   files(): IdentityFiles;
   authDir(): string;
   /** Bus URLs from the bootstrap document of a master. */
   discovered: readonly string[] | undefined;
+  /** URLs of masters that this peel cannot verify. */
+  untrusted: string[];
 }
 
 /** What a peel needs, in the order in which it needs it. */
@@ -78,14 +86,24 @@ const steps: readonly Step<Context>[] = [
   {
     name: "masters",
     needs: ["identity"],
-    next: "start the master, open its port in the firewalls, or correct master_url",
     look: lookAtMasters,
+  },
+  {
+    name: "succession",
+    needs: ["identity"],
+    next: "see docs/succession.md",
+    look: (context) => lookAtSuccession(context.untrusted, context.files(), context),
   },
   {
     name: "enrollment",
     needs: ["identity"],
-    look({ files, authDir, clock }) {
+    look({ files, authDir, clock, config }) {
       const text = readTextIfPresent(files().credentials);
+      const next =
+        recoverable(files(), config()) ?? `revoke the peel with svc enroll revoke, ${enrollAgain(files())}`;
+      if (text === undefined && readEnrollmentId(files().enrollment) !== undefined) {
+        return { level: "fail", message: `${files().credentials} is missing`, next };
+      }
       if (text === undefined) {
         return {
           level: "skip",
@@ -93,13 +111,14 @@ const steps: readonly Step<Context>[] = [
           next: "start the peel, and approve it with svc enroll approve",
         };
       }
-      const found = judgeCredentials(files().credentials, text, clock.now(), reenroll);
+      const found = judgeText(files().credentials, text, clock.now(), next);
+      if (found.level === "warn") return { ...found, next: renewsItself };
       return found.level === "ok" ? findOpenSecrets(authDir()) : found;
     },
   },
   {
     name: "bus CA",
-    needs: ["configuration"],
+    needs: ["identity"],
     next: "set bus_ca to the CA of the bus, or copy the CA to the auth directory as bus-ca.crt",
     look({ ca, client }) {
       client();
@@ -109,6 +128,24 @@ const steps: readonly Step<Context>[] = [
   ...busSteps(["identity", "bus CA"], ["enrollment"]),
 ];
 
+/** Credentials that cannot be read are lost: a peel recovers them like those that ended. */
+function judgeText(file: string, text: string, now: number, next: string): Finding {
+  try {
+    return judgeCredentials(file, text, now, next);
+  } catch (thrown) {
+    return { level: "fail", message: `${file}: ${describeError(thrown)}`, next };
+  }
+}
+
+/** What to do about credentials that ended or are lost, where the peel can recover them. */
+function recoverable(files: IdentityFiles, config: PeelConfig): string | undefined {
+  if (readTextIfPresent(files.seed) === undefined) return undefined;
+  if (masterUrls(config).length === 0 && readTextIfPresent(files.anchor) === undefined) {
+    return "set master_url, and start the peel: it recovers them by itself";
+  }
+  return "start the peel: it recovers them by itself, as long as its enrollment has not ended";
+}
+
 const nextIf = (unnamed: boolean) =>
   unnamed ? { next: "set master_url; without it the peel tries https://svc:8443" } : {};
 
@@ -116,12 +153,13 @@ const nextIf = (unnamed: boolean) =>
 async function lookAtMasters(context: Context): Promise<Finding> {
   const { config, files, clock, log } = context;
   const urls = masterUrls(config());
-  if (urls.length === 0) return { level: "warn", message: "none is configured" };
+  if (urls.length === 0) return { level: "warn", message: "none is configured", ...nextIf(true) };
   const rung = rungOf(config(), files());
   const { signal } = new AbortController();
   let firstUse = "";
   const trust = createTrust({
     rung,
+    ...acrossRotations(context.ways(), files(), readRoots({ ways: context.ways, files: files() })),
     keepAnchor() {
       firstUse = "; its CA would be trusted on first use: compare it with svc ca fingerprint";
     },
@@ -130,6 +168,7 @@ async function lookAtMasters(context: Context): Promise<Finding> {
     signal,
   });
   const failures: string[] = [];
+  let next = "start the master, open its port in the firewalls, or correct master_url";
   let date = Number.NaN;
   for (const url of urls) {
     try {
@@ -151,10 +190,17 @@ async function lookAtMasters(context: Context): Promise<Finding> {
       context.discovered ??= checkDiscovered("nats_urls of the bootstrap document", document.nats_urls);
       date = Date.parse(answer.headers.get("date") ?? "");
     } catch (thrown) {
+      if (thrown instanceof TrustError) {
+        // The master is there.
+        next = "see the step succession, and compare svc ca fingerprint with enroll_ca_pin in peel.yaml";
+        context.untrusted.push(url);
+      }
       failures.push(thrown instanceof SvcError ? thrown.message : `${url}: ${String(thrown)}`);
     }
   }
-  if (failures.length === urls.length) throw new SvcError("unavailable", failures.join("; "));
+  if (failures.length === urls.length) {
+    return { level: "fail", message: failures.join("; "), next };
+  }
   if (failures.length > 0) {
     return { level: "warn", message: failures.join("; "), next: "the other masters work; repair this one" };
   }
@@ -181,26 +227,42 @@ export async function checkPeel(options: CheckOptions): Promise<StepResult[]> {
     knownPeelId({ configured: load().id, hostname: options.hostname, authDir: authDir() }),
   );
   const files = () => identityFiles(authDir(), peelId());
-  const ca = () => resolveBusCa({ explicit: load().bus_ca, env, authDir: authDir() });
+  const accepted = once(() => readAccepted(files()));
+  /** As the peel goes by it, after a succession. */
+  const ways = once(() => outrank({ config: load(), env }, accepted()));
+  /** Without an identity there is no succession either: that is the finding of another step. */
+  const isNamed = () => {
+    try {
+      return peelId() !== "";
+    } catch {
+      return false;
+    }
+  };
+  const waysNow = (): Ways => (isNamed() ? ways() : { config: load(), env });
+  const ca = () => resolveBusCa({ explicit: ways().config.bus_ca, env: ways().env, authDir: authDir() });
   const client = () => clientCertificate(load().bus_tls_cert, load().bus_tls_key);
   const context: Context = {
     ...options,
     discovered: undefined,
-    config: load,
+    untrusted: [],
+    ways: waysNow,
+    config: () => waysNow().config,
     peelId,
     files,
     authDir,
     ca,
     client,
     urls() {
-      if (load().bus_url !== "") return [load().bus_url];
+      const { config } = ways();
+      if (config.bus_url !== "") return [config.bus_url];
+      const statement = accepted();
       const cache = createBootstrapCache({
         path: join(dataDir(env), "nats-bootstrap.msgpack"),
-        masterUrls: masterUrls(load()),
-        pins: load().enroll_ca_pin,
+        masterUrls: masterUrls(config),
+        pins: statement === undefined ? config.enroll_ca_pin : [statement.fingerprint],
         log,
       });
-      return cache.load() ?? context.discovered ?? [builtinBusUrl];
+      return cache.load() ?? context.discovered ?? statement?.bus_urls ?? [builtinBusUrl];
     },
     connect: once(async () => {
       const [pem, pair] = [ca(), client()];

@@ -1,18 +1,30 @@
 import { describe, expect, test } from "bun:test";
+import { ErrorCode, NatsError } from "nats";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { createBackoff } from "../../base/backoff.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { charge, newMeter } from "../../fleet/budget/meter.ts";
 import type { SettingsAnswer } from "../../fleet/settings/store.ts";
+import { parseDocument } from "../../identity/bootstrap/document.ts";
 import type { Connection } from "../link/connection.ts";
 import { startHello } from "./hello.ts";
 
 const clusterInfo = { v: 1, nats_urls: ["tls://bus.example:4222"] };
 const good = () => Promise.resolve(encode({ server_time: "", cluster_info: clusterInfo }));
 
-function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
+function hello(
+  answer: () => Promise<Uint8Array>,
+  jitter = 0.5,
+  learn = (commandKeys: { current: string[] }, keys: readonly string[]) => {
+    commandKeys.current = [...keys];
+  },
+) {
   const clock = manualClock();
   const order: string[] = [];
+  const commandKeys = { current: ["old"] };
   const told: unknown[] = [];
+  const missing: boolean[] = [];
   const commands: Uint8Array[] = [];
   const settings: SettingsAnswer[] = [];
   const statements: (Uint8Array | undefined)[] = [];
@@ -43,8 +55,12 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
   const running = startHello({
     connection: connection as unknown as Connection,
     peelId: "web-1",
+    commandKeys,
+    onKeys: (isMissing) => missing.push(isMissing),
     onCluster: async (document) => {
       order.push("cluster");
+      // As over verified HTTPS.
+      if (document.command_keys.length > 0) learn(commandKeys, document.command_keys);
       told.push(document.nats_urls);
     },
     onCommand: (command) => commands.push(command),
@@ -68,6 +84,7 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
   return {
     clock,
     told,
+    missing,
     commands,
     log,
     requests,
@@ -78,6 +95,7 @@ function hello(answer: () => Promise<Uint8Array>, jitter = 0.5) {
     settings,
     statements,
     order,
+    commandKeys,
     connect: () => connect(),
   };
 }
@@ -95,6 +113,22 @@ test("asks on its own subject after each connect, a little later", async () => {
   clock.advance(1_000);
   await settle();
   expect(requests).toHaveLength(2);
+});
+
+test("while no master is connected a peel asks again soon; a master that does not answer is left in peace", async () => {
+  const gaps = async (failure: Error) => {
+    const { clock, requests } = hello(() => Promise.reject(failure));
+    clock.advance(1_000);
+    const found: number[] = [];
+    for (let ms = 0; found.length < 3; ms += 50) {
+      const before = requests.length;
+      await clock.pass(50);
+      if (requests.length > before) found.push(ms + 50);
+    }
+    return found;
+  };
+  expect(await gaps(NatsError.errorForCode(ErrorCode.NoResponders))).toEqual([300, 900, 2_100]);
+  expect(await gaps(NatsError.errorForCode(ErrorCode.Timeout))).toEqual([1_500, 4_500, 10_500]);
 });
 
 test("the statement about the state files is passed on, including its absence", async () => {
@@ -118,6 +152,43 @@ test("new command keys are stored before statements that they may have signed", 
   clock.advance(1_000);
   await settle();
   expect(order).toEqual(["cluster", "states"]);
+});
+
+test("it tells whether a command key of the masters is still missing after they were asked", async () => {
+  const named: string[][] = [["old"], [], ["old", "next"]];
+  const answer = () =>
+    Promise.resolve(
+      encode({ server_time: "", cluster_info: { ...clusterInfo, command_keys: named.shift() } }),
+    );
+  const { clock, missing, connect, commandKeys, running } = hello(answer, 0.5, () => {});
+  for (let times = 0; times < 3; times++) {
+    connect();
+    await clock.pass(1_000);
+  }
+  expect([missing, commandKeys.current]).toEqual([[false, false, true], ["old"]]);
+  running.stop();
+});
+
+test("it says which command keys it knows, takes new ones before work, and confirms them with another hello", async () => {
+  const cluster_info = { ...clusterInfo, command_keys: ["old", "next"] };
+  const jobs = [Buffer.from("1")];
+  const { clock, requests, order, commands } = hello(async () => {
+    order.push(`answer, ${commands.length} commands`);
+    return encode({ cluster_info, jobs });
+  });
+  clock.advance(1_000);
+  await settle();
+  clock.advance(1_000);
+  await settle();
+  expect(requests.map(({ data }) => (data as { knows_command_keys: unknown }).knows_command_keys)).toEqual([
+    ["old"],
+    ["old", "next"],
+  ]);
+  expect(order.slice(0, 2)).toEqual(["answer, 0 commands", "cluster"]);
+  expect(commands).toHaveLength(2);
+  clock.advance(60_000);
+  await settle();
+  expect(requests).toHaveLength(2);
 });
 
 test("many hints at once are one request", async () => {
@@ -159,6 +230,63 @@ test.each([
   expect(requests.length).toBeGreaterThan(12);
   expect(requests.length).toBeLessThan(20);
   expect(told).toEqual([]);
+});
+
+const refusal = encode({ ok: false, error: { code: "rate_limited", message: "too many requests" } });
+
+test("a caller waits while masters refuse, and hears the reason when they do not stop", async () => {
+  const answers = [refusal, refusal, await good()];
+  const { clock, running, requests, told } = hello(async () => answers.shift() ?? refusal);
+  const asked = running.now();
+  await settle();
+  expect(requests).toHaveLength(1);
+  clock.advance(1_000);
+  await settle();
+  clock.advance(2_000);
+  await asked;
+  expect([requests.length, told.length]).toEqual([3, 1]);
+
+  const refused = running.now().catch((thrown: unknown) => thrown);
+  for (let second = 0; second < 20; second++) {
+    await settle();
+    clock.advance(1_000);
+  }
+  expect(await refused).toMatchObject({
+    kind: "rate_limited",
+    message: "the masters refused: too many requests",
+  });
+});
+
+test("an earlier peel takes a refusal for an answer without cluster information, and is answered soon after", async () => {
+  // How it reads an answer, and how long it pauses after the first that it cannot read.
+  const isRefused = (bytes: Uint8Array) => parseDocument(Object(decode(bytes)).cluster_info) === undefined;
+  const pauseMs = createBackoff({ firstMs: 2_000, longestMs: 5 * 60_000, jitter: () => 0 }).next();
+  const meter = newMeter({ perMinute: 60, burst: 5 }, 0);
+  const ask = async (at: number) =>
+    charge(meter, { perMinute: 60, burst: 5 }, 0, at).within ? good() : refusal;
+  const read = await Promise.all([0, 0, 0, 0, 0, 0].map(ask));
+  expect(read.map(isRefused)).toEqual([false, false, false, false, false, true]);
+  expect(isRefused(await ask(pauseMs))).toBe(false);
+});
+
+test("callers that ask at once share a request that began after them", async () => {
+  const { promise, resolve } = Promise.withResolvers<Uint8Array>();
+  const answers = [promise];
+  const { clock, running, requests } = hello(() => answers.shift() ?? good());
+  clock.advance(1_000);
+  const all = Promise.all(Array.from({ length: 50 }, running.now));
+  resolve(await good());
+  await all;
+  expect(requests).toHaveLength(2);
+});
+
+test("a caller that waits for masters learns that the peel stops", async () => {
+  const { clock, running } = hello(async () => refusal);
+  const asked = running.now().catch((thrown: unknown) => thrown);
+  await settle();
+  running.stop();
+  expect(await asked).toMatchObject({ kind: "unavailable", message: "the peel stops" });
+  expect(clock.pending).toBe(0);
 });
 
 test("nothing is asked while disconnected or after stopping, and no timer is left", async () => {

@@ -1,14 +1,15 @@
 import { createBackoff } from "../../base/backoff.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
-import { rfc3339 } from "../../base/clock.ts";
-import { describeError, SvcError } from "../../base/errors.ts";
+import { rfc3339, sleep } from "../../base/clock.ts";
+import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
-import { helloSubject, hintSubject, keySubject } from "../../bus/mod.ts";
+import { failureOf, helloSubject, hintSubject, isUnserved, keySubject } from "../../bus/mod.ts";
 import type { FedSettingsStore, SettingsAnswer } from "../../fleet/settings/mod.ts";
 import { type BootstrapDocument, parseDocument } from "../../identity/bootstrap/mod.ts";
-import type { Connection } from "../link/mod.ts";
+import type { Administrators } from "../joining/mod.ts";
+import type { AuditHeads, Connection } from "../link/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
 
 const requestTimeoutMs = 5_000;
@@ -17,11 +18,17 @@ const hintSpreadMs = 10_000;
 const connectSpreadMs = 2_000;
 /** For a change of one peel. Masters already spread the notifications of a fleet-wide change. */
 const ownSpreadMs = 1_000;
-/** After a restart of the bus a peel is often back before any master is. */
 const pauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
+/** After a restart of the bus a peel is often back a moment before any master is: the bus answers that itself. */
+const unservedPauses = { ...pauses, firstMs: 400 };
+/** For a caller that waits, while masters refuse: they answer a peel that asks too often once a second. */
+const refusedPauses = { firstMs: 1_000, longestMs: 4_000 };
+const mostRefusals = 5;
 /** The masters tell the rest of what was missed when they are asked again. */
 const morePauseMs = 500;
 const mostCommands = 256;
+/** Masters give fewer at once. */
+const mostStatements = 64;
 /** Clock skew that is logged: deadlines are compared with this host's clock, and skew makes commands expire. */
 const skewWarningMs = 5_000;
 
@@ -32,10 +39,18 @@ export interface HelloOptions {
   onCluster(document: BootstrapDocument): Promise<void>;
   /** Handles a signed command that the peel missed. */
   onCommand(command: Uint8Array): void;
+  /** The command keys that this peel accepts; masters wait for it before they sign with another one. */
+  commandKeys: { readonly current: readonly string[] };
+  /** Receives after each answer whether masters named a command key that this peel still does not accept. */
+  onKeys(missing: boolean): void;
   /** Receives the settings from the masters. */
   settings: Pick<FedSettingsStore, "version" | "take">;
   /** Receives the statement about the state files from the masters. */
   stateFiles: Pick<StateFiles, "told">;
+  /** Receives the newest entry of the audit, as masters signed it. */
+  audit?: Pick<AuditHeads, "take">;
+  /** Receives statements that change the administrators. */
+  administrators?: Pick<Administrators, "version" | "take">;
   clock: Clock;
   jitter: () => number;
   log: Log;
@@ -43,9 +58,11 @@ export interface HelloOptions {
 
 export interface Hello {
   /**
-   * Sends a hello now, and handles the response.
+   * Sends a hello now, and handles the response. Callers that wait at the same time share one. While masters
+   * refuse, it waits and asks again.
    *
-   * @throws SvcError `unavailable` when the bus is unreachable; errors in the response
+   * @throws SvcError `unavailable` when the bus is unreachable, `rate_limited` when masters refuse for longer;
+   *   errors in the response
    */
   now(): Promise<void>;
   stop(): void;
@@ -57,17 +74,22 @@ export interface Hello {
  * come from the response.
  */
 export function startHello(options: HelloOptions): Hello {
-  const { connection, peelId, clock, log } = options;
+  const { connection, peelId, commandKeys, clock, log } = options;
   let timer: Timer | undefined;
   let dueAt = 0;
-  let asking: Promise<unknown> | undefined;
+  let asking: Promise<void> | undefined;
   /** Spread of the next request after the current one has completed. */
   let againSpreadMs: number | undefined;
-  let stopped = false;
+  const stopping = new AbortController();
   const backoff = createBackoff({ ...pauses, jitter: options.jitter });
+  const unserved = createBackoff({ ...unservedPauses, jitter: options.jitter });
+  const resetPauses = () => {
+    backoff.reset();
+    unserved.reset();
+  };
 
   const schedule = (inMs: number) => {
-    if (stopped) return;
+    if (stopping.signal.aborted) return;
     const at = clock.monotonic() + inMs;
     if (timer !== undefined && dueAt <= at) return;
     timer?.cancel();
@@ -78,48 +100,71 @@ export function startHello(options: HelloOptions): Hello {
     });
   };
   const soon = (spreadMs: number) => {
-    backoff.reset();
+    resetPauses();
     if (asking !== undefined) againSpreadMs = Math.min(spreadMs, againSpreadMs ?? spreadMs);
     else schedule(Math.round(spreadMs * options.jitter()));
+  };
+  /** Masters answer one hello of a peel at a time: who asks meanwhile joins it. */
+  const join = () => {
+    asking ??= exchange().finally(() => {
+      asking = undefined;
+      if (againSpreadMs !== undefined) schedule(Math.round(againSpreadMs * options.jitter()));
+      againSpreadMs = undefined;
+    });
+    return asking;
   };
   const ask = async () => {
     if (!connection.connected) return;
     try {
-      asking = exchange();
-      await asking;
+      await join();
     } catch (thrown) {
-      const inMs = backoff.next();
+      const inMs = (isUnserved(thrown) ? unserved : backoff).next();
       log.debug("no answer to hello", { reason: describeError(thrown), retry_in_ms: inMs });
       schedule(inMs);
-    } finally {
-      asking = undefined;
-      if (againSpreadMs !== undefined) schedule(Math.round(againSpreadMs * options.jitter()));
-      againSpreadMs = undefined;
     }
+  };
+  /** Tells masters what has arrived. It runs during an exchange, so another one follows. */
+  const confirm = () => {
+    againSpreadMs = Math.min(ownSpreadMs, againSpreadMs ?? ownSpreadMs);
   };
   const exchange = async () => {
     const sentAt = clock.now();
+    const known = commandKeys.current;
     const hello = encode({
       version,
       sent_at: rfc3339(sentAt),
       settings_version: options.settings.version,
+      knows_command_keys: known,
+      administrators_version: options.administrators?.version,
     });
     const answer = readAnswer(await connection.request(helloSubject(peelId), hello, requestTimeoutMs));
     log.debug("masters answered hello", { commands: answer.jobs.length, more: answer.more });
     warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
-    options.settings.take(answer.settings);
-    for (const command of answer.jobs) options.onCommand(command);
     const document = parseDocument(answer.clusterInfo);
+    const take = () => {
+      options.settings.take(answer.settings);
+      for (const command of answer.jobs) options.onCommand(command);
+    };
+    // New command keys come first: what masters tell may be signed with one of them. Otherwise work does not wait.
+    const lacksKey = () => document?.command_keys.some((key) => !commandKeys.current.includes(key)) === true;
+    const keysFirst = lacksKey();
+    if (!keysFirst) take();
     if (document === undefined)
       throw new SvcError("unavailable", "the response does not contain cluster information");
     try {
       await options.onCluster(document);
     } finally {
+      options.onKeys(lacksKey());
+      if (keysFirst) take();
       // After onCluster: it brings new command keys, and the current statement may be signed with one of them.
       if (answer.states !== undefined) options.stateFiles.told(answer.states.statement);
+      if (answer.audit !== undefined) options.audit?.take(answer.audit);
+      // There may be more than one answer has.
+      if (options.administrators?.take(answer.administrators) === true) confirm();
+      if (commandKeys.current.join() !== known.join()) confirm();
     }
     if (answer.incomplete) throw new SvcError("unavailable", "the masters could not read everything");
-    backoff.reset();
+    resetPauses();
     if (answer.more) schedule(morePauseMs);
   };
 
@@ -133,10 +178,18 @@ export function startHello(options: HelloOptions): Hello {
       }
       // A request in progress may have been answered before the change that the caller waits for.
       await asking?.catch(() => {});
-      await exchange();
+      const refused = createBackoff({ ...refusedPauses, jitter: options.jitter });
+      for (let refusals = 1; ; refusals++) {
+        try {
+          return await join();
+        } catch (thrown) {
+          if (toSvcError(thrown).kind !== "rate_limited" || refusals > mostRefusals) throw thrown;
+        }
+        await sleep(clock, refused.next(), stopping.signal);
+      }
     },
     stop() {
-      stopped = true;
+      stopping.abort(new SvcError("unavailable", "the peel stops"));
       timer?.cancel();
       unsubscribe();
     },
@@ -150,18 +203,30 @@ interface Answer {
   settings: SettingsAnswer;
   /** The signed statement about the state files, if present. */
   states: { statement: Uint8Array | undefined } | undefined;
+  audit: Uint8Array | undefined;
+  administrators: Uint8Array[];
   jobs: Uint8Array[];
   more: boolean;
   /** Whether data is missing because the masters could not read it. */
   incomplete: boolean;
 }
 
-/** `onCluster` validates the cluster information. Newer masters may add fields. */
+/**
+ * `onCluster` validates the cluster information. Newer masters may add fields.
+ *
+ * @throws SvcError when the masters refused; `rate_limited` when that is the reason
+ */
 function readAnswer(bytes: Uint8Array): Answer {
   const value = decode(bytes);
+  const failed = failureOf(value);
+  if (failed !== undefined) {
+    const kind = failed.code === "rate_limited" ? "rate_limited" : "unavailable";
+    throw new SvcError(kind, `the masters refused: ${failed.message.slice(0, 500)}`);
+  }
   const map = typeof value === "object" && value !== null ? { ...value } : {};
-  const { cluster_info, server_time, settings, settings_error, states, jobs, more, incomplete } =
+  const { cluster_info, server_time, settings, settings_error, states, audit, jobs, more, incomplete } =
     map as Record<string, unknown>;
+  const { administrators } = map as Record<string, unknown>;
   const { statement } = (typeof states === "object" && states !== null ? states : {}) as {
     statement?: unknown;
   };
@@ -177,6 +242,10 @@ function readAnswer(bytes: Uint8Array): Answer {
       typeof states === "object" && states !== null
         ? { statement: statement instanceof Uint8Array ? statement : undefined }
         : undefined,
+    audit: audit instanceof Uint8Array ? audit : undefined,
+    administrators: (Array.isArray(administrators) ? administrators : [])
+      .filter((item) => item instanceof Uint8Array)
+      .slice(0, mostStatements),
     jobs: commands.filter((item) => item instanceof Uint8Array).slice(0, mostCommands),
     more: more === true,
     incomplete: incomplete === true,

@@ -14,6 +14,7 @@ test("the metrics of a peel are current at each scrape", async () => {
     connected: () => true,
     connects: () => 6,
     credentialsExpiry: () => 1_800_000_000_500,
+    renewals: () => ({ renewed: 12, failed: 0 }),
     factsStoredAt: () => factsStoredAt,
     watchdogRestarts: () => 10,
     lastUpgrade: () => lastUpgrade,
@@ -35,10 +36,12 @@ test("the metrics of a peel are current at each scrape", async () => {
     "svc_peel_outbox_messages 7",
     "svc_peel_outbox_bytes 70",
     "svc_peel_credentials_expiry_timestamp_seconds 1800000000.5",
-    "svc_peel_facts_stored_timestamp_seconds Nan",
+    'svc_peel_credentials_renewals_total{outcome="renewed"} 12',
+    'svc_peel_credentials_renewals_total{outcome="failed"} 0',
+    "svc_peel_facts_stored_timestamp_seconds NaN",
     "svc_peel_watchdog_restarts_total 10",
-    "svc_peel_upgrade_success Nan",
-    "svc_peel_upgrade_timestamp_seconds Nan",
+    "svc_peel_upgrade_success NaN",
+    "svc_peel_upgrade_timestamp_seconds NaN",
   ]);
   lastUpgrade = { success: false, at: 1_700_000_001_000 };
   expect(await render()).toContain("svc_peel_upgrade_success 0\n");

@@ -15,6 +15,8 @@ export interface PeelView {
   connects(): number;
   /** Expiry of the credentials, milliseconds since the Unix epoch; `undefined` when unknown. */
   credentialsExpiry(): number | undefined;
+  /** Renewals and recoveries of the credentials since the start, by outcome. */
+  renewals(): Record<string, number>;
   /** When the bus last stored the facts, milliseconds since the Unix epoch. */
   factsStoredAt(): number | undefined;
   /** Number of restarts by the watchdog. */
@@ -60,6 +62,12 @@ export function createPeelMetrics(view: PeelView): Pick<MetricsRegistry, "render
     "svc_peel_credentials_expiry_timestamp_seconds",
     "Expiry of the bus credentials, seconds since the Unix epoch; NaN without credentials",
     () => seconds(view.credentialsExpiry()),
+  );
+  countedBy(
+    "svc_peel_credentials_renewals_total",
+    "Renewals of the bus credentials, by outcome: renewed, recovered over HTTPS, rekeyed, refused or failed",
+    "outcome",
+    view.renewals,
   );
   gauge(
     "svc_peel_facts_stored_timestamp_seconds",

@@ -2,8 +2,18 @@ import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service-manager.ts";
+import type { SignedSuccession } from "../../identity/succession/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
-import type { CommandKeys, IdentityFiles } from "../joining/mod.ts";
+import type { Insistence } from "../consent/mod.ts";
+import type {
+  Administrators,
+  CommandKeys,
+  IdentityFiles,
+  KeyRing,
+  RecoveryKeys,
+  RefusedStatements,
+  Roots,
+} from "../joining/mod.ts";
 
 export interface PeelOptions {
   config: PeelConfig;
@@ -27,5 +37,14 @@ export interface PeelDeps extends PeelOptions {
   /** Encoded. */
   peelId: string;
   files: IdentityFiles;
+  keys: KeyRing;
   commandKeys: CommandKeys;
+  roots: Roots;
+  recoveryKeys: RecoveryKeys;
+  administrators: Administrators;
+  /** Judges who asked for a command, where this peel obeys operators only. */
+  insistence?: Insistence;
+  refusedStatements: RefusedStatements;
+  /** The statement by which this peel came to its fleet, if it was another one before. */
+  succession?: SignedSuccession;
 }

@@ -4,10 +4,26 @@ import { defined } from "../../base/defined.ts";
 import { makeDirectory } from "../../base/file.ts";
 import { writing } from "../../base/new-files.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
+import { removeLeftovers } from "../../base/remove-leftovers.ts";
 import { clientCertificate, resolveBusCa } from "../../bus/mod.ts";
 import { createParts, startHealthServer } from "../../program/health/mod.ts";
-import { createCommandKeys, identityFiles, resolvePeelId } from "../joining/mod.ts";
+import { checkAutomation, createInsistence } from "../consent/mod.ts";
+import {
+  createAdministrators,
+  createCommandKeys,
+  createKeyRing,
+  createRecoveryKeys,
+  createRefusedStatements,
+  createRoots,
+  enrollAgain,
+  identityFiles,
+  reportDamagedFiles,
+  resolvePeelId,
+} from "../joining/mod.ts";
+import { createObstacle } from "../link/mod.ts";
 import { checkSchedule } from "../schedule/mod.ts";
+import { type Accepted, openAccepted, outrank, warnOfOutranked } from "../succession/mod.ts";
+import { inEachFleet } from "./in-each-fleet.ts";
 import { createPeelMetrics, type PeelView } from "./metrics.ts";
 import type { PeelDeps, PeelOptions } from "./options.ts";
 import { bus } from "./parts/bus.ts";
@@ -18,33 +34,48 @@ import { stores } from "./parts/stores.ts";
 
 const health = { start: startHealthServer };
 
+type LinkedView = Pick<PeelView, "connected" | "renewals">;
+
 /**
  * Runs a peel until the signal aborts, which it may do at any moment of the start. It starts in its local
  * phase, which waits for nobody; then it enrolls if it must, finds the bus however long that takes, beats,
  * and takes jobs.
  */
 export async function runPeel(options: PeelOptions): Promise<void> {
-  const { config, env, clock, log, signal } = options;
+  const { config, clock, log, signal } = options;
   checkSchedule(config.schedule);
+  checkAutomation(config.automation_functions);
   const authDir = join(options.dataDir, "auth");
-  const deps = identify(options, authDir);
+  const { deps, accepted } = identify(options, authDir);
   const { peelId } = deps;
-  const busCa = resolveBusCa({ explicit: config.bus_ca, env, authDir });
+  const ways = outrank(options, accepted.statement);
+  reportDamagedFiles(deps.files, ways.config.bus_ca || ways.env.BUS_CA_FILE || deps.files.busCa, log);
+  if (accepted.statement !== undefined) warnOfOutranked(options, accepted.statement, log);
   const client = clientCertificate(config.bus_tls_cert, config.bus_tls_key);
-  const tls = defined({ ca: busCa, clientCertificate: client });
-  await using parts = createParts<Pick<PeelView, "connected">>([bus], signal);
+  // What cannot be read is reported before anything starts.
+  resolveBusCa({ explicit: ways.config.bus_ca, env: ways.env, authDir });
+  const again = enrollAgain(deps.files);
+  const obstacle = createObstacle({ ...deps, credentials: deps.files.credentials, again });
+  const notYet = () => obstacle.reason ?? "not connected yet";
+  const connected = { ...bus, waits: { bus: notYet, kv: notYet } };
+  const guide = { ...masters, waits: { credentials: () => obstacle.reason ?? "no credentials yet" } };
+  await using parts = createParts<object>([], signal);
+  const planned = (until: AbortSignal) => createParts<LinkedView>([connected, guide], until);
+  /** The connected phase. It starts again when this peel joins another fleet. */
+  let linked = planned(signal);
 
   // The local phase.
   const known = { ...deps, ...(await parts.start(stores, deps)) };
   const able = { ...known, ...(await parts.start(local, known)) };
   const metrics = createPeelMetrics({
     ...able.shown,
-    connected: () => parts.view().connected?.() === true,
+    connected: () => linked.view().connected?.() === true,
+    renewals: () => linked.view().renewals?.() ?? {},
   });
   const healthServer = await parts.start(health, {
     ...config.health_addr,
     component: "peel",
-    checks: parts.checks,
+    checks: () => ({ ...parts.checks(), ...linked.checks() }),
     metrics: metrics.render,
     clock,
   });
@@ -52,18 +83,73 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   options.service?.ready(`started as ${displayPeelId(peelId)}; health on port ${healthServer.port}`);
   log.info("peel started", { peel_id: displayPeelId(peelId), health_port: healthServer.port });
 
-  // The connected phase.
-  const guided = { ...active, ...(await parts.start(masters, deps)) };
-  await parts.start(bus, { ...guided, tls });
-  log.info("peel connected", { peel_id: displayPeelId(peelId) });
-  options.onReady?.({ health: healthServer.port });
-  await untilAborted(signal);
+  const tls = () => {
+    const { config, env } = outrank(options, accepted.statement);
+    return defined({
+      ca: readAgain(() => resolveBusCa({ explicit: config.bus_ca, env, authDir })),
+      clientCertificate: client,
+    });
+  };
+  await inEachFleet({
+    ...{ deps, accepted, signal },
+    isConnected: () => linked.view().connected?.() === true,
+    async join(fleet) {
+      linked = planned(fleet.signal);
+      await using running = linked;
+      const here = { ...able, ...fleet, obstacle, again };
+      const guided = { ...active, ...fleet, ...(await running.start(guide, here)) };
+      await running.start(connected, { ...guided, tls: tls(), obstacle });
+      log.info("peel connected", { peel_id: displayPeelId(peelId) });
+      options.onReady?.({ health: healthServer.port });
+      await untilAborted(fleet.signal);
+    },
+  });
 }
 
 /** Who this peel is, and whose commands it obeys. @throws SvcError naming what it cannot read or write */
-function identify(options: PeelOptions, authDir: string): PeelDeps {
+function identify(options: PeelOptions, authDir: string): { deps: PeelDeps; accepted: Accepted } {
   writing(authDir, () => makeDirectory(authDir, 0o700));
   const peelId = resolvePeelId({ configured: options.config.id, hostname: options.hostname, authDir });
   const files = identityFiles(authDir, peelId);
-  return { ...options, peelId, files, commandKeys: createCommandKeys(files.commandKeys, options.log) };
+  const { log } = options;
+  // A crash leaves seeds and credentials in them.
+  writing(authDir, () => removeLeftovers(Object.values(files)));
+  // First: it completes what the others read.
+  const accepted = openAccepted(files);
+  const commandKeys = createCommandKeys(files.commandKeys, log);
+  const recoveryKeys = createRecoveryKeys(files.recoveryKeys, log);
+  const ways = () => outrank(options, accepted.statement);
+  const refusedStatements = createRefusedStatements(options);
+  const roots = createRoots({ ways, files, refusedStatements, clock: options.clock, log });
+  const keys = createKeyRing(files, log);
+  const administrators = createAdministrators(files, log);
+  const trust = { commandKeys, recoveryKeys, administrators, refusedStatements, roots };
+  const { config, clock } = options;
+  const insistence =
+    config.require_operator === "on"
+      ? createInsistence({ administrators, automationFunctions: config.automation_functions, clock })
+      : undefined;
+  if (insistence !== undefined) {
+    log.info("this peel obeys operators only", { administrators: administrators.current.length });
+  }
+  return { deps: { ...options, peelId, files, keys, ...trust, ...defined({ insistence }) }, accepted };
+}
+
+/**
+ * A text that each connection reads again, because roots change; the last one while it cannot be read.
+ *
+ * @returns `undefined` where there is none at the start
+ * @throws what the first look throws
+ */
+function readAgain(read: () => string | undefined): (() => string | undefined) | undefined {
+  let last = read();
+  if (last === undefined) return undefined;
+  return () => {
+    try {
+      last = read() ?? last;
+    } catch {
+      // The file is being replaced.
+    }
+    return last;
+  };
 }

@@ -1,8 +1,17 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import type { FactStore } from "../../host/facts/mod.ts";
 import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
-import { type Connection, type Heartbeat, startHeartbeat } from "../link/mod.ts";
+import type { Insistence } from "../consent/mod.ts";
+import type { Administrators } from "../joining/mod.ts";
+import {
+  type AuditHeads,
+  askingAgain,
+  type Connection,
+  type Heartbeat,
+  startHeartbeat,
+} from "../link/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
 import { startHello } from "./hello.ts";
 import type { Local } from "./local.ts";
@@ -19,8 +28,13 @@ export interface SessionOptions {
   facts: FactStore;
   settings: PeelSettings;
   stateFiles: StateFiles;
+  audit?: AuditHeads;
+  /** Absent in tests of other parts. */
+  administrators?: Administrators;
   /** Handles the bootstrap document. After a failure, the masters are asked again later. */
   onCluster(document: BootstrapDocument): Promise<void>;
+  /** Judges who asked for a command; absent on a peel that obeys masters. */
+  insistence?: Insistence;
   /** Runs the jobs, and stores their returns. */
   local: Local;
   clock: Clock;
@@ -37,18 +51,33 @@ export interface Session {
 /** The work of a peel on the bus: accepts jobs, sends heartbeats, publishes facts, sends hellos. */
 export function startSession(options: SessionOptions): Session {
   const { connection, local } = options;
+  // For what may be asked twice.
+  const asking = askingAgain(connection, options.clock);
   const worker = startWorker(options);
   const uncount = connection.onConnect(() => local.counts.connects++);
   local.outbox.attach(connection);
-  const heartbeat = startHeartbeat(options);
+  let lacksKey = false;
+  const heartbeat = startHeartbeat({
+    ...options,
+    refused: local.counts.refused,
+    lacksKey: () => lacksKey,
+    ...(options.insistence === undefined ? {} : defined({ insistsOn: options.administrators })),
+  });
   const facts = publishFacts({
     ...options,
     onStored() {
       local.counts.factsStoredAt = options.clock.now();
     },
   });
-  const detach = options.stateFiles.attach(connection);
-  const hello = startHello({ ...options, onCommand: worker.take });
+  const detach = options.stateFiles.attach(asking);
+  const hello = startHello({
+    ...options,
+    connection: asking,
+    onCommand: worker.take,
+    onKeys(missing) {
+      lacksKey = missing;
+    },
+  });
   options.settings.attach(hello.now);
   return {
     heartbeat,

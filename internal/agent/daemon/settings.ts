@@ -1,11 +1,10 @@
 import { join } from "node:path";
-import { SvcError } from "../../base/errors.ts";
-import type { Random } from "../../base/id.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type FedSettingsStore, openSettingsStore } from "../../fleet/settings/mod.ts";
 import type { SettingsStore } from "../../host/modules/mod.ts";
 import { deriveCurveKey } from "../../identity/mod.ts";
-import { type IdentityFiles, loadOrCreateKey } from "../joining/mod.ts";
+import type { KeyRing } from "../joining/mod.ts";
 
 /** The settings of a running peel: from disk, and from the masters after the first connection. */
 export interface PeelSettings extends SettingsStore, FedSettingsStore {
@@ -17,16 +16,23 @@ export function openPeelSettings(options: {
   dataDir: string;
   /** Encoded peel id. */
   peelId: string;
-  files: Pick<IdentityFiles, "seed">;
+  keys: Pick<KeyRing, "all" | "seen">;
   commandKeys: { readonly current: readonly string[] };
-  random: Random;
   log: Log;
 }): PeelSettings {
-  const { dataDir, files, random } = options;
+  const { dataDir, keys, log } = options;
   const fed = openSettingsStore({
     ...options,
     file: join(dataDir, "settings-snapshot.msgpack"),
-    key: () => deriveCurveKey(loadOrCreateKey(files.seed, random)),
+    keys: () => keys.all().map(deriveCurveKey),
+    onOpened(curvePublicKey) {
+      const key = keys.all().find((each) => deriveCurveKey(each).publicKey === curvePublicKey);
+      try {
+        if (key !== undefined) keys.seen(key.publicKey);
+      } catch (thrown) {
+        log.warn("a replaced key is still on disk", { reason: describeError(thrown) });
+      }
+    },
   });
   let ask = async (): Promise<void> => {
     throw new SvcError("unavailable", "cannot reach the masters: not connected to the bus yet");

@@ -1,135 +1,19 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { manualClock, settle } from "../../../test/harness/clock.ts";
-import { recordingLog } from "../../../test/harness/log.ts";
+import { settle } from "../../../test/harness/clock.ts";
+import { key, listedPeel } from "../../../test/harness/listed-peel.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { newId, systemRandom } from "../../base/id.ts";
-import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { decode, encode } from "../../base/msgpack.ts";
 import { encodeCall, encodeStop } from "../../fleet/jobs/call.ts";
 import { type CommandKind, signCommand } from "../../fleet/jobs/command.ts";
-import type { JobReturn } from "../../fleet/jobs/record.ts";
-import { newKeyPair } from "../../identity/nkey.ts";
-import { createExecutor } from "../execution/executor.ts";
-import type { Connection } from "../link/connection.ts";
 import { upgradeFiles } from "../upgrade/files.ts";
-import { type Local, openOutbox, startLocal } from "./local.ts";
-import { startWorker } from "./worker.ts";
 
 const files = temporaryDirectory("worker");
 afterAll(() => files[Symbol.dispose]());
-const key = newKeyPair("user", systemRandom);
 let count = 0;
-
-/** A peel whose functions end on command of the test, and whose bus is a list. */
-function peel() {
-  const dataDir = join(files.path, `${++count}`);
-  mkdirSync(dataDir);
-  const clock = manualClock();
-  const log = recordingLog();
-  const begun: string[] = [];
-  const ends = new Map<string, (result?: Partial<JobReturn>) => void>();
-  const messages: { about: string; value: Record<string, Plain> }[] = [];
-  const bus = { connected: true, storing: true };
-  const subscriptions = new Map<string, (subject: string, data: Uint8Array) => void>();
-  const connectListeners = new Set<() => void>();
-  const connection = {
-    get connected() {
-      return bus.connected;
-    },
-    async request(subject: string, data: Uint8Array) {
-      if (!bus.storing) throw new Error("timeout");
-      const [, , jid, kind] = subject.split(".");
-      messages.push({ about: `${kind} ${jid}`, value: decode(data) as Record<string, Plain> });
-      return Buffer.from(JSON.stringify({ stream: "job-events", seq: messages.length }));
-    },
-    subscribe: (subject: string, run: (subject: string, data: Uint8Array) => void) =>
-      subscriptions.set(subject, run),
-    onConnect(run: () => void) {
-      connectListeners.add(run);
-      run();
-      return () => connectListeners.delete(run);
-    },
-  } as unknown as Connection;
-
-  const start = () => {
-    const started = startLocal({
-      ...openOutbox({ dataDir, clock, jitter: () => 0, log }),
-      peelId: "web-1",
-      dataDir,
-      context: () => {
-        throw new Error("no function of the product runs here");
-      },
-      clock,
-      jitter: () => 0,
-      log,
-      isWatched: true,
-    });
-    const executor = createExecutor({
-      isReadOnly: (call) => call.function.startsWith("read"),
-      execute(call, signal) {
-        begun.push(call.function);
-        return new Promise((resolve) => {
-          const end = (result: Partial<JobReturn> = {}) =>
-            resolve({ success: true, retcode: 0, started_at: "", duration_ms: 0, ...result });
-          ends.set(call.function, end);
-          signal.addEventListener("abort", () => end({ success: false, retcode: 15 }));
-        });
-      },
-      clock,
-      log,
-    });
-    const local: Local = { ...started, executor };
-    local.outbox.attach(connection);
-    const commandKeys = { current: [key.publicKey] };
-    return { local, worker: startWorker({ connection, peelId: "web-1", commandKeys, local, clock, log }) };
-  };
-  let life = start();
-  const sign = (kind: CommandKind, name: string, jid: string, deadline: number) => {
-    const body = kind === "stop" ? new Uint8Array() : encodeCall({ function: name, args: {} });
-    return signCommand({ kind, jid, peel: "web-1", deadline, body }, key);
-  };
-  const deliver = async (kind: CommandKind, jid: string, bytes: Uint8Array) => {
-    subscriptions.get(`svc.job.*.${kind}.web-1`)?.(`svc.job.${jid}.${kind}.web-1`, bytes);
-    await settle();
-  };
-  const inAMinute = () => clock.now() + 60_000;
-  return {
-    dataDir,
-    clock,
-    log,
-    begun,
-    messages,
-    bus,
-    sign,
-    deliver,
-    inAMinute,
-    get life() {
-      return life;
-    },
-    said: () => messages.map(({ about }) => about),
-    returnOf: (jid: string) => messages.findLast(({ about }) => about === `return ${jid}`)?.value,
-    dispatch: (jid: string, name = jid, deadline = inAMinute()) =>
-      deliver("dispatch", jid, sign("dispatch", name, jid, deadline)),
-    stop: (jid: string, deadline = inAMinute()) => deliver("stop", jid, sign("stop", "", jid, deadline)),
-    async end(name: string, result?: Partial<JobReturn>) {
-      ends.get(name)?.(result);
-      await settle();
-    },
-    async connect() {
-      bus.storing = true;
-      for (const run of connectListeners) run();
-      await settle();
-    },
-    /** Dies without a word, and starts again. */
-    async crash() {
-      life.local.outbox.stop();
-      life.local.dedup.stop();
-      life = start();
-      await settle();
-    },
-  };
-}
+const peel = () => listedPeel(join(files.path, `${++count}`));
 
 test("a job that changes something is noted, acknowledged, run, and returned", async () => {
   const { dispatch, end, said, begun, returnOf, dataDir, life } = peel();
@@ -324,7 +208,7 @@ describe("refused, logged and counted:", () => {
     const at = peel();
     await at.deliver("dispatch", "a", bytes(at));
     expect(at.life.local.counts.refused).toEqual({
-      ...{ malformed: 0, unknown_key: 0, bad_signature: 0, misdirected: 0, expired: 0 },
+      ...{ malformed: 0, unknown_key: 0, bad_signature: 0, misdirected: 0, expired: 0, unsigned: 0 },
       [reason]: 1,
     });
     expect(at.log.records).toMatchObject([{ level: "warn", event: "command refused", fields: { jid: "a" } }]);

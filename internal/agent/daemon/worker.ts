@@ -15,9 +15,24 @@ import {
   type JobReturn,
   openCommand,
 } from "../../fleet/jobs/mod.ts";
-import { busyReturn, failedReturn, fittingReturn, reportProgress } from "../execution/mod.ts";
+import type { Consent, Insistence } from "../consent/mod.ts";
+import {
+  type Acceptance,
+  busyReturn,
+  failedReturn,
+  fittingReturn,
+  reportProgress,
+} from "../execution/mod.ts";
 import type { Connection } from "../link/mod.ts";
 import type { Local } from "./local.ts";
+
+/** Why a signed request does not count. */
+const spent: Record<Exclude<Acceptance, "new">, string> = {
+  seen: "the signed request was used on this peel before, and counts once",
+  over: "the signed request is older than one that this peel has forgotten",
+  full: "this peel remembers as many jobs and requests as it can",
+  damaged: "the record of jobs was damaged, so the signed request may have been used before",
+};
 
 /** How long after the deadline to keep trying to send the return of a read-only job. */
 const graceMs = 60_000;
@@ -31,6 +46,8 @@ export interface WorkerOptions {
   /** Read for each command, because keys can be replaced. */
   commandKeys: { readonly current: readonly string[] };
   local: Local;
+  /** Judges who asked for a command; absent on a peel that obeys masters. */
+  insistence?: Insistence;
   clock: Clock;
   log: Log;
 }
@@ -51,6 +68,8 @@ export function startWorker(options: WorkerOptions): Worker {
   const { connection, peelId, clock, log } = options;
   const { dedup, executor, outbox, counts, upgrades } = options.local;
   const answered = createBoundedMap<true>(2 * rememberedJobs);
+  /** Jobs that may be stopped without an operator: those that run without one, and the waves of rollouts. */
+  const automatic = createBoundedMap<true>(rememberedJobs);
 
   const open = (bytes: Uint8Array, on?: { kind: CommandKind; jid: string }): Command | undefined => {
     try {
@@ -83,15 +102,47 @@ export function startWorker(options: WorkerOptions): Worker {
       report(command, failedReturn("the job is malformed", clock.now(), 0), false);
       return;
     }
+    const consent = options.insistence?.dispatch(command, call);
+    if (consent !== undefined && "refused" in consent) return refuse(command, consent.refused);
+    const isFree = consent?.by === "automation" || (consent?.by === "operator" && consent.isWave);
+    if (isFree) automatic.set(jid, true);
     if (executor.isReadOnly(call)) {
+      const used = spend(command, consent);
+      if (used !== undefined) return refuse(command, used);
       logOf(command).info("job taken", { function: call.function });
       answered.set(jid, true);
-      report(command, await executor.run({ id: jid, call, deadline: command.deadline }), false);
-    } else await change(command, call);
+      const deadline = deadlineOf(command, consent);
+      report(command, await executor.run({ id: jid, call, deadline }), false);
+    } else await change(command, call, consent);
   };
 
+  /** Tells the operator why this peel does not obey. */
+  const refuse = (command: Command, reason: string) => {
+    counts.refused.unsigned++;
+    logOf(command).warn("command refused", { reason });
+    answered.set(command.jid, true);
+    const message = `not run, because this peel obeys operators only (require_operator): ${reason}`;
+    report(command, failedReturn(message, clock.now(), 0), false);
+  };
+
+  /** Uses up the signed request of a command. @returns why that is not possible */
+  const spend = (command: Command, consent: Consent | undefined): string | undefined => {
+    if (consent?.by !== "operator") return undefined;
+    try {
+      const used = dedup.spend(consent, consent.until);
+      logOf(command).debug("signed request used", { operator: consent.operator, result: used });
+      return used === "new" ? undefined : spent[used];
+    } catch (thrown) {
+      return `it cannot be recorded that the request was used: ${describeError(thrown)}`;
+    }
+  };
+
+  /** It may run no longer than the operator allowed, whatever the master says. */
+  const deadlineOf = ({ deadline }: Command, consent: Consent | undefined): number =>
+    consent?.by === "operator" ? Math.min(deadline, clock.now() + consent.timeoutMs) : deadline;
+
   /** Runs a mutating job. */
-  const change = async (command: Command, call: Call) => {
+  const change = async (command: Command, call: Call, consent: Consent | undefined) => {
     const { jid, deadline } = command;
     if (executor.full) {
       dedup.close(jid, deadline, "done");
@@ -104,6 +155,12 @@ export function startWorker(options: WorkerOptions): Worker {
       answered.set(jid, true);
       report(command, refused, false);
       return;
+    }
+    // The job first: if this process ends here, the job is lost and the request is not used.
+    const used = spend(command, consent);
+    if (used !== undefined) {
+      dedup.close(jid, deadline, "done");
+      return refuse(command, used);
     }
     logOf(command).info("job taken", { function: call.function });
     const acknowledged = outbox.put({
@@ -118,7 +175,7 @@ export function startWorker(options: WorkerOptions): Worker {
     const result = await executor.run({
       id: jid,
       call,
-      deadline,
+      deadline: deadlineOf(command, consent),
       ready,
       progress: progress.update,
       ...defined({ upgrade }),
@@ -166,6 +223,12 @@ export function startWorker(options: WorkerOptions): Worker {
 
   const stop = (command: Command) => {
     const { jid, deadline } = command;
+    const consent = options.insistence?.stop(command, automatic.get(jid) === true);
+    if (consent !== undefined && "refused" in consent) {
+      counts.refused.unsigned++;
+      logOf(command).warn("command refused", { reason: consent.refused });
+      return;
+    }
     const known = executor.cancel(jid);
     if (known === "cancelled") logOf(command).info("job cancelled while it ran or waited");
     if (known !== "unknown") return;

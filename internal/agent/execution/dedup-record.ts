@@ -24,10 +24,17 @@ export interface Journal {
   forgottenUntil: number;
   /** Jobs created before this time may have been recorded in a damaged file. */
   damagedUntil: number;
+  /** Counts the times the whole file was written; 0 when a peel wrote it that did not count. */
+  generation: number;
 }
 
-/** Maximum size of a record, and so of what a crash may leave unfinished at the end of the file. */
-const longestRecordBytes = 512;
+/** A journal as it was read. */
+export interface ReadJournal extends Journal {
+  /** Where the file stops being whole: after a record that a crash cut off, or that is damaged. */
+  rest: "none" | "torn" | "damage";
+  /** End of the last readable record. */
+  readableUntil: number;
+}
 
 const record = v.object({
   jid: v.string(),
@@ -37,50 +44,134 @@ const record = v.object({
   sum: v.number(),
 });
 
-export function encodeEntry(jid: string, entry: JobEntry): Uint8Array {
-  return encodeRecord(jid, entry.state, entry.deadline, entry.at);
+export function encodeEntry(jid: string, { state, deadline, at }: JobEntry): Uint8Array {
+  return encodeRecord({ jid, state, deadline, at });
 }
 
 /** Encodes a journal without its history. */
-export function encodeJournal({ entries, forgottenUntil, damagedUntil }: Journal): Uint8Array {
+export function encodeJournal({ entries, forgottenUntil, damagedUntil, generation }: Journal): Uint8Array {
   return Buffer.concat([
-    ...(forgottenUntil === 0 && damagedUntil === 0
-      ? []
-      : [encodeRecord("", "limits", forgottenUntil, damagedUntil)]),
+    encodeRecord({
+      // A place that the checksum covers, and that earlier versions ignore.
+      jid: String(generation),
+      state: "limits",
+      deadline: forgottenUntil,
+      at: damagedUntil,
+    }),
     ...[...entries].map(([jid, entry]) => encodeEntry(jid, entry)),
   ]);
 }
 
 /**
- * Reads a journal up to its first incomplete record.
- *
- * @returns `rest`: whether the file ends there, with a truncated record after a crash, or with damage
+ * Reads a journal. Only a last record that ends before its own length is torn. Everything else that cannot be
+ * read is damage, and what follows it is read.
  */
-export function decodeJournal(bytes: Uint8Array): Journal & { rest: "none" | "torn" | "damage" } {
-  const journal: Journal = { entries: new Map(), forgottenUntil: 0, damagedUntil: 0 };
-  let wholeUntil = 0;
-  for (const { value, end } of decodeSequence(bytes)) {
-    const parsed = v.safeParse(record, value);
-    if (!parsed.success) break;
-    const { jid, state, deadline, at, sum } = parsed.output;
-    if (sum !== checksum(jid, state, deadline, at)) break;
-    if (state === "limits") {
-      journal.forgottenUntil = Math.max(journal.forgottenUntil, deadline);
-      journal.damagedUntil = Math.max(journal.damagedUntil, at);
-    } else journal.entries.set(jid, { state, deadline, at });
-    wholeUntil = end;
+export function decodeJournal(bytes: Uint8Array): ReadJournal {
+  const journal: Journal = { entries: new Map(), forgottenUntil: 0, damagedUntil: 0, generation: 0 };
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let rest: ReadJournal["rest"] = "none";
+  let readableUntil = 0;
+  for (let at = 0; at < file.length; ) {
+    const found = readRecord(file.subarray(at));
+    if (found === "torn") {
+      if (rest === "none") rest = "torn";
+      break;
+    }
+    if (found === "damage") {
+      rest = "damage";
+      at = nextStart(file, at + 1);
+      continue;
+    }
+    at += found.size;
+    readableUntil = at;
+    note(journal, found.value);
   }
-  const restBytes = bytes.length - wholeUntil;
-  const rest = restBytes === 0 ? "none" : restBytes <= longestRecordBytes ? "torn" : "damage";
-  return { ...journal, rest };
+  return { ...journal, rest, readableUntil };
 }
 
-function encodeRecord(jid: string, state: JobState | "limits", deadline: number, at: number): Uint8Array {
-  const sum = checksum(jid, state, deadline, at);
-  return encode({ jid, state, deadline: rfc3339(deadline), at: rfc3339(at), sum });
+type Fields = Omit<v.InferOutput<typeof record>, "sum">;
+
+function note(journal: Journal, { jid, state, deadline, at }: Fields): void {
+  if (state !== "limits") {
+    journal.entries.set(jid, { state, deadline, at });
+    return;
+  }
+  journal.forgottenUntil = Math.max(journal.forgottenUntil, deadline);
+  journal.damagedUntil = Math.max(journal.damagedUntil, at);
+  journal.generation = Number(jid);
+}
+
+/**
+ * A record is a map that begins with its length and the complement of it, both in a fixed number of bytes:
+ * the length tells a record that was cut off from a damaged one, and no changed byte passes for a length.
+ * Earlier versions read such a record, and wrote the same map without the two.
+ */
+const lengthKey = Buffer.concat([encode("length"), Buffer.of(0xcd)]);
+const complementKey = Buffer.concat([encode("complement"), Buffer.of(0xcd)]);
+const lengthAt = 1 + lengthKey.length;
+const complementAt = lengthAt + 2 + complementKey.length;
+const headSize = complementAt + 2;
+/** How a record of an earlier version begins. */
+const earlierStart = Buffer.concat([Buffer.of(0x85), encode("jid")]);
+const longestEarlierBytes = 512;
+/** A map of seven fields. */
+const mapHead = 0x87;
+const mostBodyBytes = 0xffff;
+
+function encodeRecord(fields: Fields): Uint8Array {
+  const { deadline, at } = fields;
+  const body = encode({ ...fields, deadline: rfc3339(deadline), at: rfc3339(at), sum: checksum(fields) });
+  const head = Buffer.alloc(headSize);
+  head[0] = mapHead;
+  lengthKey.copy(head, 1);
+  head.writeUInt16BE(body.length - 1, lengthAt);
+  complementKey.copy(head, lengthAt + 2);
+  head.writeUInt16BE(mostBodyBytes - (body.length - 1), complementAt);
+  return Buffer.concat([head, body.subarray(1)]);
+}
+
+/** Reads the record at the beginning of some bytes. */
+function readRecord(bytes: Buffer): { value: Fields; size: number } | "torn" | "damage" {
+  if (startsWith(bytes, earlierStart)) {
+    // Without a length nothing tells a record that was cut off from a damaged one.
+    const [first] = decodeSequence(bytes.subarray(0, longestEarlierBytes));
+    return first === undefined ? "damage" : readFields(first.value, first.end);
+  }
+  if (bytes[0] !== mapHead || !agrees(bytes, 1, lengthKey) || !agrees(bytes, lengthAt + 2, complementKey))
+    return "damage";
+  if (bytes.length < headSize) return "torn";
+  const length = bytes.readUInt16BE(lengthAt);
+  if (bytes.readUInt16BE(complementAt) !== mostBodyBytes - length) return "damage";
+  const size = headSize + length;
+  if (bytes.length < size) return "torn";
+  const [first] = decodeSequence(bytes.subarray(0, size));
+  return first?.end === size ? readFields(first.value, size) : "damage";
+}
+
+function readFields(value: unknown, size: number): { value: Fields; size: number } | "damage" {
+  const parsed = v.safeParse(record, value);
+  if (!parsed.success || parsed.output.sum !== checksum(parsed.output)) return "damage";
+  return { value: parsed.output, size };
+}
+
+/** Where the next record may begin: nothing else in a file looks like its first bytes. */
+function nextStart(file: Buffer, from: number): number {
+  const key = file.indexOf(lengthKey, from + 1);
+  const starts = [key === -1 ? -1 : key - 1, file.indexOf(earlierStart, from)].filter((at) => at !== -1);
+  return Math.min(file.length, ...starts);
+}
+
+function startsWith(bytes: Buffer, start: Buffer): boolean {
+  return bytes.length >= start.length && agrees(bytes, 0, start);
+}
+
+/** Whether as much of `expected` as the bytes contain at this offset is there. */
+function agrees(bytes: Buffer, at: number, expected: Buffer): boolean {
+  const part = bytes.subarray(at, at + expected.length);
+  return part.equals(expected.subarray(0, part.length));
 }
 
 /** Checksum of the values of a record, not of their encoding. */
-function checksum(jid: string, state: string, deadline: number, at: number): number {
+function checksum({ jid, state, deadline, at }: Fields): number {
   return crc32([jid, state, rfc3339(deadline), rfc3339(at)].join("\0"));
 }

@@ -11,17 +11,21 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import * as fc from "fast-check";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import { newId, systemRandom } from "../../base/id.ts";
-import { decodeSequence } from "../../base/msgpack.ts";
+import { decodeSequence, encode } from "../../base/msgpack.ts";
 import { openDedup } from "./dedup.ts";
+import { decodeJournal } from "./dedup-record.ts";
 
 const files = temporaryDirectory("dedup");
 afterAll(() => files[Symbol.dispose]());
 const capacity = 100;
+const epoch = rfc3339(0);
 let count = 0;
 
 function place() {
@@ -31,9 +35,10 @@ function place() {
   const clock = manualClock();
   const log = recordingLog();
   const open = () => openDedup({ path, capacity, clock, log });
+  const mark = join(dir, "peel-dedup-mark.msgpack");
   const inAMinute = () => clock.now() + 60_000;
   const job = () => newId("job", clock.now(), systemRandom);
-  return { dir, path, clock, log, open, inAMinute, job };
+  return { dir, path, mark, clock, log, open, inAMinute, job };
 }
 
 test("a job is new once, also after a restart; the file is for the owner alone, and not there before a job is", () => {
@@ -59,9 +64,12 @@ test("any decoder of MessagePack reads the file", () => {
   dedup.accept("a", inAMinute());
   dedup.close("a", inAMinute(), "done");
   const [deadline, at] = [inAMinute(), clock.now()].map((ms) => new Date(ms).toISOString());
+  const number = expect.any(Number);
+  const framed = { length: number, complement: number, jid: "", deadline: epoch, at: epoch, sum: number };
   expect(decodeSequence(readFileSync(path)).map(({ value }) => value)).toEqual([
-    { jid: "a", state: "accepted", deadline, at, sum: expect.any(Number) },
-    { jid: "a", state: "done", deadline, at, sum: expect.any(Number) },
+    { ...framed, state: "limits", jid: "1" },
+    { ...framed, jid: "a", state: "accepted", deadline, at },
+    { ...framed, jid: "a", state: "done", deadline, at },
   ] as never);
 });
 
@@ -172,6 +180,61 @@ describe("damage:", () => {
     expect(again.accept(job(), inAMinute())).toBe("new");
   });
 
+  test("no changed byte and no cut lets a job run again", () => {
+    const { path, dir, mark, open, inAMinute, log, jobs } = withJobs();
+    const whole = readFileSync(path);
+    const marked = readFileSync(mark);
+    const again = (bytes: Uint8Array, mark_?: Uint8Array) => {
+      for (const name of readdirSync(dir)) rmSync(join(dir, name));
+      writeFileSync(path, bytes);
+      if (mark_ !== undefined) writeFileSync(mark, mark_);
+      log.records.length = 0;
+      const dedup = open();
+      const said = jobs.map((jid) => dedup.accept(jid, inAMinute()));
+      dedup.stop();
+      return { said, levels: log.records.map(({ level }) => level) };
+    };
+    for (const change of [0x20, 0xff]) {
+      for (let at = 0; at < whole.length; at += at < whole.length - 500 ? 23 : 1) {
+        const bytes = Buffer.from(whole);
+        bytes[at] = (bytes[at] ?? 0) ^ change;
+        const { rest, entries } = decodeJournal(bytes);
+        // What the checksum shows to be whole counts, however it is encoded.
+        if (rest === "damage" || (rest === "none" && jobs.every((jid) => entries.has(jid)))) continue;
+        throw new Error(`byte ${at} of ${whole.length} changed by ${change}: ${rest}`);
+      }
+    }
+    for (let size = 0; size < whole.length; size += 113) {
+      const { said, levels } = again(whole.subarray(0, size), marked);
+      expect([said.includes("new"), levels]).toEqual([false, ["error"]]);
+    }
+    expect(again(whole, marked).levels).toEqual([]);
+    // A mark that cannot be read says nothing about a whole record.
+    expect(again(whole, Buffer.alloc(8)).levels).toEqual([]);
+    expect(again(Buffer.alloc(0), Buffer.alloc(8)).said).not.toContain("new");
+    expect(again(Buffer.alloc(0)).said).not.toContain("new");
+  });
+
+  test("a record that is gone while its mark is there is told", () => {
+    const { path, open, job, clock, log, inAMinute } = withJobs();
+    const jid = job();
+    rmSync(path);
+    clock.advance(1_000);
+    expect(open().accept(jid, inAMinute())).toBe("damaged");
+    expect(log.records).toMatchObject([
+      { level: "error", fields: { reason: "it is gone, and once had records" } },
+    ]);
+  });
+
+  test("one damaged record costs that one alone", () => {
+    const { path, open, jobs, inAMinute } = withJobs();
+    damageByte(path, 0.5);
+    const dedup = open();
+    expect(jobs.filter((jid) => !dedup.has(jid))).toHaveLength(0);
+    expect(dedup.unfinished().length).toBeLessThanOrEqual(1);
+    expect(jobs.map((jid) => dedup.accept(jid, inAMinute()))).not.toContain("new");
+  });
+
   test("with an unreadable file that cannot be replaced, every job is refused with the reason", () => {
     const { open, path, inAMinute, log, job, clock } = place();
     mkdirSync(path);
@@ -205,7 +268,7 @@ describe("damage:", () => {
     const after = open();
     expect(["a", "b", "c"].map((jid) => after.accept(jid, inAMinute()))).toEqual(["seen", "seen", "seen"]);
     expect(after.unfinished().map(({ jid }) => jid)).toEqual(["c"]);
-    expect(readdirSync(dir)).toHaveLength(1);
+    expect(readdirSync(dir).sort()).toEqual(["peel-dedup-mark.msgpack", "peel-dedup.msgpack"]);
   });
 });
 
@@ -221,7 +284,7 @@ test("whatever is accepted, done, repeated, crashed and waited for, no job runs 
   );
   fc.assert(
     fc.property(steps, (sequence) => {
-      const { open, path, clock, log, dir } = place();
+      const { open, path, mark, clock, log, dir } = place();
       const deadlines = Array.from({ length: 31 }, (_, i) => clock.now() + (i + 1) * 10_000);
       const runs = new Map<number, number>();
       const finished = new Set<number>();
@@ -230,6 +293,7 @@ test("whatever is accepted, done, repeated, crashed and waited for, no job runs 
         const jid = `job-${job}`;
         const deadline = deadlines[job] ?? 0;
         const before = existsSync(path) ? statSync(path).size : 0;
+        const marked = existsSync(mark) ? readFileSync(mark) : undefined;
         let accepted = false;
         if (act === "accept" && deadline > clock.now()) accepted = dedup.accept(jid, deadline) === "new";
         if (act === "done" && runs.has(job)) dedup.close(jid, deadline, "done");
@@ -248,7 +312,11 @@ test("whatever is accepted, done, repeated, crashed and waited for, no job runs 
         // what follows the record never happens.
         dedup.stop();
         const now = existsSync(path) ? statSync(path).size : 0;
-        if (before > 0 && now > before) truncateSync(path, before + Math.min(crash, now - before));
+        if (before > 0 && now > before && crash < now - before) {
+          truncateSync(path, before + crash);
+          // The mark is written after the record.
+          if (marked !== undefined) writeFileSync(mark, marked);
+        }
         dedup = open();
       }
       dedup.stop();
@@ -265,6 +333,84 @@ test("whatever is accepted, done, repeated, crashed and waited for, no job runs 
   );
 });
 
+describe("versions:", () => {
+  /** A record as an earlier version wrote it. */
+  const earlier = (jid: string, state: string, deadline: number, at: number) =>
+    encode({
+      jid,
+      state,
+      deadline: rfc3339(deadline),
+      at: rfc3339(at),
+      sum: crc32([jid, state, rfc3339(deadline), rfc3339(at)].join("\0")),
+    });
+
+  test("the file of an earlier version is read, and one to which it added", () => {
+    const { path, open, inAMinute, clock, log } = place();
+    const records = (jid: string) => [
+      earlier(jid, "accepted", inAMinute(), clock.now()),
+      earlier(jid, "done", inAMinute(), clock.now()),
+    ];
+    writeFileSync(
+      path,
+      Buffer.concat([earlier("", "limits", clock.now() - 5, 0), ...records("a"), ...records("b")]),
+    );
+    const first = open();
+    expect(["a", "b"].map((jid) => first.accept(jid, inAMinute()))).toEqual(["seen", "seen"]);
+    expect(first.accept("old", clock.now() - 5)).toBe("over");
+    expect(first.accept("c", inAMinute())).toBe("new");
+    first.stop();
+    appendFileSync(path, Buffer.concat(records("d")));
+    const second = open();
+    expect(["a", "b", "c", "d"].map((jid) => second.accept(jid, inAMinute()))).toEqual(
+      Array(4).fill("seen") as never,
+    );
+    expect(log.records).toEqual([]);
+  });
+
+  test("a file that an earlier version wrote again, and smaller, is not taken for a damaged one", () => {
+    const { path, open, inAMinute, clock, log } = place();
+    const first = open();
+    for (const jid of ["a", "b"]) {
+      first.accept(jid, inAMinute());
+      first.close(jid, inAMinute(), "done");
+    }
+    first.stop();
+    const done = ["a", "b"].map((jid) => earlier(jid, "done", inAMinute(), clock.now()));
+    writeFileSync(path, Buffer.concat(done));
+    const second = open();
+    expect(["a", "b"].map((jid) => second.accept(jid, inAMinute()))).toEqual(["seen", "seen"]);
+    expect(second.accept("c", inAMinute())).toBe("new");
+    expect(log.records).toEqual([]);
+  });
+
+  test("damage near the end of the file of an earlier version is damage", () => {
+    const { path, open, inAMinute, clock, log, job } = place();
+    const jobs = Array.from({ length: 8 }, job);
+    const whole = Buffer.concat(jobs.flatMap((jid) => [earlier(jid, "done", inAMinute(), clock.now())]));
+    for (let back = 1; back <= 500; back += 23) {
+      const bytes = Buffer.from(whole);
+      bytes[whole.length - back] = (bytes[whole.length - back] ?? 0) ^ 0xff;
+      writeFileSync(path, bytes);
+      log.records.length = 0;
+      const dedup = open();
+      expect(jobs.map((jid) => dedup.accept(jid, inAMinute()))).not.toContain("new");
+      expect(log.records.map(({ level }) => level)).toEqual(["error"]);
+      dedup.stop();
+    }
+  });
+
+  test("an earlier version reads the fields of a record that it knows", () => {
+    const { path, open, inAMinute } = place();
+    const dedup = open();
+    dedup.accept("a", inAMinute());
+    dedup.stop();
+    for (const { value } of decodeSequence(readFileSync(path))) {
+      const { jid, state, deadline, at, sum } = value as Record<string, string>;
+      expect(sum as unknown).toBe(crc32([jid, state, deadline, at].join("\0")));
+    }
+  });
+});
+
 function damageByte(path: string, where: number): void {
   const bytes = readFileSync(path);
   const at = Math.floor(bytes.length * where);
@@ -279,3 +425,28 @@ function changeLetter(path: string): void {
   bytes[at] = bytes[at] === 0x41 ? 0x42 : 0x41;
   writeFileSync(path, bytes);
 }
+
+test("a signed request is used once, also after a restart, after a damage, and when it was forgotten", () => {
+  const at = place();
+  const first = at.open();
+  const request = (sentAt = at.clock.now()) => ({ nonce: systemRandom(16), sentAt });
+  const [one, two] = [request(), request()];
+  expect([first.spend(one, at.inAMinute()), first.spend(one, at.inAMinute())]).toEqual(["new", "seen"]);
+  first.stop();
+  const second = at.open();
+  expect([second.spend(one, at.inAMinute()), second.spend(two, at.inAMinute())]).toEqual(["seen", "new"]);
+  // What is recorded of a request is not a job that was lost.
+  expect(second.unfinished()).toEqual([]);
+  const until = at.inAMinute();
+  at.clock.advance(60_001);
+  for (let i = 0; i < capacity; i++) expect(second.spend(request(), at.inAMinute())).toBe("new");
+  expect(second.spend(request(), at.inAMinute())).toBe("full");
+  expect(second.spend(one, until)).toBe("over");
+  second.stop();
+  writeFileSync(at.path, "damaged");
+  const third = at.open();
+  expect(third.spend(request(), at.inAMinute())).toBe("damaged");
+  at.clock.advance(60_001);
+  expect(third.spend(request(), at.inAMinute())).toBe("new");
+  third.stop();
+});

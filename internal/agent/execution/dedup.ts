@@ -15,6 +15,7 @@ import { isErrno, secretMode, writeFileAtomic } from "../../base/file.ts";
 import { isId, timeOfId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { writing } from "../../base/new-files.ts";
+import { type Mark, openMark, readMark } from "./dedup-mark.ts";
 import {
   decodeJournal,
   encodeEntry,
@@ -22,6 +23,7 @@ import {
   type JobEntry,
   type JobState,
   type Journal,
+  type ReadJournal,
 } from "./dedup-record.ts";
 
 /** Number of records after which the file is compacted, as a multiple of the capacity. */
@@ -46,6 +48,13 @@ export interface Dedup {
    * @throws SvcError `storage` when it cannot be recorded. Then it must not run; it is not redelivered
    */
   accept(jid: string, deadline: number): Acceptance;
+  /**
+   * Records that a signed request was used, as `accept` does with a job.
+   *
+   * @param until when it counts no more, milliseconds since the Unix epoch
+   * @throws SvcError `storage` when it cannot be recorded. Then what it asks for must not run
+   */
+  spend(request: { nonce: Uint8Array; sentAt: number }, until: number): Acceptance;
   /** Records that a job must not run any more. */
   close(jid: string, deadline: number, state: Exclude<JobState, "accepted">): void;
   /** Accepted jobs without a known end. */
@@ -55,7 +64,7 @@ export interface Dedup {
 }
 
 export interface DedupOptions {
-  /** `<data dir>/peel-dedup.msgpack`. */
+  /** `<data dir>/peel-dedup.msgpack`. Next to it is `peel-dedup-mark.msgpack`, the size that it has at least. */
   path: string;
   /** Maximum number of recorded jobs. */
   capacity: number;
@@ -71,7 +80,9 @@ export interface DedupOptions {
  * deadline, even if the clock was set back. So a removed job never runs again.
  */
 export function openDedup({ path, capacity, clock, log }: DedupOptions): Dedup {
-  const { journal, isDamaged } = read(path, clock, log);
+  const markPath = path.replace(/(\.\w+)?$/, "-mark$1");
+  const { journal, isDamaged } = read(path, readMark(markPath), clock, log);
+  const mark = openMark(markPath);
   const { entries } = journal;
   let file: number | undefined;
   let stopped = false;
@@ -80,10 +91,14 @@ export function openDedup({ path, capacity, clock, log }: DedupOptions): Dedup {
 
   const rewrite = () => {
     closeFile();
+    const next = { ...journal, generation: journal.generation + 1 };
+    const bytes = encodeJournal(next);
     writing(path, () => {
-      writeFileAtomic(path, encodeJournal(journal), secretMode);
+      writeFileAtomic(path, bytes, secretMode);
       file = openSync(path, "a");
     });
+    journal.generation = next.generation;
+    mark.begin({ generation: next.generation, bytes: bytes.length });
     records = entries.size;
     compactAt = history * capacity;
   };
@@ -106,6 +121,7 @@ export function openDedup({ path, capacity, clock, log }: DedupOptions): Dedup {
       }
       throw cause;
     }
+    mark.grow(before + bytes.length);
     if (++records < compactAt) return;
     try {
       rewrite();
@@ -156,6 +172,21 @@ export function openDedup({ path, capacity, clock, log }: DedupOptions): Dedup {
       }
       return "new";
     },
+    spend({ nonce, sentAt }, until) {
+      const id = requestEntry(nonce, sentAt);
+      if (entries.has(id)) return "seen";
+      if (until <= journal.forgottenUntil) return "over";
+      if (mayHaveRun(id)) return "damaged";
+      if (!makeRoom()) return "full";
+      const entry: JobEntry = { state: "done", deadline: until, at: clock.now() };
+      try {
+        note(id, entry);
+      } catch (thrown) {
+        entries.set(id, entry);
+        throw thrown;
+      }
+      return "new";
+    },
     close(jid, deadline, state) {
       if (stopped) return;
       if (!entries.has(jid) && !makeRoom()) return;
@@ -173,21 +204,33 @@ export function openDedup({ path, capacity, clock, log }: DedupOptions): Dedup {
     stop() {
       stopped = true;
       closeFile();
+      mark.close();
     },
   };
 }
 
-function read(path: string, clock: Clock, log: Log): { journal: Journal; isDamaged: boolean } {
-  let bytes: Uint8Array = new Uint8Array();
+function read(
+  path: string,
+  mark: Mark | "unreadable" | undefined,
+  clock: Clock,
+  log: Log,
+): { journal: Journal; isDamaged: boolean } {
+  let bytes: Uint8Array | undefined;
   let problem: string | undefined;
   try {
     bytes = readFileSync(path);
   } catch (cause) {
     if (!isErrno(cause, "ENOENT")) problem = describeError(cause);
   }
-  const { rest, ...journal } = decodeJournal(bytes);
+  const { rest, readableUntil, ...journal } = decodeJournal(bytes ?? new Uint8Array());
   if (rest === "damage") problem = "a record in it is damaged";
-  if (rest === "torn") log.warn("the last record of a job was cut off by a crash", { file: path });
+  else problem ??= missing({ ...journal, rest, readableUntil }, bytes !== undefined, mark);
+  if (rest === "torn" && problem === undefined) {
+    log.warn("the last record of a job was cut off by a crash", { file: path });
+  }
+  if (mark !== undefined && mark !== "unreadable") {
+    journal.generation = Math.max(journal.generation, mark.generation);
+  }
   if (problem !== undefined) {
     const newest = Math.max(...[...journal.entries.keys()].map(madeAt), clock.now());
     journal.damagedUntil = newest + skewMs;
@@ -201,6 +244,21 @@ function read(path: string, clock: Clock, log: Log): { journal: Journal; isDamag
   return { journal, isDamaged: problem !== undefined };
 }
 
+/** Describes what the mark knows of the journal and the file does not contain. */
+function missing(
+  { generation, readableUntil }: ReadJournal,
+  isPresent: boolean,
+  mark: Mark | "unreadable" | undefined,
+): string | undefined {
+  if (!isPresent) return mark === undefined ? undefined : "it is gone, and once had records";
+  // Even the first record is written with the whole file.
+  if (readableUntil === 0) return "no record is in it";
+  // A file that an earlier version wrote has no generation, and no mark is about it.
+  if (mark === undefined || mark === "unreadable" || mark.generation !== generation) return undefined;
+  if (readableUntil >= mark.bytes) return undefined;
+  return `it ends after ${readableUntil} bytes, and once had ${mark.bytes}`;
+}
+
 /** Links the file to a second name before it is replaced. Ignores failures. */
 function setAside(path: string, clock: Clock): string | undefined {
   const aside = `${path}.damaged-${rfc3339(clock.now())}`;
@@ -212,6 +270,14 @@ function setAside(path: string, clock: Clock): string | undefined {
   }
 }
 
-function madeAt(jid: string): number {
-  return isId("job", jid) ? timeOfId(jid) : 0;
+/** Signed requests are recorded like jobs that have ended, under a name that no job has. */
+function requestEntry(nonce: Uint8Array, sentAt: number): string {
+  return `request-${sentAt}-${Buffer.from(nonce).toString("hex")}`;
+}
+
+/** When a job was created, or a request signed; milliseconds since the Unix epoch. */
+function madeAt(id: string): number {
+  const signedAt = /^request-(\d{1,16})-/.exec(id)?.[1];
+  if (signedAt !== undefined) return Number(signedAt);
+  return isId("job", id) ? timeOfId(id) : 0;
 }

@@ -1,5 +1,5 @@
 export { createCounts, type PeelCounts } from "./counts.ts";
-export { type Dedup, openDedup } from "./dedup.ts";
+export { type Acceptance, type Dedup, openDedup } from "./dedup.ts";
 export { createExecutor, type Executor } from "./executor.ts";
 export { reportProgress } from "./report-progress.ts";
 export { busyReturn, failedReturn, fittingReturn } from "./return.ts";

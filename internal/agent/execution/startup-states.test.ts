@@ -1,8 +1,13 @@
 import { expect, test } from "bun:test";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
+import { fixedFacts } from "../../../test/harness/facts.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import type { CallContext, SettingsStore } from "../../host/modules/mod.ts";
+import { openStateFiles } from "../state-files/mod.ts";
 import type { Task } from "./executor.ts";
 import { startStartupStates } from "./startup-states.ts";
+import { createPeelStates } from "./states.ts";
 
 interface Host {
   files: boolean;
@@ -128,4 +133,62 @@ test("a peel that stops applies nothing any more and leaves no timer", async () 
   startup.stop();
   await settle();
   expect([ran, clock.pending, log.records]).toEqual([[], 0, []]);
+});
+
+test("a peel without state files waits one minute for them, in its start and in the run together", async () => {
+  using directory = temporaryDirectory("startup");
+  const clock = manualClock();
+  const log = recordingLog();
+  const stateFiles = openStateFiles({
+    dir: directory.path,
+    peelId: "web-1",
+    commandKeys: { current: [] },
+    clock,
+    jitter: () => 0,
+    log,
+  });
+  const request = () => Promise.reject(new Error("TIMEOUT"));
+  stateFiles.attach({ connected: true, request });
+  const settings = { resolved: true, refresh: async () => false } as SettingsStore;
+  const facts = fixedFacts({});
+  const context = () => ({ settings, facts }) as Omit<CallContext, "states">;
+  const states = createPeelStates({
+    dataDir: directory.path,
+    peelId: "web-1",
+    stateFiles,
+    context,
+    clock,
+    jitter: () => 0,
+  });
+  const startedAt = clock.monotonic();
+  let endedAfterMs = 0;
+  const startup = startStartupStates({
+    config: { startup_states: "highstate", startup_sls_list: [] },
+    executor: {
+      async run() {
+        const { signal } = new AbortController();
+        const error = await states.run({}, { signal }).then(
+          () => "",
+          (thrown) => String(thrown),
+        );
+        endedAfterMs = clock.monotonic() - startedAt;
+        return { success: false, retcode: 1, error, started_at: "", duration_ms: 0 };
+      },
+    },
+    settings,
+    stateFiles,
+    clock,
+    random: (length) => new Uint8Array(length),
+    log,
+  });
+  startup.connected();
+  for (let i = 0; i < 300 && endedAfterMs === 0; i++) {
+    await settle();
+    clock.advance(500);
+  }
+  expect(endedAfterMs).toBeWithin(60_000, 62_000);
+  expect(log.records.at(-1)).toMatchObject({
+    event: "start-up states failed",
+    fields: { error: expect.stringContaining("no state files were received from the masters yet") },
+  });
 });

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
-import { SvcError } from "../../base/errors.ts";
+import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import type { CallContext, StatesService } from "../../host/modules/mod.ts";
 import { createRunLock, createStatesService } from "../../tree/run/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
@@ -22,14 +22,18 @@ export function createPeelStates(options: {
     lock: createRunLock({ file: statesLockFile(options.dataDir), now: clock.now }),
     sources: {
       async open(environment, commit, signal) {
-        if (!(await stateFiles.waitForFirstSync(signal))) {
-          signal.throwIfAborted();
+        const isSynced = await stateFiles.waitForFirstSync(signal);
+        signal.throwIfAborted();
+        try {
+          return await stateFiles.open(environment, commit);
+        } catch (thrown) {
+          if (isSynced || toSvcError(thrown).kind !== "unavailable") throw thrown;
           throw new SvcError(
             "unavailable",
-            "cannot run states: no state files were received from the masters yet, and none are cached",
+            `cannot run states: no state files were received from the masters yet, and none are cached: ${describeError(thrown)}`,
+            { cause: thrown },
           );
         }
-        return stateFiles.open(environment, commit);
       },
     },
   });

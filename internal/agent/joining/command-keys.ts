@@ -1,7 +1,7 @@
 import { publicMode, readTextIfPresent, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { writing } from "../../base/new-files.ts";
-import { decodePublicKey } from "../../identity/mod.ts";
+import { validKeys } from "./valid-keys.ts";
 
 /** The public keys whose commands this peel accepts, stored in a file. */
 export interface CommandKeys {
@@ -18,12 +18,9 @@ export interface CommandKeys {
 }
 
 export function createCommandKeys(file: string, log: Log): CommandKeys {
-  const valid = (keys: readonly string[]) => [
-    ...new Set(keys.filter((key) => decodePublicKey("user", key) !== undefined)),
-  ];
-  let current = valid(readTextIfPresent(file)?.split("\n") ?? []);
+  let current = validKeys(readTextIfPresent(file)?.split("\n") ?? []);
   const differs = (keys: readonly string[]) => {
-    const next = valid(keys);
+    const next = validKeys(keys);
     return next.length > 0 && new Set(next).symmetricDifference(new Set(current)).size > 0;
   };
   return {
@@ -33,7 +30,7 @@ export function createCommandKeys(file: string, log: Log): CommandKeys {
     differs,
     replace(keys) {
       if (!differs(keys)) return;
-      const next = valid(keys);
+      const next = validKeys(keys);
       writing(file, () => writeFileAtomic(file, `${next.join("\n")}\n`, publicMode));
       if (current.length > 0) log.info("command keys replaced", { keys: next });
       current = next;

@@ -2,8 +2,9 @@ import { decodeBase64, encodeBase64Url } from "../../base/base64.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { credentialsMessage } from "../../fleet/enrollment/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
+import { administratorsIn, type LearnedAdministrators } from "./administrators.ts";
 import type { MasterClient } from "./master-client.ts";
-import { credentialsGone, refusal } from "./refusal.ts";
+import { CredentialsGone, refusal } from "./refusal.ts";
 
 const contentionAttempts = 5;
 const contentionPauseMs = 1_000;
@@ -15,6 +16,10 @@ export interface Enrolled {
   credentials: string;
   /** Public keys whose commands this peel accepts. */
   commandKeys: string[];
+  /** Public keys whose succession this peel accepts. */
+  recoveryKeys: string[];
+  /** Whose operators this peel obeys. */
+  administrators: LearnedAdministrators;
 }
 
 export interface DownloadOptions {
@@ -26,12 +31,13 @@ export interface DownloadOptions {
 
 /**
  * Downloads the credentials of an approved enrollment. They are issued only once. If the response is lost,
- * the peel has no credentials, and the error names the command for the operator.
+ * the peel has no
+ * credentials, and recovers them.
  *
  * @returns the credentials, or the state of the enrollment when it is not approved any longer; `gone` when
  * the
  *   masters do not have it
- * @throws SvcError `forbidden`
+ * @throws CredentialsGone; SvcError `forbidden`
  */
 export async function downloadCredentials(
   { masters, key, clock, signal }: DownloadOptions,
@@ -59,11 +65,15 @@ export async function downloadCredentials(
 
 function readCredentials(id: string, body: Record<string, unknown>): Enrolled {
   const credentials = decodeBase64(String(body.creds_data ?? ""));
-  if (credentials === undefined || credentials.length === 0) throw credentialsGone(id);
-  const keys = body.command_keys;
+  if (credentials === undefined || credentials.length === 0) throw new CredentialsGone(id);
+  const strings = (list: unknown) =>
+    Array.isArray(list) ? list.filter((item) => typeof item === "string") : [];
+  const text = Buffer.from(credentials).toString("utf8");
   return {
     enrollmentId: id,
-    credentials: Buffer.from(credentials).toString("utf8"),
-    commandKeys: Array.isArray(keys) ? keys.filter((item) => typeof item === "string") : [],
+    credentials: text,
+    commandKeys: strings(body.command_keys),
+    recoveryKeys: strings(body.recovery_keys),
+    administrators: administratorsIn(body, text),
   };
 }

@@ -4,11 +4,11 @@ import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { attestationMessage, enrollmentMessage } from "../../fleet/enrollment/mod.ts";
-import { deriveCurveKey, type KeyPair } from "../../identity/mod.ts";
+import { deriveCurveKey, type KeyPair, keyFingerprint } from "../../identity/mod.ts";
 import { awaitDecision } from "./await-decision.ts";
 import { downloadCredentials, type Enrolled } from "./download.ts";
 import type { MasterClient } from "./master-client.ts";
-import { credentialsGone, refusal } from "./refusal.ts";
+import { CredentialsGone, refusal } from "./refusal.ts";
 
 const challengeAttempts = 3;
 
@@ -28,7 +28,7 @@ export interface EnrollOptions {
  * Enrolls this peel: proves possession of the key, waits for an operator's decision without a timeout, and
  * downloads the credentials (specification, "Peel client behaviour").
  *
- * @throws SvcError `forbidden` when the enrollment was rejected, or an operator must act; TrustError when the
+ * @throws CredentialsGone when they were issued before; SvcError `forbidden` when the enrollment was rejected, or an operator must act; TrustError when the
  *   verification of a master fails
  */
 export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
@@ -38,6 +38,7 @@ export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
     log.info("enrollment pending: waiting for an operator's approval", {
       enrollment_id: id,
       peel_id: displayPeelId(peelId),
+      fingerprint: keyFingerprint(options.key.publicKey),
       command: `svc enroll approve ${id}`,
     });
     let state = await awaitDecision(options, id);
@@ -56,7 +57,7 @@ export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
         throw new SvcError("forbidden", `the enrollment ${id} was revoked; restart the peel to enroll again`);
       case "issued":
       case "active":
-        throw credentialsGone(id);
+        throw new CredentialsGone(id);
       default:
         log.warn("the enrollment is gone; enrolling again", { enrollment_id: id });
     }
@@ -91,7 +92,7 @@ async function submit(options: EnrollOptions): Promise<string> {
       if (answer.body.key_mismatch === true) {
         throw new SvcError(
           "forbidden",
-          `an enrollment of ${displayPeelId(peelId)} with another key is pending: if this host is the right one, run svc enroll reject ${answer.body.id} and restart the peel`,
+          `an enrollment of ${displayPeelId(peelId)} with another key is pending (the key of this host is ${keyFingerprint(key.publicKey)}): if this host is the right one, run svc enroll reject ${answer.body.id} and restart the peel`,
         );
       }
       return String(answer.body.id);

@@ -1,8 +1,11 @@
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type BootstrapCache, checkDiscovered, parseDocument } from "../../identity/bootstrap/mod.ts";
+import { type BootstrapCache, checkDiscovered, parseDocument, pinsOf } from "../../identity/bootstrap/mod.ts";
 import type { CommandKeys } from "./command-keys.ts";
 import type { MasterClient } from "./master-client.ts";
+import type { RecoveryKeys } from "./recovery-keys.ts";
+import type { Roots } from "./roots.ts";
 
 export interface FetchDocumentOptions {
   masters: MasterClient;
@@ -10,29 +13,45 @@ export interface FetchDocumentOptions {
   attempts: number;
   cache: BootstrapCache;
   commandKeys: CommandKeys;
+  recoveryKeys: Pick<RecoveryKeys, "learn">;
+  roots: Pick<Roots, "take">;
   log: Log;
 }
 
+/** What a document brought. */
+export interface FetchedDocument {
+  /** Absent when the list is empty or invalid. */
+  urls?: readonly string[];
+  /** Pins of the roots that it names. */
+  pins: readonly string[];
+  /** Whether another look may bring more: its rotation is signed by a command key that came with it. */
+  again: boolean;
+}
+
 /**
- * Fetches the bootstrap document over verified TLS, stores its command keys, and caches its bus URLs.
+ * Fetches the bootstrap document over verified TLS, follows its roots, stores its command keys, and caches its bus
+ * URLs.
  *
- * @returns the URLs; `undefined` when the list is empty or invalid
  * @throws SvcError `unavailable` when no master serves the document; TrustError
  */
-export async function fetchDocument(options: FetchDocumentOptions): Promise<readonly string[] | undefined> {
-  const { masters, attempts, cache, commandKeys, log } = options;
-  const { status, body } = await masters.request("GET", "/api/v1/enroll/ca", { attempts });
+export async function fetchDocument(options: FetchDocumentOptions): Promise<FetchedDocument> {
+  const { masters, attempts, cache, commandKeys, recoveryKeys, roots, log } = options;
+  const { status, body, verifiedBy } = await masters.request("GET", "/api/v1/enroll/ca", { attempts });
   const document = status === 200 ? parseDocument(body) : undefined;
   if (document === undefined) {
     throw new SvcError("unavailable", `the master does not serve a bootstrap document (status ${status})`);
   }
+  // By the keys that were known before: who can only answer in place of a master must not name the next root.
+  const again = roots.take(document, verifiedBy, commandKeys.current);
+  const pins = pinsOf(document);
   commandKeys.replace(document.command_keys);
+  recoveryKeys.learn(document.recovery_keys);
   try {
     const urls = checkDiscovered("nats_urls of the bootstrap document", document.nats_urls);
     if (urls !== undefined) cache.save(urls);
-    return urls;
+    return { ...defined({ urls }), pins, again };
   } catch (thrown) {
     log.warn("bus URLs refused", { reason: describeError(thrown) });
-    return undefined;
+    return { pins, again };
   }
 }

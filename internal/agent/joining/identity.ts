@@ -13,6 +13,23 @@ export interface IdentityFiles {
   credentials: string;
   commandKeys: string;
   anchor: string;
+  /** The keys whose succession this peel accepts. */
+  recoveryKeys: string;
+  /** Names and public keys of the administrators, whose operators this peel obeys. */
+  administrators: string;
+  /** The last statement of succession that this peel accepted. */
+  succession: string;
+  /** When this peel last asked for one. */
+  successionAsked: string;
+  busCa: string;
+  /** Id of the enrollment, one line. */
+  enrollment: string;
+  /** Seed of a bus key for which credentials are being requested. Kept first, so that a repeat names the same. */
+  nextSeed: string;
+  /** Seed that replaces `seed` as soon as the masters know it. */
+  newSeed: string;
+  /** Seed before the last change, until settings arrived that are sealed to the new one. */
+  oldSeed: string;
 }
 
 export function identityFiles(authDir: string, peelId: string): IdentityFiles {
@@ -22,7 +39,21 @@ export function identityFiles(authDir: string, peelId: string): IdentityFiles {
     credentials: join(authDir, `${peelId}.creds`),
     commandKeys: join(authDir, `${peelId}.command-keys`),
     anchor: join(authDir, "enroll-ca.crt"),
+    recoveryKeys: join(authDir, "recovery-keys"),
+    administrators: join(authDir, "administrators"),
+    succession: join(authDir, "succession.json"),
+    successionAsked: join(authDir, "succession-asked"),
+    busCa: join(authDir, "bus-ca.crt"),
+    enrollment: join(authDir, `${peelId}.enrollment`),
+    nextSeed: join(authDir, `${peelId}.next-seed`),
+    newSeed: join(authDir, `${peelId}.new-seed`),
+    oldSeed: join(authDir, `${peelId}.old-seed`),
   };
+}
+
+/** How an operator makes a peel enroll again whose enrollment has ended. */
+export function enrollAgain({ credentials, enrollment }: IdentityFiles): string {
+  return `delete ${credentials} and ${enrollment}, and restart the peel: it enrolls again`;
 }
 
 /**
@@ -62,6 +93,11 @@ export function knownPeelId(options: { configured: string; hostname: string; aut
 /** Loads the peel's Ed25519 seed, or creates it. It is reused across restarts. */
 export function loadOrCreateKey(file: string, random: Random): KeyPair {
   if (!existsSync(file)) createFileAtomic(file, `${newKeyPair("user", random).seed}\n`, secretMode);
+  return loadKey(file);
+}
+
+/** Loads the peel's Ed25519 seed. @throws SvcError `bad_request` when it is missing or damaged */
+export function loadKey(file: string): KeyPair {
   const text = readTextIfPresent(file);
   try {
     return keyPairFromSeed("user", text ?? "");

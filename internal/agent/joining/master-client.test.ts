@@ -77,7 +77,7 @@ const counts = () => servers.map(({ requests }) => requests.length);
 
 test("the next master is asked when one is away, and stays the one that is asked", async () => {
   const { client } = clientOf(["https://localhost:1", ...urls().slice(1)]);
-  expect(await client.request("GET", "/x")).toEqual({ status: 200, body: { fine: true } });
+  expect(await client.request("GET", "/x")).toMatchObject({ status: 200, body: { fine: true } });
   await client.request("GET", "/x");
   expect(counts()).toEqual([0, 2, 0]);
 });
@@ -103,7 +103,7 @@ test.each([400, 401, 403, 404, 409, 413])("a %i is an answer and never rotates",
   answers = [() => Response.json({ error: "no" }, { status })];
   const { client, pauses } = clientOf(urls());
   for (let i = 0; i < 3; i++) {
-    expect(await client.request("GET", "/x")).toEqual({ status, body: { error: "no" } });
+    expect(await client.request("GET", "/x")).toMatchObject({ status, body: { error: "no" } });
   }
   expect([counts(), pauses]).toEqual([[3, 0, 0], []]);
 });

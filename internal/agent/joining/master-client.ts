@@ -27,6 +27,8 @@ export interface Answer {
   body: Record<string, unknown>;
   /** Identifies the request in the master's log. */
   requestId?: string;
+  /** SPKI pin of the root that verified the master, where it is known. */
+  verifiedBy?: string;
 }
 
 export interface AskOptions {
@@ -94,7 +96,7 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
       clock,
       signal,
     });
-    return { ...answer, body: parseObject(answer.text) };
+    return { ...answer, body: parseObject(answer.text), verifiedBy: spki };
   };
 
   return {
@@ -112,13 +114,16 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
           const { status } = answer;
           requestId = requestIdOf(answer.headers.get("x-request-id"));
           if (status < 500 && status !== 429) {
-            return { status, body: answer.body, ...defined({ requestId }) };
+            return { status, body: answer.body, ...defined({ requestId, verifiedBy: answer.verifiedBy }) };
           }
           isBusy = status === 429;
           reason = isBusy ? "status 429: too many requests from this address" : `status ${status}`;
           // A master that sends 429 is alive: switch to the next one only after other failures.
           if (isBusy) waitMs = Math.max(waitMs * 2, retryAfterMs(answer.headers, options.jitter()));
-          else at++;
+          else {
+            waitMs = Math.max(waitMs, retryAfterMs(answer.headers, options.jitter()));
+            at++;
+          }
         } catch (thrown) {
           signal.throwIfAborted();
           if (thrown instanceof TrustError) throw thrown;

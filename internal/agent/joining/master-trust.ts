@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { readTextFile, readTextIfPresent } from "../../base/file.ts";
-import { chooseRung, type Rung } from "../../identity/trust/mod.ts";
+import { chooseRung, type Rung, type TrustOptions } from "../../identity/trust/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
 import type { IdentityFiles } from "./identity.ts";
+import type { Roots } from "./roots.ts";
 
 /** The configured masters, in the order to try. Empty means the default master. */
 export function masterUrls(config: PeelConfig): readonly string[] {
@@ -18,7 +19,35 @@ export function rungOf(config: PeelConfig, files: IdentityFiles): Rung {
       : { enrollCa: { path: config.enroll_ca, pem: readTextFile(config.enroll_ca, "enroll_ca") } }),
     pins: config.enroll_ca_pin,
     ...(anchor === undefined ? {} : { anchor: { path: files.anchor, pem: anchor } }),
-    hasCredentials: existsSync(files.credentials),
+    // A peel that enrolled once never trusts on first use again, whatever it lost.
+    hasCredentials: isEnrolled(files),
     mode: config.enroll_trust,
   });
+}
+
+/**
+ * How a peel judges a master whose root followed its own while it was off, and what an operator does where that is
+ * not enough. Only for a peel that is enrolled: the first contact goes by what the operator configured alone.
+ */
+export function acrossRotations(
+  { config, env }: { config: PeelConfig; env: Readonly<Record<string, string | undefined>> },
+  files: IdentityFiles,
+  roots: Pick<Roots, "counting" | "kept">,
+): Pick<TrustOptions, "followed" | "across"> {
+  const busCa = config.bus_ca || env.BUS_CA_FILE || files.busCa;
+  const own = config.enroll_ca || (config.enroll_ca_pin.length > 0 ? "" : files.anchor);
+  const replaced = [own, busCa].filter((path) => path !== "" && existsSync(path));
+  const pin = own === "" ? "set enroll_ca_pin to it" : "";
+  const copy = replaced.length > 0 ? `replace ${replaced.join(" and ")} by nats-ca.crt of the fleet` : "";
+  const steps = [pin, copy].filter(Boolean).join(", ");
+  return {
+    followed: roots.counting,
+    ...(isEnrolled(files)
+      ? { across: { trusted: roots.kept, remedy: `${steps}, and restart this peel` } }
+      : {}),
+  };
+}
+
+function isEnrolled(files: Pick<IdentityFiles, "credentials" | "enrollment">): boolean {
+  return existsSync(files.credentials) || existsSync(files.enrollment);
 }

@@ -1,14 +1,27 @@
+export { type Administrators, createAdministrators } from "./administrators.ts";
 export { type CommandKeys, createCommandKeys } from "./command-keys.ts";
 export { credentialsExpiry } from "./credentials-expiry.ts";
+export { DamagedFile, damagedEvent, readPeelCredentials, reportDamagedFiles } from "./damaged-file.ts";
 export { enrollPeel } from "./enroll.ts";
+export { keepEnrollmentId, readEnrollmentId } from "./enrollment-id.ts";
 export { parseObject } from "./events.ts";
 export { fetchDocument } from "./fetch-document.ts";
+export { findEnrollment } from "./find-enrollment.ts";
 export {
+  enrollAgain,
   type IdentityFiles,
   identityFiles,
   knownPeelId,
   loadOrCreateKey,
   resolvePeelId,
 } from "./identity.ts";
+export { type Issued, readIssued } from "./issued.ts";
+export { createKeyRing, type KeyRing } from "./key-ring.ts";
 export { createMasterClient, type MasterClient } from "./master-client.ts";
-export { masterUrls, rungOf } from "./master-trust.ts";
+export { acrossRotations, masterUrls, rungOf } from "./master-trust.ts";
+export { dropPendingKey, loadPendingKey, readPendingKey } from "./pending-key.ts";
+export { BusKeyRefused, EnrollmentEnded, recoverCredentials } from "./recover.ts";
+export { createRecoveryKeys, type RecoveryKeys } from "./recovery-keys.ts";
+export { CredentialsGone } from "./refusal.ts";
+export { createRefusedStatements, type RefusedStatements } from "./refused-statements.ts";
+export { createRoots, type Roots, readRoots } from "./roots.ts";

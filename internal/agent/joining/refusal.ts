@@ -7,10 +7,15 @@ export function refusal(what: string, { status, body, requestId }: Answer): SvcE
   return new SvcError("forbidden", `${what}: ${String(body.error ?? "")} (status ${status}${request})`);
 }
 
-/** The credentials were issued but are not on this host: only a new enrollment helps. */
-export function credentialsGone(id: string): SvcError {
-  return new SvcError(
-    "forbidden",
-    `the one-time credentials of ${id} were already issued, but are not on this host: run svc enroll revoke ${id} and restart the peel`,
-  );
+/** The credentials were issued, but are not on this host: they can be recovered. */
+export class CredentialsGone extends SvcError {
+  readonly enrollmentId: string;
+
+  constructor(enrollmentId: string) {
+    super(
+      "forbidden",
+      `the one-time credentials of ${enrollmentId} were already issued, but are not on this host`,
+    );
+    this.enrollmentId = enrollmentId;
+  }
 }

@@ -1,8 +1,9 @@
 import { createBackoff } from "../../base/backoff.ts";
-import { type Clock, sleep } from "../../base/clock.ts";
+import { type Clock, sleep, untilAborted } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bus } from "../../bus/mod.ts";
+import { MetObstacle } from "./obstacle.ts";
 
 const pauses = { firstMs: 1_000, longestMs: 30_000 };
 
@@ -28,6 +29,15 @@ export interface Connection {
    * @returns whether it moved
    */
   repoint(urls: readonly string[]): Promise<boolean>;
+  /**
+   * Connects to the same servers in another way, as `repoint` does, and leaves the old connection only after
+   * `taken` returned: what the new connection needs is then on disk.
+   *
+   * @throws why it did not change: the servers refused, or `taken` threw. The old connection stays
+   */
+  reopen(open: (urls: readonly string[]) => Promise<Bus>, taken: () => void): Promise<void>;
+  /** Gives the connection up, and opens another with what is on disk by then. It tries until that succeeds. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -40,6 +50,13 @@ export interface ConnectionOptions {
   log: Log;
 }
 
+interface Live {
+  bus: Bus;
+  urls: readonly string[];
+  /** Requests that wait for their answers. */
+  asked: Set<Promise<unknown>>;
+}
+
 interface Subscription {
   subject: string;
   onMessage: (subject: string, data: Uint8Array) => void;
@@ -50,7 +67,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const subscriptions: Subscription[] = [];
   const connectListeners = new Set<() => void>();
   const stopping = new AbortController();
-  let current = options.first;
+  let current: Live = { ...options.first, asked: new Set() };
   let moving: Promise<unknown> = Promise.resolve();
   let closing: Promise<unknown> = Promise.resolve();
 
@@ -85,40 +102,51 @@ export function createConnection(options: ConnectionOptions): Connection {
     });
   };
 
-  const move = async (urls: readonly string[]): Promise<boolean> => {
-    if (stopping.signal.aborted) return false;
-    let bus: Bus;
+  /** @throws why the connection stays where it is */
+  const change = async (
+    urls: readonly string[],
+    openNext: (urls: readonly string[]) => Promise<Bus>,
+    taken: () => void,
+  ): Promise<void> => {
+    stopping.signal.throwIfAborted();
+    const bus = await openNext(urls);
     try {
-      bus = await open(urls);
-    } catch (thrown) {
-      log.warn("bus not reachable at other servers", { urls, error: describeError(thrown) });
-      return false;
-    }
-    if (stopping.signal.aborted) {
-      await bus.drain();
-      return false;
-    }
-    try {
+      stopping.signal.throwIfAborted();
       // Subscribe there before leaving here. A command may arrive twice, and runs once. None is missed.
       for (const subscription of subscriptions) listen(bus, subscription);
       await bus.nats.flush();
+      taken();
     } catch (thrown) {
-      log.warn("bus lost at other servers", { urls, error: describeError(thrown) });
       await bus.nats.close();
-      return false;
+      throw thrown;
     }
-    const old = current.bus;
-    current = { bus, urls };
+    const old = current;
+    current = { bus, urls, asked: new Set() };
     watch(bus);
-    closing = Promise.all([closing, leave(old)]).catch(() => {});
+    closing = Promise.all([closing, leave(old, stopping.signal)]).catch(() => {});
     log.info("bus connection moved", { urls });
     announce();
-    return true;
+  };
+  const move = async (urls: readonly string[]): Promise<boolean> => {
+    try {
+      await change(urls, open, () => {});
+      return true;
+    } catch (thrown) {
+      if (stopping.signal.aborted) return false;
+      const level = thrown instanceof MetObstacle ? "debug" : "warn";
+      log[level]("bus not reachable at other servers", { urls, error: describeError(thrown) });
+      return false;
+    }
   };
   const repoint = (urls: readonly string[]): Promise<boolean> => {
     const moved = moving.then(() => move(urls));
     moving = moved.catch(() => {});
     return moved;
+  };
+  const reopen: Connection["reopen"] = (openNext, taken) => {
+    const reopened = moving.then(() => change(current.urls, openNext, taken));
+    moving = reopened.catch(() => {});
+    return reopened;
   };
 
   watch(current.bus);
@@ -130,7 +158,14 @@ export function createConnection(options: ConnectionOptions): Connection {
       return current.urls;
     },
     async request(subject, data, timeoutMs) {
-      return (await current.bus.nats.request(subject, data, { timeout: timeoutMs })).data;
+      const { bus, asked } = current;
+      const answer = bus.nats.request(subject, data, { timeout: timeoutMs });
+      asked.add(answer);
+      try {
+        return (await answer).data;
+      } finally {
+        asked.delete(answer);
+      }
     },
     flush: () => current.bus.nats.flush(),
     publish(subject, data) {
@@ -147,14 +182,22 @@ export function createConnection(options: ConnectionOptions): Connection {
       return () => connectListeners.delete(run);
     },
     repoint,
+    reopen,
+    restart: () => current.bus.nats.close(),
     async stop() {
       stopping.abort(new Error("the connection is closed"));
-      await Promise.all([leave(current.bus), closing]);
+      await Promise.all([close(current.bus), closing]);
     },
   };
 }
 
+/** Leaves a connection when its requests have their answers: each has a timeout, so this ends. */
+async function leave({ bus, asked }: Live, stopping: AbortSignal): Promise<void> {
+  if (bus.connected) await Promise.race([Promise.allSettled(asked), untilAborted(stopping)]);
+  await close(bus);
+}
+
 /** Drains the connection, or closes it when it cannot be drained. */
-function leave(bus: Bus): Promise<void> {
+function close(bus: Bus): Promise<void> {
   return bus.connected ? bus.drain() : bus.nats.close();
 }

@@ -3,6 +3,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bus } from "../../bus/mod.ts";
+import { MetObstacle } from "./obstacle.ts";
 
 export const builtinBusUrl = "tls://bus:4222";
 const attemptsPerSource = 3;
@@ -43,7 +44,8 @@ export async function findBus(options: FindBusOptions): Promise<{ bus: Bus; urls
         try {
           return { bus: await open(urls), urls };
         } catch (thrown) {
-          log.warn("bus not reachable", { source: source.name, attempt, error: describeError(thrown) });
+          const level = thrown instanceof MetObstacle ? "debug" : "warn";
+          log[level]("bus not reachable", { source: source.name, attempt, error: describeError(thrown) });
         }
         await sleep(clock, backoff.next(), signal);
       }

@@ -1,12 +1,13 @@
-import { describeError } from "../../base/errors.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import {
   type BootstrapCache,
   type BootstrapDocument,
   checkDiscovered,
+  pinsOf,
   sameServers,
 } from "../../identity/bootstrap/mod.ts";
-import type { CommandKeys } from "../joining/mod.ts";
+import type { CommandKeys, RecoveryKeys, Roots } from "../joining/mod.ts";
 import type { Connection } from "./connection.ts";
 
 export interface FollowOptions {
@@ -15,19 +16,22 @@ export interface FollowOptions {
   explicit: boolean;
   cache: BootstrapCache;
   commandKeys: CommandKeys;
-  /** Fetches the document over verified TLS and stores its command keys. Absent without a master. */
-  refresh: (() => Promise<unknown>) | undefined;
+  recoveryKeys: Pick<RecoveryKeys, "lacks">;
+  roots: Pick<Roots, "differs">;
+  /** Fetches the document over verified TLS and stores its command keys and roots. Absent without a master. */
+  refresh: (() => Promise<{ pins: readonly string[]; again: boolean }>) | undefined;
   log: Log;
 }
 
 /**
  * Follows the bootstrap document on the bus. Its URLs are used, because the certificates of those servers are
- * verified. Its command keys are not: if they differ, the keys are fetched over verified TLS.
+ * verified. Its command keys and roots are not: if they differ, they are fetched over verified TLS. Where a master
+ * there does not have them yet, the peel asks again later.
  *
- * @returns a function that takes a document. It rejects when the keys could not be fetched
+ * @returns a function that takes a document. It rejects when keys or roots could not be fetched, or still differ
  */
 export function followCluster(options: FollowOptions): (document: BootstrapDocument) => Promise<void> {
-  const { connection, explicit, cache, commandKeys, refresh, log } = options;
+  const { connection, explicit, cache, commandKeys, recoveryKeys, roots, refresh, log } = options;
   return async (document) => {
     if (!explicit) {
       const urls = accepted(document.nats_urls, log);
@@ -36,7 +40,28 @@ export function followCluster(options: FollowOptions): (document: BootstrapDocum
         if (!sameServers(urls, connection.urls)) await connection.repoint(urls);
       }
     }
-    if (refresh !== undefined && commandKeys.differs(document.command_keys)) await refresh();
+    if (refresh === undefined) return;
+    const isNews =
+      commandKeys.differs(document.command_keys) ||
+      recoveryKeys.lacks(document.recovery_keys) ||
+      roots.differs(document);
+    if (!isNews) return;
+    const { pins, again } = await refresh();
+    if (again)
+      throw new SvcError("unavailable", "the next root is signed by a command key that was just learned");
+    if (commandKeys.differs(document.command_keys)) {
+      throw new SvcError(
+        "unavailable",
+        "the masters on the bus name other command keys than the master that this peel asks over HTTPS",
+      );
+    }
+    // That master has not noticed the phase of a rotation yet. Nobody may tell this peel when it does.
+    if (pins.join() !== pinsOf(document).join() && roots.differs(document)) {
+      throw new SvcError(
+        "unavailable",
+        "the masters on the bus name other roots than the master that this peel asks over HTTPS",
+      );
+    }
   };
 }
 

@@ -4,6 +4,7 @@ import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
 import { keySubject } from "../../bus/mod.ts";
+import { newestForm } from "../../fleet/jobs/mod.ts";
 import type { Connection } from "./connection.ts";
 
 const intervalMs = 10_000;
@@ -15,17 +16,41 @@ export interface Heartbeat {
   stop(): void;
 }
 
-/** Sends a heartbeat to the masters every 10 s, and right after each connect. */
+/**
+ * Sends a heartbeat to the masters every 10 s, and right after each connect. With `sent_at` and the time at which
+ * the bus stored it, others see whether the clock of this host is right.
+ */
 export function startHeartbeat(options: {
   connection: Connection;
   peelId: string;
+  /** Commands refused since the start, by reason. */
+  refused: Readonly<Record<string, number>>;
+  /** The command keys that it accepts. */
+  commandKeys: { readonly current: readonly string[] };
+  /** Whether masters named a command key that it does not accept. */
+  lacksKey(): boolean;
+  /** The administrators that it knows; absent where it obeys masters. */
+  insistsOn?: { digest: string | undefined };
   clock: Clock;
   log: Log;
 }): Heartbeat {
-  const { connection, peelId, clock, log } = options;
+  const { connection, peelId, refused, commandKeys, lacksKey, clock, log } = options;
   const startedAt = rfc3339(clock.now());
   const store = async () => {
-    const value = encode({ peel_id: peelId, version, started_at: startedAt, sent_at: rfc3339(clock.now()) });
+    const counted = Object.entries(refused).filter(([, count]) => count > 0);
+    const value = encode({
+      peel_id: peelId,
+      version,
+      started_at: startedAt,
+      sent_at: rfc3339(clock.now()),
+      command_form: newestForm,
+      ...(counted.length === 0 ? {} : { commands_refused: Object.fromEntries(counted) }),
+      // Only while a key is replaced, when masters wait for it: a master that started since has not seen the hello. And
+      // while a key is missing, so that operators see it.
+      ...(commandKeys.current.length < 2 && !lacksKey() ? {} : { knows_command_keys: commandKeys.current }),
+      // Empty where it knows none.
+      administrators: options.insistsOn && (options.insistsOn.digest ?? ""),
+    });
     await connection.request(keySubject("peel-heartbeat", peelId), value, timeoutMs);
   };
   const beat = () => {

@@ -1,5 +1,7 @@
 import * as v from "valibot";
-import { SvcError } from "../../base/errors.ts";
+import { createBackoff } from "../../base/backoff.ts";
+import { type Clock, sleep } from "../../base/clock.ts";
+import { SvcError, toSvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
@@ -13,6 +15,9 @@ const findTimeoutMs = 5_000;
 const maxDigests = 256;
 const maxBatchBytes = 600 * 1024;
 const batchesAtOnce = 3;
+/** While masters refuse a peel that asked too much: a large tree is worth the wait. */
+const refusedPauses = { firstMs: 1_000, longestMs: 30_000 };
+const mostRefusals = 6;
 
 /** A blob to fetch. Its size is 0 when unknown. */
 export interface Wanted {
@@ -38,11 +43,25 @@ export interface StatesClient {
 const blobsAnswer = v.object({ blobs: v.pipe(v.array(v.instance(Uint8Array)), v.minLength(1)) });
 const snapshotAnswer = v.object({ statement: v.optional(v.instance(Uint8Array)) });
 
-export function createStatesClient(
-  connection: Pick<Connection, "connected" | "request">,
-  peelId: string,
-): StatesClient {
-  const ask = async (request: unknown, timeoutMs: number): Promise<unknown> => {
+export interface StatesClientOptions {
+  connection: Pick<Connection, "connected" | "request">;
+  /** Encoded peel id. */
+  peelId: string;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  /** Aborts waiting for masters that refuse. */
+  signal: AbortSignal;
+}
+
+export function createStatesClient({
+  connection,
+  peelId,
+  clock,
+  jitter,
+  signal,
+}: StatesClientOptions): StatesClient {
+  const askOnce = async (request: unknown, timeoutMs: number): Promise<unknown> => {
     if (!connection.connected) {
       throw new SvcError("unavailable", "cannot fetch state files from the masters: the bus is unreachable");
     }
@@ -56,7 +75,19 @@ export function createStatesClient(
     const failed = failureOf(value);
     if (failed === undefined) return value;
     const { code, message } = failed;
-    throw new SvcError(code === "not_found" ? "not_found" : "unavailable", message.slice(0, 500));
+    const kind = code === "not_found" || code === "rate_limited" ? code : "unavailable";
+    throw new SvcError(kind, message.slice(0, 500));
+  };
+  const ask = async (request: unknown, timeoutMs: number): Promise<unknown> => {
+    const refused = createBackoff({ ...refusedPauses, jitter });
+    for (let refusals = 1; ; refusals++) {
+      try {
+        return await askOnce(request, timeoutMs);
+      } catch (thrown) {
+        if (toSvcError(thrown).kind !== "rate_limited" || refusals > mostRefusals) throw thrown;
+      }
+      await sleep(clock, refused.next(), signal);
+    }
   };
   const fetchBatch = async (
     batch: readonly string[],

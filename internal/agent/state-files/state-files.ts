@@ -40,7 +40,11 @@ export interface StateFiles {
    *   was ever fetched and the masters are unreachable
    */
   open(environment?: string, commit?: string): Promise<SnapshotSource>;
-  /** Resolves when files of `base` exist, or after 60 s. @returns whether they exist */
+  /**
+   * Resolves when files of `base` exist, or 60 s after the start or the first connection, whichever is later.
+   *
+   * @returns whether they exist
+   */
   waitForFirstSync(signal: AbortSignal): Promise<boolean>;
   /** Handles a signed statement about the version in force. Logs a statement that is not acceptable. */
   told(statement: Uint8Array | undefined): void;
@@ -67,6 +71,8 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   const blobs = openBlobFiles(join(dir, "blobs"));
   const list = openSnapshotList(dir, log);
   const firstSync = Promise.withResolvers<void>();
+  /** The start, and then the first connection: all who wait for the first sync wait for the same time. */
+  let waitSince = clock.monotonic();
   let client: StatesClient | undefined;
   let wanted: string | undefined;
   let latest: SignedStatement | undefined;
@@ -251,7 +257,8 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
     async waitForFirstSync(signal) {
       const late = new AbortController();
       const ended = AbortSignal.any([signal, late.signal]);
-      await Promise.race([firstSync.promise, sleep(clock, firstSyncMs, ended).catch(() => {})]);
+      const leftMs = Math.max(0, waitSince + firstSyncMs - clock.monotonic());
+      await Promise.race([firstSync.promise, sleep(clock, leftMs, ended).catch(() => {})]);
       late.abort();
       return list.current(base) !== undefined;
     },
@@ -266,9 +273,12 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
     },
 
     attach(connection) {
-      const mine = createStatesClient(connection, peelId);
+      waitSince = clock.monotonic();
+      const leaving = new AbortController();
+      const mine = createStatesClient({ connection, peelId, clock, jitter, signal: leaving.signal });
       client = mine;
       return () => {
+        leaving.abort(new SvcError("unavailable", "the connection to the masters ended"));
         if (client === mine) client = undefined;
         retry?.cancel();
       };

@@ -16,6 +16,11 @@ export interface UpgradeHostOptions extends Omit<FetchBinaryOptions, "connection
   env: Readonly<Record<string, string | undefined>>;
 }
 
+/** Whether a watchdog runs this process. */
+export function hasWatchdog(env: UpgradeHostOptions["env"]): boolean {
+  return watchdogAbove(env, process.ppid) !== undefined;
+}
+
 /** Upgrades of the running executable, fetched from the masters and applied by the watchdog. */
 export function upgradesOfHost(options: UpgradeHostOptions): {
   upgrades: Upgrades;
@@ -25,11 +30,10 @@ export function upgradesOfHost(options: UpgradeHostOptions): {
 } {
   const { dataDir, env, clock } = options;
   let connection: Pick<Connection, "connected" | "request"> | undefined;
-  const watchdog = () => watchdogAbove(env, process.ppid);
   const upgrades = createUpgrades({
     ...options,
     files: upgradeFiles(dataDir),
-    isWatched: () => watchdog() !== undefined,
+    isWatched: () => hasWatchdog(env),
     executable,
     fetch(manifest, path, signal) {
       if (connection === undefined) throw new SvcError("unavailable", "the bus is away");
@@ -47,7 +51,7 @@ export function upgradesOfHost(options: UpgradeHostOptions): {
   });
   return {
     upgrades,
-    watchdog: watchdog(),
+    watchdog: watchdogAbove(env, process.ppid),
     attach(next) {
       connection = next;
     },

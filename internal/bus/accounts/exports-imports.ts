@@ -16,6 +16,8 @@ export const crossings = {
     "svc.event.*.>",
     "svc.peel.*.hello",
     "svc.peel.*.fetch",
+    "svc.peel.*.renew",
+    "svc.peel.*.rekey",
   ],
   streams: ["svc.job.*.dispatch.*", "svc.job.*.stop.*", "$KV.secrets._cluster_info", "svc.peel.*.hint"],
 } as const;

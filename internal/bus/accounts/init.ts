@@ -7,6 +7,7 @@ import type { Random } from "../../base/id.ts";
 import { createFiles, type NewFile } from "../../base/new-files.ts";
 import { type KeyPair, newKeyPair } from "../../identity/mod.ts";
 import { encodeMastersAccount, encodeOperator, encodeSystemAccount } from "./operator.ts";
+import { operatorsSeedFile } from "./operators-key.ts";
 import { encodePeelsAccount } from "./peels-account.ts";
 import { formatServerConfig } from "./server-config.ts";
 import { newCredentials } from "./users.ts";
@@ -22,8 +23,12 @@ export interface InitOptions {
   tls?: { cert: string; key: string };
   /** Path of the server's configuration file; `<dir>/nats-server.conf` when absent. */
   serverConfig?: string;
+  /** Whether the server writes to the disk before it acknowledges; 2.10 and newer. */
+  syncAlways?: boolean;
   /** Host name of the machine: the name of the server, which is unique in a cluster. */
   hostname: string;
+  /** Public key of a recovery key that exists; absent makes a new one. */
+  recovery?: string;
   clock: Clock;
   random: Random;
 }
@@ -52,7 +57,8 @@ export function initNatsAuth(options: InitOptions): AuthFile[] {
 
 /**
  * Creates the keys and accounts of a bus: an operator, the accounts of peels, masters and the system, the
- * credentials of masters and operators, the key that signs commands, and the server's configuration.
+ * credentials of masters and operators and for decisions without a master, the key that signs commands, the
+ * recovery key, and the server's configuration.
  *
  * @throws SvcError `bad_request` for a path with control characters
  */
@@ -71,6 +77,7 @@ export function newNatsAuth(options: InitOptions): (AuthFile & NewFile)[] {
   const key = (role: "operator" | "account" | "user"): KeyPair => newKeyPair(role, random);
   const [operator, signer] = [key("operator"), key("operator")];
   const [peels, masters, system] = [key("account"), key("account"), key("account")];
+  const operators = key("account");
   const jwts = {
     operator: encodeOperator(
       { operator, signingKey: signer.publicKey, systemAccount: system.publicKey, name },
@@ -83,12 +90,13 @@ export function newNatsAuth(options: InitOptions): (AuthFile & NewFile)[] {
       issuedAt,
       signer,
     }),
-    masters: encodeMastersAccount(masters.publicKey, issuedAt, signer),
+    masters: encodeMastersAccount(masters.publicKey, issuedAt, signer, operators.publicKey),
     system: encodeSystemAccount(system.publicKey, issuedAt, signer),
   };
   const serverConfig = formatServerConfig({
     ...paths,
     serverName: hostname,
+    syncAlways: options.syncAlways ?? false,
     listen,
     systemAccount: system.publicKey,
     accounts: {
@@ -104,6 +112,7 @@ export function newNatsAuth(options: InitOptions): (AuthFile & NewFile)[] {
     mode,
     data,
   });
+  const recovery = options.recovery === undefined ? key("user") : undefined;
   const jwt = (name: string, audience: Audience, text: string) =>
     file(name, audience, publicMode, `${text}\n`);
   const secret = (name: string, audience: Audience, text: string) =>
@@ -116,11 +125,15 @@ export function newNatsAuth(options: InitOptions): (AuthFile & NewFile)[] {
     secret("account.seed", "masters", peels.seed),
     jwt("masters.jwt", "bus", jwts.masters),
     secret("masters.seed", "offline", masters.seed),
+    secret(operatorsSeedFile, "masters", operators.seed),
     secret("command.seed", "masters", key("user").seed),
     jwt("system.jwt", "bus", jwts.system),
     secret("system.creds", "masters", newCredentials("system", system, issuedAt, random)),
     secret("master.creds", "masters", newCredentials("master", masters, issuedAt, random)),
     secret("admin.creds", "operators", newCredentials("admin", masters, issuedAt, random)),
+    secret("direct.creds", "offline", newCredentials("direct", masters, issuedAt, random)),
+    ...(recovery === undefined ? [] : [secret("recovery.seed", "offline", recovery.seed)]),
+    jwt("recovery.pub", "masters", recovery?.publicKey ?? options.recovery ?? ""),
     {
       ...secret("nats-server.conf", "bus", serverConfig),
       ...(options.serverConfig === undefined ? {} : { path: resolve(options.serverConfig) }),

@@ -1,4 +1,21 @@
+export { exportsOfMasters } from "./exports-imports.ts";
 export { type Audience, initNatsAuth, newNatsAuth } from "./init.ts";
+export {
+  type AccountKeyFiles,
+  addNextKey,
+  type CommandKeyFiles,
+  isFinishInterrupted,
+  keyFile,
+  type ReplaceableKey,
+  readAccountKeys,
+  readCommandKeys,
+  readKeySlot,
+  replaceableKeys,
+  replaceKey,
+} from "./key-files.ts";
 export { lintCredentials } from "./lint.ts";
+export { encodeOperatorUser, operatorInboxPrefix, operatorScope } from "./operator-users.ts";
+export { makeOperatorsKey, operatorsSeedFile, readOperatorsKey } from "./operators-key.ts";
 export { encodePeelsAccount } from "./peels-account.ts";
+export { makeRecoveryKey } from "./recovery-key.ts";
 export { lackingGrants, newCredentials } from "./users.ts";

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { connect, credsAuthenticator, type NatsConnection, StringCodec } from "nats";
+import { natsServerPath } from "../../../test/harness/bus.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { lastStored } from "../../../test/harness/stored.ts";
 import { systemClock as clock } from "../../base/clock.ts";
@@ -23,7 +24,7 @@ import { initNatsAuth } from "./init.ts";
 import { lintCredentials } from "./lint.ts";
 import { encodePeelsAccount } from "./peels-account.ts";
 
-const natsServer = Bun.which("nats-server") ?? join(import.meta.dir, "../../../.tools/bin/nats-server");
+const natsServer = natsServerPath();
 const base = mkdtempSync(join(tmpdir(), "svc-nats-auth-"));
 const dir = join(base, "auth");
 const listen = { host: "127.0.0.1", port: 4222 };
@@ -122,9 +123,10 @@ async function nextViolation(connection: NatsConnection): Promise<string> {
 describe("the files", () => {
   const secrets = [
     ...["operator.seed", "operator-signing.seed", "account.seed", "masters.seed", "command.seed"],
-    ...["system.creds", "master.creds", "admin.creds", "nats-server.conf"],
+    ...["system.creds", "master.creds", "admin.creds", "direct.creds", "nats-server.conf"],
+    ...["recovery.seed", "masters-operators.seed"],
   ];
-  const others = ["operator.jwt", "account.jwt", "masters.jwt", "system.jwt"];
+  const others = ["operator.jwt", "account.jwt", "masters.jwt", "system.jwt", "recovery.pub"];
 
   test.each([0o000, 0o077])("have their modes under umask %o", (mask) => {
     const fresh = join(base, `modes-${mask}`);
@@ -149,6 +151,15 @@ describe("the files", () => {
     expect(() => initNatsAuth({ ...options, dir: fresh })).toThrow(join(fresh, name));
     expect(readdirSync(fresh)).toEqual([name]);
     expect(readFileSync(join(fresh, name), "utf8")).toBe("mine");
+  });
+
+  test("the recovery key is a pair of its own, or the one that exists", () => {
+    const { publicKey } = keyPairFromSeed("user", read("recovery.seed"));
+    expect(read("recovery.pub")).toBe(`${publicKey}\n`);
+    const fresh = join(base, "recovery-of-another");
+    const names = initNatsAuth({ ...options, dir: fresh, recovery: publicKey }).map(({ path }) => path);
+    expect(names).not.toContain(join(fresh, "recovery.seed"));
+    expect(readFileSync(join(fresh, "recovery.pub"), "utf8")).toBe(`${publicKey}\n`);
   });
 
   test("the operator's own key signs nothing but its JWT", () => {
@@ -222,7 +233,7 @@ describe("lint", () => {
   });
 
   test("finds nothing in the fresh credentials", () => {
-    for (const name of ["master.creds", "system.creds", "admin.creds"]) {
+    for (const name of ["master.creds", "system.creds", "admin.creds", "direct.creds"]) {
       expect(lintCredentials(read(name)).warnings).toEqual([]);
     }
     expect(() => lintCredentials("secret text")).toThrow(/^not a credentials file/);
@@ -323,7 +334,7 @@ describe("a real bus", () => {
     expect(refused).toMatchObject({ name: "NatsError", code: "503" });
   });
 
-  test("lets an operator read records and write decisions, and no more", async () => {
+  test("lets an operator read records, and with direct.creds write decisions, and no more", async () => {
     const log = recordingLog();
     const busAs = async (name: string) => {
       const identity = { credentials: read(name) };
@@ -334,6 +345,7 @@ describe("a real bus", () => {
     const masterBus = await busAs("master.creds");
     const adminBus = await busAs("admin.creds");
     const [master, admin] = [masterBus.nats, adminBus.nats];
+    const directBus = await busAs("direct.creds");
     for (const name of ["enrollments", "revocations", "jobs", "settings"]) {
       await (await master.jetstream().views.kv(name)).put("key", codec.encode(name));
     }
@@ -344,13 +356,14 @@ describe("a real bus", () => {
     const enrollments = await openBucket(adminBus, "enrollments");
     expect((await enrollments.entries()).map(({ key }) => key)).toEqual(["key"]);
     const revision = (await enrollments.get("key"))?.revision ?? 0;
-    expect(await enrollments.update("key", codec.encode("new"), revision)).toBe(revision + 1);
+    const written = await openBucket(directBus, "enrollments");
+    expect(await written.update("key", codec.encode("new"), revision)).toBe(revision + 1);
     const seen = Promise.withResolvers<string>();
     const watch = enrollments.watch(({ value }) => seen.resolve(codec.decode(value ?? new Uint8Array())));
     expect(await seen.promise).toBe("new");
     await watch.caughtUp();
     watch.stop();
-    expect(await (await openBucket(adminBus, "revocations")).create("other", codec.encode("x"))).toBe(2);
+    expect(await (await openBucket(directBus, "revocations")).create("other", codec.encode("x"))).toBe(2);
     expect(await (await openBucket(adminBus, "jobs")).get("key")).toMatchObject({ key: "key" });
     const returned = await lastStored(adminBus, "job-events", "svc.job.job-1.return.web-1");
     expect(codec.decode(returned ?? new Uint8Array())).toBe("returned");
@@ -364,6 +377,8 @@ describe("a real bus", () => {
     replied.unsubscribe();
 
     for (const subject of [
+      "$KV.enrollments.key",
+      "$KV.revocations.key",
       "$KV.jobs.key",
       "$KV.settings.key",
       "$JS.API.STREAM.DELETE.KV_enrollments",

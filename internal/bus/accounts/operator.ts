@@ -1,6 +1,7 @@
 import { encodeJwt, type KeyPair } from "../../identity/mod.ts";
 import { accountLimits } from "./account-limits.ts";
 import { exportsOfMasters } from "./exports-imports.ts";
+import { operatorScope } from "./operator-users.ts";
 
 /**
  * Encodes the JWT of the operator, which a bus server trusts. A signing key signs the accounts, so that
@@ -28,10 +29,17 @@ export function encodeOperator(
  *
  * @param issuedAt Unix seconds
  * @param signer a signing key of the operator
+ * @param operatorsKey public key that signs the JWTs of persons
  */
-export function encodeMastersAccount(account: string, issuedAt: number, signer: KeyPair): string {
+export function encodeMastersAccount(
+  account: string,
+  issuedAt: number,
+  signer: KeyPair,
+  operatorsKey: string,
+): string {
   const nats = {
     exports: exportsOfMasters(),
+    signing_keys: [operatorScope(operatorsKey)],
     limits: accountLimits({ jetStream: true, leafNodes: 0 }),
     default_permissions: { pub: {}, sub: {} },
   };

@@ -16,6 +16,8 @@ export interface ServerConfig {
   tlsCert: string;
   tlsKey: string;
   systemAccount: string;
+  /** Whether an acknowledged write is on the disk. Servers before 2.10 refuse the setting. */
+  syncAlways?: boolean;
   /** The initial accounts: public key to JWT. */
   accounts: Readonly<Record<string, string>>;
 }
@@ -48,7 +50,7 @@ tls {
 
 jetstream {
   store_dir: ${quote(storeDir)}
-}
+${config.syncAlways === true ? syncLines : ""}}
 
 operator: ${quote(config.operatorJwtPath)}
 system_account: ${systemAccount}
@@ -67,6 +69,10 @@ ${accounts.join("\n")}
 }
 `;
 }
+
+const syncLines = `  # What was acknowledged is on the disk, also after a power failure. Servers before 2.10 refuse this.
+  sync_interval: always
+`;
 
 function quote(text: string): string {
   return JSON.stringify(text);

@@ -34,13 +34,16 @@ const readable = [
   "job-events",
 ];
 
+/** The two buckets that store decisions about peels. */
+const decisions = ["$KV.enrollments.>", "$KV.revocations.>"];
+
 /**
- * An operator sends requests to masters, reads records, and with `--direct-kv` writes the two buckets that
- * store decisions. Settings, secrets and the streams belong to the masters. Leases are read-only.
+ * An operator sends requests to masters, and reads records. What is stored belongs to the masters. Leases are
+ * read-only.
  */
 const admin: Permissions = {
   pub: [
-    "svc.admin.enroll.*",
+    "svc.admin.*.*",
     "svc.job.request",
     "svc.job.list",
     "svc.job.*.cancel",
@@ -54,8 +57,6 @@ const admin: Permissions = {
     "$KV.probe.*",
     "$JS.API.STREAM.INFO.KV_probe",
     "$JS.API.STREAM.MSG.GET.KV_probe",
-    "$KV.enrollments.>",
-    "$KV.revocations.>",
     "$JS.API.INFO",
     "$JS.API.STREAM.NAMES",
     ...readable.flatMap((stream) => [
@@ -71,7 +72,10 @@ const admin: Permissions = {
   sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*", "$KV.rollouts.*"],
 };
 
-const roles = { master, system, admin } as const;
+/** An operator where no master runs: `--direct-kv` also writes the two buckets that store decisions. */
+const direct: Permissions = { pub: [...admin.pub, ...decisions], sub: admin.sub };
+
+const roles = { master, system, admin, direct } as const;
 
 /**
  * The grants that this version uses and an operator's credentials lack: credentials of earlier versions are

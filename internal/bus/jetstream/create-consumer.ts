@@ -9,6 +9,8 @@ export interface CreatedConsumer {
   created: string;
   /** Number of messages to deliver. */
   num_pending: number;
+  /** The server that feeds it, in a cluster. */
+  cluster?: { leader?: string };
   /** What it has delivered by now. */
   delivered: { consumer_seq: number; stream_seq?: number };
 }

@@ -1,24 +1,9 @@
-import { defined } from "../../base/defined.ts";
 import type { Bus } from "../connect.ts";
-import { isNotFound, requestJetStream } from "./request.ts";
-
-/** The last message that a stream holds on a subject. */
-export interface LastMessage {
-  sequence: number;
-  data: Buffer;
-  /** When the server stored it, milliseconds since the Unix epoch. */
-  storedAt: number;
-  /** Its headers as text; empty without any. */
-  headers: string;
-}
-
-interface Reply {
-  message: { seq: number; time: string; data?: string; hdrs?: string };
-}
+import { type GotMessage, getMessage } from "./get-message.ts";
+import { isNotFound } from "./request.ts";
 
 /**
- * Asks the leader of a stream for the last message on a subject, so that a read sees every earlier write
- * (NATS document "JetStream wire API", `STREAM.MSG.GET`).
+ * The last message that a stream holds on a subject.
  *
  * @param subject wildcards allowed
  * @returns `undefined` when the stream holds none, or does not exist
@@ -29,24 +14,9 @@ export async function lastMessage(
   stream: string,
   subject: string,
   timeoutMs?: number,
-): Promise<LastMessage | undefined> {
-  const query = JSON.stringify({ last_by_subj: subject });
-  const options = defined({ timeoutMs });
+): Promise<GotMessage | undefined> {
   try {
-    const { message } = await requestJetStream<Reply>(
-      bus,
-      `$JS.API.STREAM.MSG.GET.${stream}`,
-      query,
-      options,
-    );
-    if (message === undefined) throw new Error("the reply has no message");
-    const { seq, time, data = "", hdrs = "" } = message;
-    return {
-      sequence: seq,
-      data: Buffer.from(data, "base64"),
-      storedAt: Date.parse(time),
-      headers: Buffer.from(hdrs, "base64").toString("latin1"),
-    };
+    return await getMessage(bus, stream, { last_by_subj: subject }, timeoutMs);
   } catch (thrown) {
     if (isNotFound(thrown)) return undefined;
     throw thrown;

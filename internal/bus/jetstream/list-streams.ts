@@ -11,12 +11,13 @@ export interface ListedStream {
   maxBytes: number;
   /** Whether it refuses what is new when it is full. */
   refuses: boolean;
+  replicas: number;
 }
 
 interface Reply {
   total: number;
   streams: {
-    config: { name: string; storage: string; max_bytes: number; discard?: string };
+    config: { name: string; storage: string; max_bytes: number; discard?: string; num_replicas?: number };
     state: { bytes: number };
   }[];
 }
@@ -39,6 +40,7 @@ export async function listStreams(bus: Pick<Bus, "nats">, timeoutMs?: number): P
         bytes: state.bytes,
         maxBytes: config.max_bytes,
         refuses: config.discard === "new",
+        replicas: config.num_replicas ?? 1,
       });
     }
     if (found.length >= total || (streams ?? []).length === 0) return found;

@@ -7,11 +7,17 @@ export const requestTimeoutMs = 5_000;
 
 /** Error codes of JetStream (nats-server, server/errors.json). */
 export const errorCodes = {
+  noSuitablePeers: 10005,
+  systemUnavailable: 10008,
+  notLeader: 10009,
   noMessageFound: 10037,
   sequenceNotFound: 10043,
   messageTooLarge: 10054,
   messageDeleteFailed: 10057,
+  wrongLastId: 10070,
   wrongLastSequence: 10071,
+  streamOffline: 10118,
+  consumerOffline: 10119,
 } as const;
 
 const notFoundStatus = 404;
@@ -64,6 +70,28 @@ export function readReply<Reply extends object>(data: Uint8Array): Partial<Reply
   if (!("error" in reply)) return reply as Partial<Reply>;
   const { error } = reply;
   throw new JetStreamError(typeof error === "object" && error !== null ? error : {});
+}
+
+/** What a stream without a leader is answered with: the error of servers without a majority. */
+export function withoutLeader(): JetStreamError {
+  return new JetStreamError({
+    code: 503,
+    err_code: errorCodes.systemUnavailable,
+    description: "the stream has no leader",
+  });
+}
+
+const leaderless: ReadonlySet<number | undefined> = new Set([
+  errorCodes.systemUnavailable,
+  errorCodes.notLeader,
+  errorCodes.streamOffline,
+  errorCodes.consumerOffline,
+]);
+
+/** Whether the error means that too few servers of the cluster are there to decide. */
+export function isLeaderless(thrown: unknown): boolean {
+  if (thrown instanceof JetStreamError) return leaderless.has(thrown.errorCode);
+  return thrown instanceof NatsError && leaderless.has(thrown.api_error?.err_code);
 }
 
 /** Whether the error means that a stream, consumer or message does not exist. */

@@ -5,8 +5,9 @@ import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { startMaster, type TestMaster } from "../../../test/harness/master.ts";
 import { systemClock } from "../../base/clock.ts";
+import { decode } from "../../base/msgpack.ts";
 import { openBucket } from "../bucket.ts";
-import { acquireWriter } from "../fenced-writer.ts";
+import { acquireWriter, fenceKey } from "../fenced-writer.ts";
 import { contend, type Lease, type Tenure } from "./lease.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -163,5 +164,18 @@ test("the server refuses a previous writer, even for a key that no other master 
   expect(await bucket.get("peel-b")).toBeUndefined();
   await now.write("peel-a", undefined);
   expect(await bucket.get("peel-a")).toBeUndefined();
+  await connection.nats.close();
+});
+
+test("a fence of an earlier version, in digits, keeps out a smaller token", async () => {
+  const connection = await connectTo(bus, "master");
+  const bucket = await openBucket(connection, "settings");
+  await bucket.put(fenceKey, bytes("53"));
+  await expect(acquireWriter(connection, "settings", 52)).rejects.toThrow("another master writes");
+  await acquireWriter(connection, "settings", 53);
+  expect(decode((await bucket.get(fenceKey))?.value ?? bytes(""))).toEqual({ v: 1, token: 53 });
+  await expect(acquireWriter(connection, "settings", 52)).rejects.toThrow("another master writes");
+  await bucket.put(fenceKey, bytes("damaged"));
+  await (await acquireWriter(connection, "settings", 1)).write("peel-a", bytes("1"));
   await connection.nats.close();
 });

@@ -20,6 +20,8 @@ export interface RunningServer {
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | number | null }>;
   /** The last error message it wrote. */
   lastWords(): string | undefined;
+  /** Makes it read its configuration and its certificates again. Connections stay. */
+  reload(): void;
   /** Sends SIGTERM, and SIGKILL after 10 seconds. Resolves when it has exited. */
   stop(): Promise<void>;
 }
@@ -57,6 +59,7 @@ export function launchServer(options: {
     ready: ready.promise,
     exited,
     lastWords: () => lastWords,
+    reload: () => child.kill("SIGHUP"),
     async stop() {
       child.kill("SIGTERM");
       const late = clock.after(killAfterMs, () => child.kill("SIGKILL"));

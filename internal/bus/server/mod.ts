@@ -1,2 +1,4 @@
 export { carriedServer } from "./carried.ts";
+export { findServer, systemPath } from "./program.ts";
 export { type BusServer, startBusServer } from "./supervise.ts";
+export { oldestThatSyncs } from "./sync.ts";

@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
+import { isOlderVersion } from "../../base/dotted-version.ts";
 import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import { cleanEnvironment } from "../../base/process/environment.ts";
@@ -7,8 +8,11 @@ import { runProcess } from "../../base/process/process.ts";
 import { unpackServer } from "./carried.ts";
 
 /** The oldest tested server version. */
-const oldest = [2, 9, 10] as const;
+const oldest = "2.9.10";
 const versionTimeoutMs = 10_000;
+
+/** Debian's package puts nats-server where only root looks. */
+export const systemPath = "/usr/local/sbin:/usr/sbin";
 
 /** A nats-server that can run on this host. */
 export interface ServerProgram {
@@ -75,19 +79,12 @@ async function versionOf(path: string, clock: Clock): Promise<string> {
     timeoutMs: versionTimeoutMs,
     clock,
   });
-  const version = /^nats-server: v?(\d+)\.(\d+)\.(\d+)/.exec(run.stdout.text.trim());
-  if (run.code !== 0 || version === null) {
+  const version = /^nats-server: v?(\d+\.\d+\.\d+)/.exec(run.stdout.text.trim())?.[1];
+  if (run.code !== 0 || version === undefined) {
     throw new SvcError("bad_request", `embedded_bus: ${path} is not a nats-server that runs on this host`);
   }
-  const numbers = version.slice(1).map(Number);
-  const text = numbers.join(".");
-  if (isOlder(numbers, oldest)) {
-    throw new SvcError("bad_request", `embedded_bus: ${path} is ${text}, older than ${oldest.join(".")}`);
+  if (isOlderVersion(version, oldest)) {
+    throw new SvcError("bad_request", `embedded_bus: ${path} is ${version}, older than ${oldest}`);
   }
-  return text;
-}
-
-function isOlder(version: readonly number[], than: readonly number[]): boolean {
-  const at = than.findIndex((number, i) => number !== version[i]);
-  return at !== -1 && (version[at] ?? 0) < (than[at] ?? 0);
+  return version;
 }

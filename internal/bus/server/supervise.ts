@@ -9,6 +9,7 @@ import { launchServer, type RunningServer } from "./launch.ts";
 import { endOrphan, forgetServer, recordServer } from "./orphan.ts";
 import { assertFree, listenAddressOf } from "./port.ts";
 import { findServer } from "./program.ts";
+import { acknowledgesEarly } from "./sync.ts";
 
 const pauses = { firstMs: 500, longestMs: 30_000 };
 /** A server that ran this long had started well: the pauses start from the beginning. */
@@ -34,6 +35,8 @@ export interface BusServerOptions {
 
 /** The bus as a child of this process. */
 export interface BusServer {
+  /** Makes it read its certificates again. Connections stay. */
+  reload(): void;
   /** Resolves when it has exited. */
   stop(): Promise<void>;
 }
@@ -65,6 +68,11 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
       searchPath,
       clock,
     });
+    if (acknowledgesEarly(text, found.version)) {
+      log.warn("the bus acknowledges before it has written to the disk", {
+        next: `add sync_interval: always to the jetstream block of ${config}`,
+      });
+    }
     const program = realpathSync(found.path);
     const server = launchServer({ program, config, clock, log });
     recordServer(note, server.pid, program);
@@ -116,6 +124,7 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
   };
   const supervising = supervise();
   return {
+    reload: () => server.reload(),
     async stop() {
       stopping.abort(new Error("the bus is stopped"));
       await supervising;

@@ -3,6 +3,7 @@ import { initCommand } from "./init.ts";
 import { issueCommand } from "./issue.ts";
 import { printCommand } from "./print.ts";
 import { renewIntermediateCommand, renewRootCommand } from "./renew.ts";
+import { rotateCommand } from "./rotate/commands.ts";
 
 /** The commands of `svc ca`. */
 export const caCommands = [
@@ -12,4 +13,5 @@ export const caCommands = [
   issueCommand,
   renewRootCommand,
   renewIntermediateCommand,
+  rotateCommand,
 ];

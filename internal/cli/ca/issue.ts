@@ -5,7 +5,7 @@ import { SvcError } from "../../base/errors.ts";
 import { publicMode, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
 import { createFiles, makePrivateDirectory, type NewFile, writing } from "../../base/new-files.ts";
 import { parseDnsName, parseIpAddress } from "../../base/subject-name.ts";
-import { issueCertificate, type LeafUsage, loadAuthority } from "../../identity/ca/mod.ts";
+import { issueCertificate, type LeafUsage, loadInForce } from "../../identity/ca/mod.ts";
 import {
   type Cli,
   command,
@@ -76,7 +76,7 @@ async function issue(
   const { dir, out, validity, force = false } = args;
   const { caFile, ...wanted } = leaf;
   const validityMs = readFlag("--validity", validity, parseDuration);
-  const authority = await loadAuthority(dir);
+  const { authority, root, rotation } = await loadInForce(dir);
   const issued = await issueCertificate(authority, {
     ...wanted,
     validityMs,
@@ -88,7 +88,7 @@ async function issue(
     file(`${leaf.usage}.key`, issued.keyPem, secretMode),
     file(`${leaf.usage}.crt`, issued.certPem),
   ];
-  const files = caFile === undefined ? pair : [...pair, file(caFile, authority.rootPem)];
+  const files = caFile === undefined ? pair : [...pair, file(caFile, root.pem + (rotation?.next.pem ?? ""))];
   writeAll(files, force);
   const data = {
     common_name: leaf.commonName,

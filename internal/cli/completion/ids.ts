@@ -30,7 +30,7 @@ interface Offer {
  */
 export async function offerIds(
   argv: readonly string[],
-  machine: Pick<Machine, "env" | "stdout" | "clock" | "end">,
+  machine: Pick<Machine, "env" | "stdout" | "clock" | "random" | "end">,
 ): Promise<number> {
   const [kind, prefix = "", config = ""] = argv;
   const wanted = idKinds.find((one) => one === kind);
@@ -68,6 +68,8 @@ const readers: Record<IdKind, (bus: Bus) => Promise<Offer[]>> = {
   enrollments: (bus) => readIds(bus, () => true),
   "pending-enrollments": (bus) => readIds(bus, ({ state }) => state === "pending"),
   "revocable-enrollments": (bus) => readIds(bus, ({ state }) => "revoke" in transitions[state]),
+  "cloned-enrollments": (bus) => readIds(bus, ({ cloneSuspected }) => cloneSuspected === true),
+  "suspended-enrollments": (bus) => readIds(bus, ({ suspended }) => suspended !== undefined),
   jobs: (bus) => readJobs(bus, {}),
   "running-jobs": (bus) => readJobs(bus, { status: "running" }),
   rollouts: readRollouts,

@@ -1,9 +1,11 @@
+import { rfc3339 } from "../../base/clock.ts";
 import { lackingGrants } from "../../bus/accounts/mod.ts";
 import { newerCredentials } from "../../bus/mod.ts";
 import { parseCredentials, readClaims } from "../../identity/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import {
   busSteps,
+  type Finding,
   judgeCredentials,
   once,
   quietLog,
@@ -33,6 +35,8 @@ const steps: readonly Step<DoctorContext>[] = [
     look({ identity, clock }) {
       const found = identity();
       if ("seed" in found) return { level: "ok", message: "a bare seed, which does not expire" };
+      const ofOperator = judgeOperatorFile(found.credentials, clock.now());
+      if (ofOperator !== undefined) return ofOperator;
       const judged = judgeCredentials("master.creds_file", found.credentials, clock.now(), newerCredentials);
       const lacking = lackingGrants(readClaims(parseCredentials(found.credentials).jwt));
       if (judged.level === "fail" || lacking.length === 0) return judged;
@@ -59,6 +63,19 @@ const steps: readonly Step<DoctorContext>[] = [
   masterStep,
   leaseStep,
 ];
+
+/** The JWT of an operator file, which svc renews once a day; `undefined` for other credentials. */
+function judgeOperatorFile(credentials: string, now: number): Finding | undefined {
+  const { name, exp, nats } = readClaims(parseCredentials(credentials).jwt);
+  if (exp === undefined || !Array.isArray(nats.tags)) return undefined;
+  const ends = rfc3339(exp * 1000);
+  if (exp * 1000 > now) return { level: "ok", message: "an operator file, renewed once a day" };
+  return {
+    level: "fail",
+    message: `the JWT in the operator file of ${name} ended at ${ends}`,
+    next: `an operator with role admin makes another file with svc operator renew ${name}`,
+  };
+}
 
 /**
  * Runs all steps and prints the results. The bus may be unreachable.

@@ -1,11 +1,30 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
+import { suggestName } from "../../base/nearest.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
-import { type Enrollment, type EnrollmentState, findByPeel, trustOf } from "../../fleet/enrollment/mod.ts";
+import type { Bus } from "../../bus/mod.ts";
+import {
+  awaitsRecovery,
+  type Enrollment,
+  type EnrollmentState,
+  findByPeel,
+  readEnrollments,
+  trustOf,
+} from "../../fleet/enrollment/mod.ts";
 import { decodeJob } from "../../fleet/jobs/mod.ts";
-import { type Finding, judgeEnd, type Step } from "../../program/diagnosis/mod.ts";
+import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import type { Finding, Step } from "../../program/diagnosis/mod.ts";
+import { ask } from "../ask.ts";
+import { readMasterKeys } from "../keys/fleet-keys.ts";
+import { clockDifferenceOf, differenceWords, readMasters, readPeel } from "../status/heartbeats.ts";
+import { judgeAdministrators } from "./administrators.ts";
+import { judgeCommandKeys } from "./command-keys.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";
+import { judgeClone, judgeCredentials, recoveryWindowOf } from "./credentials.ts";
+import { readReportedTrust } from "./reported.ts";
+import { judgeRoots } from "./roots.ts";
+import { judgeStatements } from "./statements.ts";
 
 /** Peels publish their facts at least this often. */
 const oldFactsMs = 24 * 3600_000;
@@ -17,11 +36,18 @@ const meanings: Record<EnrollmentState, (record: Enrollment) => Finding> = {
     message: "pending: waits for a decision",
     next: `svc enroll show ${id}, then svc enroll approve ${id}`,
   }),
-  approved: ({ id }) => ({
-    level: "fail",
-    message: "approved, but the peel has not fetched its credentials",
-    next: `check the log of the peel: it must reach a master; see svc enroll show ${id}`,
-  }),
+  approved: (record) =>
+    awaitsRecovery(record)
+      ? {
+          level: "fail",
+          message: "taken over by a succession, and the peel has not come to this fleet yet",
+          next: "on its host: svc-peel check, and search its log for statements of succession that it refuses",
+        }
+      : {
+          level: "fail",
+          message: "approved, but the peel has not fetched its credentials",
+          next: `check the log of the peel: it must reach a master; see svc enroll show ${record.id}`,
+        },
   rejected: ({ rejectReason }) => ({
     level: "fail",
     message: `rejected${because(rejectReason)}`,
@@ -46,9 +72,18 @@ const because = (reason: string | undefined) => (reason === undefined || reason 
 export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
   const name = displayPeelId(peel);
   const recordOf = async (context: DoctorContext) => {
-    const found = await findByPeel(await bucketOf(context, "enrollments"), peel);
+    const enrollments = await bucketOf(context, "enrollments");
+    const found = await findByPeel(enrollments, peel);
     if (found?.current !== undefined) return found.current.record;
-    throw new SvcError("not_found", `${name} has never enrolled`);
+    const known = (await readEnrollments(enrollments)).map(({ peelId }) => displayPeelId(peelId));
+    throw new SvcError("not_found", `${name} has never enrolled${suggestName(name, known)}`);
+  };
+  const mastersOf = async (context: DoctorContext) =>
+    readMasters(await bucketOf(context, "master-heartbeat"));
+  const beatOf = async (context: DoctorContext) => readPeel(await bucketOf(context, "peel-heartbeat"), peel);
+  const reportOf = async (context: DoctorContext) => {
+    const facts = await (await bucketOf(context, "facts")).get(peel);
+    return facts === undefined ? undefined : readReportedTrust(facts.value);
   };
   return [
     {
@@ -65,7 +100,8 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       needs: ["storage"],
       async look(context) {
         const record = await recordOf(context).catch(() => undefined);
-        if (record === undefined) return { level: "skip", message: "no enrollment to check" };
+        if (record === undefined)
+          return { level: "skip", message: "no enrollment to check", next: "see the step enrollment" };
         const trust = trustOf(record);
         if (trust !== "MISMATCH!") {
           return {
@@ -83,19 +119,69 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
     {
       name: "peel credentials",
       needs: ["enrollment"],
+      next: "see the step storage",
       async look(context) {
-        const { credsExpiresAt } = await recordOf(context);
-        const renew = "revoke the enrollment, and restart the peel: it enrolls again";
-        return judgeEnd("its JWT", credsExpiresAt, context.clock.now(), renew);
+        const window = recoveryWindowOf(await mastersOf(context));
+        return judgeCredentials(await recordOf(context), context.clock.now(), window);
       },
+    },
+    {
+      name: "clone",
+      needs: ["enrollment"],
+      next: "see the step storage",
+      look: async (context) => judgeClone(await recordOf(context)),
+    },
+    {
+      name: "root",
+      needs: ["enrollment"],
+      next: "see svc ca rotate status",
+      async look(context) {
+        const isAlive = (await beatOf(context)) !== undefined;
+        return judgeRoots(await reportOf(context), await mastersOf(context), isAlive);
+      },
+    },
+    {
+      name: "command keys",
+      needs: ["enrollment"],
+      next: "see svc keys status",
+      async look(context) {
+        return judgeCommandKeys(await beatOf(context), await readMasterKeys(await context.connect()));
+      },
+    },
+    {
+      name: "administrators",
+      needs: ["enrollment"],
+      next: "see svc operator administrators",
+      async look(context) {
+        const beat = await beatOf(context);
+        const isAsked = beat?.administrators !== undefined && beat.administrators !== "";
+        return judgeAdministrators(
+          beat,
+          isAsked ? await readAdministrators(await context.connect()) : undefined,
+        );
+      },
+    },
+    {
+      name: "statements",
+      needs: ["enrollment"],
+      next: "search the log of the peel for refused statements",
+      look: async (context) => judgeStatements(await reportOf(context)),
     },
     {
       name: "heartbeat",
       needs: ["enrollment"],
+      next: "see the step storage",
       async look(context) {
-        const beat = await (await bucketOf(context, "peel-heartbeat")).get(peel);
+        const beat = await beatOf(context);
         if (beat !== undefined) {
-          return { level: "ok", message: `${ageOf(beat.storedAt, context)} ago` };
+          const message = `${ageOf(beat.storedAt, context)} ago`;
+          const difference = clockDifferenceOf(beat);
+          if (difference === undefined) return { level: "ok", message };
+          return {
+            level: "fail",
+            message: `${message}, and its clock is ${differenceWords(difference)} of the clock of the bus`,
+            next: "set the clock of its host (timedatectl status): jobs expire by it",
+          };
         }
         return {
           level: "fail",
@@ -107,6 +193,7 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
     {
       name: "facts",
       needs: ["enrollment"],
+      next: "see the step storage",
       async look(context) {
         const facts = await (await bucketOf(context, "facts")).get(peel);
         const next = "check the log of the peel; its facts are stored when it connects";
@@ -119,6 +206,7 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
     {
       name: "last job",
       needs: ["enrollment"],
+      next: "see the step storage",
       async look(context) {
         const entries = await (await bucketOf(context, "jobs")).entries();
         const jobs = entries.map(({ value }) => decodeJob(value));
@@ -133,6 +221,11 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       },
     },
   ];
+}
+
+/** What the masters say; `undefined` where none answers, or this operator may not ask. */
+function readAdministrators(bus: Bus) {
+  return ask(bus, operatorsOverBus.administrators, {}).catch(() => undefined);
 }
 
 function ageOf(storedAt: number, { clock }: DoctorContext): string {

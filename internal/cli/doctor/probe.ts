@@ -8,11 +8,10 @@ import {
   probeStorage,
 } from "../../bus/mod.ts";
 import type { Finding, Step } from "../../program/diagnosis/mod.ts";
+import { probeKey } from "../storage-problem.ts";
 import type { DoctorContext } from "./context.ts";
 
 const answerMs = 2_000;
-/** All operators use the same key: one value is kept. */
-const key = "svc";
 /** What these credentials may look at. */
 const readable: readonly AssetName[] = [
   "enrollments",
@@ -37,7 +36,7 @@ export const probeStep: Step<DoctorContext> = {
   async look({ connect }) {
     const bus = await connect();
     const exists = (await inspectAssets(bus, ["probe"])).get("probe") !== "missing";
-    const state = exists ? await probe(() => probeStorage(bus, key, answerMs)) : missing;
+    const state = exists ? await probe(() => probeStorage(bus, probeKey, answerMs)) : missing;
     if (state !== undefined && state.level === "fail") return state;
     const worst = fullest(await inspectFullness(bus, readable, answerMs));
     if (worst === undefined) return state ?? { level: "ok", message: "a value was written and read" };
@@ -47,7 +46,7 @@ export const probeStep: Step<DoctorContext> = {
 };
 
 /** @returns `undefined` when it worked */
-async function probe(run: () => Promise<void>): Promise<Finding | undefined> {
+async function probe(run: () => Promise<unknown>): Promise<Finding | undefined> {
   try {
     await run();
     return undefined;

@@ -1,7 +1,27 @@
 import { approveCommand } from "./approve.ts";
+import { clearCloneCommand } from "./clear-clone.ts";
+import { discardCommand } from "./discard.ts";
 import { listCommand } from "./list.ts";
 import { rejectCommand } from "./reject.ts";
+import { restoreCommand } from "./restore.ts";
+import { resumeCommand } from "./resume.ts";
 import { revokeCommand } from "./revoke.ts";
 import { showCommand } from "./show.ts";
+import { straysCommand } from "./strays.ts";
+import { suspendCommand } from "./suspend.ts";
+import { vouchCommand } from "./vouch.ts";
 
-export const enrollCommands = [listCommand, showCommand, approveCommand, rejectCommand, revokeCommand];
+export const enrollCommands = [
+  listCommand,
+  showCommand,
+  approveCommand,
+  rejectCommand,
+  revokeCommand,
+  suspendCommand,
+  resumeCommand,
+  clearCloneCommand,
+  straysCommand,
+  restoreCommand,
+  discardCommand,
+  vouchCommand,
+];

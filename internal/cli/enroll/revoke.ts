@@ -1,29 +1,52 @@
-import { displayPeelId } from "../../base/peel-id.ts";
+import { SvcError } from "../../base/errors.ts";
+import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
 import { type Bus, openBucket } from "../../bus/mod.ts";
-import { type RevokeOperationDeps, writeRevocation } from "../../fleet/enrollment/mod.ts";
+import { type DirectSigner, type RevokeOperationDeps, writeRevocation } from "../../fleet/enrollment/mod.ts";
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
-import { type Cli, command } from "../../program/command-line/mod.ts";
+import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { runDirectly } from "../direct.ts";
-import { withBus } from "../operator.ts";
-import { directArg, idArg, openEnrollments } from "./ask.ts";
+import { credsArg, directArg, directSigner, idArg, openForDecisions, withBusFor } from "./ask.ts";
 
 export const revokeCommand = command({
   name: "revoke",
-  description: "Revoke an enrollment. The peel is disconnected, and its credentials become invalid.",
+  description:
+    "Revoke an enrollment, by its id, or by the name or key of the peel. The peel is disconnected, and its credentials become invalid.",
   args: {
-    id: { ...idArg, ids: "revocable-enrollments" },
+    id: { ...idArg, required: false, ids: "revocable-enrollments" },
+    peel: {
+      type: "string",
+      valueHint: "peel id",
+      description: "Revoke this peel, also when no enrollment has its key",
+    },
+    key: {
+      type: "string",
+      valueHint: "U…",
+      description: "Revoke this key of the bus, also when no enrollment has it",
+    },
     reason: { type: "string", valueHint: "text", description: "Reason, stored in the record" },
     wait: { type: "boolean", description: "Wait until the peel is disconnected, and show how long it took" },
     "direct-kv": directArg,
+    creds: credsArg,
   },
   run: (args, cli) =>
-    withBus(cli, async (bus) => {
+    withBusFor(cli, args, async (bus) => {
       const { revoke } = enrollmentsOverBus;
-      const input = { id: args.id, reason: args.reason };
+      const { id, peel, key } = args;
+      if ([id, peel, key].filter((one) => one !== undefined).length !== 1) {
+        throw new SvcError("usage", "name one of: the id of an enrollment, --peel, --key");
+      }
       const isDirect = args["direct-kv"] === true;
+      if (id === undefined) {
+        if (isDirect || args.wait === true) {
+          throw new SvcError("usage", "--direct-kv and --wait are only for the id of an enrollment");
+        }
+        return revokeUser(bus, cli, { peel, key, reason: args.reason });
+      }
+      const input = { id, reason: args.reason };
+      const signer = isDirect ? directSigner(cli) : undefined;
       const { enrollment, closed_in_ms } = isDirect
-        ? await runDirectly(revoke.operation, await storageOf(bus, cli), input, cli)
+        ? await runDirectly(revoke.operation, await storageOf(bus, cli, signer), input, cli, signer)
         : await ask(bus, revoke, input);
       const line = `revoked ${enrollment.id} (${displayPeelId(enrollment.peel_id)})`;
       if (isDirect || args.wait !== true) {
@@ -39,11 +62,36 @@ export const revokeCommand = command({
     }),
 });
 
+/** Revokes by the name or key of a peel. */
+async function revokeUser(
+  bus: Bus,
+  cli: Cli,
+  { peel, ...rest }: { peel: string | undefined; key: string | undefined; reason: string | undefined },
+): Promise<void> {
+  const input = {
+    ...rest,
+    peel: peel === undefined ? undefined : readFlag("--peel", peel, peelIdFromConfig),
+  };
+  const { revoked } = await ask(bus, enrollmentsOverBus.revokeUser, input);
+  await cli.print(revoked, () =>
+    revoked
+      .map(({ peel_id, enrollment_id, bus_public_key }) => {
+        const what = enrollment_id ?? bus_public_key ?? "";
+        return `revoked ${what}${peel_id === "" ? "" : ` (${displayPeelId(peel_id)})`}`;
+      })
+      .join("\n"),
+  );
+}
+
 /** What is written to without a master. */
-async function storageOf(bus: Bus, { clock }: Pick<Cli, "clock">): Promise<RevokeOperationDeps> {
+async function storageOf(
+  bus: Bus,
+  { clock }: Pick<Cli, "clock">,
+  signer: DirectSigner | undefined,
+): Promise<RevokeOperationDeps> {
   const revocations = await openBucket(bus, "revocations");
   return {
-    enrollments: await openEnrollments(bus),
+    enrollments: await openForDecisions(bus, signer),
     revocations: { add: (entry) => writeRevocation(revocations, entry) },
     clock,
   };

@@ -1,27 +1,44 @@
 import { displayPeelId } from "../../base/peel-id.ts";
+import { type Bus, openBucket } from "../../bus/mod.ts";
 import { type Enrollment, loadEnrollment, toStored, trustOf } from "../../fleet/enrollment/mod.ts";
+import { keyFingerprint } from "../../identity/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
-import { idArg, openEnrollments } from "./ask.ts";
+import { readMasters } from "../status/heartbeats.ts";
+import { directReadArg, idArg, openEnrollments } from "./ask.ts";
 
 export const showCommand = command({
   name: "show",
   description: "Show the full record of an enrollment.",
-  args: { id: idArg },
+  args: { id: idArg, "direct-kv": directReadArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const { record } = await loadEnrollment(await openEnrollments(bus), args.id);
-      await cli.print(toStored(record), () => formatRecord(record));
+      const fleet = record.trustedCaSpki === undefined ? [] : await fleetPins(bus);
+      const shown = { ...toStored(record), ...(fleet.length === 0 ? {} : { fleet_ca_spki: fleet }) };
+      await cli.print(shown, () => formatRecord(record, fleet));
     }),
 });
 
-/** A record for people: the stored fields in their order, the peel id dotted. */
-function formatRecord(record: Enrollment): string {
+/** SPKI pins of the CA roots of the live masters: one, unless the root is being replaced. */
+async function fleetPins(bus: Bus): Promise<string[]> {
+  const masters = await readMasters(await openBucket(bus, "master-heartbeat"));
+  return [...new Set(masters.flatMap(({ ca_spki }) => ca_spki ?? []))];
+}
+
+/**
+ * A record for people: the stored fields in their order, the peel id dotted.
+ *
+ * @param fleet pins to compare with the one that the peel trusted
+ */
+function formatRecord(record: Enrollment, fleet: readonly string[]): string {
   const fields = Object.entries(toStored(record)).map(
     ([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)] as const,
   );
   return formatFields([
     ...fields.map(([name, value]) => [name, name === "peel_id" ? displayPeelId(value) : value] as const),
     ["trust", trustOf(record)],
+    ...fleet.map((pin) => ["fleet_ca_spki", pin] as const),
+    ["fingerprint", keyFingerprint(record.publicKey)],
   ]);
 }

@@ -29,7 +29,12 @@ export function countWords(counts: Counts): string[] {
   const ended = outcomes.filter((outcome) => outcome !== "pending");
   return [...ended, "pending" as const]
     .filter((outcome) => (counts[outcome] ?? 0) > 0)
-    .map((outcome) => `${counts[outcome]} ${outcome === "pending" ? "waiting" : outcome}`);
+    .map((outcome) => `${counts[outcome]} ${outcomeWord(outcome)}`);
+}
+
+/** The word for people: a target that has not ended is `waiting`. */
+export function outcomeWord(outcome: Outcome): string {
+  return outcome === "pending" ? "waiting" : outcome;
 }
 
 /** `12 peels: 10 ok, 1 failed, 1 offline` */

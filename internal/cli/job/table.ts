@@ -2,6 +2,7 @@ import { displayPeelId } from "../../base/peel-id.ts";
 import type { JobView, Outcome } from "../../fleet/jobs/mod.ts";
 import { indent } from "../../program/answers/mod.ts";
 import { formatTable } from "../../program/command-line/mod.ts";
+import { outcomeWord } from "./counts.ts";
 import { showReturn } from "./show-return.ts";
 
 /**
@@ -18,7 +19,8 @@ export function formatReturns(
     ...view.targets.filter((peel) => outcomeOf(peel) !== "ok"),
   ];
   const shown = peels.map((peel) => ({ peel, ...showReturn(outcomeOf(peel), view.returns[peel]) }));
-  const outcomeCell = (peel: string) => `${outcomeOf(peel)}${view.returns[peel]?.late ? " (late)" : ""}`;
+  const outcomeCell = (peel: string) =>
+    `${outcomeWord(outcomeOf(peel))}${view.returns[peel]?.late ? " (late)" : ""}`;
   const rows = shown.map(({ peel, cell }) => [displayPeelId(peel), outcomeCell(peel), cell]);
   const [head = "", ...lines] = formatTable(["PEEL ID", "OUTCOME", "RETURN"], rows, options).split("\n");
   return [head, ...lines.flatMap((line, i) => [line, ...indent(indent(shown[i]?.details ?? []))])].join("\n");

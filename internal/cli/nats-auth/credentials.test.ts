@@ -20,7 +20,7 @@ afterAll(() => files[Symbol.dispose]());
 const make = (out: string, ...more: string[]) =>
   svc("credentials", "--dir", at("auth"), "--out", at(out), ...more);
 
-test.each(["admin", "master"])(
+test.each(["admin", "direct", "master"])(
   "further credentials of the role %s are signed by the masters' account",
   async (role) => {
     const made = await make(`${role}-2.creds`, "--role", role);

@@ -8,7 +8,8 @@ import { command } from "../../program/command-line/mod.ts";
 
 export const credentialsCommand = command({
   name: "credentials",
-  description: "Create more credentials for an operator or a master, with the permissions of this version.",
+  description:
+    "Create more credentials for an operator, for --direct-kv, or for a master, with the permissions of this version.",
   args: {
     dir: {
       type: "string",
@@ -24,7 +25,7 @@ export const credentialsCommand = command({
     },
     role: {
       type: "enum",
-      options: ["admin", "master"],
+      options: ["admin", "direct", "master"],
       default: "admin",
       description: "Role of the credentials",
     },

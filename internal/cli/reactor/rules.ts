@@ -16,7 +16,7 @@ export const rulesCommand = command({
         formatTable(
           ["RULE", "MATCH", "SOURCE", "WHEN", "DO", "BREAKER", "AT"],
           answer.rules.map((rule) => [
-            rule.name,
+            rule.unsafe ? `${rule.name} (unsafe)` : rule.name,
             rule.match.join(" "),
             rule.source ?? "*",
             rule.when.join(" and ") || "-",

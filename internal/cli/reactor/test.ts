@@ -23,11 +23,11 @@ export const testCommand = command({
     // What is wrong with it is the master's to say.
     const event = readEventFile(args.event) as unknown as SaidEvent;
     await withBus(cli, async (bus) => {
-      const { master, problem, ...reaction } = await ask(bus, reactorOverBus.test, { event });
+      const { master, problem, refused, ...reaction } = await ask(bus, reactorOverBus.test, { event });
       await cli.print(reaction, () => formatReaction(reaction, cli));
       if (reaction.rules.length === 0) cli.say(`no rules on ${master}`);
       if (reaction.dropped !== undefined) cli.say(`the event would be dropped: ${reaction.dropped}`);
-      sayProblem(cli, { master, problem });
+      sayProblem(cli, { master, problem, refused });
     });
   },
 });

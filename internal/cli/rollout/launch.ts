@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
@@ -8,7 +9,9 @@ import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, readFlag, readListFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { peelCount } from "../job/counts.ts";
+import { askFrozen } from "../job/frozen.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
+import { sayWhether } from "../roles/ask.ts";
 import { watchRollout } from "./follow.ts";
 import { formatWaves } from "./format.ts";
 import { openRollouts } from "./storage.ts";
@@ -57,6 +60,7 @@ export function readPlan(words: PlanWords): Partial<RolloutRequest> {
 /**
  * Plans or starts a rollout, says what it is, and follows it if that is asked for.
  *
+ * @param onPlan called with the encoded ids of the peels of a plan that is only shown
  * @returns how it ended; `undefined` when it was not followed, and all is said and printed
  * @throws SvcError what a master answered, `unavailable` when none did
  * @throws Exit 130 after Ctrl-C
@@ -66,15 +70,36 @@ export async function launchRollout(
   request: RolloutRequest,
   mode: LaunchMode,
   cli: Cli,
+  onPlan?: (peels: readonly string[]) => Promise<void>,
 ): Promise<RolloutView | undefined> {
   const asked = mode === "dry-run" ? { ...request, dry_run: true } : request;
-  const { id, waves, max_failures } = await ask(bus, rolloutsOverBus.start, asked);
+  const { check } = asked;
+  const question = {
+    ...{ kind: "rollouts", action: "start", function: asked.function },
+    ...(check === undefined ? {} : { check: { function: check.function } }),
+  };
+  const send = (frozen: RolloutRequest) => ask(bus, rolloutsOverBus.start, frozen);
+  const started = mode === "dry-run" ? send(asked) : askFrozen(bus, asked, question, send);
+  const { id, waves, max_failures } = await started;
   const peels = waves.reduce((sum, wave) => sum + wave.peels.length, 0);
   const inWaves = waves.length === 1 ? "in one wave" : `in ${waves.length} waves`;
   const size = `${peelCount(peels)} ${inWaves}, at most ${max_failures} may fail`;
   if (id === undefined) {
     await cli.print({ waves, max_failures }, () => formatWaves(waves, cli));
     cli.say(`${size}; nothing was started`);
+    const { target, check } = request;
+    const question = {
+      kind: "rollouts",
+      action: "start",
+      function: request.function,
+      ...defined({ target }),
+    };
+    await sayWhether(
+      bus,
+      check === undefined ? question : { ...question, check: { function: check.function } },
+      cli,
+    );
+    await onPlan?.(waves.flatMap((wave) => wave.peels));
     return undefined;
   }
   if (mode === "async") {

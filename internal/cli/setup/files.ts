@@ -25,11 +25,19 @@ export function masterFile(plan: Plan): string {
       : "# Bus URLs for peels on other hosts.\n",
     formatYaml({ bus_advertise_urls: plan.advertisedBusUrls }),
     "\n",
-    formatYaml({ auth_dir: paths.auth, ...flat }),
+    formatYaml({
+      auth_dir: paths.auth,
+      decisions_log: `${plan.dir}/decisions.log`,
+      roles_file: `${plan.dir}/roles.yaml`,
+      ...flat,
+    }),
     "\n",
     formatYaml({
       enroll: { addr: formatAddress(plan.apiListen) },
       ca: { mode: "embedded", enroll_sans: names.filter((name) => name !== "localhost") },
+      settings: { strict_facts: true },
+      // A fleet of an earlier version sets it when each operator has a key: svc operator adopt.
+      operators: { require_signed: true },
       api: { tokens: [{ username: "operator", token_file: paths.token }] },
       ...(reactorDir === undefined ? {} : { reactor: { dir: reactorDir } }),
     }),
@@ -37,12 +45,12 @@ export function masterFile(plan: Plan): string {
 }
 
 /** The configuration of the `svc` tool. */
-export function operatorFile({ busUrl, paths }: Plan): string {
+export function operatorFile({ busUrl, paths }: Plan, firstOperator: string): string {
   return [
     `# Written by svc init. Read by svc --config ${paths.operator}; without that option, install it as\n`,
-    "# ~/.svc/config.yaml.\n",
+    "# ~/.svc/config.yaml. The operator file is that of the first operator, who adds others.\n",
     formatYaml({
-      master: { urls: [busUrl], creds_file: `${paths.auth}/admin.creds`, tls_ca: paths.busCa },
+      master: { urls: [busUrl], operator_file: firstOperator, tls_ca: paths.busCa },
     }),
   ].join("");
 }

@@ -36,6 +36,17 @@ function treeOf(dir: string): string[] {
     .sort();
 }
 
+test.each([
+  ["2.15.1", true],
+  ["2.10.0", true],
+  ["2.9.10", false],
+  [undefined, false],
+])("the bus waits for the disk where its server can: %p", async (busVersion, waits) => {
+  const { plan } = await initFleet(options(busVersion === undefined ? {} : { busVersion }));
+  const written = readFileSync(plan.paths.busConfig, "utf8");
+  expect(/^ {2}sync_interval: always$/m.test(written)).toBe(waits);
+});
+
 test("the files and their modes", async () => {
   const { plan, files: written } = await initFleet(options());
   const modes = Object.fromEntries(
@@ -56,17 +67,23 @@ test("the files and their modes", async () => {
     "auth/account.seed": "600",
     "auth/masters.jwt": "644",
     "auth/masters.seed": "600",
+    "auth/masters-operators.seed": "600",
+    "auth/administrators": "644",
     "auth/command.seed": "600",
     "auth/system.jwt": "644",
     "auth/system.creds": "600",
     "auth/master.creds": "600",
     "auth/admin.creds": "600",
+    "auth/direct.creds": "600",
+    "auth/recovery.seed": "600",
+    "auth/recovery.pub": "644",
     "bus/nats-server.conf": "600",
     "bus/nats-server.key": "600",
     "bus/nats-server.crt": "644",
     "bus/nats-ca.crt": "644",
     "peel/auth/bus-ca.crt": "644",
     "operator.token": "600",
+    "operator/svc.operator": "600",
     "svc.yaml": "644",
     "peel.yaml": "644",
     "systemd/svc-master.service": "644",
@@ -119,6 +136,8 @@ test("the programs can read the written files, which reference no path outside t
     embedded_bus: true,
     embedded_bus_dir: join(dir, "bus"),
     auth_dir: join(dir, "auth"),
+    decisions_log: join(dir, "decisions.log"),
+    roles_file: join(dir, "roles.yaml"),
     settings_dir: join(dir, "settings"),
     states_dir: join(dir, "states"),
     "reactor.dir": join(dir, "reactor"),
@@ -137,7 +156,8 @@ test("the programs can read the written files, which reference no path outside t
   });
   expect(loadOperatorConfig({ configFlag: paths.operator, env: {}, home: "" })).toMatchObject({
     "master.urls": ["tls://localhost:4222"],
-    "master.creds_file": join(dir, "auth/admin.creds"),
+    "master.creds_file": "",
+    "master.operator_file": join(dir, "operator/svc.operator"),
     "master.tls_ca": join(dir, "bus/nats-ca.crt"),
   });
   expect(readFileSync(paths.token, "utf8")).toMatch(/^[\w-]{43}\n$/);

@@ -1,12 +1,17 @@
 import { join } from "node:path";
 import { encodeBase64Url } from "../../base/base64.ts";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { isOlderVersion } from "../../base/dotted-version.ts";
 import { publicMode, secretMode } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
 import { createFiles, makePrivateDirectory, type NewFile, writing } from "../../base/new-files.ts";
-import { newNatsAuth } from "../../bus/accounts/mod.ts";
+import { newNatsAuth, operatorsSeedFile } from "../../bus/accounts/mod.ts";
+import { oldestThatSyncs } from "../../bus/server/mod.ts";
 import { issueCertificate, newAuthority } from "../../identity/ca/mod.ts";
+import { keyPairFromSeed, readClaims } from "../../identity/mod.ts";
 import { contentDirectories, masterFile, operatorFile, peelFile } from "./files.ts";
+import { firstOperator, operatorNameOf } from "./first-operator.ts";
 import { type Plan, planFleet, type Wishes } from "./plan.ts";
 import { masterUnit, peelUnit } from "./units.ts";
 
@@ -21,8 +26,26 @@ export interface SetupOptions extends Wishes {
   owner: string;
   /** Directory of the programs, for the units. */
   programs: string;
+  /** Version of the nats-server that the master will run, if it is known. */
+  busVersion?: string;
+  /** Public key of a recovery key that exists; absent makes a new one. */
+  recovery?: string;
+  /** Further files of the directory. */
+  further?: (made: Made) => readonly NewFile[];
   clock: Clock;
   random: Random;
+}
+
+/** What a new fleet is known by. */
+export interface Made {
+  plan: Plan;
+  /** SPKI pin of the CA. */
+  pin: string;
+  rootPem: string;
+  /** Public key that commands are signed with. */
+  commandKey: string;
+  /** Public key that may sign its succession. */
+  recoveryKey: string;
 }
 
 export interface Setup {
@@ -65,9 +88,26 @@ export async function initFleet(options: SetupOptions): Promise<Setup> {
     storeDir: join(paths.bus, "store"),
     tls: { cert: paths.busCert, key: paths.busKey },
     serverConfig: paths.busConfig,
+    syncAlways: options.busVersion !== undefined && !isOlderVersion(options.busVersion, oldestThatSyncs),
     hostname,
+    ...defined({ recovery: options.recovery }),
     clock,
     random,
+  });
+  const textOf = (name: string) =>
+    auth.find(({ path }) => path === join(paths.auth, name))?.data.trim() ?? "";
+  const made: Made = {
+    ...{ plan, pin: ca.root.pin, rootPem },
+    commandKey: keyPairFromSeed("user", textOf("command.seed")).publicKey,
+    recoveryKey: textOf("recovery.pub"),
+  };
+  const first = firstOperator({
+    name: operatorNameOf(options.owner),
+    fleet: readClaims(textOf("masters.jwt")).sub,
+    signer: keyPairFromSeed("account", textOf(operatorsSeedFile)),
+    busUrls: plan.advertisedBusUrls.length === 0 ? [plan.busUrl] : plan.advertisedBusUrls,
+    caPem: rootPem,
+    ...{ dir: paths.operators, authDir: paths.auth, clock, random },
   });
   const author = "svc init";
   const program = (name: string) => join(options.programs, name);
@@ -81,7 +121,9 @@ export async function initFleet(options: SetupOptions): Promise<Setup> {
     open(paths.busCa, rootPem),
     open(paths.peelBusCa, rootPem),
     secret(paths.token, `${encodeBase64Url(random(tokenBytes))}\n`),
-    open(paths.operator, operatorFile(plan)),
+    first.file,
+    first.administrators,
+    open(paths.operator, operatorFile(plan, first.file.path)),
     open(paths.peel, peelFile(plan, ca.root.pin)),
     open(
       paths.masterUnit,
@@ -97,6 +139,7 @@ export async function initFleet(options: SetupOptions): Promise<Setup> {
       paths.peelUnit,
       peelUnit({ program: program("svc-peel"), config: paths.peel, dataDir: paths.peelData, author }),
     ),
+    ...(options.further?.(made) ?? []),
     // Written last: without it nothing can start, and the next run reports the files that exist.
     open(paths.master, masterFile(plan)),
   ];

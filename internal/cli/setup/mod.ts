@@ -1,2 +1,6 @@
+export { busVersion } from "./bus-version.ts";
+export { firstOperator, operatorNameOf } from "./first-operator.ts";
 export { initFleet, type Setup } from "./init.ts";
+export type { Wishes } from "./plan.ts";
+export { succeedFleet } from "./succeed.ts";
 export { masterUnit, peelUnit } from "./units.ts";

@@ -43,6 +43,7 @@ export interface Plan {
     | "token"
     | "master"
     | "operator"
+    | "operators"
     | "peel"
     | "peelData"
     | "peelBusCa"
@@ -96,6 +97,7 @@ export function planFleet(wishes: Wishes): Plan {
       token: at("operator.token"),
       master: at("master.yaml"),
       operator: at("svc.yaml"),
+      operators: at("operator"),
       peel: at("peel.yaml"),
       peelData: at("peel"),
       peelBusCa: at("peel", "auth", "bus-ca.crt"),

@@ -1,8 +1,9 @@
 import { encodePeelId } from "../../base/peel-id.ts";
 import { atLine } from "../../base/place.ts";
 import { textLines } from "../../program/answers/mod.ts";
-import { command, Exit, visible } from "../../program/command-line/mod.ts";
+import { command, visible } from "../../program/command-line/mod.ts";
 import type { StateProblem } from "../../tree/function/mod.ts";
+import { printLint } from "../print-lint.ts";
 import { readSubject, subjectArgs } from "./subject.ts";
 
 export const lintCommand = command({
@@ -18,14 +19,8 @@ export const lintCommand = command({
     const subject = await readSubject(args, cli);
     const files = createDirectorySource(args.dir);
     const id = typeof subject.facts.id === "string" ? subject.facts.id : cli.hostname;
-    const { checked, problems } = await lintStates({ ...subject, files, peelId: encodePeelId(id) });
-    const count = `${checked} state ${checked === 1 ? "file" : "files"}`;
-    await cli.print({ checked, problems }, () =>
-      problems.length === 0 ? `${count}: no problems` : problems.flatMap(linesOf).join("\n"),
-    );
-    if (problems.length === 0) return;
-    cli.say(`${count}: ${problems.length} ${problems.length === 1 ? "problem" : "problems"}`);
-    throw new Exit(1);
+    const found = await lintStates({ ...subject, files, peelId: encodePeelId(id) });
+    await printLint<StateProblem>(cli, "state", found, linesOf);
   },
 });
 

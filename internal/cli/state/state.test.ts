@@ -63,6 +63,26 @@ test("as data the problems keep their fields", async () => {
   });
 });
 
+test("lint warns of words that are true or false in Salt, and counts them as no problem", async () => {
+  const text =
+    "a:\n  test.succeed_with_changes:\n    - comment: {{ 'yes' }}\nb:\n  test.nop:\n    - name: 'no'\n";
+  const files = { "s/web.sls": text, "s/db.sls": "c:\n  test.nop:\n    - colour: Off\n" };
+  const { exit, stdout, stderr } = await svc(files, (dir) => ["lint", join(dir, "s")]);
+  expect([exit, stdout]).toEqual([
+    1,
+    expect.stringContaining('db.sls:3: test.nop: unknown argument "colour"'),
+  ]);
+  expect(stderr.split("\n").sort()).toEqual([
+    "",
+    "2 state files: 1 problem",
+    'warning: db.sls:3: Off is a text here, and false in Salt: write false, or "Off" with quotes',
+    'warning: web.sls:3: yes is a text here, and true in Salt: write true, or "yes" with quotes',
+  ]);
+  const alone = await svc({ "s/web.sls": text }, (dir) => ["lint", join(dir, "s"), "--output", "json"]);
+  expect(alone.exit).toBe(0);
+  expect(JSON.parse(alone.stdout)).toMatchObject({ problems: [], warnings: [{ file: "web.sls", line: 3 }] });
+});
+
 test("facts and settings of files are what templates see", async () => {
   const files = {
     "s/top.sls": "base: {}\n",

@@ -14,6 +14,7 @@ import {
   type EnrollmentState,
   type EnrollmentSummary,
   readEnrollments,
+  readStrays,
   summarize,
 } from "../../fleet/enrollment/mod.ts";
 import { decodeJob, type Job } from "../../fleet/jobs/mod.ts";
@@ -26,9 +27,25 @@ import {
 } from "../../fleet/rollout/mod.ts";
 import { soonMs } from "../../program/diagnosis/mod.ts";
 import { askReadiness, hasFailed, type MasterReadiness } from "../readiness.ts";
-import { type HeldLease, type MasterBeat, readLeases, readMasters, readPeels } from "./heartbeats.ts";
+import { storageProblem } from "../storage-problem.ts";
+import {
+  clockDifferenceOf,
+  type HeldLease,
+  type MasterBeat,
+  readLeases,
+  readMasters,
+  readPeels,
+} from "./heartbeats.ts";
 
-const sources = ["enrollments", "peel-heartbeat", "master-heartbeat", "jobs", "rollouts", "leases"] as const;
+const sources = [
+  "enrollments",
+  "peel-heartbeat",
+  "master-heartbeat",
+  "jobs",
+  "rollouts",
+  "leases",
+  "revocations",
+] as const;
 
 /** The state of a fleet. */
 export interface FleetStatus {
@@ -39,8 +56,20 @@ export interface FleetStatus {
     /** Encoded ids of the members without a heartbeat. */
     silent: string[];
     versions: Record<string, number>;
+    /** Those whose clock differs from that of the bus: jobs expire by it. */
+    wrong_clocks: { peel_id: string; ahead_ms: number }[];
+    /** Those that refused commands since their start, by reason. */
+    refusing: { peel_id: string; commands_refused: Record<string, number> }[];
   };
   pending: EnrollmentSummary[];
+  /** Members that are kept off the bus. */
+  suspended: { id: string; peel_id: string; at: string; reason: string }[];
+  /** Members whose identity two hosts appear to hold. */
+  clones: { id: string; peel_id: string; seen_at: string }[];
+  /** Members whose credentials have ended, or end soon: peels renew them by themselves. */
+  credentials: { ended: number; within_7_days: number; within_30_days: number };
+  /** Users of the bus that are refused because no valid record has their key. */
+  strays: { peel_id: string; bus_public_key: string; refused_at: string }[];
   jobs: { jid: string; function: string; targets: number; created_at: string; deadline: string }[];
   /** Unfinished rollouts, oldest first. */
   rollouts: RolloutSummary[];
@@ -53,6 +82,7 @@ export interface FleetStatus {
   notes: string[];
 }
 
+const dayMs = 24 * 3600_000;
 /** How long the contents of one bucket may take. */
 const readMs = 4_000;
 
@@ -91,19 +121,27 @@ export async function readStatus(
     });
     return { ...beat, ...(await asking.catch(silent)) };
   };
-  const [records, beats, masters, jobs, rollouts, leases] = await Promise.all([
+  const [records, beats, masters, jobs, rollouts, leases, strays] = await Promise.all([
     read("enrollments", readEnrollments),
     read("peel-heartbeat", readPeels),
     read("master-heartbeat", readMasters).then((found) => Promise.all(found.map(askIt))),
     read("jobs", readRunning),
     read("rollouts", readLive),
     read("leases", readLeases),
+    read("revocations", (bucket) => readStrays(bucket, bus.clock.now())),
   ]);
   for (const { name, readiness, reason } of masters) {
     if (readiness !== "up") notes.push(`master ${name} is ${readiness}: ${reason ?? "no reason given"}`);
   }
-  if (masters.length === 0)
-    notes.push("no master is running: enrollments, jobs and revocations are not processed");
+  if (masters.length === 0) {
+    const problem = await abortable(storageProblem(bus), late).catch(() => undefined);
+    failed ||= problem !== undefined;
+    notes.push(
+      problem === undefined
+        ? "no master is running: enrollments, jobs and revocations are not processed"
+        : `masters cannot store their heartbeats: ${problem}`,
+    );
+  }
   const alive = new Map(beats.map((beat) => [beat.key, beat.version]));
   const members = records.filter(({ state }) => state === "issued" || state === "active");
   const now = bus.clock.now();
@@ -127,8 +165,32 @@ export async function readStatus(
         .map(({ peelId }) => peelId)
         .sort(),
       versions: countBy(members.flatMap(({ peelId }) => alive.get(peelId) ?? [])),
+      wrong_clocks: beats.flatMap((beat) => {
+        const ahead = clockDifferenceOf(beat);
+        return ahead === undefined ? [] : [{ peel_id: beat.key, ahead_ms: ahead }];
+      }),
+      refusing: beats.flatMap(({ key, commands_refused }) =>
+        commands_refused === undefined ? [] : [{ peel_id: key, commands_refused }],
+      ),
     },
     pending: records.filter(({ state }) => state === "pending").map(summarize),
+    suspended: records.flatMap(({ id, peelId, suspended }) =>
+      suspended === undefined
+        ? []
+        : [{ id, peel_id: peelId, at: rfc3339(suspended.at), reason: suspended.reason }],
+    ),
+    clones: members.flatMap(({ id, peelId, cloneSuspected, cloneSeenAt, updatedAt }) =>
+      cloneSuspected === true ? [{ id, peel_id: peelId, seen_at: rfc3339(cloneSeenAt ?? updatedAt) }] : [],
+    ),
+    credentials: countEnding(
+      members.flatMap(({ credsExpiresAt }) => credsExpiresAt ?? []),
+      now,
+    ),
+    strays: strays.map(({ peelId, busPublicKey, revokedAt }) => ({
+      peel_id: peelId,
+      bus_public_key: busPublicKey,
+      refused_at: rfc3339(revokedAt),
+    })),
     jobs: jobs.map(({ jid, targets, createdAt, deadline, ...job }) => ({
       jid,
       function: job.function,
@@ -146,6 +208,13 @@ export async function readStatus(
     notes,
   };
   return { status, failed: failed || masters.some(hasFailed) };
+}
+
+/** How many credentials have ended, and how many of the others end within some days. */
+function countEnding(ends: readonly number[], now: number): FleetStatus["credentials"] {
+  const within = (days: number) => ends.filter((at) => at > now && at - now < days * dayMs).length;
+  const ended = ends.filter((at) => at <= now).length;
+  return { ended, within_7_days: within(7), within_30_days: within(30) };
 }
 
 /** @throws SvcError `unavailable` when it takes too long */

@@ -4,6 +4,7 @@ import { enrollmentStates } from "../../fleet/enrollment/mod.ts";
 import { type Cli, Exit, formatFields, formatTable } from "../../program/command-line/mod.ts";
 import { inTime } from "../in-time.ts";
 import { operatorBus } from "../operator.ts";
+import { differenceWords } from "./heartbeats.ts";
 import { type FleetStatus, readStatus } from "./read.ts";
 
 /** Maximum number of listed items per kind. `--output json` lists all. */
@@ -32,7 +33,20 @@ export async function showStatus(cli: Cli): Promise<void> {
 
 /** Formats the status for people: totals, then a table for each kind that is not empty. */
 function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
-  const { peels, pending, jobs, rollouts, masters, leases, ending, notes } = status;
+  const {
+    peels,
+    pending,
+    suspended,
+    clones,
+    credentials,
+    strays,
+    jobs,
+    rollouts,
+    masters,
+    leases,
+    ending,
+    notes,
+  } = status;
   const states = enrollmentStates.flatMap((state) =>
     peels.states[state] === undefined ? [] : [`${peels.states[state]} ${state}`],
   );
@@ -50,6 +64,12 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
       ["peels", `${peels.alive} alive, ${peels.silent.length} silent`],
       ...(versions.length === 0 ? [] : [["versions", versions.join(", ")] as const]),
       ["pending", `${pending.length}`],
+      ...(strays.length === 0 ? [] : [["strays", `${strays.length}`] as const]),
+      ...(clones.length === 0 ? [] : [["clones suspected", `${clones.length}`] as const]),
+      [
+        "credentials",
+        `${credentials.within_7_days} end within 7 days, ${credentials.within_30_days} within 30 days, ${credentials.ended} have ended`,
+      ],
       ["running jobs", `${jobs.length}`],
       ["rollouts", `${rollouts.length - paused} running, ${paused} paused`],
       ["masters", `${masters.length} alive`],
@@ -67,6 +87,18 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
       pending.map((one) => [one.id, displayPeelId(one.peel_id), one.trust, one.created_at]),
     ),
     ...table(
+      ["SUSPENDED", "PEEL ID", "SINCE", "REASON"],
+      suspended.map((one) => [one.id, displayPeelId(one.peel_id), one.at, one.reason]),
+    ),
+    ...table(
+      ["CLONE SUSPECTED", "PEEL ID", "SEEN"],
+      clones.map((one) => [one.id, displayPeelId(one.peel_id), one.seen_at]),
+    ),
+    ...table(
+      ["STRAY", "KEY", "REFUSED"],
+      strays.map((one) => [displayPeelId(one.peel_id), one.bus_public_key, one.refused_at]),
+    ),
+    ...table(
       ["RUNNING", "FUNCTION", "PEELS", "DEADLINE"],
       jobs.map((job) => [job.jid, job.function, `${job.targets}`, job.deadline]),
     ),
@@ -82,9 +114,24 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
       peels.silent.map((peel) => [displayPeelId(peel)]),
     ),
     ...table(
+      ["WRONG CLOCK", "DIFFERENCE"],
+      peels.wrong_clocks.map((one) => [displayPeelId(one.peel_id), differenceWords(one.ahead_ms)]),
+    ),
+    ...table(
+      ["REFUSED COMMANDS", "COUNT"],
+      peels.refusing.map((one) => [displayPeelId(one.peel_id), countsOf(one.commands_refused)]),
+    ),
+    ...table(
       ["EXPIRES WITHIN 30 DAYS", "AT"],
       ending.map(({ what, ends_at }) => [what, ends_at]),
     ),
     ...(notes.length === 0 ? [] : [notes.map((note) => `note: ${note}`).join("\n")]),
   ].join("\n\n");
+}
+
+/** `3 expired, 1 unknown_key` */
+function countsOf(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([reason, count]) => `${count} ${reason}`)
+    .join(", ");
 }

@@ -6,6 +6,7 @@ import { withBus } from "../operator.ts";
 import { launchRollout, type PlanWords, readMode, readPlan } from "../rollout/launch.ts";
 import { printUpgradeEnd } from "./print-end.ts";
 import { type BinaryFile, readBinary } from "./read-binary.ts";
+import { warnOfUnwatched } from "./unwatched.ts";
 import { uploadBinary } from "./upload.ts";
 
 export interface UpgradeWords extends PlanWords {
@@ -43,7 +44,8 @@ export async function runUpgrade(words: UpgradeWords, cli: Cli): Promise<void> {
   };
   await withBus(cli, async (bus) => {
     if (mode !== "dry-run") await upload(bus, binary, cli);
-    const view = await launchRollout(bus, request, mode, cli);
+    const warn = (peels: readonly string[]) => warnOfUnwatched(bus, peels, cli);
+    const view = await launchRollout(bus, request, mode, cli, warn);
     if (view !== undefined) await printUpgradeEnd(bus, view, cli);
   });
 }

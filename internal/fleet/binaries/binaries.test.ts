@@ -72,7 +72,7 @@ async function upload({ chunks, data }: Binary, to = binaries) {
 
 async function catalog() {
   const head = await store.head();
-  const data = head === undefined ? undefined : await store.get(head.digest);
+  const data = head?.digest === undefined ? undefined : await store.get(head.digest);
   return data === undefined ? undefined : decodeBinaryCatalog(data);
 }
 const names = async () => (await catalog())?.binaries.map(({ manifest }) => manifest);
@@ -207,6 +207,25 @@ describe("a commit", () => {
     expect(await names()).toEqual([a.digest]);
     expect(await isWhole(a)).toBe(true);
   });
+});
+
+test("an ordinary object named head is replaced by the next commit, and by the removal of chunks", async () => {
+  const [a, b] = [binaryOf("a"), binaryOf("b")];
+  await upload(a);
+  const objects = await master.nats.jetstream().views.os("binaries");
+  await objects.putBlob({ name: "head" }, Buffer.from("an ordinary object"));
+  await upload(b);
+  expect(await names()).toEqual([b.digest]);
+  expect(log.records.map(({ event }) => event)).toContain(
+    "the catalog of binaries is damaged: commit the binaries again",
+  );
+  await upload(a);
+  expect(await names()).toEqual([a.digest, b.digest]);
+  await objects.delete("head");
+  await binaries.collect();
+  expect(await names()).toEqual([]);
+  await upload(b);
+  expect(await isWhole(b)).toBe(true);
 });
 
 describe("a chunk", () => {

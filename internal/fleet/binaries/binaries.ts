@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
@@ -75,11 +76,11 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     const head = await store.head();
     if (head === undefined) return { binaries: [], floor: 0, revision: 0 };
     const { revision, digest } = head;
-    const data = await readBlob(store, digest);
-    if (data === undefined) {
+    const data = digest === undefined ? undefined : await readBlob(store, digest);
+    if (digest === undefined || data === undefined) {
       log.error("the catalog of binaries is damaged: commit the binaries again");
       // A chunk stored before this catalog may already be selected for removal.
-      return { binaries: [], floor: revision, revision, digest };
+      return { binaries: [], floor: revision, revision, ...defined({ digest }) };
     }
     return { ...decodeBinaryCatalog(data), revision, digest };
   };

@@ -15,6 +15,7 @@ export const putChunk = operation({
   summary: "Store a chunk of a binary before its commit",
   // The digest identifies the chunk, and no peel sees it before an operator commits the binary.
   admits: ["operator", "anonymous"],
+  scope: { kind: "binaries", action: "put" },
   input: v.strictObject({ digest, data: bytes }),
   output: v.object({}),
   touches: ({ digest }) => ({ binary: digest }),
@@ -29,6 +30,7 @@ export const commitBinary = operation({
   kind: "change",
   summary: "Make a binary available to peels",
   admits: ["operator"],
+  scope: { kind: "binaries", action: "put" },
   /** @param manifest encoded */
   input: v.strictObject({ manifest: bytes }),
   /** `missing` lists the chunks to store first; when it is empty, the binary is committed. */

@@ -1,2 +1,2 @@
-export { describeFleet, type FleetDeps } from "./operations.ts";
+export { describeFleet, describeSuccession, type FleetDeps, type SuccessionDeps } from "./operations.ts";
 export { startPublisher } from "./publish.ts";

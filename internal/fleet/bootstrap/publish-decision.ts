@@ -1,6 +1,6 @@
 import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import { decode } from "../../base/msgpack.ts";
-import { type BootstrapDocument, documentTag, parseDocument } from "../../identity/bootstrap/mod.ts";
+import { type BootstrapDocument, documentTag, parseDocument, pinsOf } from "../../identity/bootstrap/mod.ts";
 
 /** What a master found at `_cluster_info`. */
 export type Stored =
@@ -29,7 +29,16 @@ function isConsistent(document: BootstrapDocument, pinOf: (pem: string) => strin
   const { ca_bundle_pem: bundle, fingerprint, nats_urls: urls } = document;
   if (urls.some((url) => advertiseUrlProblem(url) !== undefined)) return false;
   if (fingerprint === "" || bundle === "") return fingerprint === bundle;
-  return (bundle.match(/-----BEGIN /g) ?? []).length === 1 && pinOf(bundle) === fingerprint;
+  const certificates = bundle.match(/-----BEGIN [\s\S]+?-----END [^-]+-----/g) ?? [];
+  const pins = pinsOf(document);
+  if (pins[0] !== fingerprint || certificates.length !== pins.length || pins.length > 2) return false;
+  return certificates.every((pem, at) => pinOf(pem) === pins[at]);
+}
+
+/** Whether two documents are of one CA: masters of one fleet can be in neighboring phases of a rotation. */
+export function isSameAuthority(one: BootstrapDocument, other: BootstrapDocument): boolean {
+  if (one.fingerprint === other.fingerprint) return true;
+  return pinsOf(one).includes(other.fingerprint) || pinsOf(other).includes(one.fingerprint);
 }
 
 /** The action to take. */
@@ -43,6 +52,11 @@ export interface Stance {
   defends: boolean;
   /** The document of another CA was published before, and its masters get time to restore it. */
   yields: boolean;
+  /**
+   * The roots in the document of this master changed: equal content is written again, once. Another master that
+   * was first told the peels, and some of them then asked this one, which had not noticed the change yet.
+   */
+  repeats?: boolean;
 }
 
 /**
@@ -60,6 +74,7 @@ export function decide(stored: Stored, own: BootstrapDocument, stance: Stance): 
     return stored.kind === "absent" && !stance.defends ? "write" : "restore";
   }
   const { document } = stored;
-  if (document.fingerprint !== own.fingerprint) return stance.defends ? "restore" : "split";
-  return stance.speaks && documentTag(document) !== documentTag(own) ? "write" : "keep";
+  if (!isSameAuthority(document, own)) return stance.defends ? "restore" : "split";
+  const isNews = stance.repeats === true || documentTag(document) !== documentTag(own);
+  return stance.speaks && isNews ? "write" : "keep";
 }

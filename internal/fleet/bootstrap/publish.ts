@@ -3,8 +3,8 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
-import { decide, readStored, type Stance, type Stored } from "./publish-decision.ts";
+import { type BootstrapDocument, pinsOf } from "../../identity/bootstrap/mod.ts";
+import { decide, isSameAuthority, readStored, type Stance, type Stored } from "./publish-decision.ts";
 
 /** Key of the bucket `secrets` (specification, "Bootstrap document"). */
 export const clusterInfoKey = "_cluster_info";
@@ -36,7 +36,7 @@ export interface Publisher {
 /**
  * Publishes the bootstrap document for the peels, and watches that the stored document is from a master.
  * Every write is a compare-and-swap on the revision, so that masters see each other's writes. Equal content
- * is never written again.
+ * is not written again, except by a master whose roots changed after those of another one.
  */
 export function startPublisher(options: PublisherOptions): Publisher {
   const { secrets, clock, log, pinOf } = options;
@@ -135,9 +135,11 @@ export function startPublisher(options: PublisherOptions): Publisher {
   trigger();
   return {
     update(document) {
-      const sameRoot = document.fingerprint === own.fingerprint;
+      const sameRoot = isSameAuthority(document, own);
+      const repeats = stance.repeats === true || pinsOf(document).join() !== pinsOf(own).join();
       own = document;
-      stance = sameRoot ? { ...stance, speaks: true } : { speaks: true, defends: false, yields: false };
+      const told = sameRoot ? stance : { defends: false, yields: false };
+      stance = { ...told, speaks: true, repeats };
       if (!sameRoot) warnedOf = undefined;
       trigger();
     },

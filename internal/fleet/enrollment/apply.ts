@@ -1,13 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Bucket } from "../../bus/mod.ts";
 import type { Enrollment } from "./record.ts";
-import { loadEnrollment, saveEnrollment } from "./store.ts";
+import { type Enrollments, loadEnrollment, saveEnrollment } from "./store.ts";
 import { type EnrollmentEvent, transition } from "./transition.ts";
 
 /** What every change of a record needs. */
 export interface ApplyDeps {
-  enrollments: Bucket;
+  enrollments: Enrollments;
   clock: Clock;
 }
 
@@ -24,12 +23,12 @@ export function applyEvent(
   deps: ApplyDeps,
   id: string,
   event: EnrollmentEvent,
-  before?: (changed: Enrollment) => Promise<void>,
+  before?: (changed: Enrollment, record: Enrollment) => Promise<void>,
 ): Promise<Enrollment> {
   const attempt = async () => {
     const { record, revision } = await loadEnrollment(deps.enrollments, id);
     const changed = transition(record, event, deps.clock.now());
-    await before?.(changed);
+    await before?.(changed, record);
     return (await saveEnrollment(deps.enrollments, changed, revision))?.record ?? conflict;
   };
   return retryOnConflict(attempt, {

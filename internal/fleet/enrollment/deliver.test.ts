@@ -36,7 +36,8 @@ async function approved(): Promise<{ bucket: Bucket; id: string; authorization: 
 
 const deps = (enrollments: Bucket) => ({
   enrollments,
-  account,
+  account: () => account,
+  validityMs: 180 * 24 * 60 * 60 * 1000,
   clock,
   random: systemRandom,
   log: recordingLog(),

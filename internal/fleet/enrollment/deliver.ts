@@ -1,31 +1,17 @@
 import { timingSafeEqual } from "node:crypto";
-import { decodeBase64Url } from "../../base/base64.ts";
-import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/mod.ts";
-import {
-  encodeJwt,
-  formatCredentials,
-  type KeyPair,
-  newKeyPair,
-  verifySignature,
-} from "../../identity/mod.ts";
+import { formatCredentials, newKeyPair, verifySignature } from "../../identity/mod.ts";
 import { credentialsMessage } from "./messages.ts";
-import { peelPermissions } from "./permissions.ts";
+import { type MintDeps, mint } from "./mint.ts";
+import { readProof } from "./proof.ts";
 import type { Enrollment } from "./record.ts";
-import { loadEnrollment, saveEnrollment, type Versioned } from "./store.ts";
+import { type Enrollments, loadEnrollment, saveEnrollment, type Versioned } from "./store.ts";
 import { transition } from "./transition.ts";
 
-/** Default lifetime of a peel's bus credentials: six months of 30 days. */
-const credentialsLifetimeMs = 180 * 24 * 60 * 60 * 1000;
-
-export interface DeliverDeps {
-  enrollments: Bucket;
-  /** Key of the peels' account; it signs the JWT. */
-  account: KeyPair;
-  clock: Clock;
+export interface DeliverDeps extends MintDeps {
+  enrollments: Enrollments;
   random: Random;
   log: Log;
 }
@@ -69,7 +55,9 @@ export async function deliverCredentials(
   }
   // Create them before the state changes: after a failure here the record is still approved, and the peel can
   // try again.
-  const { key, credentials, expiresAt } = mint(deps, record);
+  const key = newKeyPair("user", deps.random);
+  const { jwt, expiresAt } = mint(deps, record.peelId, key.publicKey);
+  const credentials = formatCredentials(jwt, key.seed);
   const issued = transition(
     record,
     { type: "issue", busPublicKey: key.publicKey, credsExpiresAt: expiresAt },
@@ -104,38 +92,14 @@ async function saveIssued(
 
 /** The reason to refuse, or `undefined` when the header proves the enrolled key. */
 function authorize(record: Enrollment, authorization: string | undefined): string | undefined {
-  const [, publicKey, signatureText] =
-    /^Nkey ([A-Z2-7]{56}):([A-Za-z0-9_=-]{1,128})$/.exec(authorization ?? "") ?? [];
-  if (publicKey === undefined || signatureText === undefined) {
+  const proof = readProof(authorization);
+  if (proof === undefined) {
     return "the Authorization header must be Nkey <public key>:<base64url signature of the enrollment id>";
   }
+  const { publicKey, signature } = proof;
   if (!timingSafeEqual(Buffer.from(publicKey), Buffer.from(record.publicKey))) {
     return "this is not the enrolled public key";
   }
-  const signature = decodeBase64Url(signatureText);
-  const valid =
-    signature !== undefined &&
-    verifySignature("user", record.publicKey, credentialsMessage(record.id), signature);
+  const valid = verifySignature("user", record.publicKey, credentialsMessage(record.id), signature);
   return valid ? undefined : "signature verification failed";
-}
-
-function mint(
-  deps: DeliverDeps,
-  record: Enrollment,
-): { key: KeyPair; credentials: string; expiresAt: number } {
-  const issuedAt = Math.floor(deps.clock.now() / 1000);
-  const expiresAt = issuedAt + credentialsLifetimeMs / 1000;
-  const key = newKeyPair("user", deps.random);
-  const jwt = encodeJwt(
-    {
-      type: "user",
-      name: record.peelId,
-      subject: key.publicKey,
-      issuedAt,
-      expiresAt,
-      nats: { ...peelPermissions(record.peelId), subs: -1, data: -1, payload: -1 },
-    },
-    deps.account,
-  );
-  return { key, credentials: formatCredentials(jwt, key.seed), expiresAt: expiresAt * 1000 };
 }

@@ -72,7 +72,7 @@ test("filters and counts by state; only valid records are visible", async () => 
 
 test("knows when the first valid credentials of a member expire, and which have expired", async () => {
   const { enrollments, directory, move } = setup();
-  expect(directory.credentials(5_000)).toEqual({ expired: 0 });
+  expect(directory.credentials(5_000)).toEqual({ expired: 0, left: [] });
   for (const [name, state, credsExpiresAt] of [
     ["late", "active", 9_000],
     ["first", "issued", 6_000],
@@ -81,10 +81,11 @@ test("knows when the first valid credentials of a member expire, and which have 
   ] as const) {
     await insertEnrollment(enrollments, record(name, 1_000, { state, credsExpiresAt }), undefined);
   }
-  expect(directory.credentials(5_000)).toEqual({ soonestExpiry: 6_000, expired: 1 });
+  expect(directory.credentials(5_000)).toMatchObject({ soonestExpiry: 6_000, expired: 1 });
+  expect(directory.credentials(5_000).left.toSorted()).toEqual([0, 1_000, 4_000]);
   await move(idOf("first"), "revoked");
-  expect(directory.credentials(5_000)).toEqual({ soonestExpiry: 9_000, expired: 1 });
-  expect(directory.credentials(9_000)).toEqual({ expired: 2 });
+  expect(directory.credentials(5_000)).toMatchObject({ soonestExpiry: 9_000, expired: 1 });
+  expect(directory.credentials(9_000)).toEqual({ expired: 2, left: [0, 0] });
   expect(directory.list({ state: "active", limit: 1 })[0]).not.toHaveProperty("credsExpiresAt");
 });
 

@@ -1,16 +1,20 @@
 import { toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { createSortedItems } from "../../base/sorted-items.ts";
-import { type Bucket, type Change, createOrderedView } from "../../bus/mod.ts";
+import { type Change, createOrderedView } from "../../bus/mod.ts";
+import { createKeyIndex } from "./key-index.ts";
 import {
-  decodeSummary,
+  decodeMap,
   type EnrollmentState,
   type EnrollmentSummary,
   enrollmentStates,
   type KnownEnrollment,
+  readSummary,
+  type StoredMap,
 } from "./record.ts";
-import { counts, decodeIndex, parseKey } from "./store.ts";
+import { counts, decodeIndex, type Enrollments, parseKey } from "./store.ts";
 import { memberStates } from "./transition.ts";
+import { counting, judgeRecord, mapOf } from "./verdict.ts";
 
 /** All enrollments as a master knows them, kept current by one watch; lists and streams read it. */
 export interface Directory {
@@ -18,6 +22,8 @@ export interface Directory {
   readonly ready: Promise<void>;
   /**
    * Resolves when everything that is stored now has been seen, so that a list contains every earlier write.
+   *
+   * @throws SvcError `unavailable` when that takes too long, `storage` when the bus cannot be asked
    */
   caughtUp(): Promise<void>;
   /**
@@ -26,25 +32,49 @@ export interface Directory {
    * @throws SvcError `bad_request` when that ID is unknown
    */
   list(query: { state: EnrollmentState | "all"; limit: number; after?: string }): EnrollmentSummary[];
+  /** Whether this peel is a member, and this key of the bus is one of its own. */
+  holds(peelId: string, busPublicKey: string): boolean;
+  /** The enrollment that is in force and has this key of the bus. */
+  holderOf(busPublicKey: string): string | undefined;
+  /**
+   * Number of records that no master vouches for, by their trust in lists: `TAMPERED` ones count for nothing,
+   * `UNVOUCHED` ones will be adopted.
+   */
+  distrusted(): Record<Distrust, number>;
+  /** Judges again what had no valid vouchers; called once when the adoption is done. */
+  enforce(): void;
   /** State of the enrollment that the index of this peel points to. */
   stateOf(peelId: string): EnrollmentState | undefined;
+  /** ID of the enrollment that the index of this peel points to. */
+  idOf(peelId: string): string | undefined;
+  /** Whether this peel is suspended. */
+  isSuspended(peelId: string): boolean;
+  /** Number of suspended peels. */
+  countSuspended(): number;
   /** Number of valid enrollments in each state. */
   countByState(): Record<EnrollmentState, number>;
+  /** The newest enrollment of this key of a peel, and its state. */
+  newestOf(publicKey: string): { id: string; state: EnrollmentState } | undefined;
+  /** Number of members of which a clone is suspected. */
+  countClones(): number;
   /**
-   * The expiry of the members' credentials: the earliest of those valid at `now`, and the number of expired
-   * ones.
+   * The expiry of the members' credentials: the earliest of those valid at `now`, the number of expired ones,
+   * and how long each lasts, in milliseconds: 0 for an expired one.
    */
-  credentials(now: number): { soonestExpiry?: number; expired: number };
+  credentials(now: number): { soonestExpiry?: number; expired: number; left: number[] };
   /**
    * Peel ids of the fleet's members, `issued` and `active`, in the encoded form and in order; the same
    * list until something changes.
    */
   members(): readonly string[];
   /**
-   * Calls `run` with each peel that becomes a member, or stops being one; returns a function that stops it.
+   * Calls `run` with each peel that becomes a member, stops being one, or changes its key; returns a function
+   * that stops it.
    */
   onMember(run: (peelId: string) => void): () => void;
-  /** Live records without an index: records that are being written, or orphans. */
+  /** Pending enrollments that were created at or before this time, milliseconds since the Unix epoch. */
+  pendingBefore(createdAt: number): { id: string; peelId: string }[];
+  /** Live records without an index: being written, orphans, or others changed the index. */
   unindexed(): Unindexed[];
   /** Calls `run` with each new state of this enrollment; returns a function that stops it. */
   subscribe(id: string, run: (state: EnrollmentState) => void): () => void;
@@ -55,14 +85,39 @@ export interface Directory {
 export interface Unindexed {
   id: string;
   peelId: string;
+  state: EnrollmentState;
   revision: number;
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
 }
 
-/** Starts following the bucket `enrollments`. */
-export function createDirectory({ enrollments, log }: { enrollments: Bucket; log: Log }): Directory {
+/** The trust that lists show for a record that no master vouches for. */
+export type Distrust = "TAMPERED" | "UNVOUCHED";
+
+/** A record as the directory keeps it. */
+type Listed = KnownEnrollment & {
+  /** Absent when a master vouches for it. */
+  verdict?: "unvouched" | "tampered";
+  /** It claims to be a direct decision. */
+  direct?: true;
+};
+
+export interface DirectoryDeps {
+  enrollments: Enrollments;
+  log: Log;
+  /** Called with the ID of a record that claims to be a direct decision, and that no master vouches for. */
+  onDirect?(id: string): void;
+}
+
+/**
+ * Starts following the bucket `enrollments`. Membership is judged here: a record without a valid voucher of a
+ * master appears in lists, and counts for nothing.
+ */
+export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): Directory {
+  const { vouchers, adoption = () => "done" } = enrollments;
   const index = new Map<string, string>();
+  const byBusKey = createKeyIndex();
+  const byPublicKey = createKeyIndex();
   const subscribers = new Map<string, Set<(state: EnrollmentState) => void>>();
   /** IDs of live records whose index was not seen yet; nearly always empty. */
   const loose = new Set<string>();
@@ -70,12 +125,45 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
   const memberListeners = new Set<(peelId: string) => void>();
   const complain = (key: string, cause: unknown) =>
     log.error("a stored enrollment cannot be read", { key, error: toSvcError(cause) });
-  const stateOf = (peelId: string) => view.get(index.get(peelId) ?? "")?.item.state;
-  const isVisible = (record: KnownEnrollment) => counts(record, index.get(record.peel_id));
-  const judgeMember = (peelId: string) => {
+  const isDistrusted = ({ verdict }: Listed) => verdict !== undefined && !counting(verdict, adoption());
+  const trustOf = (record: Listed) => {
+    const { verdict, trust } = record;
+    if (isDistrusted(record)) {
+      return verdict === "unvouched" && adoption() === "withheld" ? "UNVOUCHED" : "TAMPERED";
+    }
+    // What an operator must know first stays visible.
+    return verdict === "unvouched" && (trust === "ok" || trust === "-") ? "UNVOUCHED" : trust;
+  };
+  const report = ({ id, peel_id, state, direct }: Listed, revision: number) => {
+    if (direct === true && onDirect !== undefined) onDirect(id);
+    else {
+      const fields = { enrollment_id: id, peel_id, state, revision };
+      log.error("an enrollment record that no master vouches for counts for nothing", fields);
+    }
+  };
+  const readListed = (value: Uint8Array, id: string, revision: number): Listed => {
+    if (vouchers === undefined) return readSummary(decodeMap(value));
+    const stored = mapOf(value);
+    const verdict = judgeRecord(id, stored, { vouchers, adoption: adoption() });
+    if (stored !== undefined && verdict === "vouched") return readSummary(stored);
+    const direct = stored?.direct === true ? { direct: true as const } : {};
+    if (stored !== undefined && verdict === "unvouched")
+      return { ...readSummary(stored), ...direct, verdict };
+    const listed = { ...readableOf(stored), ...direct, id, verdict: "tampered" } as const;
+    report(listed, revision);
+    return listed;
+  };
+  const stateOf = (peelId: string) => {
+    const record = view.get(index.get(peelId) ?? "")?.item;
+    return record === undefined || isDistrusted(record) || record.peel_id !== peelId
+      ? undefined
+      : record.state;
+  };
+  const isVisible = (record: Listed) => !isDistrusted(record) && counts(record, index.get(record.peel_id));
+  const judgeMember = (peelId: string, hasNewKey = false) => {
     const state = stateOf(peelId);
     const isMember = state !== undefined && memberStates.has(state);
-    if (isMember === members.has(peelId)) return;
+    if (isMember === members.has(peelId) && !(isMember && hasNewKey)) return;
     if (isMember) members.set(peelId, peelId);
     else members.delete(peelId);
     for (const run of memberListeners) run(peelId);
@@ -83,25 +171,36 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
   const judge = (id: string | undefined) => {
     const record = id === undefined ? undefined : view.get(id)?.item;
     if (record === undefined) return;
-    if (isVisible(record)) loose.delete(record.id);
+    if (isVisible(record) || isDistrusted(record)) loose.delete(record.id);
     else loose.add(record.id);
   };
-  const view = createOrderedView<KnownEnrollment, KnownEnrollment>({
-    read(value, before) {
-      const record = decodeSummary(value);
+  const view = createOrderedView<Listed, Listed>({
+    read(value, before, { key, revision }) {
+      const record = readListed(value, key, revision);
       // The ID that stays is shared with the index.
       return before?.id === record.id ? { ...record, id: before.id } : record;
     },
     itemOf: (record) => record,
     placeOf: ({ id, created_at }) => ({ id, createdAt: created_at }),
-    onValue({ id, state, peel_id }, _, before) {
+    onValue(record, _, before) {
+      const { id, state, peel_id } = record;
+      byBusKey.change(id, before?.busKeys, record.busKeys);
+      byPublicKey.change(id, before === undefined ? [] : [before.publicKey], [record.publicKey]);
       judge(id);
-      judgeMember(peel_id);
-      if (before?.state === state) return;
+      judgeMember(peel_id, before !== undefined && before.publicKey !== record.publicKey);
+      if (before !== undefined && before.peel_id !== peel_id) judgeMember(before.peel_id);
+      if (before?.state === state || isDistrusted(record)) return;
       for (const run of subscribers.get(id) ?? []) run(state);
     },
-    onGone(id, { peel_id }) {
+    onGone(id, record) {
+      const { peel_id, state } = record;
+      byBusKey.change(id, record.busKeys, []);
+      byPublicKey.change(id, [record.publicKey], []);
       loose.delete(id);
+      if (vouchers !== undefined && !isDistrusted(record) && state !== "pending") {
+        // Masters remove only what is pending.
+        log.error("an enrollment record was removed by others", { enrollment_id: id, peel_id, state });
+      }
       judgeMember(peel_id);
     },
     onUnreadable: complain,
@@ -138,12 +237,62 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
         limit,
         after,
         show(record): EnrollmentSummary | undefined {
-          if (!isVisible(record) || (state !== "all" && record.state !== state)) return undefined;
-          const { credsExpiresAt: _, ...shown } = record;
-          return shown;
+          if (!isVisible(record) && !isDistrusted(record)) return undefined;
+          if (state !== "all" && record.state !== state) return undefined;
+          return { ...shownOf(record), trust: trustOf(record) };
         },
       }),
+    holds(peelId, busPublicKey) {
+      const record = view.get(index.get(peelId) ?? "")?.item;
+      if (record === undefined || isDistrusted(record)) return false;
+      return memberStates.has(record.state) && record.busKeys.includes(busPublicKey);
+    },
+    holderOf: (busPublicKey) =>
+      byBusKey.of(busPublicKey).find((id) => {
+        const item = view.get(id)?.item;
+        return item !== undefined && memberStates.has(item.state) && isVisible(item);
+      }),
+    newestOf(publicKey) {
+      const found = byPublicKey.of(publicKey).flatMap((id) => view.get(id)?.item ?? []);
+      const newest = found
+        .filter(isVisible)
+        .sort((a, b) => (a.created_at < b.created_at ? 1 : a.created_at > b.created_at ? -1 : 0))[0];
+      return newest === undefined ? undefined : { id: newest.id, state: newest.state };
+    },
+    countClones() {
+      let found = 0;
+      for (const { item } of view.kept()) {
+        if (item.cloneSuspected && memberStates.has(item.state) && isVisible(item)) found++;
+      }
+      return found;
+    },
     stateOf,
+    idOf: (peelId) => index.get(peelId),
+    isSuspended(peelId) {
+      const record = view.get(index.get(peelId) ?? "")?.item;
+      return record !== undefined && !isDistrusted(record) && record.trust === "SUSPENDED";
+    },
+    countSuspended() {
+      let found = 0;
+      for (const { item } of view.kept()) if (item.trust === "SUSPENDED" && isVisible(item)) found++;
+      return found;
+    },
+    distrusted() {
+      const found = { TAMPERED: 0, UNVOUCHED: 0 };
+      for (const { item } of view.kept()) {
+        const trust = trustOf(item);
+        if (trust === "TAMPERED" || trust === "UNVOUCHED") found[trust]++;
+      }
+      return found;
+    },
+    enforce() {
+      for (const { item, revision } of [...view.kept()]) {
+        if (item.verdict !== "unvouched") continue;
+        report(item, revision);
+        loose.delete(item.id);
+        judgeMember(item.peel_id);
+      }
+    },
     countByState() {
       const found = Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Record<
         EnrollmentState,
@@ -155,25 +304,36 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
     credentials(now) {
       let soonestExpiry = Number.POSITIVE_INFINITY;
       let expired = 0;
+      const left: number[] = [];
       for (const { item } of view.kept()) {
         const { id, peel_id, state, credsExpiresAt } = item;
         if (credsExpiresAt === undefined || !memberStates.has(state) || index.get(peel_id) !== id) continue;
+        if (isDistrusted(item)) continue;
+        left.push(Math.max(0, credsExpiresAt - now));
         if (credsExpiresAt <= now) expired++;
         else soonestExpiry = Math.min(soonestExpiry, credsExpiresAt);
       }
-      return { expired, ...(soonestExpiry === Number.POSITIVE_INFINITY ? {} : { soonestExpiry }) };
+      return { expired, left, ...(soonestExpiry === Number.POSITIVE_INFINITY ? {} : { soonestExpiry }) };
     },
     members: () => members.values(),
     onMember(run) {
       memberListeners.add(run);
       return () => memberListeners.delete(run);
     },
+    pendingBefore(createdAt) {
+      const found: { id: string; peelId: string }[] = [];
+      for (const { item } of view.kept()) {
+        if (item.state !== "pending" || !isVisible(item) || Date.parse(item.created_at) > createdAt) continue;
+        found.push({ id: item.id, peelId: item.peel_id });
+      }
+      return found;
+    },
     unindexed() {
       return [...loose].flatMap((id) => {
         const kept = view.get(id);
         if (kept === undefined) return [];
-        const { peel_id: peelId, created_at } = kept.item;
-        return [{ id, peelId, revision: kept.revision, createdAt: Date.parse(created_at) }];
+        const { peel_id: peelId, state, created_at } = kept.item;
+        return [{ id, peelId, state, revision: kept.revision, createdAt: Date.parse(created_at) }];
       });
     },
     subscribe(id, run) {
@@ -186,4 +346,27 @@ export function createDirectory({ enrollments, log }: { enrollments: Bucket; log
     },
     stop: () => watch.stop(),
   };
+}
+
+/** The fields of a list. */
+function shownOf(record: Listed): EnrollmentSummary {
+  const { id, peel_id, hostname, state, created_at, trust, fingerprint } = record;
+  return { id, peel_id, hostname, state, created_at, trust, fingerprint };
+}
+
+/** What can be shown of a record that may be anything. */
+function readableOf(stored: StoredMap | undefined): KnownEnrollment {
+  try {
+    return readSummary(stored ?? {});
+  } catch {
+    const unknown = { peel_id: "", hostname: "", state: "pending", trust: "-", fingerprint: "-" } as const;
+    return {
+      ...unknown,
+      id: "",
+      busKeys: [],
+      publicKey: "",
+      cloneSuspected: false,
+      created_at: new Date(0).toISOString(),
+    };
+  }
 }

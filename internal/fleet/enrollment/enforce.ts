@@ -1,17 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { SystemBus } from "../../bus/mod.ts";
+import { createReconciler, mostPushes, type Reconciler, type SystemBus } from "../../bus/mod.ts";
 import { readClaims } from "../../identity/mod.ts";
-import { isOver, type Revocation, type Revocations } from "./revocations.ts";
-
-const reconcileMs = 60_000;
-/** When to check again after the bus did not confirm, or after another writer stored a revocation. */
-const soonMs = 5_000;
-/** An operator's request over the bus times out after 5 s: the reply must come earlier. */
-const confirmMs = 4_000;
-/** How often one run pushes; each push after the first reacts to one of another master. */
-const pushes = 8;
+import { subjectsOf } from "./crossing-subjects.ts";
+import { isLifted, isOver, type Revocation, type Revocations } from "./revocations.ts";
 
 export interface EnforceDeps {
   revocations: Pick<Revocations, "seen" | "current" | "prune" | "onForeign">;
@@ -23,22 +16,17 @@ export interface EnforceDeps {
    *
    * @param issuedAt Unix seconds
    */
-  encodeAccount(revocations: Record<string, number>, issuedAt: number): string;
+  encodeAccount(
+    revocations: Record<string, number>,
+    issuedAt: number,
+    signingKeys: readonly string[],
+  ): string;
+  /** Signing keys of the account: those that must count on the bus, and those that were dropped. */
+  signingKeys?(): { wanted: readonly string[]; dropped: readonly string[] };
+  /** Whether expired entries may be removed now: nothing is removed while the clock may be wrong. */
+  mayPrune(): boolean;
   clock: Clock;
   log: Log;
-}
-
-/** Makes the claims on the bus agree with the bucket of revocations. */
-export interface Enforcer {
-  /**
-   * Updates the bus; calls during a run share the next run.
-   *
-   * @returns whether every server of the cluster confirmed the revocations of this call within 4 s; if not,
-   * it is repeated until they do
-   */
-  enforce(): Promise<boolean>;
-  /** Enforces at start, when a server joins and every minute, until stopped. */
-  start(): { stop(): void };
 }
 
 /**
@@ -46,13 +34,11 @@ export interface Enforcer {
  * old ones. So after each push the enforcer compares the bus with storage, and pushes again until they agree.
  * The last master to push is also the last to compare.
  */
-export function createEnforcer(deps: EnforceDeps): Enforcer {
-  const { revocations, system, account, clock, log } = deps;
+export function createEnforcer(deps: EnforceDeps): Reconciler {
+  const { revocations, system, account, mayPrune, clock, log } = deps;
+  const imports = subjectsOf(readClaims(deps.encodeAccount({}, 0, [])), "imports");
+  const signingKeys = deps.signingKeys ?? (() => ({ wanted: [], dropped: [] }));
   let lastIssuedAt = 0;
-  let running: Promise<boolean> | undefined;
-  let next: Promise<boolean> | undefined;
-  let started = false;
-  let again: { cancel(): void } | undefined;
 
   const push = (entries: ReadonlyMap<string, Revocation>, held: readonly HeldClaims[]) => {
     // At its start a server keeps the newest claims, also compared with those in its configuration, which may
@@ -64,8 +50,15 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
     for (const { revoked } of held) {
       for (const [key, until] of revoked) if (!isOver(until * 1000, clock.now())) list.set(key, until);
     }
-    for (const [key, entry] of entries) list.set(key, revokedUntil(entry));
-    return system.pushClaims(deps.encodeAccount(Object.fromEntries(list), lastIssuedAt));
+    for (const [key, entry] of entries) {
+      if (isLifted(entry, clock.now())) list.delete(key);
+      else list.set(key, revokedUntil(entry));
+    }
+    // Signing keys on the bus stay for the same reason, until a master knows that they were dropped.
+    const { wanted, dropped } = signingKeys();
+    const signing = new Set([...held.flatMap((one) => one.signingKeys), ...wanted]);
+    for (const key of dropped) signing.delete(key);
+    return system.pushClaims(deps.encodeAccount(Object.fromEntries(list), lastIssuedAt, [...signing].sort()));
   };
   /** The claims of the servers, the stored revocations, and whether all servers answered. */
   const look = async (after: "start" | "push") => {
@@ -76,88 +69,40 @@ export function createEnforcer(deps: EnforceDeps): Enforcer {
     return { held, entries, complete: held.length >= system.servers().total };
   };
 
-  const run = async (): Promise<boolean> => {
+  const run = async (lookAgainSoon: () => void): Promise<boolean> => {
     let wanted: ReadonlyMap<string, Revocation> | undefined;
     for (let pushed = 0; ; pushed++) {
-      const { held, entries, complete } = await look(pushed === 0 ? "start" : "push");
+      const { held, entries: found, complete } = await look(pushed === 0 ? "start" : "push");
+      let entries = found;
+      const keysAgree = held.every((one) => hasSigningKeys(one, signingKeys()));
+      const allAgree = () => held.every((one) => agrees(one, { entries, imports }, clock.now()));
+      if (complete && keysAgree && allAgree()) {
+        if (pushed > 0) return true;
+        // What was seen so far may lack what was stored before this master started.
+        entries = await revocations.current(clock.now());
+        if (allAgree()) return true;
+      }
       wanted ??= entries;
-      if (complete && held.every((one) => agrees(one, entries))) return true;
       // Do not wait repeatedly for a server that does not answer.
-      if (pushed === pushes || (pushed > 1 && !complete)) {
+      if (pushed === mostPushes || (pushed > 1 && !complete)) {
         lookAgainSoon();
         const expected = wanted;
-        return complete && held.every((one) => agrees(one, expected));
+        const agreed = held.every((one) => agrees(one, { entries: expected, imports }, clock.now()));
+        return complete && keysAgree && agreed;
       }
       if (!(await push(entries, held))) log.warn("not every server took the revocations", { pushed });
     }
   };
-  const share = (): Promise<boolean> => {
-    if (running === undefined) {
-      running = run().finally(() => {
-        running = undefined;
-      });
-      return running;
-    }
-    // A run in progress may have read the bucket before this caller wrote to it.
-    next ??= running
-      .catch(() => false)
-      .then(() => {
-        next = undefined;
-        return share();
-      });
-    return next;
-  };
-  const lookAgainSoon = () => {
-    if (!started) return;
-    again ??= clock.after(soonMs, () => {
-      again = undefined;
-      inBackground();
-    });
-  };
-  const inBackground = () => {
-    share()
-      .then((confirmed) => {
-        if (!confirmed) log.warn("revocations are not confirmed by the whole bus yet");
-        return revocations.prune(clock.now());
-      })
-      .then((pruned) => {
-        if (pruned > 0) log.info("expired revocations pruned", { pruned });
-      })
-      .catch((cause) => {
-        log.warn("revocations could not be reconciled", { error: describeError(cause) });
-        lookAgainSoon();
-      });
-  };
-  return {
-    async enforce() {
-      const late = Promise.withResolvers<boolean>();
-      const timer = clock.after(confirmMs, () => late.resolve(false));
-      try {
-        return await Promise.race([share(), late.promise]);
-      } catch (cause) {
-        lookAgainSoon();
-        throw cause;
-      } finally {
-        timer.cancel();
-      }
+  return createReconciler({
+    ...{ run, system, clock },
+    async onRun(confirmed) {
+      if (!confirmed) log.warn("revocations are not confirmed by the whole bus yet");
+      const pruned = mayPrune() ? await revocations.prune(clock.now()) : 0;
+      if (pruned > 0) log.info("expired revocations pruned", { pruned });
     },
-    start() {
-      started = true;
-      inBackground();
-      const timer = clock.every(reconcileMs, inBackground);
-      const ignoreServers = system.onServerJoin(inBackground);
-      const ignoreForeign = revocations.onForeign(lookAgainSoon);
-      return {
-        stop() {
-          started = false;
-          timer.cancel();
-          again?.cancel();
-          ignoreServers();
-          ignoreForeign();
-        },
-      };
-    },
-  };
+    onFailure: (cause) => log.warn("revocations could not be reconciled", { error: describeError(cause) }),
+    onForeign: (hint) => revocations.onForeign(hint),
+  });
 }
 
 interface HeldClaims {
@@ -165,29 +110,55 @@ interface HeldClaims {
   issuedAt: number;
   /** Bus public key to Unix seconds. */
   revoked: ReadonlyMap<string, number>;
+  imports: ReadonlySet<string>;
+  signingKeys: readonly string[];
 }
 
 /** Claims of one server; empty when it does not know the account. */
 function readHeld(jwt: string): HeldClaims {
-  if (jwt === "") return { issuedAt: 0, revoked: new Map() };
+  if (jwt === "") return { issuedAt: 0, revoked: new Map(), imports: new Set(), signingKeys: [] };
   const claims = readClaims(jwt);
-  const revocations = claims.nats.revocations;
+  const { revocations, signing_keys: signing } = claims.nats;
   const found = typeof revocations === "object" && revocations !== null ? Object.entries(revocations) : [];
   return {
     issuedAt: claims.iat,
     revoked: new Map(found.filter((pair): pair is [string, number] => typeof pair[1] === "number")),
+    imports: subjectsOf(claims, "imports"),
+    signingKeys: Array.isArray(signing) ? signing.filter((key) => typeof key === "string") : [],
   };
+}
+
+/** Whether a server takes what the wanted signing keys sign, and nothing that a dropped one signed. */
+function hasSigningKeys(
+  { signingKeys }: Pick<HeldClaims, "signingKeys">,
+  { wanted, dropped }: { wanted: readonly string[]; dropped: readonly string[] },
+): boolean {
+  return (
+    wanted.every((key) => signingKeys.includes(key)) && !dropped.some((key) => signingKeys.includes(key))
+  );
 }
 
 /**
  * JWTs of the key that were issued up to this time are invalid, Unix seconds. Each key has one JWT, so the
  * expiry of the JWT covers it, whatever the clocks of the masters showed.
  */
-function revokedUntil({ expiresAt }: Revocation): number {
+function revokedUntil({ expiresAt, revokedAt, stray }: Revocation): number {
+  // A stray that gets new credentials has a record again: only the JWTs of the time of the refusal are invalid.
+  if (stray === true) return Math.ceil(revokedAt / 1000);
   return Math.ceil(expiresAt / 1000);
 }
 
-/** Whether the bus revokes everything that is stored; its claims may still contain expired entries. */
-function agrees(held: HeldClaims, entries: ReadonlyMap<string, Revocation>): boolean {
-  return [...entries].every(([key, entry]) => (held.revoked.get(key) ?? 0) >= revokedUntil(entry));
+/**
+ * Whether the bus revokes everything that is stored, and nothing that was lifted; its claims may still
+ * contain expired entries. Claims of an earlier version lack imports; those of a later one may have more.
+ */
+function agrees(
+  held: HeldClaims,
+  { entries, imports }: { entries: ReadonlyMap<string, Revocation>; imports: ReadonlySet<string> },
+  now: number,
+): boolean {
+  if (!imports.isSubsetOf(held.imports)) return false;
+  return [...entries].every(([key, entry]) =>
+    isLifted(entry, now) ? !held.revoked.has(key) : (held.revoked.get(key) ?? 0) >= revokedUntil(entry),
+  );
 }

@@ -7,19 +7,26 @@ import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { verifySignature } from "../../identity/mod.ts";
 import { consumeChallenge } from "./challenge.ts";
+import { lastVouched } from "./last-vouched.ts";
 import { attestationMessage, enrollmentMessage } from "./messages.ts";
+import type { PendingTable } from "./pending-table.ts";
 import type { Enrollment } from "./record.ts";
-import { findByPeel, insertEnrollment } from "./store.ts";
+import { type Enrollments, findByPeel, insertEnrollment } from "./store.ts";
 import { liveStates } from "./transition.ts";
 import type { Submission } from "./validate.ts";
 
 export interface EnrollDeps {
-  enrollments: Bucket;
+  enrollments: Enrollments;
   challenges: Bucket;
   clock: Clock;
   random: Random;
-  /** SPKI pin of this fleet's own CA root; absent when the master does not know it (external mode). */
-  ownCaSpki: string | undefined;
+  /**
+   * SPKI pins of this fleet's own CA roots: two while the root is rotated, none when the master does not know it
+   * (external mode).
+   */
+  readonly ownCaSpkis: readonly string[];
+  /** The places for enrollments that wait for a decision. */
+  pending: PendingTable;
   metrics: { keyMismatch(): void };
   log: Log;
 }
@@ -36,7 +43,7 @@ export interface EnrollResult {
  * Verifies a submission and creates the enrollment in `pending`, or returns the pending one.
  *
  * @throws SvcError `unauthorized` for a bad challenge or signature, `bad_request` for another
- *   binding, `conflict` when the peel has a live enrollment
+ *   binding, `conflict` when the peel has a live enrollment, `unavailable` when too many are pending
  */
 export async function enroll(deps: EnrollDeps, submission: Submission): Promise<EnrollResult> {
   const { peelId, publicKey, curvePublicKey } = submission;
@@ -55,16 +62,40 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
     if (current?.state === "pending") return pendingRepeat(deps, current, submission);
     if (current !== undefined && liveStates.has(current.state)) {
       // The client has not proved that it is this peel, so it must not learn the ID or the state.
-      throw new SvcError(
-        "conflict",
-        "peel_id already has an active enrollment: an operator must revoke it first",
-      );
+      throw takenError();
     }
-    const record = newRecord(deps, submission);
-    const inserted = await insertEnrollment(deps.enrollments, record, found?.indexRevision);
-    return inserted === undefined ? conflict : { record, created: true, keyMismatch: false };
+    if (found !== undefined && current === undefined && (await isHeld(deps, found.id))) {
+      deps.log.warn("enrollment refused: the record of this peel was changed by others", {
+        enrollment_id: found.id,
+        peel_id: peelId,
+      });
+      throw takenError();
+    }
+    const place = await deps.pending.take(peelId);
+    let isStored = false;
+    try {
+      const record = newRecord(deps, submission, challenge);
+      isStored = (await insertEnrollment(deps.enrollments, record, found?.indexRevision)) !== undefined;
+      return isStored ? { record, created: true, keyMismatch: false } : conflict;
+    } finally {
+      place.giveBack(isStored);
+    }
   };
   return retryOnConflict(attempt, { exhausted: "other requests are enrolling this peel_id: try again" });
+}
+
+function takenError(): SvcError {
+  return new SvcError(
+    "conflict",
+    "peel_id already has an active enrollment: an operator must revoke it first",
+  );
+}
+
+/** Whether a record that is no longer valid was live when a master last wrote it. */
+async function isHeld({ enrollments }: EnrollDeps, id: string): Promise<boolean> {
+  if (enrollments.vouchers === undefined) return false;
+  const good = await lastVouched(enrollments, enrollments.vouchers, id);
+  return good !== undefined && liveStates.has(good.record.state);
 }
 
 function verifyAttestation(submission: Submission, challenge: Uint8Array): void {
@@ -88,7 +119,7 @@ function pendingRepeat(deps: EnrollDeps, record: Enrollment, submission: Submiss
   return { record, created: false, keyMismatch };
 }
 
-function newRecord(deps: EnrollDeps, submission: Submission): Enrollment {
+function newRecord(deps: EnrollDeps, submission: Submission, challenge: Uint8Array): Enrollment {
   const now = deps.clock.now();
   const { attestation } = submission;
   return {
@@ -104,8 +135,10 @@ function newRecord(deps: EnrollDeps, submission: Submission): Enrollment {
           trustedCaSpki: attestation.caSpki,
           trustSignature: attestation.signature,
           // Without its own root a master cannot verify the attestation, and does not claim a match.
-          trustMismatch: deps.ownCaSpki !== undefined && attestation.caSpki !== deps.ownCaSpki,
+          trustMismatch: deps.ownCaSpkis.length > 0 && !deps.ownCaSpkis.includes(attestation.caSpki),
         }),
+    enrollChallenge: challenge,
+    enrollSignature: submission.signature,
     createdAt: now,
     updatedAt: now,
   };

@@ -22,6 +22,46 @@ export function attestationMessage(challenge: Uint8Array, caSpki: string): Uint8
   ]);
 }
 
+/** The purpose and each field, with a NUL byte between any two. */
+const separated = (purpose: string, fields: readonly string[]): Uint8Array =>
+  ascii([purpose, ...fields].join("\0"));
+
+/** Signed by the peel's key to renew its credentials on the bus. `signedAt` is RFC 3339 with milliseconds. */
+export function renewalMessage(renewal: {
+  enrollmentId: string;
+  /** The `U…` key of the credentials in use. */
+  renews: string;
+  /** The `U…` key of the next ones. */
+  busPublicKey: string;
+  signedAt: string;
+}): Uint8Array {
+  const { enrollmentId, renews, busPublicKey, signedAt } = renewal;
+  return separated("svc/renew/v1", [enrollmentId, renews, busPublicKey, signedAt]);
+}
+
+/** Signed by the peel's key to recover credentials over HTTPS. */
+export function recoveryMessage(recovery: {
+  challenge: Uint8Array;
+  enrollmentId: string;
+  /** The `U…` key of the next credentials. */
+  busPublicKey: string;
+}): Uint8Array {
+  const { challenge, enrollmentId, busPublicKey } = recovery;
+  return Buffer.concat([challenge, separated("svc/recover/v1", [enrollmentId, busPublicKey])]);
+}
+
+/** Signed by the peel's old and by its new key to change its keys. */
+export function rekeyMessage(rekey: {
+  enrollmentId: string;
+  publicKey: string;
+  curvePublicKey: string;
+  busPublicKey: string;
+  signedAt: string;
+}): Uint8Array {
+  const { enrollmentId, publicKey, curvePublicKey, busPublicKey, signedAt } = rekey;
+  return separated("svc/rekey/v1", [enrollmentId, publicKey, curvePublicKey, busPublicKey, signedAt]);
+}
+
 /** Signed by the peel's key to download credentials. */
 export function credentialsMessage(enrollmentId: string): Uint8Array {
   return ascii(enrollmentId);

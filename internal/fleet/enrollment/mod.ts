@@ -1,12 +1,30 @@
 export { watchFacts } from "./activate.ts";
+export { adoptionMark, isAdoptionMark, readAdoption } from "./adopt.ts";
+export { adoptSuccession } from "./adopt-succession.ts";
 export type { ApplyDeps } from "./apply.ts";
+export { type DirectSigner, signerOfDirect, signingVouchers } from "./direct-signature.ts";
 export { createDirectory, type Directory } from "./directory.ts";
 export { createDisconnections } from "./disconnections.ts";
+export { dropOldPending } from "./drop-pending.ts";
 export { createEnforcer } from "./enforce.ts";
-export { attestationMessage, credentialsMessage, enrollmentMessage } from "./messages.ts";
+export { watchExcessConnections } from "./excess-connections.ts";
+export { followAdoption } from "./follow-adoption.ts";
+export { keepExports } from "./keep-exports.ts";
+export { type LearnedKeys, learnedKeys } from "./learned-keys.ts";
+export {
+  attestationMessage,
+  credentialsMessage,
+  enrollmentMessage,
+  recoveryMessage,
+  rekeyMessage,
+  renewalMessage,
+} from "./messages.ts";
 export {
   approveEnrollment,
+  clearClone,
   deliver,
+  discardEnrollment,
+  findByKey,
   followState,
   getChallenge,
   getState,
@@ -14,10 +32,18 @@ export {
   type OperatorEnrollmentDeps,
   type PeelEnrollmentDeps,
   type RevokeOperationDeps,
+  recoverCredentials,
   rejectEnrollment,
+  restoreEnrollment,
+  resumeEnrollment,
   revokeEnrollment,
+  revokeUserOfBus,
+  type SuspendOperationDeps,
   submit,
+  suspendEnrollment,
+  vouchEnrollments,
 } from "./operations.ts";
+export { createPendingTable } from "./pending-table.ts";
 export {
   decodeRecord,
   type Enrollment,
@@ -28,7 +54,40 @@ export {
   toStored,
   trustOf,
 } from "./record.ts";
+export { recoverableUntil } from "./recover.ts";
+export { type RenewDeps, type Renewed, rekey, renew } from "./renew.ts";
+export { readRekey, readRenewal } from "./renewal-request.ts";
 export { repairOrphans } from "./repair.ts";
-export { createRevocations, writeRevocation } from "./revocations.ts";
-export { findByPeel, loadEnrollment, readEnrollments } from "./store.ts";
-export { memberStates, transitions } from "./transition.ts";
+export {
+  compareRevocations,
+  createRevocations,
+  decodeRevocation,
+  isOver,
+  type Revocation,
+  readStrays,
+  writeRevocation,
+} from "./revocations.ts";
+export { sealingKeyOf } from "./sealing-key.ts";
+export {
+  type Enrollments,
+  findByPeel,
+  indexKey,
+  loadEnrollment,
+  parseKey,
+  readEnrollments,
+  readEntry,
+  readIndexId,
+} from "./store.ts";
+export { refuseStrays } from "./strays.ts";
+export {
+  formatSucceeded,
+  newestChange,
+  parseSucceeded,
+  type Succeeded,
+  succeedRecords,
+} from "./succeed-records.ts";
+export { disconnect, type SuspensionEffects, suspend } from "./suspend.ts";
+export { createTakeOver } from "./take-over.ts";
+export { awaitsRecovery, liveStates, memberStates, transitions } from "./transition.ts";
+export { type Adoption, hasVouchers } from "./verdict.ts";
+export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";

@@ -2,8 +2,6 @@ import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { isId } from "../../base/id.ts";
-import type { Bucket } from "../../bus/mod.ts";
 import {
   type Call,
   described,
@@ -15,28 +13,46 @@ import {
   timestamp,
   titled,
 } from "../operation/mod.ts";
-import type { ApplyDeps } from "./apply.ts";
+import { type ApplyDeps, applyEvent } from "./apply.ts";
 import { approve } from "./approve.ts";
 import { type ChallengeDeps, issueChallenge } from "./challenge.ts";
 import { type DeliverDeps, deliverCredentials } from "./deliver.ts";
 import type { Directory } from "./directory.ts";
 import { type EnrollDeps, enroll } from "./enroll.ts";
+import type { AdoptionProcess } from "./follow-adoption.ts";
+import {
+  administratorsField,
+  administratorsVersionField,
+  type LearnedKeys,
+  learnedKeys,
+} from "./learned-keys.ts";
 import {
   type Enrollment,
   type EnrollmentSummary,
   enrollmentSchema,
   enrollmentStates,
   toStored,
+  trustWords,
 } from "./record.ts";
+import type { FindByKeyDeps, RecoverOperationDeps } from "./recovery-operations.ts";
 import { reject } from "./reject.ts";
+import { discard, restore } from "./restore.ts";
 import { type EnforceRevocation, type RevokeDeps, revoke, revokeRecord } from "./revoke.ts";
-import { loadEnrollment } from "./store.ts";
+import type { RevokeUserDeps } from "./revoke-user.ts";
+import { type Enrollments, loadEnrollment } from "./store.ts";
+import { type ResumeRecordDeps, resume, type SuspensionEffects, suspend } from "./suspend.ts";
 import { isStreamTerminal } from "./transition.ts";
-import { peelIdField, publicKeyField, readSubmission, submissionSchema } from "./validate.ts";
+import { peelIdField, publicKeyField, readSubmission, reasonField, submissionSchema } from "./validate.ts";
+
+export { findByKey, recoverCredentials } from "./recovery-operations.ts";
+export { revokeUserOfBus } from "./revoke-user-operation.ts";
+export { vouchEnrollments } from "./vouch-operation.ts";
 
 const id = described(v.string(), "Id of the enrollment: `enr-` and a KSUID");
 const onlyId = v.strictObject({ id });
 const commandKeys = described(v.array(v.string()), "Public keys that sign commands");
+
+const recoveryKeys = described(v.array(v.string()), "Public keys that may sign a succession");
 
 const standing = {
   id: described(v.string(), "Id of the enrollment"),
@@ -52,6 +68,7 @@ export const getChallenge = operation({
   kind: "change",
   summary: "Get a challenge to sign",
   admits: ["anonymous"],
+  scope: "public",
   input: v.strictObject({
     peel_id: described(peelIdField, "Encoded peel ID that the peel requests"),
     public_key: described(publicKeyField, "Key the challenge is for"),
@@ -76,6 +93,7 @@ export const submit = operation({
   kind: "change",
   summary: "Ask to be enrolled",
   admits: ["anonymous"],
+  scope: "public",
   input: submissionSchema,
   output: v.object({
     /** Whether this submission created the enrollment; otherwise it was already pending. */
@@ -112,10 +130,11 @@ export const getState = operation({
   kind: "read",
   summary: "Get the state of an enrollment",
   admits: ["anonymous"],
+  scope: "public",
   input: onlyId,
   output: titled("EnrollmentStanding", v.object(standing)),
   touches: touchesId,
-  async run(deps: { enrollments: Bucket }, input, { note }) {
+  async run(deps: { enrollments: Enrollments }, input, { note }) {
     const { record } = await loadEnrollment(deps.enrollments, input.id);
     note?.({ enrollment_id: record.id });
     return standingOf(record);
@@ -123,7 +142,7 @@ export const getState = operation({
 });
 
 export interface FollowStateDeps {
-  enrollments: Bucket;
+  enrollments: Enrollments;
   directory: Pick<Directory, "subscribe">;
   metrics: { streamOpened(): () => void };
 }
@@ -135,6 +154,7 @@ export const followState = operation({
   description:
     "Server-sent events. `state` has `{id, peel_id, state}` as data, immediately and after each change; the stream ends with the first state that is not `pending`. A comment comes every 30 seconds. `timeout` ends the stream after 30 minutes.",
   admits: ["anonymous"],
+  scope: "public",
   input: onlyId,
   output: feed,
   touches: touchesId,
@@ -173,6 +193,7 @@ export const deliver = operation({
   kind: "change",
   summary: "Download the credentials of an approved enrollment, once",
   admits: ["peel"],
+  scope: "public",
   input: onlyId,
   output: titled(
     "Credentials",
@@ -181,10 +202,13 @@ export const deliver = operation({
       creds_data: described(v.string(), "A credentials file for the bus, in base64; a secret"),
       expires_at: described(timestamp, "When the bus stops accepting them"),
       command_keys: commandKeys,
+      recovery_keys: recoveryKeys,
+      administrators: administratorsField,
+      administrators_version: administratorsVersionField,
     }),
   ),
   touches: touchesId,
-  async run(deps: DeliverDeps & { commandKeys: readonly string[] }, input, { caller, log, note }) {
+  async run(deps: DeliverDeps & LearnedKeys, input, { caller, log, note }) {
     note?.({ enrollment_id: input.id });
     const proof = caller.kind === "peel" ? caller.proof : undefined;
     const { record, credentials, expiresAt } = await deliverCredentials({ ...deps, log }, input.id, proof);
@@ -192,7 +216,7 @@ export const deliver = operation({
       peel_id: record.peelId,
       creds_data: encodeBase64(Buffer.from(credentials)),
       expires_at: rfc3339(expiresAt),
-      command_keys: [...deps.commandKeys],
+      ...learnedKeys(deps),
     };
   },
 });
@@ -206,8 +230,12 @@ const summary: v.GenericSchema<EnrollmentSummary> = titled(
     state: v.picklist(enrollmentStates),
     created_at: timestamp,
     trust: described(
-      v.picklist(["ok", "MISMATCH!", "-"]),
-      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it",
+      v.picklist(trustWords),
+      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it, `SUSPENDED` while it is kept off the bus, `CLONE!` when two hosts appear to hold its identity. No master made a `TAMPERED` record, and it counts for nothing. An `UNVOUCHED` one is of an earlier version and is not adopted yet",
+    ),
+    fingerprint: described(
+      v.string(),
+      "Short fingerprint of the public key, which the peel logs as well; `-` when the key is malformed",
     ),
   }),
 );
@@ -217,31 +245,32 @@ export const listEnrollments = operation({
   kind: "read",
   summary: "List enrollments, newest first",
   admits: ["operator"],
+  scope: { kind: "enrollments", action: "list" },
   input: v.strictObject({
     state: v.optional(described(v.picklist([...enrollmentStates, "all"]), "Which ones"), "pending"),
-    ...pageFields((text) => isId("enr", text)),
+    ...pageFields("enr"),
   }),
-  output: v.object({ enrollments: v.array(summary), next: v.exactOptional(v.string()) }),
+  output: v.object({
+    enrollments: v.array(summary),
+    next: v.exactOptional(v.string()),
+    /** Records of the whole fleet that count for nothing. */
+    distrusted: v.number(),
+  }),
   touches: () => ({ fleet: true }),
   async run({ directory }: { directory: Directory }, { state, limit, cursor }) {
     await directory.caughtUp();
     const after = defined({ after: cursor });
     const found = directory.list({ state, limit: limit + 1, ...after });
     const { items, ...next } = pageOf(found, limit, ({ id }) => id);
-    return { enrollments: items, ...next };
+    return { enrollments: items, ...next, distrusted: directory.distrusted().TAMPERED };
   },
 });
 
 const decided = v.object({ enrollment: enrollmentSchema });
-const reason = described(
-  v.pipe(v.string(), v.maxLength(1024, "must have at most 1024 characters")),
-  "The reason, as free text; it is stored",
-);
-
 /** Logs a decision in the words of the specification, whatever door the request used. */
 function announce(
   { log, note }: Call,
-  action: "approve" | "reject" | "revoke",
+  action: keyof typeof pastOf,
   { id, peelId }: Enrollment,
   operator: string,
   more: Record<string, unknown> = {},
@@ -255,6 +284,10 @@ const pastOf = {
   approve: "enrollment approved",
   reject: "enrollment rejected",
   revoke: "enrollment revoked",
+  suspend: "enrollment suspended",
+  resume: "enrollment resumed",
+  restore: "enrollment restored",
+  "clear-clone": "enrollment clone mark cleared",
 };
 
 export const approveEnrollment = operation({
@@ -262,6 +295,7 @@ export const approveEnrollment = operation({
   kind: "decide",
   summary: "Approve an enrollment",
   admits: ["operator", "reactor"],
+  scope: { kind: "enrollments", action: "approve" },
   input: v.strictObject({
     id,
     force: v.optional(described(v.boolean(), "Approve although the peel trusted another CA root")),
@@ -281,7 +315,8 @@ export const rejectEnrollment = operation({
   kind: "decide",
   summary: "Refuse a peel",
   admits: ["operator"],
-  input: v.strictObject({ id, reason: v.optional(reason) }),
+  scope: { kind: "enrollments", action: "reject" },
+  input: v.strictObject({ id, reason: v.optional(reasonField) }),
   output: decided,
   touches: touchesId,
   async run(deps: ApplyDeps, { id, reason }, call) {
@@ -300,7 +335,8 @@ export const revokeEnrollment = operation({
   kind: "decide",
   summary: "Revoke the credentials of a peel and close its connection",
   admits: ["operator"],
-  input: v.strictObject({ id, reason: v.optional(reason) }),
+  scope: { kind: "enrollments", action: "revoke" },
+  input: v.strictObject({ id, reason: v.optional(reasonField) }),
   output: v.object({ ...decided.entries, closed_in_ms: v.exactOptional(v.number()) }),
   touches: touchesId,
   async run(deps: RevokeOperationDeps, { id, reason }, call) {
@@ -318,10 +354,107 @@ export const revokeEnrollment = operation({
   },
 });
 
-/** What the operations on enrollments of operators need. */
-export interface OperatorEnrollmentDeps extends RevokeDeps {
-  directory: Directory;
+export const suspendEnrollment = operation({
+  name: "enrollments.suspend",
+  kind: "decide",
+  summary: "Keep a peel off the bus until it is resumed",
+  admits: ["operator"],
+  scope: { kind: "enrollments", action: "suspend" },
+  input: v.strictObject({ id, reason: v.optional(reasonField) }),
+  output: decided,
+  touches: touchesId,
+  async run(deps: SuspendOperationDeps, { id, reason = "by an operator" }, call) {
+    const operator = operatorOf(call);
+    const request = { id, operator, reason };
+    const { record, purged } = await suspend(
+      { ...deps, ...deps.enforce, ...deps.suspension, log: call.log },
+      request,
+    );
+    announce(call, "suspend", record, operator, { reason, purged });
+    return { enrollment: toStored(record) };
+  },
+});
+
+export const resumeEnrollment = operation({
+  name: "enrollments.resume",
+  kind: "decide",
+  summary: "Let a suspended peel back on the bus",
+  admits: ["operator"],
+  scope: { kind: "enrollments", action: "resume" },
+  input: onlyId,
+  output: decided,
+  touches: touchesId,
+  async run(deps: SuspendOperationDeps, { id }, call) {
+    const operator = operatorOf(call);
+    const record = await resume({ ...deps, ...deps.enforce, log: call.log }, { id, operator });
+    announce(call, "resume", record, operator);
+    return { enrollment: toStored(record) };
+  },
+});
+
+export const clearClone = operation({
+  name: "enrollments.clear-clone",
+  kind: "decide",
+  summary: "Take away the mark that two hosts appear to hold an identity",
+  admits: ["operator"],
+  scope: { kind: "enrollments", action: "clear-clone" },
+  input: onlyId,
+  output: decided,
+  touches: touchesId,
+  async run(deps: ApplyDeps, { id }, call) {
+    const operator = operatorOf(call);
+    const record = await applyEvent(deps, id, { type: "clear-clone", operator });
+    announce(call, "clear-clone", record, operator);
+    return { enrollment: toStored(record) };
+  },
+});
+
+/** What suspension and its end need: only masters can make them felt on the bus. */
+export interface SuspendOperationDeps extends ResumeRecordDeps {
   enforce: EnforceRevocation;
+  suspension: SuspensionEffects;
+}
+
+export const restoreEnrollment = operation({
+  name: "enrollments.restore",
+  kind: "decide",
+  summary: "Put back the last revision of an enrollment that a master made",
+  description: "For a record that others changed. Its state is that of this revision.",
+  admits: ["operator"],
+  scope: { kind: "enrollments", action: "restore" },
+  input: onlyId,
+  output: decided,
+  touches: touchesId,
+  async run({ enrollments }: { enrollments: Enrollments }, { id }, call) {
+    const record = await restore(enrollments, id);
+    announce(call, "restore", record, operatorOf(call), { state: record.state });
+    return { enrollment: toStored(record) };
+  },
+});
+
+export const discardEnrollment = operation({
+  name: "enrollments.discard",
+  kind: "decide",
+  summary: "Remove an enrollment that no master made",
+  admits: ["operator"],
+  scope: { kind: "enrollments", action: "discard" },
+  input: onlyId,
+  output: v.object({ id }),
+  touches: touchesId,
+  async run({ enrollments }: { enrollments: Enrollments }, { id }, call) {
+    await discard(enrollments, id);
+    call.note?.({ enrollment_id: id });
+    const operator = operatorOf(call);
+    call.log.info("enrollment admin operation", { action: "discard", id, operator });
+    return { id };
+  },
+});
+
+/** What the operations on enrollments of operators need. */
+export interface OperatorEnrollmentDeps extends SuspendOperationDeps {
+  revocations: SuspendOperationDeps["revocations"] & RevokeUserDeps["revocations"];
+  directory: Directory;
+  adoption: Pick<AdoptionProcess, "adopt">;
   clock: Clock;
 }
 
@@ -329,7 +462,9 @@ export interface OperatorEnrollmentDeps extends RevokeDeps {
 export interface PeelEnrollmentDeps {
   challenge: ChallengeDeps;
   enroll: EnrollDeps;
-  deliver: DeliverDeps & { commandKeys: readonly string[] };
+  deliver: DeliverDeps & LearnedKeys;
+  recover: RecoverOperationDeps;
+  byKey: FindByKeyDeps;
   state: FollowStateDeps;
   clock: Clock;
 }

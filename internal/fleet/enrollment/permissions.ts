@@ -1,6 +1,12 @@
 import { peelInboxPrefix } from "../../bus/mod.ts";
 
 /**
+ * Limits of a peel on a bus server. A peel has about ten subscriptions, and the largest message that it sends
+ * has half of this size; the server ends a connection that exceeds a limit.
+ */
+export const peelLimits = { subs: 64, data: -1, payload: 1024 * 1024 } as const;
+
+/**
  * The permissions of a peel inside the peels' account: only subjects with its own token, and the published
  * cluster information. It has no permission for the JetStream API.
  */
@@ -17,6 +23,8 @@ export function peelPermissions(peelId: string): { pub: { allow: string[] }; sub
         `svc.event.${peelId}.>`,
         `svc.peel.${peelId}.hello`,
         `svc.peel.${peelId}.fetch`,
+        `svc.peel.${peelId}.renew`,
+        `svc.peel.${peelId}.rekey`,
       ],
     },
     sub: {

@@ -3,6 +3,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { keyFingerprint } from "../../identity/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
 
 export const enrollmentStates = ["pending", "approved", "rejected", "issued", "active", "revoked"] as const;
@@ -33,12 +34,93 @@ export interface Enrollment {
   activatedAt?: number;
   revokedAt?: number;
   credsExpiresAt?: number;
-  /** The `U…` key of the issued JWT. */
+  /** The `U…` key of the JWT that the peel uses now, the last one of `busKeys`. */
   busPublicKey?: string;
+  /** All keys whose JWTs have not expired, the current one last. Absent in records of earlier versions. */
+  busKeys?: readonly BusKey[];
+  renewedAt?: number;
+  /** How often the peel renewed its credentials. */
+  renewals?: number;
+  recoveredAt?: number;
+  /** How often the peel recovered credentials over HTTPS. */
+  recoveries?: number;
+  rekeyedAt?: number;
+  /** The public key before the last change of keys. */
+  previousPublicKey?: string;
+  /** Someone renewed with a key that is not the current one: two hosts hold this identity. */
+  cloneSuspected?: boolean;
+  cloneSeenAt?: number;
+  /** A succession took over this enrollment: the peel gets its credentials by recovery. */
+  succeeded?: boolean;
+  /** Present while the peel is kept off the bus; its state stays. */
+  suspended?: Suspension;
+  /** The last decision was written directly to storage, without a master. */
+  direct?: boolean;
+  /** The operator who made it, if one signed it. */
+  directSignature?: DirectSignature;
+  /** What the peel signed when it enrolled, and its signature: they bind the curve key to the peel's key. */
+  enrollChallenge?: Uint8Array;
+  enrollSignature?: Uint8Array;
+  /** What the peel signed with its new key when it last changed its keys: it binds the new curve key. */
+  rekeyProof?: RekeyProof;
+  /** The key that was current before `busPublicKey`: a repeated renewal names it. */
+  renewedFrom?: string;
+  /** When the peel last renewed its credentials, oldest first; the rate limit counts them. */
+  recentRenewals?: readonly number[];
+  /** MACs of masters over what does not change by decisions, and over the decisions. */
+  identityVoucher?: Uint8Array;
+  decisionVoucher?: Uint8Array;
 }
+
+/** A key with which a peel may connect to the bus. */
+export interface BusKey {
+  /** `U…` */
+  publicKey: string;
+  /** When its JWT expires, milliseconds since the Unix epoch. */
+  expiresAt: number;
+}
+
+/** The fields of a signed change of keys that are not in the record anyway. */
+export interface RekeyProof {
+  busPublicKey: string;
+  signedAt: string;
+  /** Of the new key, 64 bytes. */
+  signature: Uint8Array;
+}
+
+/** Who signed a direct decision. */
+export interface DirectSignature {
+  operator: string;
+  /** `U…` */
+  key: string;
+  /** 64 bytes. */
+  signature: Uint8Array;
+}
+
+/** Why a peel is kept off the bus, and since when. */
+export interface Suspension {
+  at: number;
+  reason: string;
+}
+
+/** Stored fields that no list and no answer shows. */
+const hiddenNames = {
+  directSignature: "direct_signature",
+  enrollChallenge: "enroll_challenge",
+  enrollSignature: "enroll_signature",
+  rekeyProof: "rekey_proof",
+  renewedFrom: "renewed_from",
+  recentRenewals: "recent_renewals",
+  identityVoucher: "identity_voucher",
+  decisionVoucher: "decision_voucher",
+} as const satisfies Partial<Record<keyof Enrollment, string>>;
+type Hidden = keyof typeof hiddenNames;
+/** The fields of a record that lists, REST and the bus show. */
+type Shown = Exclude<keyof Enrollment, Hidden>;
 
 const text = v.pipe(v.string(), v.maxLength(4096));
 const time = v.pipe(v.string(), v.isoTimestamp());
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
 /** The stored form: the field names of the specification, times as RFC 3339 strings. */
 export const enrollmentSchema = titled(
@@ -65,9 +147,55 @@ export const enrollmentSchema = titled(
     revoked_at: v.optional(time),
     creds_expires_at: v.optional(described(time, "When the credentials expire")),
     bus_public_key: v.optional(described(text, "Public key of the credentials")),
+    bus_keys: v.optional(
+      described(
+        v.array(v.object({ public_key: text, expires_at: time })),
+        "All unexpired keys of credentials, the current one last",
+      ),
+    ),
+    renewed_at: v.optional(described(time, "When the credentials were last renewed")),
+    renewals: v.optional(described(count, "How often the credentials were renewed")),
+    recovered_at: v.optional(described(time, "When the peel last recovered credentials")),
+    recoveries: v.optional(described(count, "How often the peel recovered credentials")),
+    rekeyed_at: v.optional(described(time, "When the peel last changed its keys")),
+    previous_public_key: v.optional(described(text, "Public key of the peel before that")),
+    CloneSuspected: v.optional(described(v.boolean(), "Two hosts appear to hold this identity")),
+    clone_seen_at: v.optional(described(time, "When the second holder was last seen")),
+    succeeded: v.optional(described(v.boolean(), "A succession took over this enrollment")),
+    Suspended: v.optional(
+      described(v.object({ at: time, reason: text }), "Since when the peel is kept off the bus, and why"),
+    ),
+    direct: v.optional(
+      described(v.boolean(), "The last decision was written directly to storage, without a master"),
+    ),
   }),
 );
-/** An enrollment in the form of storage, REST and the bus. */
+const hiddenBytes = v.optional(v.pipe(v.instance(Uint8Array), v.maxLength(64)));
+/** All that is stored: the fields that are shown, and the hidden ones. */
+export const storedSchema = v.object({
+  ...enrollmentSchema.entries,
+  direct_signature: v.optional(
+    v.object({
+      operator: text,
+      key: text,
+      signature: v.pipe(v.instance(Uint8Array), v.maxLength(64)),
+    }),
+  ),
+  enroll_challenge: hiddenBytes,
+  enroll_signature: hiddenBytes,
+  rekey_proof: v.optional(
+    v.object({
+      busPublicKey: text,
+      signedAt: text,
+      signature: v.pipe(v.instance(Uint8Array), v.maxLength(64)),
+    }),
+  ),
+  renewed_from: v.optional(text),
+  recent_renewals: v.optional(v.pipe(v.array(v.number()), v.maxLength(16))),
+  identity_voucher: hiddenBytes,
+  decision_voucher: hiddenBytes,
+});
+/** An enrollment as REST and the bus show it. */
 export type StoredEnrollment = v.InferOutput<typeof enrollmentSchema>;
 
 type StoredKey = keyof typeof enrollmentSchema.entries;
@@ -95,10 +223,23 @@ const storedNames = {
   revokedAt: "revoked_at",
   credsExpiresAt: "creds_expires_at",
   busPublicKey: "bus_public_key",
-} as const satisfies Record<keyof Enrollment, StoredKey>;
+  busKeys: "bus_keys",
+  renewedAt: "renewed_at",
+  renewals: "renewals",
+  recoveredAt: "recovered_at",
+  recoveries: "recoveries",
+  rekeyedAt: "rekeyed_at",
+  previousPublicKey: "previous_public_key",
+  cloneSuspected: "CloneSuspected",
+  cloneSeenAt: "clone_seen_at",
+  succeeded: "succeeded",
+  suspended: "Suspended",
+  direct: "direct",
+} as const satisfies Record<Shown, StoredKey>;
 
-const fields = Object.entries(storedNames) as [keyof Enrollment, StoredKey][];
-const timeFields = new Set<keyof Enrollment>([
+const fields = Object.entries(storedNames) as [Shown, StoredKey][];
+const hiddenFields = Object.entries(hiddenNames) as [Hidden, (typeof hiddenNames)[Hidden]][];
+const timeFields = new Set<Shown>([
   "createdAt",
   "updatedAt",
   "decidedAt",
@@ -106,17 +247,34 @@ const timeFields = new Set<keyof Enrollment>([
   "activatedAt",
   "revokedAt",
   "credsExpiresAt",
+  "renewedAt",
+  "recoveredAt",
+  "rekeyedAt",
+  "cloneSeenAt",
 ]);
 
 /** The record in the form of REST and the bus; absent fields are omitted. */
 export function toStored(record: Enrollment): StoredEnrollment {
-  return Object.fromEntries(
-    fields.flatMap(([name, stored]) => {
-      const value = record[name];
-      if (value === undefined) return [];
-      return [[stored, timeFields.has(name) ? rfc3339(value as number) : value]];
-    }),
-  ) as unknown as StoredEnrollment;
+  const storedForm = (name: Shown) => {
+    if (name === "suspended" && record.suspended !== undefined) return storedSuspension(record.suspended);
+    if (name === "busKeys") return record.busKeys?.map(storedBusKey);
+    const value = record[name];
+    return timeFields.has(name) && value !== undefined ? rfc3339(value as number) : value;
+  };
+  const values = Object.fromEntries(fields.map(([name, stored]) => [stored, storedForm(name)]));
+  return defined(values) as unknown as StoredEnrollment;
+}
+
+function storedSuspension({ at, reason }: Suspension) {
+  return { at: rfc3339(at), reason };
+}
+
+function busKeyOf({ public_key, expires_at }: ReturnType<typeof storedBusKey>): BusKey {
+  return { publicKey: public_key, expiresAt: Date.parse(expires_at) };
+}
+
+function storedBusKey({ publicKey, expiresAt }: BusKey) {
+  return { public_key: publicKey, expires_at: rfc3339(expiresAt) };
 }
 
 /**
@@ -125,35 +283,75 @@ export function toStored(record: Enrollment): StoredEnrollment {
  * @throws SvcError `internal` when it is not an enrollment record
  */
 function fromStored(stored: unknown): Enrollment {
-  const parsed = v.safeParse(enrollmentSchema, stored);
+  const parsed = v.safeParse(storedSchema, stored);
   if (!parsed.success) {
     const path = v.getDotPath(parsed.issues[0]) ?? "(root)";
     throw new SvcError("internal", `a stored enrollment record is malformed at ${path}`);
   }
   const values = parsed.output;
-  return Object.fromEntries(
-    fields.flatMap(([name, key]) => {
-      const value = values[key];
-      if (value === undefined) return [];
-      return [[name, timeFields.has(name) ? Date.parse(value as string) : value]];
-    }),
-  ) as unknown as Enrollment;
+  const readForm = (name: Shown, key: StoredKey): unknown => {
+    if (key === "Suspended" && values.Suspended !== undefined) {
+      return { ...values.Suspended, at: Date.parse(values.Suspended.at) };
+    }
+    if (key === "bus_keys") return values.bus_keys?.map(busKeyOf);
+    const value = values[key];
+    return timeFields.has(name) && value !== undefined ? Date.parse(value as string) : value;
+  };
+  const shown = Object.entries(
+    defined(Object.fromEntries(fields.map(([name, key]) => [name, readForm(name, key)]))),
+  );
+  const hidden = hiddenFields.flatMap(([name, key]) =>
+    values[key] === undefined ? [] : [[name, values[key]]],
+  );
+  return Object.fromEntries([...shown, ...hidden]) as unknown as Enrollment;
+}
+
+/** A record in its stored form, by the names of its fields. */
+export type StoredMap = Readonly<Record<string, unknown>>;
+
+/** All that is stored of a record. */
+function toMap(record: Enrollment): StoredMap {
+  const hidden = hiddenFields.flatMap(([name, key]) =>
+    record[name] === undefined ? [] : [[key, record[name]]],
+  );
+  return { ...toStored(record), ...Object.fromEntries(hidden) };
 }
 
 /** Encodes a record for the bucket `enrollments`. */
 export function encodeRecord(record: Enrollment): Uint8Array {
-  return encode(toStored(record));
+  return encode(toMap(record) as Plain);
 }
 
-/** Decodes a value of the bucket `enrollments`. */
+/**
+ * Decodes a value of the bucket `enrollments`.
+ *
+ * @throws SvcError `internal` when it is not an enrollment record
+ */
 export function decodeRecord(bytes: Uint8Array): Enrollment {
   return fromStored(decode(bytes));
 }
 
-export type Trust = "ok" | "MISMATCH!" | "-";
+/** The stored form without reading it as a record. @throws SvcError `internal` when it is not a map */
+export function decodeMap(bytes: Uint8Array): StoredMap {
+  const value = decode(bytes);
+  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (isMap && !(value instanceof Uint8Array)) return value;
+  throw new SvcError("internal", "a stored enrollment record is not a map");
+}
 
-/** Whether the peel trusted the CA root of this fleet; `-` when it did not report it. */
-export function trustOf(record: Pick<Enrollment, "trustedCaSpki" | "trustMismatch">): Trust {
+/** The trust in lists: which root the peel trusts, or that the record itself is not trusted. */
+export const trustWords = ["ok", "MISMATCH!", "SUSPENDED", "-", "CLONE!", "TAMPERED", "UNVOUCHED"] as const;
+export type Trust = (typeof trustWords)[number];
+
+/**
+ * Whether the peel trusted the CA root of this fleet; `-` when it did not report it. A suspended peel is not
+ * trusted now, whatever it reported.
+ */
+export function trustOf(
+  record: Pick<Enrollment, "trustedCaSpki" | "trustMismatch" | "cloneSuspected"> & { suspended?: unknown },
+): Exclude<Trust, "TAMPERED" | "UNVOUCHED"> {
+  if (record.suspended !== undefined) return "SUSPENDED";
+  if (record.cloneSuspected === true) return "CLONE!";
   if (record.trustedCaSpki === undefined) return "-";
   return record.trustMismatch === true ? "MISMATCH!" : "ok";
 }
@@ -166,40 +364,68 @@ export interface EnrollmentSummary {
   state: EnrollmentState;
   created_at: string;
   trust: Trust;
+  /** Of the public key, to compare it with what the peel logs. */
+  fingerprint: string;
 }
 
 const storedSummary = v.object({
   id: text,
   peel_id: text,
+  public_key: text,
   hostname: v.optional(text, ""),
   state: v.picklist(enrollmentStates),
   trusted_ca_spki: v.optional(text),
   TrustMismatch: v.optional(v.boolean()),
   created_at: v.pipe(v.string(), v.isoTimestamp()),
   creds_expires_at: v.optional(time),
+  Suspended: v.optional(v.unknown()),
+  CloneSuspected: v.optional(v.boolean()),
+  bus_public_key: v.optional(text),
+  bus_keys: v.optional(v.array(v.object({ public_key: text }))),
 });
 
 /** The summary, and what a master monitors in addition. */
 export type KnownEnrollment = EnrollmentSummary & {
   /** Milliseconds since the Unix epoch. */
   credsExpiresAt?: number;
+  /** Keys of the bus with which the peel may connect. */
+  busKeys: readonly string[];
+  /** The enrolled key. */
+  publicKey: string;
+  /** Two hosts appear to hold this identity, whatever else lists show. */
+  cloneSuspected: boolean;
 };
 
 /**
- * Decodes only the fields for lists and the expiry of the credentials: a master does this for every change of
+ * Reads only the fields for lists and the expiry of the credentials: a master does this for every change of
  * every record.
  *
  * @throws SvcError `internal` when it is not an enrollment record
  */
-export function decodeSummary(bytes: Uint8Array): KnownEnrollment {
-  const parsed = v.safeParse(storedSummary, decode(bytes));
+export function readSummary(map: StoredMap): KnownEnrollment {
+  const parsed = v.safeParse(storedSummary, map);
   if (!parsed.success) throw new SvcError("internal", "a stored enrollment record is malformed");
-  const { trusted_ca_spki, TrustMismatch, creds_expires_at, ...shown } = parsed.output;
+  const {
+    public_key,
+    trusted_ca_spki,
+    TrustMismatch,
+    creds_expires_at,
+    Suspended: suspended,
+    CloneSuspected,
+    bus_public_key,
+    bus_keys,
+    ...shown
+  } = parsed.output;
+  const current = bus_public_key === undefined ? [] : [bus_public_key];
   const attested = defined({ trustedCaSpki: trusted_ca_spki });
-  const mismatch = defined({ trustMismatch: TrustMismatch });
+  const marks = defined({ trustMismatch: TrustMismatch, cloneSuspected: CloneSuspected });
   return {
     ...shown,
-    trust: trustOf({ ...attested, ...mismatch }),
+    trust: trustOf({ ...attested, ...marks, suspended }),
+    fingerprint: keyFingerprint(public_key),
+    publicKey: public_key,
+    cloneSuspected: CloneSuspected === true,
+    busKeys: [...new Set([...current, ...(bus_keys ?? []).map(({ public_key }) => public_key)])],
     ...(creds_expires_at === undefined ? {} : { credsExpiresAt: Date.parse(creds_expires_at) }),
   };
 }
@@ -212,5 +438,6 @@ export function summarize(record: Enrollment): EnrollmentSummary {
     state: record.state,
     created_at: rfc3339(record.createdAt),
     trust: trustOf(record),
+    fingerprint: keyFingerprint(record.publicKey),
   };
 }

@@ -5,7 +5,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { createDirectory } from "./directory.ts";
 import { type Enrollment, type EnrollmentState, encodeRecord } from "./record.ts";
 import { findOrphans, orphanAgeMs, repairOrphans } from "./repair.ts";
-import { insertEnrollment } from "./store.ts";
+import { indexKey, insertEnrollment } from "./store.ts";
 
 const clockStart = manualClock().now();
 const idOf = (name: string) => `enr-${name.padStart(27, "0")}`;
@@ -33,7 +33,13 @@ function setup() {
 }
 
 test("an orphan is a record without an index for more than a minute", () => {
-  const at = (createdAt: number) => ({ id: "a", peelId: "p", revision: 1, createdAt });
+  const at = (createdAt: number) => ({
+    id: "a",
+    peelId: "p",
+    state: "pending" as const,
+    revision: 1,
+    createdAt,
+  });
   const now = 1_000_000;
   const young = [at(now), at(now - orphanAgeMs), at(now + 5_000)];
   expect(findOrphans(young, now)).toEqual([]);
@@ -77,7 +83,10 @@ test("storage decides, not what this master has seen so far", async () => {
   await insertEnrollment(enrollments, record("good", clockStart - 61_000), undefined);
   const { revision = 0 } = (await enrollments.get(idOf("good"))) ?? {};
   const unindexed = () => [
-    { id: idOf("good"), peelId: "peel-good", revision, createdAt: clockStart - 61_000 },
+    {
+      ...{ id: idOf("good"), peelId: "peel-good", state: "pending" as const },
+      ...{ revision, createdAt: clockStart - 61_000 },
+    },
   ];
   repairOrphans({ enrollments, directory: { ready: Promise.resolve(), unindexed }, clock, log });
   await settle();
@@ -91,9 +100,35 @@ test("a removal that fails is tried again a minute later", async () => {
     throw new Error("the bus is away");
   };
   await start();
-  expect(log.records.map(({ event }) => event)).toEqual(["orphaned enrollment record not removed"]);
+  expect(log.records.map(({ event }) => event)).toEqual(["orphaned enrollment record not repaired"]);
   enrollments.beforeWrite = () => {};
   clock.advance(60_000);
   await settle();
   expect(enrollments.keys).toEqual([]);
+});
+
+test("the index of a decided record that others changed is restored, and the record stays", async () => {
+  for (const state of ["approved", "issued", "active"] as const) {
+    const { enrollments, clock, log, start } = setup();
+    await insertEnrollment(enrollments, record("good", clockStart - 61_000, state), undefined);
+    const { directory, stop } = await start();
+    const { revision = 0 } = (await enrollments.get(indexKey("peel-good"))) ?? {};
+    await enrollments.remove(indexKey("peel-good"), revision);
+    expect(directory.stateOf("peel-good")).toBeUndefined();
+    // A stranger takes the free place; nobody has decided on that record.
+    await insertEnrollment(enrollments, { ...record("other", clock.now()), peelId: "peel-good" }, undefined);
+    clock.advance(60_000);
+    await settle();
+    expect(directory.stateOf("peel-good")).toBe(state);
+    expect(log.records).toContainEqual(
+      expect.objectContaining({
+        level: "error",
+        fields: expect.objectContaining({ pointed_at: idOf("other") }),
+      }),
+    );
+    clock.advance(60_000);
+    await settle();
+    expect(enrollments.keys).toEqual([idOf("good"), indexKey("peel-good")]);
+    stop();
+  }
 });

@@ -1,15 +1,15 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/mod.ts";
 import type { Directory, Unindexed } from "./directory.ts";
-import { findByPeel } from "./store.ts";
+import { type Enrollments, findByPeel, loadEnrollment, pointIndex } from "./store.ts";
+import { liveStates } from "./transition.ts";
 
 /** Longer than any enrollment takes between its two writes, milliseconds. */
 export const orphanAgeMs = 60_000;
 
 export interface RepairDeps {
-  enrollments: Bucket;
+  enrollments: Enrollments;
   directory: Pick<Directory, "ready" | "unindexed">;
   clock: Clock;
   log: Log;
@@ -26,15 +26,16 @@ export function findOrphans(unindexed: readonly Unindexed[], now: number): Unind
 }
 
 /**
- * Removes orphans when the directory is ready, and then every minute. It checks the directory in memory:
- * without an orphan it sends no requests. Such a record was never visible, and its peel enrolls again
- * automatically.
+ * Repairs orphans when the directory is ready, and then every minute. It checks the directory in memory:
+ * without an orphan it sends no requests. A pending one is removed: it was never visible, and its peel enrolls
+ * again automatically. A decided one had an index until others changed it: the index is restored.
  */
 export function repairOrphans(deps: RepairDeps): { stop(): void } {
   const sweep = () => {
     for (const orphan of findOrphans(deps.directory.unindexed(), deps.clock.now())) {
-      remove(deps, orphan).catch((cause) =>
-        deps.log.warn("orphaned enrollment record not removed", {
+      const repair = orphan.state === "pending" ? remove : reindex;
+      repair(deps, orphan).catch((cause) =>
+        deps.log.warn("orphaned enrollment record not repaired", {
           enrollment_id: orphan.id,
           error: describeError(cause),
         }),
@@ -54,5 +55,18 @@ async function remove({ enrollments, log }: RepairDeps, orphan: Unindexed): Prom
   if (found?.current?.record.id === orphan.id) return;
   if (await enrollments.remove(orphan.id, orphan.revision)) {
     log.warn("orphaned enrollment record removed", { enrollment_id: orphan.id, peel_id: orphan.peelId });
+  }
+}
+
+async function reindex({ enrollments, log }: RepairDeps, orphan: Unindexed): Promise<void> {
+  const { record } = await loadEnrollment(enrollments, orphan.id);
+  const found = await findByPeel(enrollments, orphan.peelId);
+  const current = found?.current?.record;
+  if (current?.id === orphan.id || !liveStates.has(record.state)) return;
+  // Of two decided records, the one with the index is the later decision.
+  if (current !== undefined && current.state !== "pending" && liveStates.has(current.state)) return;
+  if (await pointIndex(enrollments, record, found?.indexRevision)) {
+    const fields = { enrollment_id: record.id, peel_id: record.peelId, pointed_at: found?.id };
+    log.error("the index of a peel was changed by others, and is put back", fields);
   }
 }

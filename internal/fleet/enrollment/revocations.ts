@@ -1,9 +1,11 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { instant } from "../../base/instant.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/mod.ts";
 
 /** One revoked key of the bus. Times are milliseconds since the Unix epoch. */
@@ -15,13 +17,30 @@ export interface Revocation {
   revokedAt: number;
   /** When the JWT expires; the entry has no use after that. */
   expiresAt: number;
+  /** Whether the entry can be lifted; entries of a revocation are final. */
+  suspension?: true;
+  /** From when the key is good again; in the future for a peel that is only disconnected. */
+  liftedAt?: number;
+  /** No one revoked the key: masters refuse it because it is in no record. Lifted when a record has the key. */
+  stray?: true;
 }
+
+/** Whether a key is off the list again. */
+export const isLifted = ({ liftedAt }: Revocation, now: number): boolean =>
+  liftedAt !== undefined && liftedAt <= now;
+
+/** Whether masters refuse this key now because it is in no record. */
+export const isRefused = (entry: Revocation, now: number): boolean =>
+  entry.stray === true && !isLifted(entry, now);
 
 const stored = v.object({
   peel_id: v.string(),
   enrollment_id: v.string(),
   revoked_at: instant,
   expires_at: instant,
+  suspension: v.optional(v.literal(true)),
+  lifted_at: v.optional(instant),
+  stray: v.optional(v.literal(true)),
 });
 
 /** How much the clock of a master may be ahead of the one that ends a JWT. */
@@ -32,10 +51,21 @@ export const isOver = (expiresAt: number, now: number): boolean => expiresAt + c
 
 /** The source of truth for revocations, kept current by one watch. */
 export interface Revocations {
-  /** Stores an entry; an existing one stays unchanged. It is `seen` immediately. */
+  /**
+   * Stores an entry. It is `seen` immediately. An existing one that revokes the key for longer stays
+   * unchanged: a revocation is final, and a suspension lasts until it is lifted.
+   */
   add(entry: Revocation): Promise<void>;
   /**
-   * Every unexpired entry, by bus public key: those that the watch has seen so far, and those of this master.
+   * Takes the key of a suspension or of a stray off the list. The entry stays, as lifted: otherwise masters that have seen
+   * the key revoked would keep it revoked.
+   *
+   * @throws SvcError `conflict` when the key was revoked
+   */
+  lift(entry: Revocation, now: number): Promise<void>;
+  /**
+   * Every unexpired entry, by bus public key, also the lifted ones: those that the watch has seen so far, and
+   * those of this master.
    */
   seen(now: number): Promise<ReadonlyMap<string, Revocation>>;
   /** The same, including everything that is stored now. */
@@ -62,10 +92,16 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
       known.delete(key);
       return;
     }
-    if (known.has(key)) return;
+    if ((known.get(key)?.revision ?? 0) >= revision) return;
     keep(key, value, revision);
     for (const run of onForeign) run();
   });
+  // Do not wait for the watch: a claim without this entry would admit the peel again.
+  const remember = async ({ busPublicKey }: Revocation) => {
+    const written = await bucket.get(busPublicKey);
+    if (written === undefined) throw new SvcError("storage", "the revocation was stored, but is missing now");
+    keep(written.key, written.value, written.revision);
+  };
   const live = (now: number) => {
     const entries = new Map<string, Revocation>();
     for (const [key, { entry }] of known) if (!isOver(entry.expiresAt, now)) entries.set(key, entry);
@@ -74,11 +110,15 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
   return {
     async add(entry) {
       await writeRevocation(bucket, entry);
-      // Do not wait for the watch: a claim without this entry would admit the peel again.
-      const written = await bucket.get(entry.busPublicKey);
-      if (written === undefined)
-        throw new SvcError("storage", "the revocation was stored, but is missing now");
-      keep(written.key, written.value, written.revision);
+      await remember(entry);
+    },
+    async lift(entry, now) {
+      const mark: Pick<Revocation, Mark> = entry.stray === true ? { stray: true } : { suspension: true };
+      await write(bucket, { ...entry, ...mark, liftedAt: now }, (stored) => {
+        if (weight(stored) < 2) return stored.liftedAt === undefined && weight(stored) <= weight(mark);
+        throw new SvcError("conflict", `the enrollment ${entry.enrollmentId} was revoked`);
+      });
+      await remember(entry);
     },
     seen: (now) => watch.ready.then(() => live(now)),
     current: (now) => watch.caughtUp().then(() => live(now)),
@@ -97,26 +137,101 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
   };
 }
 
-/** Stores an entry unless its key is already on the list. */
-export async function writeRevocation(bucket: Bucket, entry: Revocation): Promise<void> {
-  await bucket.create(
-    entry.busPublicKey,
-    encode({
-      peel_id: entry.peelId,
-      enrollment_id: entry.enrollmentId,
-      revoked_at: rfc3339(entry.revokedAt),
-      expires_at: rfc3339(entry.expiresAt),
-    }),
-  );
+/** Stores an entry unless one is stored that revokes its key for at least as long. */
+export function writeRevocation(bucket: Bucket, entry: Revocation): Promise<void> {
+  return write(bucket, entry, (stored) => isStronger(entry, stored));
 }
 
-function decodeRevocation(key: string, value: Uint8Array): Revocation {
-  const { peel_id, enrollment_id, revoked_at, expires_at } = v.parse(stored, decode(value));
+/** What makes an entry less than a revocation. */
+type Mark = "suspension" | "stray";
+
+/** How final an entry is: the refusal of a stray, a suspension, a revocation. */
+function weight({ suspension, stray }: Pick<Revocation, Mark>): number {
+  return stray === true ? 0 : suspension === true ? 1 : 2;
+}
+
+function isStronger(entry: Revocation, stored: Revocation): boolean {
+  if (stored.liftedAt === undefined) return weight(entry) > weight(stored);
+  return entry.liftedAt === undefined || entry.liftedAt > stored.liftedAt;
+}
+
+/**
+ * Compares two entries of one key. A revocation is final; of the others the one that was written last counts.
+ *
+ * @returns more than 0 when `one` is later
+ */
+export function compareRevocations(one: Revocation, other: Revocation): number {
+  const [isFinal, wasFinal] = [one, other].map((entry) => Number(weight(entry) === 2));
+  if (isFinal === 1 || wasFinal === 1) return (isFinal ?? 0) - (wasFinal ?? 0);
+  return one.revokedAt - other.revokedAt;
+}
+
+/** @param replaces whether an entry that is stored gives way to the new one */
+function write(bucket: Bucket, entry: Revocation, replaces: (stored: Revocation) => boolean): Promise<void> {
+  const key = entry.busPublicKey;
+  const attempt = async () => {
+    const existing = await bucket.get(key);
+    if (existing === undefined) {
+      return (await bucket.create(key, encodeRevocation(entry))) === undefined ? conflict : undefined;
+    }
+    const stored = decodeRevocation(key, existing.value);
+    if (!replaces(stored)) return undefined;
+    // Later than what it replaces, whatever the clocks of two masters show: a log of decisions compares the times.
+    const revokedAt = Math.max(entry.revokedAt, stored.revokedAt + 1);
+    const next = weight(entry) === 2 ? entry : { ...entry, revokedAt };
+    return (await bucket.update(key, encodeRevocation(next), existing.revision)) === undefined
+      ? conflict
+      : undefined;
+  };
+  return retryOnConflict(attempt, {
+    exhausted: `the revocation of ${entry.peelId} is being changed by others`,
+  });
+}
+
+/** The refused strays, oldest first. */
+export async function readStrays(bucket: Pick<Bucket, "entries">, now: number): Promise<Revocation[]> {
+  const found = (await bucket.entries()).flatMap(({ key, value }) => {
+    try {
+      return [decodeRevocation(key, value)];
+    } catch {
+      return [];
+    }
+  });
+  return found
+    .filter((entry) => isRefused(entry, now) && !isOver(entry.expiresAt, now))
+    .sort((one, other) => one.revokedAt - other.revokedAt);
+}
+
+function encodeRevocation(entry: Revocation): Uint8Array {
+  return encode({
+    peel_id: entry.peelId,
+    enrollment_id: entry.enrollmentId,
+    revoked_at: rfc3339(entry.revokedAt),
+    expires_at: rfc3339(entry.expiresAt),
+    ...defined({
+      suspension: entry.suspension,
+      stray: entry.stray,
+      lifted_at: entry.liftedAt === undefined ? undefined : rfc3339(entry.liftedAt),
+    }),
+  });
+}
+
+/**
+ * Reads an entry.
+ *
+ * @throws Error when it is malformed
+ */
+export function decodeRevocation(key: string, value: Uint8Array): Revocation {
+  const { peel_id, enrollment_id, revoked_at, expires_at, suspension, lifted_at, stray } = v.parse(
+    stored,
+    decode(value),
+  );
   return {
     busPublicKey: key,
     peelId: peel_id,
     enrollmentId: enrollment_id,
     revokedAt: revoked_at,
     expiresAt: expires_at,
+    ...defined({ suspension, liftedAt: lifted_at, stray }),
   };
 }

@@ -2,11 +2,12 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import type { Reconciler } from "../../bus/mod.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
+import { busKeysOf } from "./bus-keys.ts";
 import type { Disconnections } from "./disconnections.ts";
-import type { Enforcer } from "./enforce.ts";
-import type { Enrollment } from "./record.ts";
-import type { Revocations } from "./revocations.ts";
+import type { BusKey, Enrollment } from "./record.ts";
+import type { Revocation, Revocations } from "./revocations.ts";
 import { loadEnrollment } from "./store.ts";
 
 export interface RevokeDeps extends ApplyDeps {
@@ -15,7 +16,7 @@ export interface RevokeDeps extends ApplyDeps {
 
 /** What is needed to apply a revocation to the bus immediately. */
 export interface EnforceRevocation {
-  enforcer: Pick<Enforcer, "enforce">;
+  enforcer: Pick<Reconciler, "enforce">;
   disconnections: Disconnections;
   metrics: { revocationSeconds(seconds: number): void };
   clock: Clock;
@@ -40,19 +41,28 @@ export function revokeRecord(deps: RevokeDeps, request: RevokeRequest): Promise<
     operator: request.operator,
     ...defined({ reason: request.reason }),
   };
-  return applyEvent(deps, request.id, event, (revoked) => list(deps, revoked));
+  return applyEvent(deps, request.id, event, (revoked, before) => listRevocations(deps, before, revoked));
 }
 
-async function list(deps: RevokeDeps, revoked: Enrollment): Promise<void> {
-  const { busPublicKey, credsExpiresAt } = revoked;
-  if (busPublicKey === undefined || credsExpiresAt === undefined) return;
-  await deps.revocations.add({
-    busPublicKey,
-    peelId: revoked.peelId,
-    enrollmentId: revoked.id,
-    revokedAt: revoked.revokedAt ?? revoked.updatedAt,
-    expiresAt: credsExpiresAt,
-  });
+/** Puts all keys of a revoked enrollment on the revocation list. The record does not name them any longer. */
+export async function listRevocations(
+  deps: Pick<RevokeDeps, "revocations">,
+  before: Enrollment,
+  revoked: Enrollment,
+): Promise<void> {
+  const at = revoked.revokedAt ?? revoked.updatedAt;
+  for (const entry of revocationsOf(before, at)) await deps.revocations.add(entry);
+}
+
+/** What puts the keys of a record on the revocation list, the current one last. */
+export function revocationsOf(record: Enrollment, revokedAt: number): Revocation[] {
+  return busKeysOf(record).map((key) => revocationOf(record, key, revokedAt));
+}
+
+/** What puts one key of a record on the revocation list. */
+export function revocationOf(record: Enrollment, key: BusKey, revokedAt: number): Revocation {
+  const { publicKey: busPublicKey, expiresAt } = key;
+  return { busPublicKey, peelId: record.peelId, enrollmentId: record.id, revokedAt, expiresAt };
 }
 
 export interface RevokeResult {
@@ -73,8 +83,7 @@ export async function revoke(
 ): Promise<RevokeResult> {
   const started = deps.clock.monotonic();
   const { record: before } = await loadEnrollment(deps.enrollments, request.id);
-  const watched =
-    before.busPublicKey === undefined ? undefined : deps.disconnections.watch(before.busPublicKey);
+  const watched = busKeysOf(before).map(({ publicKey }) => deps.disconnections.watch(publicKey));
   try {
     const record = await revokeRecord(deps, request);
     if (record.busPublicKey === undefined) return { record };
@@ -90,12 +99,13 @@ export async function revoke(
         `${record.id} is revoked, but the bus did not confirm in time: masters continue to enforce it`,
       );
     }
-    const closedAt = await watched?.closed();
-    if (closedAt === undefined) return { record };
-    const closedInMs = Math.max(0, closedAt - started);
+    const ends = await Promise.all(watched.map((one) => one.closed()));
+    const closedAt = ends.filter((at) => at !== undefined);
+    if (closedAt.length === 0) return { record };
+    const closedInMs = Math.max(0, ...closedAt.map((at) => at - started));
     deps.metrics.revocationSeconds(closedInMs / 1000);
     return { record, closedInMs };
   } finally {
-    watched?.stop();
+    for (const one of watched) one.stop();
   }
 }

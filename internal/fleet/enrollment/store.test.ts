@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { SvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
 import { type Enrollment, type EnrollmentState, encodeRecord } from "./record.ts";
 import {
@@ -95,4 +96,18 @@ test("one of two writers of the same revision learns that it lost", async () => 
     saveEnrollment(bucket, { ...read, state: "rejected" }, revision),
   ]);
   expect(saved.map((result) => result?.record.state)).toEqual(["approved", undefined]);
+});
+
+test("a record does not exist only where the bus has a majority", async () => {
+  const bucket = memoryBucket();
+  const apart = new SvcError("unavailable", "no majority");
+  const cutOff = { ...bucket, confirmMajority: () => Promise.reject(apart) };
+  await expect(loadEnrollment(cutOff, idOf("a"))).rejects.toThrow("no majority");
+  await expect(loadEnrollment(cutOff, "enr-x")).rejects.toThrow(missing);
+  // A server that was behind has caught up.
+  const behind = {
+    ...bucket,
+    confirmMajority: () => insertEnrollment(bucket, record("a"), undefined),
+  };
+  expect((await loadEnrollment(behind, idOf("a"))).record.peelId).toBe("web-1");
 });

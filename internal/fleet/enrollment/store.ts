@@ -4,6 +4,25 @@ import { decode, encode } from "../../base/msgpack.ts";
 import type { Bucket, Entry } from "../../bus/mod.ts";
 import { decodeRecord, type Enrollment, encodeRecord } from "./record.ts";
 import { liveStates } from "./transition.ts";
+import { type Adoption, counting, judgeEntry } from "./verdict.ts";
+import type { Vouchers } from "./vouchers.ts";
+
+/**
+ * The bucket `enrollments`, with the vouchers of its records. A record that counts for nothing does not exist
+ * for readers of this bucket. `svc` has no key, so it reads without vouchers and judges nothing.
+ */
+export interface Enrollments extends Bucket {
+  readonly vouchers?: Vouchers;
+  /** Whether vouchers are enforced; absent means that they are. */
+  readonly adoption?: () => Adoption;
+  /**
+   * Confirms that the bus has a majority, before an answer says that a record does not exist: peels take that as
+   * final, and a server that is cut off does not know what the others stored.
+   *
+   * @throws SvcError `unavailable`
+   */
+  readonly confirmMajority?: () => Promise<unknown>;
+}
 
 // A record is valid only while the index of its peel points to it, or after it has ended. The record is
 // written first and the index second, so that a crash between the two leaves an invisible record, never an
@@ -23,11 +42,18 @@ export const indexKey = (peelId: string): string => `${indexPrefix}${peelId}`;
 /**
  * Loads the valid record with this ID.
  *
- * @throws SvcError `not_found`, also for a malformed id
+ * @throws SvcError `not_found`, also for a malformed id; `unavailable` when the bus has no majority
  */
-export async function loadEnrollment(enrollments: Bucket, id: string): Promise<Versioned> {
-  const found = isId("enr", id) ? await readRecord(enrollments, id) : undefined;
-  if (found === undefined) throw new SvcError("not_found", "no enrollment with this id");
+export async function loadEnrollment(enrollments: Enrollments, id: string): Promise<Versioned> {
+  const entry = isId("enr", id) ? await getSurely(enrollments, id) : undefined;
+  if (entry === undefined) throw new SvcError("not_found", "no enrollment with this id");
+  const found = readEntry(enrollments, entry);
+  if (found === undefined) {
+    throw new SvcError(
+      "not_found",
+      "no enrollment with this id that a master vouches for: see svc enroll list --state all",
+    );
+  }
   // Only a pending record may have no index: a decided one had an index, which stays until the record ends.
   if (found.record.state === "pending") {
     const index = await readIndex(enrollments, found.record.peelId);
@@ -36,14 +62,30 @@ export async function loadEnrollment(enrollments: Bucket, id: string): Promise<V
   return found;
 }
 
+async function getSurely(enrollments: Enrollments, id: string): Promise<Entry | undefined> {
+  const entry = await enrollments.get(id);
+  if (entry !== undefined || enrollments.confirmMajority === undefined) return entry;
+  await enrollments.confirmMajority();
+  return enrollments.get(id);
+}
+
+/** The index of a peel, and its record. */
+export interface FoundByPeel {
+  indexRevision: number;
+  /** ID of the record that the index points to. */
+  id: string;
+  /** That record; `undefined` if it does not exist, has no valid voucher, or belongs to another peel. */
+  current: Versioned | undefined;
+}
+
 /** The record that the index of this peel points to; `undefined` when the peel never enrolled. */
-export async function findByPeel(
-  enrollments: Bucket,
-  peelId: string,
-): Promise<{ indexRevision: number; current: Versioned | undefined } | undefined> {
+export async function findByPeel(enrollments: Enrollments, peelId: string): Promise<FoundByPeel | undefined> {
   const index = await readIndex(enrollments, peelId);
   if (index === undefined) return undefined;
-  return { indexRevision: index.revision, current: await readRecord(enrollments, index.id) };
+  const entry = isId("enr", index.id) ? await enrollments.get(index.id) : undefined;
+  const found = entry === undefined ? undefined : readEntry(enrollments, entry);
+  const current = found?.record.peelId === peelId ? found : undefined;
+  return { indexRevision: index.revision, id: index.id, current };
 }
 
 /**
@@ -52,12 +94,13 @@ export async function findByPeel(
  * @returns the saved record, or `undefined` when the race was lost
  */
 export async function saveEnrollment(
-  enrollments: Bucket,
+  enrollments: Enrollments,
   next: Enrollment,
   revision: number,
 ): Promise<Versioned | undefined> {
-  const saved = await enrollments.update(next.id, encodeRecord(next), revision);
-  return saved === undefined ? undefined : { record: next, revision: saved };
+  const record = enrollments.vouchers?.mark(next) ?? next;
+  const saved = await enrollments.update(record.id, encodeRecord(record), revision);
+  return saved === undefined ? undefined : { record, revision: saved };
 }
 
 /**
@@ -67,27 +110,61 @@ export async function saveEnrollment(
  * @returns `undefined` when another enrollment of this peel was first; nothing of this one remains
  */
 export async function insertEnrollment(
-  enrollments: Bucket,
-  record: Enrollment,
+  enrollments: Enrollments,
+  made: Enrollment,
   indexRevision: number | undefined,
 ): Promise<Versioned | undefined> {
+  const record = enrollments.vouchers?.mark(made) ?? made;
   const revision = await enrollments.create(record.id, encodeRecord(record));
   if (revision === undefined) throw new SvcError("internal", "an enrollment id was used twice");
-  const key = indexKey(record.peelId);
-  const value = encode(record.id);
-  const indexed =
-    indexRevision === undefined
-      ? await enrollments.create(key, value)
-      : await enrollments.update(key, value, indexRevision);
-  if (indexed === undefined) {
+  if (!(await pointIndex(enrollments, record, indexRevision))) {
     await enrollments.remove(record.id, revision);
     return undefined;
   }
   return { record, revision };
 }
 
+/**
+ * Makes the index of a peel point to a record.
+ *
+ * @returns `false` when the index changed meanwhile
+ */
+export async function pointIndex(
+  enrollments: Enrollments,
+  record: Pick<Enrollment, "id" | "peelId">,
+  indexRevision: number | undefined,
+): Promise<boolean> {
+  const key = indexKey(record.peelId);
+  const value = encode(record.id);
+  const written =
+    indexRevision === undefined
+      ? await enrollments.create(key, value)
+      : await enrollments.update(key, value, indexRevision);
+  return written !== undefined;
+}
+
+/**
+ * Removes a pending enrollment that was created at or before this time, and the index that points at it. A decision
+ * of the same moment wins.
+ *
+ * @param before milliseconds since the Unix epoch
+ * @returns whether it was removed
+ */
+export async function removePending(enrollments: Enrollments, id: string, before: number): Promise<boolean> {
+  const entry = await enrollments.get(id);
+  const found = entry === undefined ? undefined : readEntry(enrollments, entry);
+  if (found === undefined || found.record.state !== "pending" || found.record.createdAt > before)
+    return false;
+  const { peelId } = found.record;
+  if (!(await enrollments.remove(id, found.revision))) return false;
+  // An index that stays behind points to no record, and a new enrollment of the peel replaces it.
+  const index = await readIndex(enrollments, peelId);
+  if (index?.id === id) await enrollments.remove(indexKey(peelId), index.revision);
+  return true;
+}
+
 /** All valid records, oldest first, from one read of the whole bucket. */
-export async function readEnrollments(enrollments: Bucket): Promise<Enrollment[]> {
+export async function readEnrollments(enrollments: Enrollments): Promise<Enrollment[]> {
   const records = new Map<string, Enrollment>();
   const index = new Map<string, string>();
   for (const entry of await enrollments.entries()) {
@@ -109,21 +186,44 @@ export function parseKey(key: string): { peelId: string } | { id: string } {
   return key.startsWith(indexPrefix) ? { peelId: key.slice(indexPrefix.length) } : { id: key };
 }
 
+/** The record that the value of an index names; `undefined` when it is malformed. */
+export function readIndexId(value: Uint8Array): string | undefined {
+  try {
+    return decodeIndex({ key: indexPrefix, value });
+  } catch {
+    return undefined;
+  }
+}
+
 export function decodeIndex(entry: Pick<Entry, "key" | "value">): string {
   const id = decode(entry.value);
   if (typeof id !== "string") throw new SvcError("internal", `the index ${entry.key} is malformed`);
   return id;
 }
 
-async function readRecord(enrollments: Bucket, id: string): Promise<Versioned | undefined> {
-  const entry = await enrollments.get(id);
-  return entry === undefined ? undefined : { record: decodeRecord(entry.value), revision: entry.revision };
+/** The record of an entry; `undefined` when it counts for nothing. */
+export function readEntry(
+  { vouchers, adoption = () => "done" }: Pick<Enrollments, "vouchers" | "adoption">,
+  entry: Pick<Entry, "key" | "value" | "revision">,
+): Versioned | undefined {
+  const state = adoption();
+  if (vouchers !== undefined && !counting(judgeEntry(entry, { vouchers, adoption: state }), state)) {
+    return undefined;
+  }
+  return { record: decodeRecord(entry.value), revision: entry.revision };
 }
 
 async function readIndex(
-  enrollments: Bucket,
+  enrollments: Enrollments,
   peelId: string,
 ): Promise<{ id: string; revision: number } | undefined> {
   const entry = await enrollments.get(indexKey(peelId));
-  return entry === undefined ? undefined : { id: decodeIndex(entry), revision: entry.revision };
+  if (entry === undefined) return undefined;
+  const { revision } = entry;
+  try {
+    return { id: decodeIndex(entry), revision };
+  } catch {
+    // A malformed index points nowhere.
+    return { id: "", revision };
+  }
 }

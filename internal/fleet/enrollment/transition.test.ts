@@ -14,12 +14,23 @@ const base: Enrollment = {
   updatedAt: 0,
 };
 
+const key = fc.record({ publicKey: fc.string({ maxLength: 2 }), expiresAt: fc.nat(60) });
 const event = fc.oneof(
   fc.record({ type: fc.constant("approve" as const), operator: fc.string(), force: fc.boolean() }),
   fc.record({ type: fc.constant("reject" as const), operator: fc.string(), reason: fc.string() }),
   fc.record({ type: fc.constant("issue" as const), busPublicKey: fc.string(), credsExpiresAt: fc.nat() }),
   fc.record({ type: fc.constant("activate" as const) }),
   fc.record({ type: fc.constant("revoke" as const), operator: fc.string(), reason: fc.string() }),
+  fc.record({ type: fc.constant("suspend" as const), operator: fc.string(), reason: fc.string() }),
+  fc.record({ type: fc.constant("resume" as const), operator: fc.string() }),
+  fc.record({ type: fc.constant("renew" as const), key }),
+  fc.record({ type: fc.constant("recover" as const), key, revokePrevious: fc.boolean() }),
+  fc.record({
+    ...{ type: fc.constant("rekey" as const), key, publicKey: fc.string(), curvePublicKey: fc.string() },
+    proof: fc.constant({ busPublicKey: "", signedAt: "", signature: new Uint8Array(64) }),
+  }),
+  fc.record({ type: fc.constant("suspect-clone" as const) }),
+  fc.record({ type: fc.constant("clear-clone" as const), operator: fc.string() }),
 ) satisfies fc.Arbitrary<EnrollmentEvent>;
 
 // The table of the specification, written a second time to detect mistakes in the code.
@@ -28,9 +39,17 @@ const specified = new Set([
   "pending reject rejected",
   "approved issue issued",
   "approved revoke revoked",
+  "approved recover issued",
   "issued activate active",
   "issued revoke revoked",
   "active revoke revoked",
+  "issued suspend issued",
+  "issued resume issued",
+  "active suspend active",
+  "active resume active",
+  ...["issued", "active"].flatMap((state) =>
+    ["renew", "recover", "rekey", "suspect-clone", "clear-clone"].map((type) => `${state} ${type} ${state}`),
+  ),
 ]);
 
 test("the table holds exactly the specified transitions", () => {
@@ -52,11 +71,10 @@ test("no sequence of events leaves the table, and a refused event changes nothin
           expect(specified).toContain(`${before.state} ${next.type} ${after.state}`);
           expect(enrollmentStates).toContain(after.state);
           expect(after.updatedAt).toBe(now);
-          expect([after.id, after.peelId, after.publicKey]).toEqual([
-            before.id,
-            before.peelId,
-            before.publicKey,
-          ]);
+          expect([after.id, after.peelId]).toEqual([before.id, before.peelId]);
+          // Only a change of keys changes the key, and it names the one before.
+          if (next.type === "rekey") expect(after.previousPublicKey).toBe(before.publicKey);
+          else expect(after.publicKey).toBe(before.publicKey);
           record = after;
         } catch (thrown) {
           expect(thrown).toBeInstanceOf(SvcError);
@@ -90,4 +108,18 @@ test("a trust mismatch is approved only by force", () => {
     decidedBy: "ann",
     decidedAt: 7,
   });
+});
+
+test("a suspension keeps the state and its first reason, and ends by a resume or a revocation", () => {
+  const active: Enrollment = { ...base, state: "active" };
+  const suspend = (reason: string) => ({ type: "suspend" as const, operator: "op", reason });
+  const suspended = transition(transition(active, suspend("first"), 7), suspend("second"), 8);
+  expect(suspended).toMatchObject({ state: "active", suspended: { at: 7, reason: "first" } });
+  expect(transition(suspended, { type: "resume", operator: "op" }, 9)).toEqual({
+    ...active,
+    decidedBy: "op",
+    updatedAt: 9,
+  });
+  expect(transition(suspended, { type: "revoke", operator: "op" }, 9).suspended).toBeUndefined();
+  expect(() => transition(active, { type: "resume", operator: "op" }, 9)).toThrow("it is not suspended");
 });

@@ -1,6 +1,9 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
-import type { Enrollment, EnrollmentState } from "./record.ts";
+import { withBusKey } from "./bus-keys.ts";
+import type { BusKey, Enrollment, EnrollmentState, RekeyProof } from "./record.ts";
+import { recentRenewals } from "./renewal-limit.ts";
 
 /** What can happen to an enrollment record after it was created. */
 export type EnrollmentEvent =
@@ -8,7 +11,14 @@ export type EnrollmentEvent =
   | { type: "reject"; operator: string; reason?: string }
   | { type: "issue"; busPublicKey: string; credsExpiresAt: number }
   | { type: "activate" }
-  | { type: "revoke"; operator: string; reason?: string };
+  | { type: "revoke"; operator: string; reason?: string }
+  | { type: "suspend"; operator: string; reason: string }
+  | { type: "resume"; operator: string }
+  | { type: "renew"; key: BusKey }
+  | { type: "recover"; key: BusKey; revokePrevious: boolean }
+  | { type: "rekey"; key: BusKey; publicKey: string; curvePublicKey: string; proof: RekeyProof }
+  | { type: "suspect-clone" }
+  | { type: "clear-clone"; operator: string };
 
 /** The transitions of the specification, section "States and transitions". All others are refused. */
 export const transitions: Record<
@@ -16,12 +26,28 @@ export const transitions: Record<
   Partial<Record<EnrollmentEvent["type"], EnrollmentState>>
 > = {
   pending: { approve: "approved", reject: "rejected" },
-  approved: { issue: "issued", revoke: "revoked" },
-  issued: { activate: "active", revoke: "revoked" },
-  active: { revoke: "revoked" },
+  approved: { issue: "issued", revoke: "revoked", recover: "issued" },
+  issued: { activate: "active", revoke: "revoked", ...whileMember("issued") },
+  active: { revoke: "revoked", ...whileMember("active") },
   rejected: {},
   revoked: {},
 };
+
+/** What keeps the state of a member. */
+function whileMember(state: EnrollmentState) {
+  return {
+    ...{ suspend: state, resume: state, renew: state, recover: state, rekey: state },
+    ...{ "suspect-clone": state, "clear-clone": state },
+  };
+}
+
+/**
+ * Whether a record may recover credentials although it is only `approved`: a succession took it over, and its peel
+ * has credentials of the fleet before.
+ */
+export function awaitsRecovery({ state, succeeded }: Pick<Enrollment, "state" | "succeeded">): boolean {
+  return state === "approved" && succeeded === true;
+}
 
 /** States in which a record keeps its peel id: a new enrollment of that peel is refused. */
 export const liveStates: ReadonlySet<EnrollmentState> = new Set(["pending", "approved", "issued", "active"]);
@@ -41,13 +67,18 @@ export const memberStates: ReadonlySet<EnrollmentState> = new Set(["issued", "ac
  */
 export function transition(record: Enrollment, event: EnrollmentEvent, now: number): Enrollment {
   const state = transitions[record.state][event.type];
-  if (state === undefined) {
+  // Any other approved peel has no credentials yet that it could have lost.
+  const isEarly = event.type === "recover" && record.state === "approved" && !awaitsRecovery(record);
+  if (state === undefined || isEarly) {
     throw new SvcError(
       "invalid_transition",
       `cannot ${event.type} the enrollment ${record.id} of ${displayPeelId(record.peelId)}: it is ${record.state}`,
     );
   }
-  const next: Enrollment = { ...record, state, updatedAt: now };
+  // It says how the last decision was made.
+  const { direct: _, directSignature: __, ...kept } = record;
+  // Always later than before, whatever the clocks of two masters show: it orders versions of one state.
+  const next: Enrollment = { ...kept, state, updatedAt: Math.max(now, record.updatedAt + 1) };
   switch (event.type) {
     case "approve":
       if (record.trustMismatch === true && !event.force) {
@@ -70,15 +101,103 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
         issuedAt: now,
         busPublicKey: event.busPublicKey,
         credsExpiresAt: event.credsExpiresAt,
+        busKeys: [{ publicKey: event.busPublicKey, expiresAt: event.credsExpiresAt }],
       };
     case "activate":
       return { ...next, activatedAt: now };
     case "revoke":
       return {
-        ...next,
+        ...withoutSuspension(next),
+        // All of them are on the list of revocations.
+        ...(record.busKeys === undefined ? {} : { busKeys: [] }),
         decidedBy: event.operator,
         revokedAt: now,
         ...(event.reason ? { revokeReason: event.reason } : {}),
       };
+    case "suspend":
+      // The first reason stays: what follows is said of a peel that is off the bus already.
+      return {
+        ...next,
+        decidedBy: event.operator,
+        suspended: record.suspended ?? { at: now, reason: event.reason },
+      };
+    case "resume":
+      if (record.suspended === undefined) {
+        throw new SvcError(
+          "invalid_transition",
+          `cannot resume the enrollment ${record.id} of ${displayPeelId(record.peelId)}: it is not suspended`,
+        );
+      }
+      return { ...withoutSuspension(next), decidedBy: event.operator };
+    case "renew":
+      refuseSuspended(record);
+      return renewed(next, event.key, now);
+    case "recover": {
+      refuseSuspended(record);
+      const { succeeded: _, ...rest } = withKey(next, event.key, now, event.revokePrevious);
+      return {
+        ...rest,
+        ...(record.state === "approved" ? { issuedAt: now } : {}),
+        recoveredAt: now,
+        recoveries: (record.recoveries ?? 0) + 1,
+      };
+    }
+    case "rekey": {
+      refuseSuspended(record);
+      const { enrollChallenge: _, enrollSignature: __, ...rest } = renewed(next, event.key, now);
+      return {
+        ...rest,
+        publicKey: event.publicKey,
+        curvePublicKey: event.curvePublicKey,
+        previousPublicKey: record.publicKey,
+        rekeyedAt: now,
+        rekeyProof: event.proof,
+      };
+    }
+    case "suspect-clone":
+      return { ...next, cloneSuspected: true, cloneSeenAt: now };
+    case "clear-clone": {
+      if (record.cloneSuspected !== true) {
+        throw new SvcError(
+          "invalid_transition",
+          `cannot clear the clone mark of the enrollment ${record.id} of ${displayPeelId(record.peelId)}: no clone is suspected`,
+        );
+      }
+      const { cloneSuspected: _, ...cleared } = next;
+      return { ...cleared, decidedBy: event.operator };
+    }
   }
+}
+
+/** The record with credentials of a new key, which the peel asked for on the bus. */
+function renewed(record: Enrollment, key: BusKey, now: number): Enrollment {
+  return {
+    ...withKey(record, key, now, false),
+    renewedAt: now,
+    renewals: (record.renewals ?? 0) + 1,
+    recentRenewals: recentRenewals(record, now),
+  };
+}
+
+function withKey(record: Enrollment, key: BusKey, now: number, revokePrevious: boolean): Enrollment {
+  return {
+    ...record,
+    busPublicKey: key.publicKey,
+    credsExpiresAt: key.expiresAt,
+    busKeys: withBusKey(record, key, { now, revokePrevious }).busKeys,
+    ...defined({ renewedFrom: record.busPublicKey }),
+  };
+}
+
+/** New credentials would take a suspended peel back on the bus. */
+function refuseSuspended({ id, peelId, suspended }: Enrollment): void {
+  if (suspended === undefined) return;
+  throw new SvcError(
+    "forbidden",
+    `the enrollment ${id} of ${displayPeelId(peelId)} is suspended: svc enroll resume ends that`,
+  );
+}
+
+function withoutSuspension({ suspended: _, ...rest }: Enrollment): Enrollment {
+  return rest;
 }

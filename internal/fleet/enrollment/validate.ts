@@ -6,6 +6,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { isPeelId } from "../../base/peel-id.ts";
 import { decodePublicKey } from "../../identity/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
+import type { RecoveryRequest } from "./recover.ts";
 
 // The input table of the specification, section "Input validation". Messages never repeat the input: the
 // sender controls it, and messages are logged.
@@ -22,12 +23,31 @@ export const peelIdField = described(
   "Encoded peel id: 2 to 255 letters, digits, `_` and `-`",
 );
 
+/** Why an operator decided. */
+export const reasonField = described(
+  v.pipe(v.string(), v.maxLength(1024, "must have at most 1024 characters")),
+  "The reason, as free text; it is stored",
+);
+
 export const publicKeyField = described(
   checked(
     (text) => text.length === 56 && decodePublicKey("user", text) !== undefined,
     "must be an Ed25519 user public key: U and 55 more characters",
   ),
   "Ed25519 user public key: `U` and 55 more characters",
+);
+
+export const curvePublicKeyField = described(
+  checked(
+    (text) => text.length === 56 && decodePublicKey("curve", text) !== undefined,
+    "must be an X25519 public key: X and 55 more characters",
+  ),
+  "X25519 public key: `X` and 55 more characters",
+);
+
+const challengeIdField = described(
+  checked((text) => isId("chl", text), "must be chl- and a KSUID"),
+  "Id of the signed challenge",
 );
 
 const signatureRule = "must be a 64-byte Ed25519 signature in base64";
@@ -42,17 +62,8 @@ export const submissionSchema = titled(
   v.strictObject({
     peel_id: peelIdField,
     public_key: publicKeyField,
-    curve_public_key: described(
-      checked(
-        (text) => text.length === 56 && decodePublicKey("curve", text) !== undefined,
-        "must be an X25519 public key: X and 55 more characters",
-      ),
-      "X25519 public key: `X` and 55 more characters",
-    ),
-    challenge_id: described(
-      checked((text) => isId("chl", text), "must be chl- and a KSUID"),
-      "Id of the signed challenge",
-    ),
+    curve_public_key: curvePublicKeyField,
+    challenge_id: challengeIdField,
     signature: described(
       checked(isSignature, signatureRule),
       "Ed25519 signature in base64 over the 32 bytes of the challenge and the text of `curve_public_key`",
@@ -81,6 +92,32 @@ export const submissionSchema = titled(
     trust_signature: absentOr(isSignature, signatureRule, "Signature of `trusted_ca_spki`"),
   }),
 );
+
+/** The input of `POST /api/v1/enroll/{id}/recover`. */
+export const recoverySchema = v.strictObject({
+  id: described(v.string(), "Id of the enrollment: `enr-` and a KSUID"),
+  challenge_id: challengeIdField,
+  public_key: described(publicKeyField, "The enrolled key, for which the challenge was made"),
+  bus_public_key: described(publicKeyField, "The key of the next credentials, which the peel made"),
+  signature: described(
+    checked(isSignature, signatureRule),
+    "Ed25519 signature in base64 over the 32 bytes of the challenge, `svc/recover/v1`, a NUL byte, the id, a NUL byte and the text of `bus_public_key`",
+  ),
+  revoke_previous: v.optional(
+    described(v.boolean(), "Revoke all keys of earlier credentials: the peel has lost them"),
+  ),
+});
+
+export function readRecovery(fields: v.InferOutput<typeof recoverySchema>): RecoveryRequest {
+  return {
+    id: fields.id,
+    challengeId: fields.challenge_id,
+    publicKey: fields.public_key,
+    busPublicKey: fields.bus_public_key,
+    signature: signatureBytes(fields.signature),
+    revokePrevious: fields.revoke_previous === true,
+  };
+}
 
 /** The validated body of `POST /api/v1/enroll`. */
 export interface Submission {

@@ -3,7 +3,10 @@ import type { Bucket } from "../../bus/mod.ts";
 
 const readAtOnce = 64;
 
-/** Reads from the stored heartbeats which peels are alive, for callers that do not follow them. */
+/**
+ * Reads from the stored heartbeats which peels are alive, for callers that do not follow them. Only the last
+ * heartbeat of a peel is stored, so this is about the present.
+ */
 export function readAlive(heartbeats: Bucket): (peels: readonly string[]) => Promise<ReadonlySet<string>> {
   return async (peels) => {
     const alive = new Set<string>();

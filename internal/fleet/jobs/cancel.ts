@@ -3,9 +3,9 @@ import { isId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { RecordMac } from "../../identity/mod.ts";
-import { readEvents } from "./events.ts";
-import { decodeJob, encodeJob, type Job } from "./record.ts";
-import { isGenuine, withCancelMac } from "./record-mac.ts";
+import { readEvents } from "./read-events.ts";
+import { decodeJob, encodeJob, type Job, type SignedRequestOf } from "./record.ts";
+import { isGenuineJob, withCancelMac } from "./record-mac.ts";
 import type { SendCommand } from "./send.ts";
 import type { SettleDeps } from "./settle.ts";
 import { createTally, standingOf, type Tally } from "./tally.ts";
@@ -15,12 +15,14 @@ export interface CancelDeps extends SettleDeps {
   mac: RecordMac;
   /** The request that is served: it is kept with the job and goes to the peels. */
   requestId?: string;
+  /** The request, if the operator signed it: it goes to the peels as well. */
+  signed?: SignedRequestOf;
   log: Log;
 }
 
 /**
- * Cancels a job: no further target gets it, and each target that has not ended gets a command to stop. For a
- * job that is already cancelled, the commands are sent again.
+ * Cancels a job: no further target gets it, and each target that has not ended gets a command to stop. While a
+ * cancelled job still runs somewhere, the commands are sent again.
  *
  * @throws SvcError `not_found`, also for a malformed id; `conflict` when the job has ended
  */
@@ -33,13 +35,14 @@ export function cancelJob(deps: CancelDeps, jid: string, operator: string): Prom
     const tally = createTally(job);
     await readEvents(deps.bus, job, (event) => tally.note(event));
     const { status } = standingOf(job, tally, deps.alive, now);
+    if (status !== "running" || job.schedule !== undefined) {
+      throw new SvcError("conflict", `the job has ended (${status}): it cannot be cancelled`);
+    }
     // A cancellation that no master made moves nobody to stop, and keeps nobody from cancelling.
-    if (job.cancelledAt === undefined || !isGenuine(deps.mac, "stop", job)) {
-      if (status !== "running" || job.schedule !== undefined) {
-        throw new SvcError("conflict", `the job has ended (${status}): it cannot be cancelled`);
-      }
+    if (job.cancelledAt === undefined || !isGenuineJob(deps.mac, "stop", job)) {
       const cancelled = withCancelMac(deps.mac, { ...job, cancelledAt: now, cancelledBy: operator });
       if (deps.requestId !== undefined) cancelled.cancelRequestId = deps.requestId;
+      if (deps.signed !== undefined) cancelled.cancelRequest = deps.signed;
       if ((await deps.jobs.update(jid, encodeJob(cancelled), entry.revision)) === undefined) return conflict;
       deps.log.info("job cancelled", { jid, operator });
       tellOpen(deps.send, cancelled, tally);

@@ -1,13 +1,31 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { decode, encode, mapEncoder } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { type KeyPair, verifySignature } from "../../identity/mod.ts";
+import {
+  type KeyPair,
+  type ProofStep,
+  type ProvingTree,
+  packProof,
+  rootOf,
+  unpackProof,
+  verifySignature,
+} from "../../identity/mod.ts";
 
 // The bus carries commands, but cannot create them. A master signs the kind, job, peel and deadline of a
 // command, and the digest of its body. So a command cannot be changed, replayed to another peel, or turned
 // into another kind of command (decisions, "Signed commands").
+//
+// There are two forms. In the first, the signature is for one peel. In the second, it is for the root of a Merkle
+// tree over the peels of the job: a master signs once, and each command carries the proof that its peel is in the
+// tree. Peels of earlier versions know the first form alone.
+
+/** The newest form that this version opens; a peel tells it in its heartbeat. */
+export const newestForm = 2;
+/** The proof of a job with the most targets has 17 steps. */
+const mostProofSteps = 32;
 
 export type CommandKind = "dispatch" | "stop";
 
@@ -20,7 +38,12 @@ export interface Command {
   /** Milliseconds since the Unix epoch; after it the command is invalid. */
   deadline: number;
   body: Uint8Array;
+  /** That its peel is one of those that the signature is for; none in a command for one peel alone. */
+  proof?: readonly ProofStep[];
 }
+
+/** What a command is about, without its peel. */
+type Order = Omit<Command, "peel" | "proof">;
 
 const envelope = v.object({
   kind: v.picklist(["dispatch", "stop"]),
@@ -28,6 +51,17 @@ const envelope = v.object({
   peel: v.string(),
   deadline: v.pipe(v.string(), v.isoTimestamp()),
   body: v.instance(Uint8Array),
+  proof: v.optional(
+    v.pipe(
+      v.instance(Uint8Array),
+      v.rawTransform(({ dataset, addIssue, NEVER }) => {
+        const proof = unpackProof(dataset.value, mostProofSteps);
+        if (proof !== undefined) return proof;
+        addIssue({ message: "not a proof" });
+        return NEVER;
+      }),
+    ),
+  ),
   key: v.string(),
   signature: v.instance(Uint8Array),
 });
@@ -39,6 +73,7 @@ export const refusalReasons = [
   "bad_signature",
   "misdirected",
   "expired",
+  "unsigned",
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 
@@ -55,18 +90,35 @@ export class CommandRefused extends SvcError {
   }
 }
 
-/** Signs a command with a command key and encodes it for the bus. */
-export function signCommand({ peel, ...order }: Command, key: KeyPair): Uint8Array {
-  return commandSigner(order, key)(peel);
+/** Signs a command for one peel with a command key and encodes it for the bus. */
+export function signCommand({ peel, ...order }: Omit<Command, "proof">, key: KeyPair): Uint8Array {
+  return signForEach(order, key)(peel);
 }
 
-/** Signs the same order for many peels; the common parts are computed once. */
-export function commandSigner(order: Omit<Command, "peel">, key: KeyPair): (peel: string) => Uint8Array {
+/** Signs the same order for one peel after the other; the common parts are computed once. */
+export function signForEach(order: Order, key: KeyPair): (peel: string) => Uint8Array {
   const deadline = rfc3339(order.deadline);
   const digest = sha256(order.body);
   return (peel) => {
     const signature = key.sign(signedBytes({ ...order, peel, deadline }, digest));
     return encode({ ...order, peel, deadline, key: key.publicKey, signature });
+  };
+}
+
+/**
+ * Signs the same order for many peels at once.
+ *
+ * @param tree over the encoded ids of these peels
+ * @returns what encodes the command for one of them; it throws for another peel
+ */
+export function signForAll(order: Order, tree: ProvingTree, key: KeyPair): (peel: string) => Uint8Array {
+  const deadline = rfc3339(order.deadline);
+  const signature = key.sign(signedForAll({ ...order, deadline }, sha256(order.body), tree.root));
+  const encodeWith = mapEncoder({ ...order, deadline, key: key.publicKey, signature });
+  return (peel) => {
+    const proof = tree.proofOf(peel);
+    if (proof === undefined) throw new RangeError("a command for a peel that is not signed for");
+    return encodeWith({ peel, proof: packProof(proof) });
   };
 }
 
@@ -83,10 +135,16 @@ export function openCommand(
   expected: { peel: string; on?: { kind: CommandKind; jid: string } },
   trust: { keys: readonly string[]; now: number },
 ): Command {
-  const { key, signature, ...rest } = decodeEnvelope(bytes);
-  const command: Command = { ...rest, deadline: Date.parse(rest.deadline) };
+  const { key, signature, proof, ...rest } = decodeEnvelope(bytes);
+  const command: Command = { ...rest, deadline: Date.parse(rest.deadline), ...defined({ proof }) };
   if (!trust.keys.includes(key)) throw new CommandRefused("unknown_key", "signed by an unknown command key");
-  const signed = signedBytes({ ...command, deadline: rfc3339(command.deadline) }, sha256(command.body));
+  const order = { ...command, deadline: rfc3339(command.deadline) };
+  const digest = sha256(command.body);
+  // A wrong proof leads to another root, which nobody signed.
+  const signed =
+    proof === undefined
+      ? signedBytes(order, digest)
+      : signedForAll(order, digest, rootOf(command.peel, proof) ?? new Uint8Array());
   if (!verifySignature("user", key, signed, signature)) {
     throw new CommandRefused("bad_signature", "the signature is wrong");
   }
@@ -117,4 +175,14 @@ function signedBytes(
 ): Uint8Array {
   const head = ["svc/command/v1", kind, jid, peel, deadline, ""].join("\0");
   return Buffer.concat([Buffer.from(head, "utf8"), digest]);
+}
+
+/** @param deadline RFC 3339 @param root of the tree over the peels */
+function signedForAll(
+  { kind, jid, deadline }: Pick<Command, "kind" | "jid"> & { deadline: string },
+  digest: Uint8Array,
+  root: Uint8Array,
+): Uint8Array {
+  const head = ["svc/command/v2", kind, jid, deadline, ""].join("\0");
+  return Buffer.concat([Buffer.from(head, "utf8"), root, digest]);
 }

@@ -3,8 +3,9 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type Bucket, type Bus, createOrderedView, jobEventSubjects } from "../../bus/mod.ts";
 import type { CommandKind } from "./command.ts";
-import { type JobEvent, readEvent, readEvents } from "./events.ts";
+import { type JobEvent, readEvent } from "./events.ts";
 import type { JobStatus } from "./outcome.ts";
+import { readEvents } from "./read-events.ts";
 import { decodeJob, type Job, type Settled } from "./record.ts";
 import { resendJob } from "./resender.ts";
 import { createRunningJobs } from "./running-jobs.ts";
@@ -46,15 +47,20 @@ export interface MissedCommand {
 }
 
 export interface JobControllerDeps extends SettleDeps {
+  /** Asked with each message of a peel before it is decoded: whether it is within the budget of the peel. */
+  admit(peel: string, bytes: number): boolean;
   send: SendCommand;
   jobs: Bucket;
   bus: Bus;
+  /** The connection that messages of peels arrive on. */
+  peelBus: Bus;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
   metrics: SettleDeps["metrics"] & {
     /** A target of a job that this master dispatched has returned. */
     jobReturned(seconds: number): void;
+    budgetExceeded(budget: "unknown_jobs"): void;
   };
   log: Log;
 }
@@ -64,7 +70,7 @@ export interface JobControllerDeps extends SettleDeps {
  * master does so for every job. The one that dispatched a job acts first; the others act only if it did not.
  */
 export function createJobController(deps: JobControllerDeps): JobController {
-  const { bus, clock, alive, log } = deps;
+  const { bus, peelBus, clock, alive, log } = deps;
   const settler = createSettler({ ...deps, settle: (jid, complete) => settleJob(deps, jid, complete) });
   const running = createRunningJobs(clock, (job, { at }) => {
     if (settler.owns(job.jid)) deps.metrics.jobReturned(Math.max(0, at - job.createdAt) / 1000);
@@ -79,8 +85,9 @@ export function createJobController(deps: JobControllerDeps): JobController {
       return;
     }
     const known = view.get(jid)?.item;
-    if (known === undefined) running.keepEarly(event);
-    else if (event.return !== undefined && known.schedule === undefined) settler.returnedLate(jid);
+    if (known === undefined) {
+      if (!running.keepEarly(event)) deps.metrics.budgetExceeded("unknown_jobs");
+    } else if (event.return !== undefined && known.schedule === undefined) settler.returnedLate(jid);
   };
   const track = (job: Job) => {
     const { jid } = job;
@@ -137,9 +144,11 @@ export function createJobController(deps: JobControllerDeps): JobController {
   // Subscribe first: a message between the two is seen twice, never missed. Subscribe only to messages of
   // peels: one wildcard for all messages of a job would return every command to every master.
   const subscriptions = jobEventSubjects.map((pattern) =>
-    bus.nats.subscribe(pattern, {
+    peelBus.nats.subscribe(pattern, {
       callback(error, { subject, data }) {
         if (error !== null) return log.error("subscription error", { subject: pattern, error });
+        // The last token, as `parseJobSubject` reads it: a peel chooses how long the subject is.
+        if (!deps.admit(subject.slice(subject.lastIndexOf(".") + 1), data.length)) return;
         const event = readEvent({ subject, data, storedAt: clock.now() });
         if (event !== undefined) note(event);
       },
@@ -148,12 +157,16 @@ export function createJobController(deps: JobControllerDeps): JobController {
   const watch = deps.jobs.watch(view.apply);
   const ready = watch.ready.then(catchUp);
   ready.catch(() => {});
-  const unsubscribe = bus.onReconnect(() => void watch.caughtUp().then(catchUp, () => {}));
+  // Records that are not read yet follow; the messages of the jobs that are known were missed in any case.
+  const missed = () => void watch.caughtUp().then(catchUp, catchUp);
+  const unsubscribe = [bus, peelBus].map(({ onReconnect }) => onReconnect(missed));
 
   const shown = (summary: JobSummary): JobSummary => {
     const entry = running.get(summary.jid);
     if (entry === undefined) return { ...summary };
-    const { counts, status } = standingOf(entry.job, entry.tally, alive, clock.now());
+    const { job, tally } = entry;
+    const wasAlive = (peel: string) => alive(peel, job.deadline);
+    const { counts, status } = standingOf(job, tally, wasAlive, clock.now());
     return { ...summary, counts, status };
   };
   return {
@@ -196,7 +209,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
     },
     stop() {
       for (const subscription of subscriptions) subscription.unsubscribe();
-      unsubscribe();
+      for (const stop of unsubscribe) stop();
       watch.stop();
       settler.stop();
       for (const { job } of [...running.values()]) running.end(job.jid);

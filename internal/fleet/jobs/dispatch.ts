@@ -6,10 +6,11 @@ import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { checkCall } from "../../host/modules/mod.ts";
-import type { RecordMac } from "../../identity/mod.ts";
+import { merkleTree, type RecordMac, type TreePart } from "../../identity/mod.ts";
+import { idOfRequest } from "../requests/mod.ts";
 import { chosenTarget, type Target } from "../targeting/mod.ts";
 import { findOwnJob } from "./own-job.ts";
-import { encodeJob, type Job } from "./record.ts";
+import { encodeJob, type Job, type SignedRequestOf } from "./record.ts";
 import { withJobMac } from "./record-mac.ts";
 import type { JobRequest } from "./request.ts";
 import type { SendCommand } from "./send.ts";
@@ -35,6 +36,12 @@ export interface DispatchDeps {
   random: Random;
   /** The ID of the request, if there is one, which is stored with the job and sent to the peels. */
   requestId?: string;
+  /** The request, if the operator signed it: it is kept with the job and goes to the peels. Its job has one id. */
+  signed?: SignedRequestOf;
+  /** The place of these peels among the signed ones, where others are meant too. */
+  partOf?(targets: readonly string[]): TreePart;
+  /** The other operators who agreed to it. */
+  approvedBy?: readonly string[];
   log: Log;
 }
 
@@ -52,7 +59,7 @@ export interface JobIdentity {
  *
  * @returns the job, and how many of its targets are not connected now
  * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `forbidden` when
- * another job has the id, `storage` when the job could not be stored: then nothing was sent
+ * another job has the id, `conflict` when other peels match than those that `targets_digest` is about, `storage` when the job could not be stored: then nothing was sent
  */
 export async function dispatchJob(
   deps: DispatchDeps,
@@ -72,9 +79,10 @@ export async function dispatchJob(
   if (targets.length === 0) {
     throw new SvcError("not_found", "no peel matches the target");
   }
+  assertFrozen(request.targets_digest, targets);
   const createdAt = identity?.createdAt ?? deps.clock.now();
   const job = withJobMac(deps.mac, {
-    jid: identity?.jid ?? newId("job", createdAt, deps.random),
+    jid: identity?.jid ?? newJobId(deps, createdAt),
     function: request.function,
     args,
     ...defined({ target: request.target }),
@@ -83,7 +91,7 @@ export async function dispatchJob(
     timeoutMs,
     createdAt,
     createdBy: operator,
-    ...defined({ requestId: deps.requestId }),
+    ...defined({ requestId: deps.requestId, request: signedFor(deps, targets), approvedBy: deps.approvedBy }),
     deadline: createdAt + timeoutMs,
   });
   if ((await deps.jobs.create(job.jid, encodeJob(job))) === undefined) {
@@ -104,6 +112,28 @@ export async function dispatchJob(
   return { job, away: countAway(deps, job) };
 }
 
+function newJobId({ signed, mac, random }: DispatchDeps, createdAt: number): string {
+  return signed === undefined ? newId("job", createdAt, random) : idOfRequest("job", signed, mac);
+}
+
+function signedFor({ signed, partOf }: DispatchDeps, targets: string[]): SignedRequestOf | undefined {
+  return signed === undefined || partOf === undefined ? signed : { ...signed, part: partOf(targets) };
+}
+
+/**
+ * Whether the peels are those that an operator signed.
+ *
+ * @param digest `targets_digest` of the request
+ * @throws SvcError `conflict` when others match
+ */
+export function assertFrozen(digest: Uint8Array | undefined, targets: readonly string[]): void {
+  if (digest === undefined || Buffer.from(merkleTree(targets).root).equals(digest)) return;
+  throw new SvcError(
+    "conflict",
+    `other peels match the target now (${targets.length}) than those that were signed: nothing was started; ask again`,
+  );
+}
+
 async function existingJob(
   deps: DispatchDeps,
   wanted: { jid: string; operator: string },
@@ -121,7 +151,12 @@ function countAway({ alive }: DispatchDeps, { targets }: Job): number {
   return targets.filter((peel) => !alive(peel)).length;
 }
 
-function timeoutOf(text: string | undefined): number {
+/**
+ * The timeout of a request, milliseconds.
+ *
+ * @throws SvcError `bad_request`
+ */
+export function timeoutOf(text: string | undefined): number {
   if (text === undefined) return defaultTimeoutMs;
   let timeoutMs: number;
   try {

@@ -1,12 +1,19 @@
 import { sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { ackSubject, keySubject, progressSubject, returnSubject, scheduleSubject } from "../../bus/mod.ts";
+import {
+  ackSubject,
+  keySubject,
+  lookOnHints,
+  progressSubject,
+  returnSubject,
+  scheduleSubject,
+} from "../../bus/mod.ts";
 import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
 import { type PeelProgress, readProgress } from "./progress.ts";
 import { decodeJob } from "./record.ts";
 import { type JobView, type KnownJob, loadJob, type ShowDeps, viewOf } from "./show.ts";
-import { countOutcomes } from "./tally.ts";
+import { countOutcomes, isSilent } from "./tally.ts";
 
 /** How long after the deadline to wait for returns in transit. */
 const graceMs = 1_000;
@@ -46,7 +53,10 @@ export async function followJob(
   ended.promise.catch(() => {});
   const early: JobEvent[] = [];
   let take = (event: JobEvent) => void early.push(event);
-  let recordChanged = () => {};
+  let hasChanged = false;
+  let recordChanged = () => {
+    hasChanged = true;
+  };
   // Subscribe first and read second: an event between the two is seen twice, never missed. Subscribe only to
   // messages of peels: one wildcard for all messages of a job would include its commands.
   const events = [ackSubject, returnSubject, scheduleSubject].map((subjectOf) =>
@@ -58,9 +68,10 @@ export async function followJob(
     }),
   );
   // A hint that a master wrote the record, because the job was cancelled or has ended.
+  const hints = lookOnHints(clock, () => recordChanged());
   const record = bus.nats.subscribe(keySubject("jobs", jid), {
     callback(error, message) {
-      if (error === null && message.subject === keySubject("jobs", jid)) recordChanged();
+      if (error === null && message.subject === keySubject("jobs", jid)) hints.take();
     },
   });
   let takeProgress = (_: PeelProgress) => {};
@@ -100,6 +111,8 @@ export async function followJob(
         (entry) => {
           if (entry !== undefined) known.job = decodeJob(entry.value);
           report();
+          // A message that the bus took before the subscription, and stored after the read, was not seen here.
+          if (known.job.settled !== undefined) ended.resolve();
         },
         () => {
           // The deadline ends it anyway.
@@ -109,6 +122,7 @@ export async function followJob(
     for (const event of early) known.tally.note(event);
     if (options.replay === true) for (const event of eventsOf(known)) report(event);
     report();
+    if (hasChanged) recordChanged();
     const leftMs = Math.max(0, known.job.deadline - clock.now()) + graceMs;
     await Promise.race([ended.promise, sleep(clock, leftMs, done.signal)]);
     return await showStored(deps, known);
@@ -117,17 +131,27 @@ export async function followJob(
     signal?.removeEventListener("abort", abort);
     for (const subscription of events) subscription.unsubscribe();
     record.unsubscribe();
+    hints.stop();
     running.unsubscribe();
   }
 }
 
-/** The stored job. In a cluster a server that lags behind may answer: then it is read again. */
+/**
+ * The stored job. In a cluster a server that lags behind may answer: then it is read again. Which peels were
+ * alive at the deadline is what a master writes: without that, a target that said nothing is not decided yet.
+ */
 async function showStored(deps: ShowDeps, { job: { jid }, tally }: KnownJob): Promise<JobView> {
   for (let waitedMs = 0; ; waitedMs += lagPauseMs) {
     const stored = await loadJob(deps, jid);
-    if (stored.tally.open <= tally.open || waitedMs >= longestLagMs) return viewOf(deps, stored);
+    const isWhole = stored.tally.open <= tally.open && isDecided(stored, deps.clock.now());
+    if (isWhole || waitedMs >= longestLagMs) return viewOf(deps, stored);
     await sleep(deps.clock, lagPauseMs);
   }
+}
+
+function isDecided({ job, tally }: KnownJob, now: number): boolean {
+  if (job.settled !== undefined || now < job.deadline) return true;
+  return !job.targets.some((peel) => isSilent(tally.known(peel)));
 }
 
 /** The events that describe what is known about the targets of a job. */

@@ -1,27 +1,46 @@
 export { readAlive } from "./alive.ts";
 export { untilSettled } from "./await-settled.ts";
-export { type Call, decodeCall } from "./call.ts";
+export { type Call, decodeCall, decodeEvidence, type Evidence } from "./call.ts";
 export { type CancelDeps, cancelJob } from "./cancel.ts";
 export {
   type Command,
   type CommandKind,
   CommandRefused,
+  newestForm,
   openCommand,
   type RefusalReason,
   refusalReasons,
 } from "./command.ts";
 export { createJobController, type JobController } from "./controller.ts";
-export { type DispatchDeps, dispatchJob } from "./dispatch.ts";
-export { readEvents } from "./events.ts";
+export { assertFrozen, type DispatchDeps, dispatchJob, timeoutOf } from "./dispatch.ts";
 export { execute, isReadOnly } from "./execute.ts";
 export { followJob, type Progress } from "./follow.ts";
 export { keepRoomForReturns } from "./make-room.ts";
-export { createJob, getJob, type JobOperationDeps, listJobs, stopJob, streamJob } from "./operations.ts";
+export {
+  createJob,
+  getJob,
+  type JobOperationDeps,
+  listJobs,
+  signedOf,
+  stopJob,
+  streamJob,
+} from "./operations.ts";
 export { endings, type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.ts";
 export { findOwnJob } from "./own-job.ts";
 export type { PeelProgress } from "./progress.ts";
-export { decodeJob, decodeReturn, type Job, type JobReturn } from "./record.ts";
-export type { JobRequest } from "./request.ts";
+export { readEvents } from "./read-events.ts";
+export {
+  decodeJob,
+  decodeReturn,
+  type Job,
+  type JobReturn,
+  plainRequest,
+  type SignedRequestOf,
+  storedRequest,
+} from "./record.ts";
+export { isGenuineJob } from "./record-mac.ts";
+export { frozenFields, type JobRequest } from "./request.ts";
+export { rolloutDeadline } from "./rollout-deadline.ts";
 export { startScheduleResults } from "./schedule-results.ts";
 export { decodeScheduledRun, encodeScheduledRun, maxArgsBytes, type ScheduledRun } from "./scheduled.ts";
 export { createCommands } from "./send.ts";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
-import { isId } from "../../base/id.ts";
 import { encodePeelId } from "../../base/peel-id.ts";
 import {
+  type Call,
   described,
   feed,
   integer,
@@ -15,12 +15,13 @@ import {
   timestamp,
   titled,
 } from "../operation/mod.ts";
-import { targetOf } from "../targeting/mod.ts";
+import { resolveFor, targetOf } from "../targeting/mod.ts";
 import { type CancelDeps, cancelJob } from "./cancel.ts";
 import type { JobController } from "./controller.ts";
 import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
 import { followJob, type Progress } from "./follow.ts";
 import { endings, jobStatuses, outcomes } from "./outcome.ts";
+import type { SignedRequestOf } from "./record.ts";
 import { jobRequestSchema } from "./request.ts";
 import { type JobView, loadJob, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
 import type { JobSummary } from "./summary.ts";
@@ -84,6 +85,7 @@ const viewFields = {
   cancelled_at: v.exactOptional(timestamp),
   cancelled_by: v.exactOptional(v.string()),
   cancel_request_id: v.exactOptional(described(v.string(), "Id of the request that cancelled it")),
+  approved_by: v.exactOptional(described(v.array(v.string()), "The other operators who agreed to it")),
   outcomes: described(v.record(v.string(), v.picklist(outcomes)), "By encoded peel id"),
 };
 const view: v.GenericSchema<JobView> = titled(
@@ -94,11 +96,19 @@ const view: v.GenericSchema<JobView> = titled(
   }),
 );
 
+/** What the operator signed, if it did, and what others signed to agree to it. */
+export function signedOf({ caller, agreement }: Call): SignedRequestOf | undefined {
+  const signed = caller.kind === "operator" ? caller.signed : undefined;
+  if (signed === undefined) return undefined;
+  return { ...signed, ...defined({ approvals: agreement?.signed }) };
+}
+
 export const createJob = operation({
   name: "jobs.create",
   kind: "change",
   summary: "Run a function on peels",
   admits: ["operator", "reactor"],
+  scope: { kind: "jobs", action: "run" },
   input: jobRequestSchema,
   output: titled(
     "CreatedJob",
@@ -114,8 +124,15 @@ export const createJob = operation({
   /** @param deps.identity the ID of a job that an earlier call may have created */
   async run(deps: DispatchDeps & { identity?: JobIdentity }, input, call) {
     const { requestId, log } = call;
-    const scoped = { ...deps, log, ...defined({ requestId }) };
-    const { job, away } = await dispatchJob(scoped, input, operatorOf(call), deps.identity);
+    const resolve = resolveFor(call, deps.resolve);
+    const { agreement } = call;
+    const approvedBy = agreement?.by;
+    const scoped = { ...deps, resolve, log, ...defined({ requestId, signed: signedOf(call), approvedBy }) };
+    const identity =
+      agreement === undefined
+        ? deps.identity
+        : { jid: agreement.idFor("job"), createdAt: agreement.startedAt };
+    const { job, away } = await dispatchJob(scoped, input, operatorOf(call), identity);
     call.note?.({ jid: job.jid });
     return { jid: job.jid, targets: job.targets, status: "running" as const, away };
   },
@@ -126,9 +143,10 @@ export const listJobs = operation({
   kind: "read",
   summary: "List jobs, newest first",
   admits: ["operator"],
+  scope: { kind: "jobs", action: "list" },
   input: v.strictObject({
     status: v.optional(described(status, "Only those of this status")),
-    ...pageFields((text) => isId("job", text)),
+    ...pageFields("job"),
   }),
   output: v.object({ jobs: v.array(summary), next: v.exactOptional(v.string()) }),
   touches: () => ({ fleet: true }),
@@ -147,6 +165,7 @@ export const getJob = operation({
   kind: "read",
   summary: "Get a job and the returns of its peels",
   admits: ["operator"],
+  scope: { kind: "jobs", action: "show" },
   input: v.strictObject({
     jid,
     peel: v.optional(described(v.string(), "Show only the return of this peel, complete")),
@@ -166,6 +185,7 @@ export const stopJob = operation({
   kind: "change",
   summary: "Cancel a job on every peel that has not ended it",
   admits: ["operator"],
+  scope: { kind: "jobs", action: "cancel" },
   input: onlyJid,
   output: v.object({
     /** The job without the values that its targets returned. */
@@ -175,7 +195,7 @@ export const stopJob = operation({
   touches: touchesJid,
   async run(deps: { cancel: CancelDeps; show: ShowDeps }, input, call) {
     const { requestId, log } = call;
-    const scoped = { ...deps.cancel, log, ...defined({ requestId }) };
+    const scoped = { ...deps.cancel, log, ...defined({ requestId, signed: signedOf(call) }) };
     const { jid } = await cancelJob(scoped, input.jid, operatorOf(call));
     call.note?.({ jid });
     const view = await showJob(deps.show, jid);
@@ -191,6 +211,7 @@ export const streamJob = operation({
   description:
     "Server-sent events, including earlier ones. `ack`: a peel accepted the job, `{jid, peel_id}`; `progress`: its progress, `{jid, peel_id, done, total, failed, current}`; `return`: its return, with the fields of `JobReturn`; `end`: the job has ended, `{jid, status, counts, outcomes}`, and the stream with it. A comment comes every 30 seconds.",
   admits: ["operator"],
+  scope: { kind: "jobs", action: "show" },
   input: onlyJid,
   output: feed,
   touches: touchesJid,

@@ -22,6 +22,11 @@ export interface Ending {
   outcome?: (typeof endings)[number] | undefined;
 }
 
+/** Whether nobody saw how it ended: it is taken to have been lost, or to have had no time left. */
+export function isAssumed({ outcome }: Ending): boolean {
+  return outcome === "lost" || outcome === "timeout";
+}
+
 /** What is known about one target. */
 export interface TargetFacts {
   return?: Ending | undefined;

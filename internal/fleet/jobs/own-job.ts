@@ -1,7 +1,7 @@
 import type { Bucket } from "../../bus/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { decodeJob, type Job } from "./record.ts";
-import { isGenuine } from "./record-mac.ts";
+import { isGenuineJob } from "./record-mac.ts";
 
 /**
  * Finds a job that was perhaps requested before, by its id.
@@ -20,5 +20,5 @@ export async function findOwnJob(
   if (entry === undefined) return undefined;
   const job = decodeJob(entry.value);
   const isOwn = job.jid === jid && job.createdBy === operator;
-  return isOwn && (job.forbidden === true || isGenuine(mac, "dispatch", job)) ? job : "taken";
+  return isOwn && (job.forbidden === true || isGenuineJob(mac, "dispatch", job)) ? job : "taken";
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { decode } from "../../base/msgpack.ts";
+import { decodeForeign } from "../../base/msgpack.ts";
 import { parseJobSubject } from "../../bus/mod.ts";
 
 /** The progress of a job on one peel. */
@@ -14,6 +14,8 @@ export interface PeelProgress {
 }
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const maxProgressBytes = 4096;
+
 const form = v.object({
   done: count,
   total: count,
@@ -26,7 +28,7 @@ export function readProgress(subject: string, data: Uint8Array): PeelProgress | 
   const { kind, peel = "" } = parseJobSubject(subject) ?? {};
   if (kind !== "progress") return undefined;
   try {
-    const parsed = v.safeParse(form, decode(data));
+    const parsed = v.safeParse(form, decodeForeign(data, maxProgressBytes));
     return parsed.success ? { peel, ...parsed.output } : undefined;
   } catch {
     return undefined;

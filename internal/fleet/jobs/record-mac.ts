@@ -1,5 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
-import { isEqualMac, type RecordMac } from "../../identity/mod.ts";
+import { isEqualMac, macsFor, type RecordMac } from "../../identity/mod.ts";
 import type { CommandKind } from "./command.ts";
 import type { Job } from "./record.ts";
 
@@ -17,14 +17,19 @@ export function withCancelMac(mac: RecordMac, job: Job): Job {
 }
 
 /** Whether masters made what a command of this kind about a job follows from. */
-export function isGenuine(mac: RecordMac, kind: CommandKind, job: Job): boolean {
-  if (!isEqualMac(mac("job", contentOf(job)), job.voucher)) return false;
-  return kind === "dispatch" || isEqualMac(mac("cancel", job.jid), job.cancelVoucher);
+export function isGenuineJob(mac: RecordMac, kind: CommandKind, job: Job): boolean {
+  const macs = macsFor(mac, job.jid);
+  const made = (name: string, content: unknown, found: Uint8Array | undefined) =>
+    macs.some((one) => isEqualMac(one(name, content), found));
+  if (!made("job", contentOf(job), job.voucher)) return false;
+  return kind === "dispatch" || made("cancel", job.jid, job.cancelVoucher);
 }
 
 /** The fields that never change, in their stored form. */
 function contentOf(job: Job): unknown {
   const { jid, function: name, args, target, targets, metadata, timeoutMs, createdBy, requestId } = job;
   const times = [timeoutMs, rfc3339(job.createdAt), rfc3339(job.deadline)];
-  return [jid, name, args, target ?? null, targets, metadata, ...times, createdBy, requestId ?? null];
+  const always = [jid, name, args, target ?? null, targets, metadata, ...times, createdBy, requestId ?? null];
+  // Jobs of earlier versions have none.
+  return job.approvedBy === undefined ? always : [...always, job.approvedBy];
 }

@@ -2,7 +2,8 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { instant } from "../../base/instant.ts";
-import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { decode, decodeForeign, encode, type Plain } from "../../base/msgpack.ts";
+import type { TreePart } from "../../identity/mod.ts";
 import { endings, type JobStatus, type Outcome, outcomes } from "./outcome.ts";
 
 /** A job as it was dispatched; its results are in the returns. */
@@ -20,6 +21,8 @@ export interface Job {
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
   createdBy: string;
+  /** The other operators who agreed to it. */
+  approvedBy?: readonly string[];
   /** The ID of the request that dispatched it, as in the logs. */
   requestId?: string;
   deadline: number;
@@ -30,11 +33,32 @@ export interface Job {
   forbidden?: true;
   /** The entry of the peel's schedule that ran it; such a job was not dispatched, and has ended. */
   schedule?: string;
+  /** What an operator signed to create it, and to cancel it; peels may insist on seeing that. */
+  request?: SignedRequestOf;
+  cancelRequest?: SignedRequestOf;
   /** Prove that a master created it, and that a master cancelled it: see record-mac.ts. */
   voucher?: Uint8Array;
   cancelVoucher?: Uint8Array;
   /** Written by a master when every target has ended, so that lists need not read the returns. */
   settled?: Settled;
+}
+
+/** A signed request as it arrived, and what others signed about it. */
+export interface SignedRequestOf {
+  subject: string;
+  envelope: Uint8Array;
+  /** Those who agreed to it, with what they signed. */
+  approvals?: readonly SignedApproval[];
+  /** The job is the check of a wave, and not the wave. */
+  step?: "check";
+  /** The place of its targets among the signed ones; absent where all of these are its targets. */
+  part?: TreePart;
+}
+
+/** An agreement as its operator signed it. */
+export interface SignedApproval {
+  operator: string;
+  envelope: Uint8Array;
 }
 
 /** How a job ended. A return that comes later changes it. */
@@ -48,6 +72,27 @@ export interface Settled {
 
 const plainMap = v.custom<Record<string, Plain>>((value) => typeof value === "object" && value !== null);
 
+/** A copy: a slice would keep the whole message in memory. */
+const ownBytes = v.pipe(
+  v.instance(Uint8Array),
+  v.transform((found) => Uint8Array.from(found)),
+);
+/** More than any fleet has. */
+const mostPeels = 10_000_000;
+const place = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostPeels));
+
+/** The stored form of what was signed. */
+export const storedRequest = v.pipe(
+  v.object({
+    subject: v.string(),
+    envelope: ownBytes,
+    approvals: v.optional(v.array(v.object({ operator: v.string(), envelope: ownBytes }))),
+    step: v.optional(v.literal("check")),
+    part: v.optional(v.object({ size: place, places: v.array(place), beside: v.array(ownBytes) })),
+  }),
+  v.transform((found): SignedRequestOf => defined(found) as SignedRequestOf),
+);
+
 const storedJob = v.object({
   jid: v.string(),
   function: v.string(),
@@ -58,6 +103,7 @@ const storedJob = v.object({
   timeout_ms: v.number(),
   created_at: instant,
   created_by: v.string(),
+  approved_by: v.optional(v.array(v.string())),
   request_id: v.optional(v.string()),
   deadline: instant,
   cancelled_at: v.optional(instant),
@@ -65,6 +111,8 @@ const storedJob = v.object({
   cancel_request_id: v.optional(v.string()),
   forbidden: v.optional(v.literal(true)),
   schedule: v.optional(v.string()),
+  request: v.optional(storedRequest),
+  cancel_request: v.optional(storedRequest),
   voucher: v.optional(v.instance(Uint8Array)),
   cancel_voucher: v.optional(v.instance(Uint8Array)),
   settled: v.optional(
@@ -89,6 +137,7 @@ export function encodeJob(job: Job): Uint8Array {
     timeout_ms: job.timeoutMs,
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
+    approved_by: job.approvedBy === undefined ? undefined : [...job.approvedBy],
     request_id: job.requestId,
     deadline: rfc3339(job.deadline),
     cancelled_at: job.cancelledAt === undefined ? undefined : rfc3339(job.cancelledAt),
@@ -96,9 +145,24 @@ export function encodeJob(job: Job): Uint8Array {
     cancel_request_id: job.cancelRequestId,
     forbidden: job.forbidden,
     schedule: job.schedule,
+    request: plainRequest(job.request),
+    cancel_request: plainRequest(job.cancelRequest),
     voucher: job.voucher,
     cancel_voucher: job.cancelVoucher,
     settled: job.settled === undefined ? undefined : settledFields(job.settled),
+  });
+}
+
+/** What was signed, as it is stored. */
+export function plainRequest(signed: SignedRequestOf | undefined): Plain | undefined {
+  if (signed === undefined) return undefined;
+  const { subject, envelope, approvals, step, part } = signed;
+  return defined({
+    subject,
+    envelope,
+    approvals: approvals?.map((one) => ({ operator: one.operator, envelope: one.envelope })),
+    step,
+    part: part && { size: part.size, places: [...part.places], beside: [...part.beside] },
   });
 }
 
@@ -109,17 +173,20 @@ function settledFields({ finishedAt, ...rest }: Settled) {
 /** Decodes a value of the bucket `jobs`. */
 export function decodeJob(bytes: Uint8Array): Job {
   const stored = v.parse(storedJob, decode(bytes));
-  const { timeout_ms, created_at, created_by, request_id, settled, ...others } = stored;
-  const { cancelled_at, cancelled_by, cancel_request_id, voucher, cancel_voucher, ...same } = others;
+  const { timeout_ms, created_at, created_by, approved_by, request_id, settled, ...others } = stored;
+  const { cancelled_at, cancelled_by, cancel_request_id, cancel_request, ...rest } = others;
+  const { voucher, cancel_voucher, ...same } = rest;
   return withoutUndefined({
     ...same,
     timeoutMs: timeout_ms,
     createdAt: created_at,
     createdBy: created_by,
+    approvedBy: approved_by,
     requestId: request_id,
     cancelledAt: cancelled_at,
     cancelledBy: cancelled_by,
     cancelRequestId: cancel_request_id,
+    cancelRequest: cancel_request,
     // Copies: slices would keep the whole message in memory.
     voucher: voucher === undefined ? undefined : Uint8Array.from(voucher),
     cancelVoucher: cancel_voucher === undefined ? undefined : Uint8Array.from(cancel_voucher),
@@ -163,7 +230,7 @@ const storedReturn = v.object({
 
 /** Decodes the return that a peel published. @throws when it is malformed: a peel may send anything */
 export function decodeReturn(bytes: Uint8Array): JobReturn {
-  const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decode(bytes));
+  const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decodeForeign(bytes));
   return {
     ...rest,
     ...defined({ return: value, error, outcome }),

@@ -1,13 +1,33 @@
 import * as v from "valibot";
-import { described, plainMap, titled } from "../operation/mod.ts";
-import { targetFields } from "../targeting/mod.ts";
+import { described, digest, plainMap, titled } from "../operation/mod.ts";
+import { oneTarget, targetFields } from "../targeting/mod.ts";
+import { mostApprovals } from "./call.ts";
+
+/** What the operator who asks signs about peels and others, so that no master can change it. */
+export const frozenFields = {
+  targets_digest: v.optional(
+    described(
+      digest,
+      "Root of the Merkle tree over the encoded ids of the peels that are meant, as 64 hexadecimal digits; when the target matches others, nothing is started",
+    ),
+  ),
+  approvals: v.optional(
+    described(
+      v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostApprovals)),
+      "How many others must agree at least, whatever the roles say",
+    ),
+  ),
+};
 
 /** A dispatch request. */
 export const jobRequestSchema = titled(
   "JobRequest",
   v.strictObject({
     ...targetFields,
-    function: described(v.string(), "`module.function`, such as `test.ping`"),
+    function: v.pipe(
+      v.string(),
+      v.metadata({ description: "`module.function`, such as `test.ping`", minLength: 1 }),
+    ),
     args: v.optional(described(plainMap, "Arguments of the function by name")),
     timeout: v.optional(
       v.pipe(
@@ -16,6 +36,8 @@ export const jobRequestSchema = titled(
       ),
     ),
     metadata: v.optional(described(plainMap, "Stored with the job")),
+    ...frozenFields,
   }),
+  oneTarget,
 );
 export type JobRequest = v.InferOutput<typeof jobRequestSchema>;

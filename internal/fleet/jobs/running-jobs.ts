@@ -22,8 +22,8 @@ export interface RunningJobs {
   end(jid: string): void;
   /** Counts an event. @returns `undefined` when its job does not run here */
   note(event: JobEvent): { entry: RunningJob; isNew: boolean } | undefined;
-  /** Keeps an event whose job is not known yet, for `begin`. */
-  keepEarly(event: JobEvent): void;
+  /** Keeps an event whose job is not known yet, for `begin`. @returns whether there was room for it */
+  keepEarly(event: JobEvent): boolean;
 }
 
 /** @param onReturn called when a target of a job has returned, once for each */

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { type MemoryBucket, memoryBucket } from "../../../test/harness/bucket.ts";
+import { openBudgets } from "../../../test/harness/budgets.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { newId, systemRandom } from "../../base/id.ts";
@@ -35,7 +36,14 @@ beforeEach(() => {
 const idAt = (ms: number) => newId("job", ms, systemRandom);
 const store = (jid: string, data: Uint8Array, peel = "web1") =>
   storeScheduleResult(
-    { jobs, metrics: { scheduleResult: (one) => counted.push(one) }, clock, log },
+    {
+      jobs,
+      metrics: { scheduleResult: (one) => counted.push(one) },
+      admit: (peel, bytes, storedAt) => peel !== "flood" || bytes === 0 || storedAt === 0,
+      lines: openBudgets(log).lines,
+      clock,
+      log,
+    },
     { subject: `svc.job.${jid}.schedule.${peel}`, data, storedAt: clock.now() },
   );
 const stored = async (jid: string): Promise<Job | undefined> => {
@@ -164,10 +172,17 @@ test("an unavailable bucket does not lose a result", async () => {
   const deps = {
     jobs: away,
     metrics: { scheduleResult: (one: ScheduleResult) => counted.push(one) },
+    admit: () => true,
+    lines: openBudgets(log).lines,
     clock,
     log,
   };
   const message = { subject: `svc.job.${jid}.schedule.web1`, data: encodeScheduledRun(run), storedAt: 0 };
   await expect(storeScheduleResult(deps, message)).rejects.toThrow("away");
   expect(counted).toEqual([]);
+});
+
+test("what is beyond the budget of its peel is dropped before it is decoded", async () => {
+  await store(idAt(clock.now()), new Uint8Array([0xc1]), "flood");
+  expect([counted, await jobs.entries(), log.records]).toEqual([["dropped"], [], []]);
 });

@@ -11,6 +11,7 @@ import {
   type StoredMessage,
   scheduleSubject,
 } from "../../bus/mod.ts";
+import type { LogLines } from "../budget/mod.ts";
 import { outcomeOf, statusOf } from "./outcome.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import { decodeScheduledRun } from "./scheduled.ts";
@@ -32,11 +33,18 @@ const again = {
   maxDeliveries: 29,
 } as const;
 
-export type ScheduleResult = "stored" | "repeated" | "refused";
+export type ScheduleResult = "stored" | "repeated" | "refused" | "dropped";
 
 export interface ScheduleResultsDeps {
   bus: Bus;
   jobs: Bucket;
+  /**
+   * Asked with each message before it is decoded: whether it is within the budget of the peel.
+   *
+   * @param storedAt when the bus took it: what waited for a master does not count as a flood
+   */
+  admit(peel: string, bytes: number, storedAt: number): boolean;
+  lines: Pick<LogLines, "say">;
   metrics: { scheduleResult(result: ScheduleResult): void };
   clock: Clock;
   log: Log;
@@ -68,13 +76,16 @@ export async function storeScheduleResult(
   deps: Omit<ScheduleResultsDeps, "bus">,
   message: StoredMessage,
 ): Promise<void> {
-  const { jobs, metrics, log } = deps;
+  const { jobs, metrics, log, lines } = deps;
+  const peel = parseJobSubject(message.subject)?.peel ?? "";
+  if (!deps.admit(peel, message.data.length, message.storedAt)) return metrics.scheduleResult("dropped");
   let job: Job;
   try {
     job = jobOf(message, deps.clock.now());
   } catch (thrown) {
     metrics.scheduleResult("refused");
-    log.warn("schedule result refused", { subject: message.subject, reason: describeError(thrown) });
+    const reason = describeError(thrown);
+    lines.say("warn", "schedule result refused", peel, { subject: message.subject, reason });
     return;
   }
   const { jid, schedule, targets } = job;
@@ -91,7 +102,7 @@ export async function storeScheduleResult(
     return;
   }
   metrics.scheduleResult("refused");
-  log.warn("schedule result refused", { ...fields, reason: "another job has this id" });
+  lines.say("warn", "schedule result refused", peel, { ...fields, reason: "another job has this id" });
 }
 
 /** The job for a result. @throws with the reason why the result is malformed */

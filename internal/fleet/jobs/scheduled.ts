@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { decodeForeign, encode, type Plain } from "../../base/msgpack.ts";
 import { maxEntryName } from "../../program/config/mod.ts";
 import type { Call } from "./call.ts";
 import { decodeReturn, type JobReturn } from "./record.ts";
@@ -32,7 +32,7 @@ export function encodeScheduledRun({ schedule, call, result }: ScheduledRun): Ui
 
 /** @throws when the bytes are not such a run, or are too large: a peel may send anything */
 export function decodeScheduledRun(bytes: Uint8Array): ScheduledRun {
-  const { schedule, function: name, args } = v.parse(envelope, decode(bytes));
+  const { schedule, function: name, args } = v.parse(envelope, decodeForeign(bytes));
   const argsBytes = encode(args).length;
   if (argsBytes > maxArgsBytes) throw new Error(`the arguments have ${argsBytes} bytes`);
   return { schedule, call: { function: name, args }, result: decodeReturn(bytes) };

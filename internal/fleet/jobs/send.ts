@@ -1,18 +1,27 @@
+import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import { type Bus, dispatchSubject, stopSubject } from "../../bus/mod.ts";
-import type { KeyPair, RecordMac } from "../../identity/mod.ts";
-import { encodeCall, encodeStop } from "./call.ts";
-import { type CommandKind, commandSigner } from "./command.ts";
-import type { Job } from "./record.ts";
-import { isGenuine } from "./record-mac.ts";
+import {
+  type KeyPair,
+  merkleTree,
+  type ProvingTree,
+  partialTree,
+  type RecordMac,
+} from "../../identity/mod.ts";
+import { type Evidence, encodeCall, encodeStop } from "./call.ts";
+import { type CommandKind, signForAll, signForEach } from "./command.ts";
+import type { Job, SignedRequestOf } from "./record.ts";
+import { isGenuineJob } from "./record-mac.ts";
 
 /** Sends peels a signed command about a job; it does not wait for their replies. */
 export type SendCommand = (kind: CommandKind, job: Job, peels: Iterable<string>) => void;
 
 /** Commands are signed only here. */
 export interface Commands {
-  /** Sends them over the bus; each is invalid after the deadline of its job. */
+  /** Sends them over the bus, signed once for all peels that can open that; each is invalid after the deadline. */
   send: SendCommand;
+  /** The same, each signed for its peel alone: a peel that seemed to be able to open more, and is not, gets this. */
+  sendSingly: SendCommand;
   /** The command for one of the job's targets; `undefined` when no master made that job. */
   sign(kind: CommandKind, job: Job, peel: string): Uint8Array | undefined;
 }
@@ -30,32 +39,96 @@ export function createCommands(deps: {
   bus: Pick<Bus, "publish">;
   key: KeyPair;
   mac: RecordMac;
+  /** The encoded records that prove an operator to who knows the administrators alone. */
+  recordsOf?(operator: string): readonly Uint8Array[];
+  /** Whether a peel opens commands that are signed for many at once. */
+  opensProofs?(peel: string): boolean;
   log: Log;
 }): Commands {
-  const { bus, key, mac, log } = deps;
+  const { bus, key, mac, log, recordsOf = () => [], opensProofs = () => false } = deps;
   /** By the record as it was read: a whole fleet may ask for the same one. */
   const judged: Record<CommandKind, WeakMap<Job, boolean>> = { dispatch: new WeakMap(), stop: new WeakMap() };
   const mayBeSigned = (kind: CommandKind, job: Job): boolean => {
     const known = judged[kind].get(job);
     if (known !== undefined) return known;
-    const genuine = isGenuine(mac, kind, job);
+    const genuine = isGenuineJob(mac, kind, job);
     judged[kind].set(job, genuine);
     if (!genuine)
       log.error("a stored job is not as a master made it: nothing is sent", { jid: job.jid, kind });
     return genuine;
   };
-  const signerFor = (kind: CommandKind, job: Job) =>
-    commandSigner({ kind, jid: job.jid, deadline: job.deadline, body: bodyOf(kind, job) }, key);
+  /** A reconnecting fleet asks for one command each, about the same job. */
+  const trees = new WeakMap<Job, ProvingTree>();
+  const treeOf = (job: Job) => {
+    const part = job.request?.part;
+    const tree =
+      trees.get(job) ?? (part === undefined ? merkleTree(job.targets) : partialTree(part, job.targets));
+    trees.set(job, tree);
+    return tree;
+  };
+  /** The body of a command, without what differs from peel to peel. */
+  const bodyFor = (kind: CommandKind, job: Job): { body: Uint8Array; evidence: Evidence | undefined } => {
+    const { createdBy, cancelledBy = createdBy } = job;
+    if (kind === "stop") {
+      const evidence = evidenceOf(job.cancelRequest, cancelledBy);
+      return { body: encodeStop(job.cancelRequestId, evidence), evidence };
+    }
+    const evidence = evidenceOf(job.request, createdBy);
+    return { body: encodeCall(job, job.requestId, evidence), evidence };
+  };
+  /** Signs for one peel at a time. The bodies of a job that an operator signed differ: each one has its own proof. */
+  const signerFor = (kind: CommandKind, job: Job): ((peel: string) => Uint8Array) => {
+    const { jid, deadline } = job;
+    const { body, evidence } = bodyFor(kind, job);
+    if (kind === "stop" || evidence === undefined) return signForEach({ kind, jid, deadline, body }, key);
+    return (peel) => {
+      const proof = treeOf(job).proofOf(peel) ?? [];
+      const proven = encodeCall(job, job.requestId, { ...evidence, proof });
+      return signForEach({ kind, jid, deadline, body: proven }, key)(peel);
+    };
+  };
+  /** Signs once. Where an operator signed for the targets, it is the same tree, so that one proof is for both. */
+  const signerForAll = (kind: CommandKind, job: Job, peels: readonly string[]) => {
+    const { jid, deadline } = job;
+    const { body, evidence } = bodyFor(kind, job);
+    const tree = kind === "dispatch" && evidence !== undefined ? treeOf(job) : merkleTree(peels);
+    return signForAll({ kind, jid, deadline, body }, tree, key);
+  };
+  const evidenceOf = (signed: SignedRequestOf | undefined, operator: string): Evidence | undefined =>
+    signed && {
+      request: signed.envelope,
+      records: recordsOf(operator),
+      ...defined({
+        approvals: signed.approvals?.map(({ operator: by, envelope }) => ({
+          request: envelope,
+          records: recordsOf(by),
+        })),
+        step: signed.step,
+      }),
+    };
+  const publish = (
+    kind: CommandKind,
+    job: Job,
+    peels: Iterable<string>,
+    sign: (peel: string) => Uint8Array,
+  ) => {
+    for (const peel of peels) bus.publish(subjects[kind](job.jid, peel), sign(peel));
+  };
   return {
     send(kind, job, peels) {
       if (!mayBeSigned(kind, job)) return;
-      const sign = signerFor(kind, job);
-      for (const peel of peels) bus.publish(subjects[kind](job.jid, peel), sign(peel));
+      const { together = [], alone = [] } = Object.groupBy(peels, (peel) =>
+        opensProofs(peel) ? "together" : "alone",
+      );
+      // A signature for one peel needs no proof.
+      const isShared = together.length > 1;
+      if (isShared) publish(kind, job, together, signerForAll(kind, job, together));
+      const rest = isShared ? alone : [...together, ...alone];
+      if (rest.length > 0) publish(kind, job, rest, signerFor(kind, job));
+    },
+    sendSingly(kind, job, peels) {
+      if (mayBeSigned(kind, job)) publish(kind, job, peels, signerFor(kind, job));
     },
     sign: (kind, job, peel) => (mayBeSigned(kind, job) ? signerFor(kind, job)(peel) : undefined),
   };
-}
-
-function bodyOf(kind: CommandKind, job: Job): Uint8Array {
-  return kind === "dispatch" ? encodeCall(job, job.requestId) : encodeStop(job.cancelRequestId);
 }

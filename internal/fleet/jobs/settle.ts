@@ -1,14 +1,15 @@
 import type { Clock } from "../../base/clock.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket, Bus } from "../../bus/mod.ts";
-import { readEvents } from "./events.ts";
+import { readEvents } from "./read-events.ts";
 import { decodeJob, encodeJob, type Job, type Settled } from "./record.ts";
 import { createTally, settledOf, standingOf, type Tally } from "./tally.ts";
 
 export interface SettleDeps {
   bus: Bus;
   jobs: Bucket;
-  alive(peel: string): boolean;
+  /** Whether a peel is alive, or was at that moment, milliseconds since the Unix epoch. */
+  alive(peel: string, at?: number): boolean;
   clock: Clock;
   metrics: {
     /**
@@ -35,9 +36,10 @@ export function settleJob(deps: SettleDeps, jid: string, complete?: Tally): Prom
     if (job.schedule !== undefined) return job;
     const tally = complete ?? createTally(job);
     if (complete === undefined) await readEvents(deps.bus, job, (event) => tally.note(event));
-    // Which peels were alive at the deadline is determined once; later this may be different.
+    // Which peels were alive at the deadline is determined once; later a master may not know it any more.
     const offline = job.settled === undefined ? undefined : new Set(job.settled.offline);
-    const alive = (peel: string) => (offline === undefined ? deps.alive(peel) : !offline.has(peel));
+    const alive = (peel: string) =>
+      offline === undefined ? deps.alive(peel, job.deadline) : !offline.has(peel);
     const settled = settledOf(standingOf(job, tally, alive, deps.clock.now()));
     if (settled === undefined || Bun.deepEquals(settled, job.settled)) return job;
     const next = { ...job, settled };

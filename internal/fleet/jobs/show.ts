@@ -4,8 +4,8 @@ import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Bucket, Bus } from "../../bus/mod.ts";
-import { readEvents } from "./events.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
+import { readEvents } from "./read-events.ts";
 import { decodeJob, type Job, type JobReturn } from "./record.ts";
 import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
 
@@ -17,8 +17,8 @@ const graceMs = 1_000;
 export interface ShowDeps {
   bus: Bus;
   jobs: Bucket;
-  /** Which of these peels are alive. */
-  alive(peels: readonly string[]): Promise<ReadonlySet<string>> | ReadonlySet<string>;
+  /** Which of these peels were alive at that moment, milliseconds since the Unix epoch, as far as it is known. */
+  alive(peels: readonly string[], at: number): Promise<ReadonlySet<string>> | ReadonlySet<string>;
   clock: Clock;
 }
 
@@ -35,6 +35,7 @@ export interface JobView {
   status: JobStatus;
   created_at: string;
   created_by: string;
+  approved_by?: string[];
   request_id?: string;
   deadline: string;
   cancelled_at?: string;
@@ -106,7 +107,10 @@ export async function viewOf(
   const now = deps.clock.now();
   const silent = job.targets.filter((peel) => isSilent(tally.known(peel)));
   const offline = new Set(job.settled?.offline);
-  const alive = job.settled === undefined && now >= job.deadline ? await deps.alive(silent) : new Set(silent);
+  const alive =
+    job.settled === undefined && now >= job.deadline
+      ? await deps.alive(silent, job.deadline)
+      : new Set(silent);
   const standing = standingOf(job, tally, (peel) => alive.has(peel) && !offline.has(peel), now);
   const at = (name: string, epochMs: number | undefined) =>
     epochMs === undefined ? {} : { [name]: rfc3339(epochMs) };
@@ -121,6 +125,7 @@ export async function viewOf(
     status: standing.status,
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
+    ...(job.approvedBy === undefined ? {} : { approved_by: [...job.approvedBy] }),
     ...defined({ request_id: job.requestId }),
     deadline: rfc3339(job.deadline),
     ...at("cancelled_at", job.cancelledAt),

@@ -1,5 +1,5 @@
 import type { JobEvent } from "./events.ts";
-import { type Ending, type JobStatus, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
+import { type Ending, isAssumed, type JobStatus, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
 import type { Job, Settled } from "./record.ts";
 
 /** What is known about the targets of one job, from events in any order and number. */
@@ -152,7 +152,6 @@ export function isSilent({ acknowledged, ending }: TargetKnown): boolean {
 
 /** Whether a return replaces an earlier one: an observation of a peel outweighs an assumption. */
 function replaces(later: Ending, earlier: Ending): boolean {
-  const assumed = ({ outcome }: Ending) => outcome === "lost" || outcome === "timeout";
-  if (assumed(later) && !assumed(earlier)) return false;
+  if (isAssumed(later) && !isAssumed(earlier)) return false;
   return later.success !== earlier.success || later.outcome !== earlier.outcome;
 }

@@ -4,7 +4,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
 import { invoke } from "./invoke.ts";
-import { type Caller, operation } from "./operation.ts";
+import { type Caller, type Ending, operation, type Passenger } from "./operation.ts";
 
 const clock = manualClock();
 
@@ -13,6 +13,7 @@ const rename = operation({
   kind: "change",
   summary: "Rename a thing",
   admits: ["operator", "reactor"],
+  scope: { kind: "enrollments", action: "approve" },
   input: v.strictObject({ id: v.string(), name: v.string() }),
   output: v.object({ name: v.string() }),
   touches: ({ id }) => ({ enrollment: id }),
@@ -79,4 +80,60 @@ test("a caller that the operation does not admit is refused, and a rule is named
   const rule = doing({ caller: { kind: "reactor", rule: "web", door: "reactor" } });
   await rule.done;
   expect(rule.log.records[0]?.fields).toMatchObject({ operator: "reactor:web", door: "reactor" });
+});
+
+/** A gate that writes down what it sees. */
+function gateOf(refusal?: Error) {
+  const seen: unknown[] = [];
+  return {
+    seen,
+    async enter({ operation, scope, caller }: Passenger) {
+      seen.push([operation, scope, caller.kind]);
+      if (refusal !== undefined) throw refusal;
+      return async (ending: Ending) => void seen.push(ending.outcome);
+    },
+  };
+}
+
+test.each<[string, unknown, Error | undefined, string[]]>([
+  ["what it lets pass has an end", undefined, undefined, ["done"]],
+  ["what fails has an end", new Error("broken"), undefined, ["failed"]],
+  ["what it refuses does not run", new Error("never reached"), new SvcError("forbidden", "not ann"), []],
+])("the gate sees each request that is well formed: %s", async (_, failure, refusal, endings) => {
+  const gate = gateOf(refusal);
+  const call = { caller: ann, log: recordingLog(), clock, gate };
+  const done = invoke(rename, { failure }, { fields }, call);
+  if (endings[0] === "done") expect(await done).toEqual({ name: "new" });
+  else await expect(done).rejects.toBe((refusal ?? failure) as Error);
+  expect(gate.seen).toEqual([["things.rename", rename.scope, "operator"], ...endings]);
+  await expect(invoke(rename, {}, { fields: { id: 1 } }, call)).rejects.toMatchObject({
+    kind: "bad_request",
+  });
+  expect(gate.seen).toHaveLength(1 + endings.length);
+});
+
+test("an operation gets the peels that the gate fixed, and no others", async () => {
+  const seen: unknown[] = [];
+  const run: typeof rename.run = async (_, { name }, { peels }) => {
+    seen.push(peels);
+    return { name };
+  };
+  const gate = {
+    async enter({ fix, requestId }: Passenger) {
+      if (requestId === "r-1") fix?.(["web-1"]);
+      return async () => {};
+    },
+  };
+  for (const requestId of ["r-1", "r-2"]) {
+    const call = { caller: ann, requestId, log: recordingLog(), clock, gate };
+    await invoke({ ...rename, run }, {}, { fields }, call);
+  }
+  expect(seen).toEqual([["web-1"], undefined]);
+});
+
+test.each(["public", "self"] as const)("the gate does not see an operation that is %s", async (scope) => {
+  const gate = gateOf(new Error("never reached"));
+  const open = operation({ ...rename, scope });
+  await invoke(open, {}, { fields }, { caller: ann, log: recordingLog(), clock, gate });
+  expect(gate.seen).toEqual([]);
 });

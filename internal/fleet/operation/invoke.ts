@@ -1,6 +1,8 @@
 import type * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
 import type { LogFields } from "../../base/log.ts";
+import { WaitingRequest } from "../../base/waiting.ts";
 import { type Call, type InputSchema, nameOfCaller, type Operation, type Touch } from "./operation.ts";
 import { type Asked, parse } from "./parse.ts";
 
@@ -33,10 +35,16 @@ export async function invoke<Deps, Input extends InputSchema, Output extends v.G
     fields = { ...fields, ...fieldsOf(touched) };
     admit(operation, call);
     log.debug("operation begins", fields);
-    const output = await operation.run(deps, input, call);
+    const output = await throughGate(operation, { input, touched }, call, (peels) =>
+      operation.run(deps, input, { ...call, ...defined({ peels }) }),
+    );
     log.debug("operation complete", ended());
     return output;
   } catch (thrown) {
+    if (thrown instanceof WaitingRequest) {
+      log.info("operation waits for others", { ...ended(), approval: thrown.approval, needs: thrown.needs });
+      throw thrown;
+    }
     const { kind } = toSvcError(thrown);
     log[meaningOf(kind).level]("operation refused", {
       ...ended(),
@@ -52,6 +60,40 @@ function admit({ name, admits }: Pick<Operation<never, never, never>, "name" | "
   throw new SvcError("forbidden", `${name} is not for ${caller.kind} callers`);
 }
 
+/** Requests without a scope of their own need no gate; the others run only when it lets them pass. */
+async function throughGate<T>(
+  { name, kind, scope }: Pick<Operation<never, never, never>, "name" | "kind" | "scope">,
+  { input, touched }: { input: unknown; touched: Touch },
+  { gate, caller, requestId, agreement }: Call,
+  run: (peels?: readonly string[]) => Promise<T>,
+): Promise<T> {
+  if (gate === undefined || scope === "public" || scope === "self") return run();
+  let peels: readonly string[] | undefined;
+  const fix = (fixed: readonly string[]) => {
+    peels = fixed;
+  };
+  const passenger = {
+    operation: name,
+    kind,
+    scope,
+    input,
+    touched,
+    caller,
+    fix,
+    ...defined({ requestId, agreement }),
+  };
+  const end = await gate.enter(passenger);
+  let output: T;
+  try {
+    output = await run(peels);
+  } catch (error) {
+    await end({ outcome: "failed", error });
+    throw error;
+  }
+  await end({ outcome: "done", output });
+  return output;
+}
+
 const longestField = 200;
 
 /** The log fields for what is touched; input of a caller is shortened. */
@@ -63,6 +105,9 @@ function fieldsOf(touched: Touch): LogFields {
   if ("job" in touched) return { jid: short(touched.job) };
   if ("rollout" in touched) return { rollout: short(touched.rollout) };
   if ("rule" in touched) return { rule: short(touched.rule) };
+  if ("approval" in touched) return { approval: short(touched.approval) };
+  if ("token" in touched) return { token: short(touched.token) };
+  if ("operator" in touched) return { changed: short(touched.operator) };
   if ("binary" in touched) return { binary: short(touched.binary) };
   const { peels } = touched;
   return "expression" in peels ? { target: short(peels.expression) } : { targets: peels.peels.length };

@@ -1,17 +1,61 @@
 import type * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import type { Log, LogFields } from "../../base/log.ts";
+import type { Scope } from "./scope.ts";
 
 /** The kind of an operation: to read something, to decide on a request, or to change the fleet. */
 export type Kind = "read" | "decide" | "change";
 
+/** A person or a pipeline. */
+export interface OperatorCaller {
+  kind: "operator";
+  name: string;
+  door: "rest" | "bus" | "console" | "direct";
+  /**
+   * The roles that count for this request. Absent for those who are not registered: who uses credentials or a
+   * token of earlier versions may do everything, as long as `operators.require_signed` is off.
+   */
+  roles?: readonly string[];
+  /** Public key that signed the request. */
+  key?: string;
+  /** The signed request as it arrived: the bytes of the envelope, and the subject it was signed for. */
+  signed?: { envelope: Uint8Array; subject: string };
+  /** What a request over REST showed; absent at the other doors. */
+  bearer?: Bearer;
+}
+
+/** What let a request over REST in. */
+export type Bearer =
+  /** A token that the configuration of the master names. */
+  | { kind: "file" }
+  /** A token of the bucket `tokens`; `creator` is the person who answers for it. */
+  | { kind: "token"; id: string; creator: string }
+  /** A token of an identity provider. */
+  | { kind: "oidc"; issuer: string };
+
 /** The caller, and the door of the request. */
 export type Caller =
-  | { kind: "operator"; name: string; door: "rest" | "bus" | "direct" }
+  | OperatorCaller
   /** A peel without credentials; `proof` is what it signed to prove its key, and the operation checks it. */
   | { kind: "peel"; proof: string; door: "rest" }
   | { kind: "anonymous"; door: "rest" | "bus" }
   | { kind: "reactor"; rule: string; door: "reactor" };
+
+/** What other operators agreed to: a request that waited for them, and is started by a master. */
+export interface Agreement {
+  /** `apr-…` */
+  approval: string;
+  /** Who agreed. */
+  by: readonly string[];
+  /** What those who have a key signed to agree; peels may insist on seeing that. */
+  signed?: readonly { operator: string; envelope: Uint8Array }[];
+  /** When it was started first, milliseconds since the Unix epoch; the same after a crash. */
+  startedAt: number;
+  /** Encoded ids of the peels that they agreed to, if it starts something on peels. */
+  peels?: readonly string[];
+  /** Makes the id of what it starts: it is the same, whichever master does it, however often. */
+  idFor(prefix: "job" | "rol"): string;
+}
 
 /** What an operation is about. */
 export type Touch =
@@ -22,6 +66,11 @@ export type Touch =
   | { job: string }
   | { rollout: string }
   | { rule: string }
+  /** `version` is that of the signed record of the request. */
+  | { operator: string; version?: number }
+  | { approval: string }
+  /** Its name, or the id of one that exists. */
+  | { token: string }
   | { binary: string };
 
 /** The context of one request. */
@@ -34,6 +83,49 @@ export interface Call {
   clock: Pick<Clock, "monotonic">;
   /** Adds fields to the record that the door writes when the request is complete. */
   note?(fields: LogFields): void;
+  /** Judges and records each request of an operator or a rule; absent where the caller is the one who decides. */
+  gate?: Gate;
+  /**
+   * Encoded ids: the peels that the gate let it run on. An operation that resolves a target runs on exactly these,
+   * as peels may mean something else a moment later.
+   */
+  peels?: readonly string[];
+  /** Others agreed to this request; set by the master that starts it. */
+  agreement?: Agreement;
+}
+
+/** A request as a gate sees it: parsed, from a caller that the operation admits. */
+export interface Passenger {
+  operation: string;
+  kind: Kind;
+  scope: Scope;
+  /** The parsed input. */
+  input: unknown;
+  touched: Touch;
+  caller: Caller;
+  requestId?: string;
+  /** Others agreed to it. */
+  agreement?: Agreement;
+  /** Fixes the peels that its target means: the operation runs on these, which is `Call.peels`. */
+  fix?(peels: readonly string[]): void;
+}
+
+/** How a request that passed ended. */
+export type Ending = { outcome: "done"; output?: unknown } | { outcome: "failed"; error: unknown };
+
+/**
+ * What stands between a caller and every operation with a scope, whichever door it comes through: the roles, the
+ * approvals of others, and the audit.
+ */
+export interface Gate {
+  /**
+   * Lets a request pass.
+   *
+   * @returns called exactly once, when the operation has ended
+   * @throws SvcError `forbidden` naming who asks, what is lacking and who can give it; `unavailable` when the
+   *   decision cannot be recorded
+   */
+  enter(passenger: Passenger): Promise<(ending: Ending) => Promise<void>>;
 }
 
 /** A schema that knows its fields. */
@@ -52,6 +144,11 @@ export interface Operation<Deps, Input extends InputSchema, Output extends v.Gen
   description?: string;
   /** Which callers it admits. */
   admits: readonly Caller["kind"][];
+  /**
+   * What an operator must be allowed; `public` exactly where operators are not admitted, and `self` for what
+   * everyone may ask about themselves.
+   */
+  scope: Scope | "public" | "self";
   input: Input;
   /** The output of `run`. Readers ignore fields that they do not know. */
   output: Output;

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { type IdPrefix, idPattern, isId } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 
 // Building blocks for the schemas of operations. Titles and descriptions appear in the description of the
@@ -9,14 +10,35 @@ export function described<const Schema extends v.GenericSchema>(schema: Schema, 
   return v.pipe(schema, v.description(description));
 }
 
-/** A schema with a name of its own in the description of the interface. */
-export function titled<const Schema extends v.GenericSchema>(title: string, schema: Schema) {
-  return v.pipe(schema, v.title(title));
+/**
+ * A schema with a name of its own in the description of the interface.
+ *
+ * @param rules keywords of JSON Schema for what `schema` does not check itself
+ */
+export function titled<const Schema extends v.GenericSchema>(
+  title: string,
+  schema: Schema,
+  rules: Readonly<Record<string, unknown>> = {},
+) {
+  return v.pipe(schema, v.title(title), v.metadata(rules));
 }
 
 export const integer = v.pipe(v.number(), v.integer());
 /** RFC 3339. */
 export const timestamp = v.pipe(v.string(), v.isoTimestamp());
+
+const digestBytes = 32;
+/** A SHA-256. Over the bus it is bytes, and as JSON text. */
+export const digest = v.pipe(
+  v.custom<Uint8Array | string>(
+    (value) =>
+      (value instanceof Uint8Array && value.length === digestBytes) ||
+      (typeof value === "string" && /^[0-9a-f]{64}$/.test(value)),
+    `must be ${digestBytes} bytes, or ${2 * digestBytes} hexadecimal digits`,
+  ),
+  v.metadata({ type: "string", pattern: "^[0-9a-f]{64}$" }),
+  v.transform((value) => (typeof value === "string" ? Buffer.from(value, "hex") : value)),
+);
 /** Any value that a message can hold. */
 export const plain = v.custom<Plain>(() => true);
 /** A map of any values. */
@@ -34,9 +56,9 @@ const mostListed = 5_000;
 /**
  * The fields that choose a page of a list.
  *
- * @param isCursor whether a text can be the ID of a listed item
+ * @param listed the kind of the listed items; the ID of one is the cursor
  */
-export function pageFields(isCursor: (text: string) => boolean) {
+export function pageFields(listed: IdPrefix) {
   const outside = `must be 1 to ${mostListed}`;
   return {
     limit: v.optional(
@@ -52,7 +74,8 @@ export function pageFields(isCursor: (text: string) => boolean) {
     cursor: v.optional(
       v.pipe(
         v.string(),
-        v.check(isCursor, "must be the value that the previous page returned"),
+        v.check((text) => isId(listed, text), "must be the value that the previous page returned"),
+        v.metadata({ pattern: idPattern(listed) }),
         v.description("Where the page starts, from the previous page"),
       ),
     ),

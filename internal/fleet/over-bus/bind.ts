@@ -1,17 +1,23 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
 import { newRequestId, requestIdOf } from "../../base/request-id.ts";
+import { WaitingRequest } from "../../base/waiting.ts";
 import { type Bus, encodeFailure, encodeSuccess, openReply } from "../../bus/mod.ts";
+import type { Starters } from "../approvals/mod.ts";
 import {
   type Caller,
   type FieldsSchema,
+  type Gate,
   type InputSchema,
   invoke,
   type Operation,
+  type OperatorCaller,
 } from "../operation/mod.ts";
+import { isEnvelope, type RequestJudge, unsigned } from "../requests/mod.ts";
 
 /** How an operation is bound to the bus. Masters serve it, and `svc` uses it for its requests. */
 export interface BusBinding<
@@ -50,11 +56,18 @@ export interface BusDoor {
   bus: Pick<Bus, "serve">;
   clock: Pick<Clock, "monotonic">;
   log: Log;
+  /** Judges and records each request. */
+  gate?: Gate;
+  /** Verifies signed requests; without it they are refused. */
+  requests?: RequestJudge;
+  /** Learns how to start each operation whose requests may wait for others. */
+  starters?: Starters;
 }
 
 /**
  * Serves an operation to operators. A request is a MessagePack map with the fields of the operation, and
- * `operator` and `request_id` in addition. The permissions on the subject decide who may send it.
+ * `operator` and `request_id` in addition, or an envelope with such a map, which an operator signed. The
+ * permissions on the subject decide who may send it.
  */
 export function serve<
   Deps,
@@ -62,24 +75,37 @@ export function serve<
   Output extends FieldsSchema,
   Key extends keyof v.InferOutput<Output>,
 >(
-  { bus, clock, log: ofMaster }: BusDoor,
+  { bus, clock, log: ofMaster, gate, requests, starters }: BusDoor,
   binding: BusBinding<Deps, Input, Output, Key>,
   deps: Deps,
 ): { stop(): void } {
   const { operation, subject: pattern, queue, bulk } = binding;
+  starters?.add(operation, (fields, call) => invoke(operation, deps, { fields }, call));
   return bus.serve(pattern, queue, async (data, subject) => {
-    const request = readMap(data);
-    const { operator, request_id, ...fields } = request ?? {};
-    const requestId = requestIdOf(request_id) ?? newRequestId();
-    const log = ofMaster.with({ request_id: requestId });
+    let log = ofMaster;
     try {
+      const { body, caller: signer } = await signedOrNot(data, subject, operation.kind !== "read", requests);
+      const request = readMap(body);
+      const { operator, request_id, ...fields } = request ?? {};
+      const requestId = requestIdOf(request_id) ?? newRequestId();
+      log = ofMaster.with({ request_id: requestId });
       if (request === undefined) throw new SvcError("bad_request", "the request must be a MessagePack map");
-      const caller = callerOf(operator, bulk === true);
+      const caller = signer ?? callerOf(operator, bulk === true);
       const asked = { fields: pageOf(binding, fields), given: tokenOf(binding, subject) };
-      const answer = await invoke(operation, deps, asked, { caller, requestId, log, clock });
+      const answer = await invoke(operation, deps, asked, {
+        caller,
+        requestId,
+        log,
+        clock,
+        ...defined({ gate }),
+      });
       if (bulk !== true) log.info("bus request complete", { subject });
       return encodeSuccess(replyOf(binding, answer as Record<string, unknown>));
     } catch (thrown) {
+      if (thrown instanceof WaitingRequest) {
+        log.info("bus request waits for others", { subject, approval: thrown.approval });
+        return encodeFailure(thrown);
+      }
       log[meaningOf(toSvcError(thrown).kind).level]("bus request refused", {
         subject,
         reason: describeError(thrown),
@@ -87,6 +113,28 @@ export function serve<
       return encodeFailure(thrown);
     }
   });
+}
+
+/**
+ * Verifies a request that is signed, and refuses one that is not where each must be.
+ *
+ * @returns the bytes of the request, and who signed it
+ * @throws SvcError `unauthorized`
+ */
+export async function signedOrNot(
+  data: Uint8Array,
+  subject: string,
+  changes: boolean,
+  requests: RequestJudge | undefined,
+): Promise<{ body: Uint8Array; caller?: OperatorCaller }> {
+  const request = readMap(data);
+  if (isEnvelope(request)) {
+    if (requests !== undefined) return requests.open(data, subject, changes);
+    throw new SvcError("unauthorized", "this master cannot verify signed requests: its registry is not read");
+  }
+  requests?.onUnsigned?.(subject, request?.operator);
+  if (requests?.required === true) throw unsigned(request?.operator);
+  return { body: data };
 }
 
 function readMap(data: Uint8Array): Record<string, unknown> | undefined {

@@ -1,9 +1,17 @@
 import { type AdminAction, adminQueue, adminSubject } from "../../bus/mod.ts";
 import {
   approveEnrollment,
+  clearClone,
+  discardEnrollment,
+  listEnrollments,
   type OperatorEnrollmentDeps,
   rejectEnrollment,
+  restoreEnrollment,
+  resumeEnrollment,
   revokeEnrollment,
+  revokeUserOfBus,
+  suspendEnrollment,
+  vouchEnrollments,
 } from "../enrollment/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
@@ -15,10 +23,26 @@ export const enrollmentsOverBus = {
   approve: overBus({ operation: approveEnrollment, ...at("approve"), ignored: ["reason"] }),
   reject: overBus({ operation: rejectEnrollment, ...at("reject"), ignored: ["force"] }),
   revoke: overBus({ operation: revokeEnrollment, ...at("revoke"), ignored: ["force"] }),
+  suspend: overBus({ operation: suspendEnrollment, ...at("suspend") }),
+  resume: overBus({ operation: resumeEnrollment, ...at("resume") }),
+  clearClone: overBus({ operation: clearClone, ...at("clear-clone") }),
+  revokeUser: overBus({ operation: revokeUserOfBus, ...at("revoke-user") }),
+  list: overBus({ operation: listEnrollments, ...at("list"), page: { usual: 500, most: 1_000 } }),
+  restore: overBus({ operation: restoreEnrollment, ...at("restore") }),
+  discard: overBus({ operation: discardEnrollment, ...at("discard") }),
+  vouch: overBus({ operation: vouchEnrollments, ...at("vouch") }),
 };
 
 export function serveEnrollments(door: BusDoor, deps: OperatorEnrollmentDeps): void {
   serve(door, enrollmentsOverBus.approve, deps);
   serve(door, enrollmentsOverBus.reject, deps);
   serve(door, enrollmentsOverBus.revoke, deps);
+  serve(door, enrollmentsOverBus.suspend, deps);
+  serve(door, enrollmentsOverBus.resume, deps);
+  serve(door, enrollmentsOverBus.clearClone, deps);
+  serve(door, enrollmentsOverBus.revokeUser, deps);
+  serve(door, enrollmentsOverBus.list, deps);
+  serve(door, enrollmentsOverBus.restore, deps);
+  serve(door, enrollmentsOverBus.discard, deps);
+  serve(door, enrollmentsOverBus.vouch, deps);
 }

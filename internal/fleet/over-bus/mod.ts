@@ -1,7 +1,13 @@
+export { approvalsOverBus, serveApprovals } from "./approval.ts";
+export { auditOverBus, serveAudit } from "./audit.ts";
 export { binariesOverBus, serveBinaries } from "./binary.ts";
-export { type BusBinding, readReply } from "./bind.ts";
+export { type BusBinding, type BusDoor, readReply, signedOrNot } from "./bind.ts";
+export { decisionsOverBus, serveDecisions } from "./decisions.ts";
 export { enrollmentsOverBus, serveEnrollments } from "./enrollment.ts";
 export { jobsOverBus, serveJobs } from "./job.ts";
+export { operatorsOverBus, serveOperators } from "./operator.ts";
 export { reactorOverBus, serveReactor } from "./reactor.ts";
+export { rolesOverBus, serveRoles } from "./roles.ts";
 export { rolloutsOverBus, serveRollouts } from "./rollout.ts";
 export { serveTargets, targetsOverBus } from "./target.ts";
+export { serveTokens, tokensOverBus } from "./token.ts";

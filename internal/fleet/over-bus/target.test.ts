@@ -11,7 +11,7 @@ import { serveTargets } from "./target.ts";
 function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 1024) {
   const asked: Target[] = [];
   const log = recordingLog();
-  const served = new Map<string, (data: Uint8Array) => Promise<Uint8Array>>();
+  const served = new Map<string, (data: Uint8Array) => Promise<Uint8Array> | Uint8Array | undefined>();
   const bus: Parameters<typeof serveTargets>[0]["bus"] = {
     nats: { info: { max_payload: maxPayload } as ServerInfo },
     serve(subject, queue, answer) {

@@ -20,6 +20,7 @@ interface State {
 interface BreakerOptions {
   /** Maximum firings of a rule in any minute. One more opens its breaker. 0 means no breaker. */
   stormRate: number;
+  /** How long a breaker stays open; at least until a minute after the last firing. */
   cooldownMs: number;
   clock: Clock;
   onOpen?: (open: OpenBreaker) => void;
@@ -68,7 +69,9 @@ export function createBreakers({ stormRate, cooldownMs, clock, onOpen }: Breaker
       if (isOpen(state, now)) return false;
       delete state.open;
       if (isFull(state, now)) {
-        state.open = { openedAt: clock.now(), until: now + cooldownMs };
+        // With room for single fires only, the same storm would open it again and again.
+        const drained = (state.fires.at(-1) ?? 0) + minute;
+        state.open = { openedAt: clock.now(), until: Math.max(now + cooldownMs, drained) };
         onOpen?.(shown(rule, state.open));
         return false;
       }
@@ -86,8 +89,8 @@ export function createBreakers({ stormRate, cooldownMs, clock, onOpen }: Breaker
     restore(open: readonly OpenBreaker[]): void {
       if (stormRate === 0) return;
       for (const { rule, openedAt, openUntil } of open) {
-        // The clocks of two masters may differ, but no breaker stays open longer than the cooldown.
-        const leftMs = Math.min(openUntil - clock.now(), cooldownMs);
+        // The clocks of two masters may differ, but no breaker stays open longer than it would here.
+        const leftMs = Math.min(openUntil - clock.now(), Math.max(cooldownMs, minute));
         if (!(leftMs > 0)) continue;
         const state = states.get(rule) ?? { fires: [], head: 0 };
         state.open = { openedAt, until: clock.monotonic() + leftMs };

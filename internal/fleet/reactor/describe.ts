@@ -18,6 +18,8 @@ export const ruleSchema = v.object({
   when: v.array(v.string()),
   throttle: v.exactOptional(v.string()),
   actions: v.array(v.string()),
+  /** Whether event data may decide what the rule does. */
+  unsafe: v.exactOptional(v.boolean()),
   file: v.string(),
   line: v.number(),
   breaker_open_until: v.exactOptional(v.string()),
@@ -46,7 +48,7 @@ export function describeBreaker({
 }
 
 export function describeRule(
-  { name, match, source, when, throttleMs, actions, file, at }: Rule,
+  { name, match, source, when, throttleMs, actions, unsafe, file, at }: Rule,
   breakerOpen: OpenBreaker | undefined,
 ): v.InferOutput<typeof ruleSchema> {
   return {
@@ -56,6 +58,7 @@ export function describeRule(
     when: when.map(describeCondition),
     ...(throttleMs === undefined ? {} : { throttle: formatDuration(throttleMs) }),
     actions: actions.map((action) => (action.kind === "job" ? `job ${action.function}` : action.kind)),
+    ...(unsafe === undefined ? {} : { unsafe: true }),
     file,
     line: at.line,
     ...(breakerOpen === undefined ? {} : { breaker_open_until: rfc3339(breakerOpen.openUntil) }),

@@ -6,7 +6,7 @@ import { explain } from "./explain.ts";
 import { createLimits } from "./limits.ts";
 import { readRules } from "./read-rule.ts";
 
-const rules = readRules(
+const { rules } = readRules(
   `
 rules:
   - { name: fits, match: disk/*, source: "web*", when: { data.percent: { gte: 90 } }, throttle: 1m,
@@ -89,7 +89,9 @@ test("the reason is given for a dropped event and a refused action", () => {
 });
 
 test("event values are truncated", () => {
-  const [rule] = readRules(
+  const {
+    rules: [rule],
+  } = readRules(
     'rules: [{name: r, match: "**", when: {data.long: {glob: "y*"}, data: x}, do: [emit: {tag: x}]}]'.replace(
       ", data: x",
       "",

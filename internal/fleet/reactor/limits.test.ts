@@ -157,6 +157,21 @@ describe("a rule fires", () => {
     expect(fire()).toBeUndefined();
   });
 
+  test("with a cooldown shorter than a minute, one storm opens the breaker once", () => {
+    const { limits, clock, opened } = limitsOf({ stormRate: 3, breakerCooldownMs: 5_000 });
+    let fired = 0;
+    // Three fires within four seconds, and then an event each second.
+    for (let second = 0; second < 62; second++) {
+      if (limits.fire(ruleOf(), eventOf()) === undefined) fired++;
+      clock.advance(1_000);
+    }
+    expect([fired, opened.length]).toEqual([3, 1]);
+    expect(limits.snapshot()).toEqual([]);
+    for (let again = 0; again < 3; again++) expect(limits.fire(ruleOf(), eventOf())).toBeUndefined();
+    expect(limits.fire(ruleOf(), eventOf())).toBe("breaker_open");
+    expect(opened).toHaveLength(2);
+  });
+
   test("again for an event that comes again, and is held again if it was held", () => {
     const { limits, clock } = limitsOf({ defaultThrottleMs: minute, stormRate: 2 });
     const [first, second] = [eventOf(), eventOf()];

@@ -5,12 +5,10 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { SvcError } from "../../base/errors.ts";
-import { allFunctions, functionNamed } from "../../host/modules/registry.ts";
-import { placeholderRefusal, saying } from "./argument-policy.ts";
 import { loadRules } from "./load.ts";
 import { readRules } from "./read-rule.ts";
 
-const read = (text: string) => readRules(text, "f");
+const read = (text: string) => readRules(text, "f").rules;
 const problem = (text: string): string => {
   try {
     read(text);
@@ -89,7 +87,7 @@ test.each<[string, string]>([
   ["rules: [{name: r, match: a}]", "f:1:9: rule 1: do is missing"],
   [
     "rules: [{name: r, mach: a, do: []}]",
-    'f:1:19: rule 1: unknown key "mach" (did you mean match?); known are name, match, source, when, throttle, do',
+    'f:1:19: rule 1: unknown key "mach" (did you mean match?); known are name, match, source, when, throttle, unsafe, do',
   ],
   [
     "rules: [{name: a b, match: a, do: []}]",
@@ -150,75 +148,7 @@ test.each<[string, string]>([
   expect(problem(`rules: [{name: r, match: "${pattern}", do: [approve: {}]}]`)).toEndWith(`match: ${reason}`);
 });
 
-describe("event data is only used as text", () => {
-  test.each<[string, string]>([
-    ['function: cmd.run, args: {command: "df ${data.a}"}', "placeholders are not allowed in shell commands"],
-    ['function: cmd.run, args: {command: "df ${source}"}', "placeholders are not allowed in shell commands"],
-    ['function: cmd.retcode, args: {command: "${data.a}"}', "placeholders are not allowed in shell commands"],
-    ['function: cmd.run, args: {argv: ["${data.a}"]}', "a placeholder cannot be the program"],
-    ['function: cmd.run, args: {argv: "${data.a}"}', "a placeholder cannot replace all of argv"],
-    ['function: cmd.run, args: {argv: [sh, -c, "${data.a}"]}', "a placeholder is not allowed after -c"],
-    [
-      'function: cmd.run, args: {argv: [/bin/bash, -lc, "x ${data.a}"]}',
-      "a placeholder is not allowed after -lc",
-    ],
-    ['function: cmd.run, args: {argv: [sh, "${data.a}"]}', "where sh expects the name of a script"],
-    ['function: cmd.run, args: {argv: [/usr/bin/python3.11, -u, "${data.a}"]}', "where python3.11 expects"],
-    ['function: cmd.run, args: {argv: [env, "${data.a}"]}', "placeholders are not allowed after env"],
-    [
-      'function: cmd.run, args: {argv: [/usr/bin/sudo, -u, x, "${data.a}"]}',
-      "placeholders are not allowed after sudo",
-    ],
-    ['function: cmd.run, args: {argv: [ls], cwd: "/${data.a}"}', "only ${source} is allowed here"],
-    ['function: cmd.run, args: {argv: [ls], user: "${data.a}"}', "placeholders are not allowed here"],
-    ['function: cmd.run, args: {argv: [ls], umask: "${data.a}"}', "placeholders are not allowed here"],
-    ['function: cmd.run, args: {argv: [ls], timeout: "${data.a}"}', "placeholders are not allowed here"],
-    [
-      'function: cmd.run, args: {argv: [ls], env: {LD_PRELOAD: "${data.a}"}}',
-      "placeholders are not allowed in LD_PRELOAD",
-    ],
-    ['function: cmd.run, args: {argv: [ls], env: {"${data.a}": x}}', "placeholders are not allowed in keys"],
-    ['function: cmd.run, args: {argv: [ls], env: "${data.a}"}', "a placeholder cannot replace all of env"],
-    ['function: pkg.install, args: {names: ["${data.a}"]}', "write the names in the rule"],
-    ['function: state.sls, args: {mods: ["${data.a}"]}', "write the mods in the rule"],
-    [
-      'function: state.single, args: {fun: cmd.run, name: x, args: {a: "${data.a}"}}',
-      "write the args in the rule",
-    ],
-    ['function: file.write, args: {path: "/x/${data.a}", content: y}', "write the path in the rule"],
-    ['function: file.write, args: {path: "/x/${tag}", content: y}', "write the path in the rule"],
-    ['function: "cmd.${data.a}"', "placeholders are not allowed here"],
-    ['function: test.ping, timeout: "${data.a}"', "not a duration"],
-    ['function: upgrade.apply, args: {manifest: "${data.a}"}', "write the manifest in the rule"],
-    ['function: service.mask, args: {name: "${source}"}', "write the name in the rule"],
-    ['function: service.restart, args: {"na${source}": x}', "placeholders are not allowed in keys"],
-  ])("%s", (fields, reason) => {
-    expect(job(fields)).toContain(reason);
-  });
-
-  test("and of no argument that was not thought about", () => {
-    for (const [name, said] of Object.entries(saying)) {
-      expect(said.filter((arg) => functionNamed(name).args[arg] === undefined)).toEqual([]);
-    }
-    for (const called of allFunctions) {
-      for (const arg of Object.keys(called.args)) {
-        if (saying[called.name]?.includes(arg)) continue;
-        expect(placeholderRefusal(called, arg, "${data.a}")).toBeString();
-      }
-    }
-  });
-
-  test.each([
-    'function: cmd.run, args: {argv: [sh, -c, "echo $1", x, "${data.a}"]}',
-    'function: cmd.run, args: {command: "echo $EVENT_A", env: {EVENT_A: "${data.a}"}}',
-    'function: cmd.run, args: {argv: [logger, "${data.a}"], stdin: "${data.b}"}',
-    'function: service.restart, args: {name: "${data.service}"}',
-    'function: file.write, args: {path: "/var/log/${source}", content: "${data.a}"}',
-    'function: test.echo, args: {text: "$${data.a} ${tag} ${id} ${depth} ${data.a.0.b}"}',
-  ])("but %s is fine", (fields) => {
-    expect(job(fields)).toBe("");
-  });
-
+describe("event data chooses no target, name or address", () => {
   test.each<[string, string]>([
     [
       'job: {target: "${data.a}", function: test.ping}',
@@ -246,6 +176,12 @@ describe("event data is only used as text", () => {
     ],
     ['webhook: {url: https://x/, body: "${data.a b}"}', "is not a field of an event"],
     ['webhook: {url: https://x/, body: ["${data.a"]}', "a placeholder is not closed"],
+    ['job: {target: "*", function: "cmd.${data.a}"}', "placeholders are not allowed here"],
+    ['job: {target: "*", function: test.ping, timeout: "${data.a}"}', "not a duration"],
+    [
+      'job: {target: "*", function: service.restart, args: {"na${source}": x}}',
+      "placeholders are not allowed in keys",
+    ],
     ["approve: {force: true}", "takes no fields: write approve: {}"],
   ])("%s", (action, reason) => {
     expect(doing(action)).toContain(reason);
@@ -262,6 +198,46 @@ test.each<[string, string]>([
   ["function: test.ping, timeout: 25h", "timeout: expected 1ms to 24h"],
 ])("a job is checked as far as it can be: %s", (fields, reason) => {
   expect(job(fields)).toContain(reason);
+});
+
+test("a rule that misuses event data is refused alone, and keeps its name", () => {
+  using directory = temporaryDirectory("rules");
+  const file = join(directory.path, "a.yaml");
+  const bad =
+    '{name: bad, match: a, do: [job: {target: "*", function: cmd.run, args: {command: "${data.a}"}}]}';
+  const good = "{name: good, match: a, do: [emit: {tag: x}]}";
+  writeFileSync(file, `rules:\n  - ${bad}\n  - ${good}\n`);
+  const { rules, refused } = loadRules(directory.path);
+  expect(rules.map(({ name }) => name)).toEqual(["good"]);
+  expect(refused).toMatchObject([
+    {
+      name: "bad",
+      at: { line: 2 },
+      places: [
+        {
+          line: 2,
+          text: `${file}:2: rule bad: do: job: args: command: placeholders are not allowed here: a shell runs the text`,
+        },
+      ],
+    },
+  ]);
+  writeFileSync(join(directory.path, "b.yaml"), `rules: [${good.replace("good", "bad")}]`);
+  expect(() => loadRules(directory.path)).toThrow("the name bad is already used by the rule at");
+});
+
+test("with unsafe: true the same rule is loaded, and has its places", () => {
+  const text = (unsafe: string) =>
+    `rules:\n  - name: r\n    match: a\n    unsafe: ${unsafe}\n    do:\n      - job:\n          target: "*"\n          function: cmd.run\n          args: {command: "x \${data.a}", cwd: "/\${source}"}\n`;
+  const { rules, refused } = readRules(text("true"), "f");
+  expect(refused).toEqual([]);
+  expect(rules[0]?.unsafe?.map(({ text }) => text)).toEqual([
+    "f:9: rule r: do: job: args: command: placeholders are not allowed here: a shell runs the text",
+    "f:9: rule r: do: job: args: cwd: placeholders are not allowed here: the sender of the event would control it",
+  ]);
+  expect(readRules(text("false"), "f")).toMatchObject({ rules: [], refused: [{ name: "r" }] });
+  expect(problem(text("maybe"))).toBe("f:4:13: rule r: unsafe: expected true or false, found a string");
+  const target = rule('unsafe: true, do: [job: {target: "${data.a}", function: test.ping}]');
+  expect(problem(target)).toContain("target: the only value with a placeholder");
 });
 
 test("a directory is read file by file, and its digest depends on the content", () => {

@@ -6,7 +6,7 @@ import { isErrno, reasonOf } from "../../base/file.ts";
 import { atLine, fileError } from "../../base/place.ts";
 import { readConfigFile } from "../../program/config/mod.ts";
 import { readRules } from "./read-rule.ts";
-import { maxRules, type Rule } from "./rule.ts";
+import { maxRules, type RefusedRule, type Rule } from "./rule.ts";
 
 const maxFiles = 256;
 const maxBytes = 8 * 1024 * 1024;
@@ -15,6 +15,8 @@ const maxBytes = 8 * 1024 * 1024;
 export interface RuleSet {
   /** In order of file names, and within a file in order of appearance. */
   readonly rules: readonly Rule[];
+  /** Rules of these files that are not in force, in the same order. */
+  readonly refused: readonly RefusedRule[];
   /** SHA-256 over names and contents of the files, in hexadecimal. */
   readonly digest: string;
   /** Paths of the loaded files. */
@@ -64,9 +66,12 @@ export function readRuleFiles(directory: string): RuleFiles {
  * @throws SvcError as `loadRules`
  */
 export function rulesOf({ digest, texts }: RuleFiles): RuleSet {
-  const byName = new Map<string, Rule>();
+  const byName = new Map<string, Rule | RefusedRule>();
+  const rules: Rule[] = [];
+  const refused: RefusedRule[] = [];
   for (const [path, text] of texts) {
-    for (const rule of readRules(text, path)) {
+    const found = readRules(text, path);
+    for (const rule of [...found.rules, ...found.refused]) {
       const other = byName.get(rule.name);
       if (other !== undefined) {
         const where = atLine(other.file, other.at.line);
@@ -75,8 +80,10 @@ export function rulesOf({ digest, texts }: RuleFiles): RuleSet {
       byName.set(rule.name, rule);
       if (byName.size > maxRules) throw fileError(path, rule.at, `more than ${maxRules} rules`);
     }
+    rules.push(...found.rules);
+    refused.push(...found.refused);
   }
-  return { rules: [...byName.values()], digest, files: [...texts.keys()] };
+  return { rules, refused, digest, files: [...texts.keys()] };
 }
 
 function namesIn(directory: string): string[] {

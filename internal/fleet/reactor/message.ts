@@ -1,7 +1,10 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { decodeForeign, encode, type Plain } from "../../base/msgpack.ts";
+
+/** What the stream takes as well. */
+const maxEventBytes = 64 * 1024;
 
 type Data = Readonly<Record<string, Plain>>;
 
@@ -52,7 +55,7 @@ export function decodeServiceEvent(bytes: Uint8Array): ServiceEvent {
 }
 
 function read<Schema extends v.GenericSchema>(schema: Schema, bytes: Uint8Array): v.InferOutput<Schema> {
-  const value = decode(bytes);
+  const value = decodeForeign(bytes, maxEventBytes);
   // A list would pass as a map without fields.
   const parsed = v.safeParse(schema, v.is(map, value) ? value : undefined);
   if (parsed.success) return parsed.output;

@@ -1,7 +1,9 @@
+export { tellClone } from "./clone.ts";
 export type { Reaction } from "./describe.ts";
 export { dropCauses } from "./drop.ts";
 export { maxTagLength } from "./event.ts";
 export { createJobLookup } from "./job-lookup.ts";
+export { lintRules } from "./lint.ts";
 export { loadRules } from "./load.ts";
 export { encodePeelEvent } from "./message.ts";
 export {
@@ -14,5 +16,7 @@ export {
   testEvent,
 } from "./operations.ts";
 export { followPresence } from "./presence.ts";
+export { refusedMessage } from "./refused-rules.ts";
 export { startReactor } from "./run.ts";
+export { tellSuspended } from "./suspended.ts";
 export { createWebhookAddresses } from "./webhook-address.ts";

@@ -14,6 +14,7 @@ import {
 } from "./describe.ts";
 import { type Event, isServiceTag, masterSource, maxTagLength, tagOf } from "./event.ts";
 import type { RuleSet } from "./load.ts";
+import { refusedMessage } from "./refused-rules.ts";
 import type { ReactorSession } from "./session.ts";
 
 /** What the operations on the reactor need: they are answered by the master that reacts. */
@@ -28,11 +29,20 @@ export interface ReactorOperationDeps {
   clock: Pick<Clock, "now">;
 }
 
-const common = { master: v.string(), problem: v.exactOptional(v.string()) };
+const common = {
+  master: v.string(),
+  problem: v.exactOptional(v.string()),
+  /** Which rules of these files are not in force, and what to do. */
+  refused: v.exactOptional(v.string()),
+};
 
-function commonOf({ self, problem }: ReactorOperationDeps): { master: string; problem?: string } {
-  const found = problem();
-  return { master: self, ...defined({ problem: found }) };
+function commonOf({ self, problem, rules }: ReactorOperationDeps): {
+  master: string;
+  problem?: string;
+  refused?: string;
+} {
+  const [found, refused] = [problem(), refusedMessage(rules().refused)];
+  return { master: self, ...defined({ problem: found, refused }) };
 }
 
 const nothing = v.strictObject({});
@@ -57,6 +67,7 @@ export const showStatus = operation({
   kind: "read",
   summary: "See how the reactor does",
   admits: ["operator"],
+  scope: { kind: "reactor", action: "status" },
   input: nothing,
   output: statusSchema,
   touches: () => ({ fleet: true }),
@@ -86,6 +97,7 @@ export const listRules = operation({
   kind: "read",
   summary: "List the rules in force, in the order they are tried",
   admits: ["operator"],
+  scope: { kind: "reactor", action: "rules" },
   input: nothing,
   output: v.object({ ...common, rules: v.array(ruleSchema) }),
   touches: () => ({ fleet: true }),
@@ -101,6 +113,7 @@ export const resetBreakers = operation({
   kind: "change",
   summary: "Close the breaker of a rule, or of all",
   admits: ["operator"],
+  scope: { kind: "reactor", action: "reset" },
   input: v.strictObject({ rule: v.optional(v.pipe(v.string(), v.minLength(1, "must not be empty"))) }),
   output: v.object({ ...common, closed: v.array(v.string()) }),
   touches: ({ rule }) => (rule === undefined ? { fleet: true } : { rule }),
@@ -127,6 +140,7 @@ export const testEvent = operation({
   kind: "read",
   summary: "See what would happen for an event",
   admits: ["operator"],
+  scope: { kind: "reactor", action: "test" },
   input: v.strictObject({ event: said }),
   output: v.object({ ...common, ...reactionSchema.entries }),
   touches: () => ({ fleet: true }),

@@ -1,9 +1,16 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { append, type Bus, eventSubject } from "../../bus/mod.ts";
-import { type ApplyDeps, approveEnrollment, loadEnrollment } from "../enrollment/mod.ts";
+import { append, type Bus, eventSubject, type Look, untilKey } from "../../bus/mod.ts";
+import {
+  type ApplyDeps,
+  approveEnrollment,
+  findByPeel,
+  indexKey,
+  loadEnrollment,
+} from "../enrollment/mod.ts";
 import { createJob, type DispatchDeps, findOwnJob, type JobRequest } from "../jobs/mod.ts";
-import { type Call, invoke, operatorOf } from "../operation/mod.ts";
+import { type Call, type Gate, invoke, operatorOf } from "../operation/mod.ts";
 import { type ActionOf, jobIdOf, openJobIdOf, webhookKeyOf } from "./action-id.ts";
 import { type Event, masterSource } from "./event.ts";
 import { encodeServiceEvent } from "./message.ts";
@@ -21,6 +28,8 @@ export interface PerformDeps {
    */
   messageId(key: string): string;
   webhook: Omit<WebhookDeps, "signal">;
+  /** Judges and records what a rule does. */
+  gate?: Gate;
 }
 
 /** One action of one rule for one event, and what it takes to perform it. */
@@ -67,13 +76,10 @@ export async function perform(deps: PerformDeps, doing: Performance): Promise<vo
   }
 }
 
-async function startJob(
-  { dispatch }: PerformDeps,
-  performance: Performance,
-  request: JobRequest,
-): Promise<void> {
+async function startJob(deps: PerformDeps, performance: Performance, request: JobRequest): Promise<void> {
+  const { dispatch } = deps;
   const { event, rule } = performance;
-  const call = callOf(performance, dispatch.clock);
+  const call = callOf(deps, performance, dispatch.clock);
   if (performance.redelivered && (await wasBegunBefore(dispatch, performance, operatorOf(call)))) return;
   const metadata = { ...request.metadata, reactor: { rule, event: event.id, depth: event.depth } };
   // The timeout of the job starts now, however old the event is.
@@ -88,10 +94,16 @@ async function wasBegunBefore(dispatch: DispatchDeps, action: ActionOf, operator
 }
 
 /** Never one whose peel trusted another CA, whatever the rule and the event say. */
-async function approve({ enrollments }: PerformDeps, performance: Performance, id: string): Promise<void> {
-  const call = callOf(performance, enrollments.clock);
+async function approve(deps: PerformDeps, performance: Performance, id: string): Promise<void> {
+  const { enrollments } = deps;
+  const call = callOf(deps, performance, enrollments.clock);
+  const decide = () => invoke(approveEnrollment, enrollments, { fields: { id } }, call);
   try {
-    await invoke(approveEnrollment, enrollments, { fields: { id } }, call);
+    await decide().catch(async (thrown) => {
+      if (!(thrown instanceof SvcError) || thrown.kind !== "not_found") throw thrown;
+      await untilIndexed(deps, performance, id);
+      await decide();
+    });
   } catch (thrown) {
     if (!(thrown instanceof SvcError) || thrown.kind !== "invalid_transition") throw thrown;
     // Already done by this rule on a master that no longer runs.
@@ -100,6 +112,35 @@ async function approve({ enrollments }: PerformDeps, performance: Performance, i
   }
 }
 
-function callOf({ rule, log }: Performance, clock: Call["clock"]): Call {
-  return { caller: { kind: "reactor", rule, door: "reactor" }, log, clock };
+/** Longer than a master takes between its two writes. */
+const indexMs = 5_000;
+
+/**
+ * Waits until the index of the peel points to this enrollment: a master writes it after the record, with which
+ * the event comes. After five seconds it never will.
+ */
+async function untilIndexed(
+  { bus, enrollments }: PerformDeps,
+  { event, signal }: Performance,
+  id: string,
+): Promise<void> {
+  const late = new AbortController();
+  const timer = enrollments.clock.after(indexMs, () => late.abort(new Error("the enrollment has no index")));
+  const place = { bucket: "enrollments", key: indexKey(event.source) };
+  try {
+    await untilKey(
+      bus,
+      { ...place, signal: AbortSignal.any([signal, late.signal]) },
+      async (): Promise<Look<string>> =>
+        (await findByPeel(enrollments.enrollments, event.source))?.id === id ? { found: id } : {},
+    );
+  } catch (thrown) {
+    if (!late.signal.aborted) throw thrown;
+  } finally {
+    timer.cancel();
+  }
+}
+
+function callOf({ gate }: Pick<PerformDeps, "gate">, { rule, log }: Performance, clock: Call["clock"]): Call {
+  return { caller: { kind: "reactor", rule, door: "reactor" }, log, clock, ...defined({ gate }) };
 }

@@ -14,6 +14,12 @@ export function placeholdersOf(text: string): string[] {
   return [...text.matchAll(form)].flatMap(([whole, path = ""]) => (whole.startsWith("$$") ? [] : [path]));
 }
 
+/** Whether a text is one placeholder and nothing else. */
+export function isPlaceholder(text: string): boolean {
+  const [only] = text.matchAll(form);
+  return only?.[0].length === text.length && !text.startsWith("$$");
+}
+
 /** What is wrong with the placeholders of a text, or `undefined`. */
 export function placeholderProblem(text: string): string | undefined {
   const bad = placeholdersOf(text).find((path) => !eventPath.test(path));
@@ -40,8 +46,7 @@ export function fill(value: Plain, event: Event): Plain {
 
 function fillText(text: string, event: Event): Plain {
   if (!text.includes(opening)) return text;
-  const [only] = text.matchAll(form);
-  if (only?.[0].length === text.length && !text.startsWith("$$")) return neededValue(only[1] ?? "", event);
+  if (isPlaceholder(text)) return neededValue(placeholdersOf(text)[0] ?? "", event);
   return text.replace(form, (whole, path: string) => {
     if (whole.startsWith("$$")) return whole.slice(1);
     const value = neededValue(path, event);

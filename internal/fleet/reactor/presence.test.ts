@@ -65,7 +65,7 @@ function setup(stream = memoryStream()) {
   const clock: Clock = { ...manual, monotonic: () => manual.monotonic() + pausedMs };
   const members = new Set(["web1", "web2"]);
   const beats = new Map<string, number>();
-  const listeners = new Set<(peel: string, revision: number) => void>();
+  const listeners = new Set<(peel: string, revision: number, value: Uint8Array) => void>();
   const presence = followPresence({
     bus: stream.bus,
     index: {
@@ -92,7 +92,7 @@ function setup(stream = memoryStream()) {
     },
     beat(peel: string, revision: number) {
       beats.set(peel, clock.monotonic());
-      for (const run of listeners) run(peel, revision);
+      for (const run of listeners) run(peel, revision, new Uint8Array());
     },
     async pass(ms: number) {
       for (let passed = 0; passed < ms; passed += 5_000) {

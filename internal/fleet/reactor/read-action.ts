@@ -1,4 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
+import type { TextPosition } from "../../base/place.ts";
 import {
   booleanOf,
   durationOf,
@@ -20,7 +21,7 @@ import {
   type ModuleFunction,
 } from "../../host/modules/mod.ts";
 import { parseTarget } from "../../tree/targets/mod.ts";
-import { allPlaceholders, placeholderRefusal } from "./argument-policy.ts";
+import { allPlaceholders, placeholderRefusals, type Refusal } from "./argument-policy.ts";
 import { isServiceTag, maxTagLength, maxTagSegments } from "./event.ts";
 import { opening } from "./placeholder.ts";
 import { literalOf, templateMapOf, templateOf } from "./read-node.ts";
@@ -36,7 +37,15 @@ type Fields = ReadonlyMap<string, YamlEntry>;
 interface Kind {
   readonly keys: readonly string[];
   readonly required: readonly string[];
-  read(fields: Fields, place: Place): Action;
+  read(fields: Fields, place: Place, trust: EventTrust): Action;
+}
+
+/** What a rule says about its events. */
+export interface EventTrust {
+  /** The rule has `unsafe: true`. */
+  readonly unsafe: boolean;
+  /** Called for each place where event data is not allowed without that. */
+  onRefusal(place: Place, at: TextPosition, reason: string): void;
 }
 
 const kinds: Readonly<Record<Action["kind"], Kind>> = {
@@ -52,7 +61,7 @@ const kinds: Readonly<Record<Action["kind"], Kind>> = {
  *
  * @throws SvcError with the position
  */
-export function readAction(node: YamlNode, place: Place): Action {
+export function readAction(node: YamlNode, place: Place, trust: EventTrust): Action {
   const [entry, more] = entriesOf(node, place);
   const names = Object.keys(kinds).join(", ");
   if (entry === undefined || more !== undefined) {
@@ -71,17 +80,17 @@ export function readAction(node: YamlNode, place: Place): Action {
   const fields = fieldsOf(entry.value, inside, keys);
   const missing = required.find((key) => !fields.has(key));
   if (missing !== undefined) throw failure(inside, entry.value.at, `${missing} is missing`);
-  return read(fields, inside);
+  return read(fields, inside, trust);
 }
 
-function readJob(fields: Fields, place: Place): Action {
+function readJob(fields: Fields, place: Place, trust: EventTrust): Action {
   const name = fields.get("function");
   const args = fields.get("args");
   const inFunction = within(place, "function");
   const called = need(name, (node) =>
     placed(inFunction, node.at, () => functionNamed(literalOf(node, inFunction, 128))),
   );
-  const given = args === undefined ? {} : readArgs(called, args.value, within(place, "args"));
+  const given = args === undefined ? {} : readArgs(called, args.value, within(place, "args"), trust);
   const at = args?.value.at ?? name?.value.at ?? { line: 1, column: 1 };
   placed(place, at, () => checkArgs(called, given));
   return {
@@ -89,22 +98,39 @@ function readJob(fields: Fields, place: Place): Action {
     target: readTarget(fields, place),
     function: called.name,
     args: given,
+    ...(trust.unsafe ? { unsafe: true } : {}),
     ...readTimeout(fields, place),
   };
 }
 
-function readArgs(called: ModuleFunction, node: YamlNode, place: Place): Record<string, Plain> {
+function readArgs(
+  called: ModuleFunction,
+  node: YamlNode,
+  place: Place,
+  trust: EventTrust,
+): Record<string, Plain> {
   const args = templateMapOf(node, place);
   for (const { key, value } of entriesOf(node, place)) {
     const inside = within(place, key);
-    const refusal = placeholderRefusal(called, key, args[key] ?? null);
-    if (refusal !== undefined) throw failure(inside, value.at, refusal);
+    for (const refusal of placeholderRefusals(called, key, args)) {
+      trust.onRefusal(inside, placeOf(refusal, value), refusal.reason);
+    }
     const spec = Object.hasOwn(called.args, key) ? called.args[key] : undefined;
     if (spec === undefined || allPlaceholders(args[key] ?? null).length > 0) continue;
     const problem = argumentProblem(spec, args[key]);
     if (problem !== undefined) throw failure(inside, value.at, problem);
   }
   return args;
+}
+
+function placeOf({ item }: Refusal, node: YamlNode): TextPosition {
+  const found =
+    node.kind === "list"
+      ? node.items[Number(item)]
+      : node.kind === "map"
+        ? node.entries.find(({ key }) => key === item)?.value
+        : undefined;
+  return (found ?? node).at;
 }
 
 /** Checks the arguments without event data now. The others are checked when they are rendered. */

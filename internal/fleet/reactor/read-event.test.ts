@@ -212,7 +212,7 @@ describe("a stored enrollment", () => {
     createdAt: at - 5,
     updatedAt: at,
   };
-  const read = (value: Enrollment) => readEnrollment(message("$KV.enrollments.x", encodeRecord(value)));
+  const read = (value: Enrollment) => readEnrollment(message("$KV.enrollments.x", encodeRecord(value)), {});
 
   test("that is pending is an event with its creation time and the data for a decision", () => {
     expect(eventOf(read(record))).toEqual({
@@ -228,7 +228,7 @@ describe("a stored enrollment", () => {
 
   test("that was decided or removed is ignored; other bytes are malformed", () => {
     expect(read({ ...record, state: "approved" })).toBeUndefined();
-    expect(readEnrollment(message("$KV.enrollments.x", new Uint8Array()))).toBeUndefined();
-    expect(causeOf(readEnrollment(message("$KV.enrollments.x", encode({ a: 1 }))))).toBe("malformed");
+    expect(readEnrollment(message("$KV.enrollments.x", new Uint8Array()), {})).toBeUndefined();
+    expect(causeOf(readEnrollment(message("$KV.enrollments.x", encode({ a: 1 })), {}))).toBe("malformed");
   });
 });

@@ -4,7 +4,7 @@ import { isId } from "../../base/id.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { isPeelId } from "../../base/peel-id.ts";
 import { type DeliveredMessage, parseEventSubject, parseJobSubject } from "../../bus/mod.ts";
-import { decodeRecord, trustOf } from "../enrollment/mod.ts";
+import { type Enrollments, readEntry, trustOf } from "../enrollment/mod.ts";
 import { decodeReturn, decodeScheduledRun, type JobReturn } from "../jobs/mod.ts";
 import type { DropCause } from "./drop.ts";
 import { type Event, enrollmentTag, masterSource, maxTagLength, maxTagSegments, tagOf } from "./event.ts";
@@ -103,11 +103,22 @@ export function readScheduled(message: DeliveredMessage): Reading {
   };
 }
 
-/** Reads a stored enrollment. A pending one is an event. */
-export function readEnrollment({ data }: DeliveredMessage): Reading {
+/**
+ * Reads a stored enrollment. A pending one is an event.
+ *
+ * @param judging the vouchers; a record without a valid voucher is not an event
+ */
+export function readEnrollment(
+  { subject, data, sequence }: DeliveredMessage,
+  judging: Pick<Enrollments, "vouchers">,
+): Reading {
   if (data.length === 0) return undefined;
-  const record = attempt(() => decodeRecord(data));
-  if (record === undefined) return malformed("not an enrollment");
+  const key = subject.split(".").at(-1) ?? "";
+  const found = attempt(() => ({ entry: readEntry(judging, { key, value: data, revision: sequence }) }));
+  if (found === undefined) return malformed("not an enrollment");
+  if (found.entry === undefined)
+    return { dropped: "forged", reason: "no master vouches for this enrollment" };
+  const { record } = found.entry;
   if (record.state !== "pending") return undefined;
   const { id, peelId, hostname, metadata } = record;
   return {

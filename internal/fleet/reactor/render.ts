@@ -3,10 +3,10 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { isPeelId } from "../../base/peel-id.ts";
-import { checkCall } from "../../host/modules/mod.ts";
+import { checkCall, functionNamed } from "../../host/modules/mod.ts";
 import type { JobRequest } from "../jobs/mod.ts";
-import { optionLikeWord } from "./argument-policy.ts";
 import { type Event, enrollmentTag } from "./event.ts";
+import { fillArguments } from "./fill-arguments.ts";
 import { fill, Unrendered } from "./placeholder.ts";
 import type { Action, RuleTarget } from "./rule.ts";
 
@@ -60,10 +60,10 @@ function isDeeper(value: unknown, levels: number): boolean {
 function renderAction(action: Action, event: Event): Rendered {
   switch (action.kind) {
     case "job": {
-      const args = fill(action.args, event) as Record<string, Plain>;
+      const args = action.unsafe
+        ? (fill(action.args, event) as Record<string, Plain>)
+        : fillArguments(functionNamed(action.function), action.args, event);
       checkCall(action.function, args);
-      const word = optionLikeWord(action, args);
-      if (word !== undefined) throw new Unrendered(`${word} would be parsed as an option of the program`);
       return jobOf(action, event, action.function, args);
     }
     case "states": {

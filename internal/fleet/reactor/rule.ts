@@ -13,6 +13,8 @@ export type Action =
       readonly target: RuleTarget;
       readonly function: string;
       readonly args: Readonly<Record<string, Plain>>;
+      /** The rule trusts its events: placeholders may be anywhere in the arguments. */
+      readonly unsafe?: true;
       /** A duration as text. */
       readonly timeout?: string;
     }
@@ -52,6 +54,13 @@ export interface Condition {
 }
 export type Scalar = string | number | boolean | null;
 
+/** Where event data would decide what an action does. */
+export interface OpenPlace {
+  readonly line: number;
+  /** `<file>:<line>: rule <name>: <reason>` */
+  readonly text: string;
+}
+
 /** A validated rule. */
 export interface Rule {
   /** Unique over all files. */
@@ -66,7 +75,18 @@ export interface Rule {
   readonly throttleMs?: number;
   /** In order, at least one. */
   readonly actions: readonly Action[];
+  /** Only with `unsafe: true`: what the rule would be refused for. */
+  readonly unsafe?: readonly OpenPlace[];
   /** Path of its file, and its position in the file. */
+  readonly file: string;
+  readonly at: TextPosition;
+}
+
+/** A rule that is not in force, because event data would decide what it does. */
+export interface RefusedRule {
+  readonly name: string;
+  /** At least one. */
+  readonly places: readonly OpenPlace[];
   readonly file: string;
   readonly at: TextPosition;
 }

@@ -3,6 +3,7 @@ import { contend, type Lease, type LeaseHolder, type Tenure } from "../../bus/le
 import type { Bucket } from "../../bus/mod.ts";
 import type { RuleSet } from "./load.ts";
 import { type NeededSources, neededSources } from "./needed-sources.ts";
+import { refusedMessage } from "./refused-rules.ts";
 import { type ReactorSession, type SessionOptions, startSession } from "./session.ts";
 import type { SourceName } from "./sources.ts";
 import { watchRules } from "./watch.ts";
@@ -122,7 +123,7 @@ export function startReactor(options: ReactorOptions): RunningReactor {
     },
     health() {
       const tenure = lease.tenure;
-      const wrong = problem();
+      const wrong = problem() ?? refusedMessage(watching.current.refused);
       if (tenure !== undefined && failed === tenure)
         return { status: "down", message: "stopped: see the log" };
       if (tenure !== undefined && current?.tenure === tenure) {

@@ -90,6 +90,7 @@ export async function startSession(
   const sources = await startSources({
     bus,
     jobOf: options.jobOf,
+    enrollments: options.actions.enrollments.enrollments,
     handle: reactor.handle,
     onDropped: metrics.reactorDropped,
     assertTenure,

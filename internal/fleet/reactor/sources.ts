@@ -17,6 +17,7 @@ import {
   streamLimit,
   streamName,
 } from "../../bus/mod.ts";
+import type { Enrollments } from "../enrollment/mod.ts";
 import type { DropCause } from "./drop.ts";
 import type { Event } from "./event.ts";
 import { createGaps } from "./gaps.ts";
@@ -38,10 +39,13 @@ const atOnce = 32;
 export const sourceNames = ["events", "returns", "schedules", "enrollments"] as const;
 export type SourceName = (typeof sourceNames)[number];
 
+/** How records of enrollments are judged. */
+type Judging = Pick<Enrollments, "vouchers">;
+
 interface Source {
   stream: string;
   filter: string;
-  read(message: DeliveredMessage, jobOf: JobOf): Reading | Promise<Reading>;
+  read(message: DeliveredMessage, jobOf: JobOf, judging: Judging): Reading | Promise<Reading>;
 }
 
 const sources: Record<SourceName, Source> = {
@@ -52,7 +56,7 @@ const sources: Record<SourceName, Source> = {
   enrollments: {
     stream: streamName("enrollments"),
     filter: keySubject("enrollments", "*"),
-    read: readEnrollment,
+    read: (message, _, judging) => readEnrollment(message, judging),
   },
 };
 
@@ -61,6 +65,7 @@ const durableOf = (name: SourceName): string => `reactor-${name}`;
 export interface SourcesOptions {
   bus: Bus;
   jobOf: JobOf;
+  enrollments: Judging;
   /** Handles an event. Rejects when it must be redelivered. */
   handle(event: Event, deliveries: number): Promise<void>;
   onDropped(cause: DropCause, count: number): void;
@@ -108,7 +113,7 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
   let changing: Promise<unknown> = Promise.resolve();
 
   const take = async (name: SourceName, message: DeliveredMessage) => {
-    const reading = await sources[name].read(message, jobOf);
+    const reading = await sources[name].read(message, jobOf, options.enrollments);
     if (reading === undefined) return;
     if ("event" in reading) return options.handle(reading.event, message.deliveries);
     options.onDropped(reading.dropped, 1);

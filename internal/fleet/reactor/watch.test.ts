@@ -51,6 +51,37 @@ test("with a broken file the last valid rules stay in force, and the error is lo
   watch.stop();
 });
 
+test("a rule that misuses event data is logged with the ways out, and an unsafe one is logged too", () => {
+  using directory = temporaryDirectory("rules");
+  const file = join(directory.path, "r.yaml");
+  const job = (name: string, more = "") =>
+    `  - {name: ${name}, match: a, ${more}do: [job: {target: "*", function: cmd.run, args: {argv: [ls, "\${data.a}"]}}]}\n`;
+  writeFileSync(
+    file,
+    `rules:\n${job("old")}${job("known", "unsafe: true, ")}  - {name: other, match: a, do: [emit: {tag: x}]}\n`,
+  );
+  const { log, watch } = start(directory.path);
+  expect(watch.current.rules.map(({ name }) => name)).toEqual(["known", "other"]);
+  expect(watch.problem).toBeUndefined();
+  const reason = (line: number, name: string) =>
+    `${file}:${line}: rule ${name}: do: job: args: argv: the program would read it as an option: write -- before it`;
+  expect(log.records.filter(({ level }) => level !== "info")).toMatchObject([
+    {
+      level: "error",
+      event: "reactor rule refused; the other rules are in force",
+      fields: { rule: "old", reason: reason(2, "old"), next: expect.stringContaining("unsafe: true") },
+    },
+    {
+      level: "warn",
+      event: "reactor rule is unsafe",
+      fields: { rule: "known", reason: `${reason(3, "known")} (allowed by unsafe: true)` },
+    },
+  ]);
+  watch.reload();
+  expect(log.records.filter(({ level }) => level === "error")).toHaveLength(1);
+  watch.stop();
+});
+
 test("without a valid file or a directory there are no rules", () => {
   using directory = temporaryDirectory("rules");
   const file = join(directory.path, "r.yaml");

@@ -2,7 +2,9 @@ import type { Clock } from "../../base/clock.ts";
 import { type SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { watchDirectory } from "../../base/watch-directory.ts";
+import { waysOut } from "./argument-policy.ts";
 import { type RuleSet, readRuleFiles, rulesOf } from "./load.ts";
+import { unsafePlaces } from "./unsafe-places.ts";
 
 /** Follows the rules of a directory. */
 export interface RuleWatch {
@@ -27,7 +29,7 @@ interface WatchRulesOptions {
  * invalid, the previous rules stay in force.
  */
 export function watchRules(directory: string, { clock, log, onChange }: WatchRulesOptions): RuleWatch {
-  let current: RuleSet = { rules: [], digest: "", files: [] };
+  let current: RuleSet = { rules: [], refused: [], digest: "", files: [] };
   let problem: SvcError | undefined;
   let complaint: string | undefined;
 
@@ -35,7 +37,10 @@ export function watchRules(directory: string, { clock, log, onChange }: WatchRul
     try {
       const files = readRuleFiles(directory);
       const isNew = files.digest !== current.digest;
-      if (isNew) current = rulesOf(files);
+      if (isNew) {
+        current = rulesOf(files);
+        logOpenPlaces(current, log);
+      }
       if (isNew || problem !== undefined) {
         log.info("reactor rules loaded", { directory, rules: current.rules.length, digest: current.digest });
       }
@@ -70,4 +75,22 @@ export function watchRules(directory: string, { clock, log, onChange }: WatchRul
     reload,
     stop: watching.stop,
   };
+}
+
+/** Names the rules that are not in force, and those that trust their events. */
+function logOpenPlaces({ rules, refused }: RuleSet, log: Log): void {
+  for (const { name, places } of refused) {
+    for (const { text } of places) {
+      log.error("reactor rule refused; the other rules are in force", {
+        rule: name,
+        reason: text,
+        next: waysOut,
+      });
+    }
+  }
+  for (const rule of rules) {
+    for (const { text } of unsafePlaces(rule)) {
+      log.warn("reactor rule is unsafe", { rule: rule.name, reason: text });
+    }
+  }
 }

@@ -47,3 +47,13 @@ test("an entry allows a host by its name, an address, or a range, and nothing el
   expect(refusal("x", "fe80::7")).toBeUndefined();
   expect(refusal("x", "fe80:0:0:1::7")).toBeString();
 });
+
+test("a range of IPv6 does not allow IPv4 addresses written as IPv6", () => {
+  const { refusal } = createWebhookAddresses(["::/0"]);
+  expect(refusal("x", "::1")).toBeUndefined();
+  expect(refusal("x", "::ffff:127.0.0.1")).toBeString();
+});
+
+test("what is not an address is refused", () => {
+  expect(none.refusal("x", "localhost")).toBe("a malformed address");
+});

@@ -1,5 +1,4 @@
-import { BlockList, isIPv6 } from "node:net";
-import { type Network, parseNetwork } from "../../base/network.ts";
+import { type IpNetwork, isInNetwork, parseIp, parseIpNetwork } from "../../base/ip-network.ts";
 
 /** What only processes of the same host or the same link, or the virtual machines of a provider, can reach. */
 const closed: Readonly<Record<string, readonly string[]>> = {
@@ -24,30 +23,30 @@ export interface WebhookAddresses {
 
 /** @param allow names of hosts, addresses and ranges that are allowed whatever they are */
 export function createWebhookAddresses(allow: readonly string[]): WebhookAddresses {
-  const names = new Set(allow.filter((entry) => parseNetwork(entry) === undefined).map(nameOf));
-  const open = listOf(allow);
-  const refused = Object.entries(closed).map(([kind, ranges]) => ({ kind, list: listOf(ranges) }));
+  const names = new Set(allow.filter((entry) => parseIpNetwork(entry) === undefined).map(nameOf));
+  const open = networksOf(allow);
+  const refused = Object.entries(closed).map(([kind, ranges]) => ({ kind, networks: networksOf(ranges) }));
   return {
     refusal(host, address) {
-      if (names.has(nameOf(host)) || contains(open, address)) return undefined;
+      if (names.has(nameOf(host))) return undefined;
+      const bytes = parseIp(address);
+      if (bytes === undefined) return "a malformed address";
+      if (contains(open, bytes)) return undefined;
       // A gateway or the kernel would deliver it to the IPv4 address inside.
-      const inside = embedded(address);
+      const inside = embedded(bytes);
       return refused.find(
-        ({ list }) => contains(list, address) || (inside !== undefined && contains(list, inside)),
+        ({ networks }) => contains(networks, bytes) || (inside !== undefined && contains(networks, inside)),
       )?.kind;
     },
   };
 }
 
-function listOf(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  const networks = ranges.map(parseNetwork).filter((network): network is Network => network !== undefined);
-  for (const { address, prefix, family } of networks) list.addSubnet(address, prefix, family);
-  return list;
+function networksOf(ranges: readonly string[]): IpNetwork[] {
+  return ranges.flatMap((range) => parseIpNetwork(range) ?? []);
 }
 
-function contains(list: BlockList, address: string): boolean {
-  return list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+function contains(networks: readonly IpNetwork[], address: Uint8Array): boolean {
+  return networks.some((network) => isInNetwork(address, network));
 }
 
 /** `hooks.example.com.` is the same host. */
@@ -55,21 +54,12 @@ function nameOf(host: string): string {
   return host.toLowerCase().replace(/\.$/, "");
 }
 
-/** The IPv4 address in an IPv6 address that is mapped, compatible, NAT64 or 6to4. */
-function embedded(address: string): string | undefined {
-  if (!isIPv6(address)) return undefined;
-  // The URL writes every address in one form: hexadecimal groups, one run of zeros left out.
-  const { hostname } = new URL(`http://[${address.replace(/%.*$/, "")}]/`);
-  const [head = "", tail] = hostname.slice(1, -1).split("::");
-  const before = head === "" ? [] : head.split(":");
-  const after = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => "0");
-  const groups = [...before, ...zeros, ...after].map((group) => Number.parseInt(group, 16));
-  const dotted = ([high = 0, low = 0]: number[]) =>
-    [high >> 8, high & 255, low >> 8, low & 255].map(String).join(".");
-  const isZero = (from: number, to: number) => groups.slice(from, to).every((group) => group === 0);
-  if (groups[0] === 0x2002) return dotted(groups.slice(1, 3));
-  if (groups[0] === 0x64 && groups[1] === 0xff9b && isZero(2, 6)) return dotted(groups.slice(6));
-  if (isZero(0, 5) && (groups[5] === 0 || groups[5] === 0xffff)) return dotted(groups.slice(6));
-  return undefined;
+/** The IPv4 address in an IPv6 address that is compatible, NAT64 or 6to4; mapped ones are IPv4 already. */
+function embedded(address: Uint8Array): Uint8Array | undefined {
+  if (address.length === 4) return undefined;
+  const starts = (...bytes: number[]) => bytes.every((byte, at) => address[at] === byte);
+  const isZero = (from: number, to: number) => address.subarray(from, to).every((byte) => byte === 0);
+  if (starts(0x20, 0x02)) return address.subarray(2, 6);
+  if (starts(0x00, 0x64, 0xff, 0x9b) && isZero(4, 12)) return address.subarray(12);
+  return isZero(0, 12) ? address.subarray(12) : undefined;
 }

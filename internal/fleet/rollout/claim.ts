@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
-import { timeOfId } from "../../base/id.ts";
-import { encode } from "../../base/msgpack.ts";
+import { isId, timeOfId } from "../../base/id.ts";
+import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { decodeRollout, isLive, type Rollout } from "./record.ts";
@@ -20,18 +20,15 @@ export async function claimRollout(
   targets: readonly string[],
 ): Promise<void> {
   const key = claimKey(rest, targets);
-  const value = Buffer.from(id);
+  const value = encode(id);
   if ((await rollouts.create(key, value)) !== undefined) return;
   const before = await rollouts.get(key);
   if (before !== undefined) {
-    const other = Buffer.from(before.value).toString();
-    const entry = await rollouts.get(other);
-    const isBusy =
-      entry === undefined ? createdAt - timeOfId(other) < startingMs : isLive(decodeRollout(entry.value));
-    if (!isBusy && (await rollouts.update(key, value, before.revision)) !== undefined) return;
-    if (isBusy) {
+    const other = holderOf(before.value);
+    if (other !== undefined && other !== id && (await isBusy(rollouts, other, createdAt))) {
       throw new SvcError("conflict", `${other} does the same on the same peels`);
     }
+    if ((await rollouts.update(key, value, before.revision)) !== undefined) return;
   }
   throw new SvcError("conflict", "the same was started at the same time");
 }
@@ -43,8 +40,26 @@ export async function releaseClaim(
   targets: readonly string[],
 ): Promise<void> {
   const entry = await rollouts.get(claimKey(rollout, targets));
-  if (entry === undefined || Buffer.from(entry.value).toString() !== rollout.id) return;
+  if (entry === undefined || holderOf(entry.value) !== rollout.id) return;
   await rollouts.remove(entry.key, entry.revision);
+}
+
+async function isBusy(rollouts: Bucket, id: string, at: number): Promise<boolean> {
+  const entry = await rollouts.get(id);
+  return entry === undefined ? at - timeOfId(id) < startingMs : isLive(decodeRollout(entry.value));
+}
+
+/** The rollout that has a place. Earlier versions stored its ID as plain text. */
+function holderOf(value: Uint8Array): string | undefined {
+  const text = Buffer.from(value).toString();
+  if (isId("rol", text)) return text;
+  try {
+    const id = decode(value);
+    return typeof id === "string" && isId("rol", id) ? id : undefined;
+  } catch {
+    // A damaged place does not keep a rollout from starting.
+    return undefined;
+  }
 }
 
 /** With a dot, so that who watches the records does not see it. */

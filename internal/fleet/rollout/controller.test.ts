@@ -2,15 +2,18 @@ import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { defined } from "../../base/defined.ts";
 import { systemRandom } from "../../base/id.ts";
 import type { Bucket } from "../../bus/bucket.ts";
+import { isProven, merkleTree, partialTree } from "../../identity/merkle.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
+import type { SignedRequestOf } from "../jobs/record.ts";
 import type { PlannedJob } from "../jobs/tombstone.ts";
 import { abortRollout, pauseRollout, resumeRollout } from "./command.ts";
 import { createRolloutController } from "./controller.ts";
 import type { Observation } from "./decide.ts";
-import type { RolloutJobs } from "./jobs.ts";
+import type { RolloutJobs, WaveRequest } from "./jobs.ts";
 import { pruneRollouts } from "./prune.ts";
 import { decodeRollout, encodeRollout, type Rollout, type RolloutStep, type WaveCounts } from "./record.ts";
 import type { RolloutRequest } from "./request.ts";
@@ -28,6 +31,7 @@ const peels = ["a", "b", "c", "d", "e"].map((name) => `peel-${name}`);
 function fleet() {
   const made = new Map<string, PlannedJob | "forbidden">();
   const ends = new Map<string, PromiseWithResolvers<Observation>>();
+  const asked = new Map<string, WaveRequest | undefined>();
   const cancelled: string[] = [];
   const endOf = (jid: string) => {
     const end = ends.get(jid) ?? Promise.withResolvers<Observation>();
@@ -41,13 +45,14 @@ function fleet() {
       : { jid, observed: "made", peels: job.targets.length };
   };
   const world = {
-    cancelled,
+    ...{ cancelled, asked },
     /** Whether jobs succeed by themselves. */
     well: true,
     jobs: () => [...made.values()].filter((job) => job !== "forbidden"),
     finish: (jid: string, counts: WaveCounts) => endOf(jid).resolve({ jid, observed: "ended", counts }),
     port: {
-      async make(job) {
+      async make(job, of?: WaveRequest) {
+        asked.set(job.jid, of);
         if (!made.has(job.jid)) made.set(job.jid, job);
         if (world.well) world.finish(job.jid, { ok: job.targets.length });
         return stand(job.jid);
@@ -100,7 +105,7 @@ function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: Wo
     watch: (onChange, keys) => bucket.watch((change) => void ice.promise.then(() => onChange(change)), keys),
   };
   const port: RolloutJobs = {
-    make: (job) => through(() => world.port.make(job)),
+    make: (job, of) => through(() => world.port.make(job, of)),
     claim: (job) => through(() => world.port.claim(job)),
     cancel: (jid) => through(() => world.port.cancel(jid)),
     ended: (jid) => through(() => world.port.ended(jid)),
@@ -126,9 +131,10 @@ function master(self: string, bucket: ReturnType<typeof memoryBucket>, world: Wo
     taken,
     records,
     command: { rollouts, self, clock, log },
-    start: (request: Partial<RolloutRequest> = {}) =>
+    start: (request: Partial<RolloutRequest> = {}, signed?: SignedRequestOf) =>
       startRollout(
         {
+          ...defined({ signed }),
           rollouts,
           resolve: async () => peels,
           running: controller.running,
@@ -182,6 +188,27 @@ test("a rollout goes through its canary and its waves, and its list is frozen", 
   expectOnce(world, ended);
   expect(world.jobs()).toHaveLength(6);
   expect(await loadTargets(bucket, rollout.id)).toEqual(peels);
+});
+
+test("each job of a signed rollout carries what was signed, also from the master that takes it over", async () => {
+  const [bucket, world] = [memoryBucket(), fleet()];
+  const [a, b] = [master("a", bucket, world), master("b", bucket, world)];
+  const request = { subject: "svc.rollout.start", envelope: systemRandom(20) };
+  const tree = merkleTree(peels);
+  const start = (digest: Uint8Array) => a.start({ check, wave_wait: "5s", targets_digest: digest }, request);
+  await expect(start(new Uint8Array(32))).rejects.toThrow("other peels match the target now (5)");
+  const { id } = (await start(tree.root)).rollout;
+  await pass(1_000, a);
+  await a.controller.stop();
+  await pass(90_000, b);
+  const ended = await loadRollout(bucket, id);
+  expect([ended.status, ended.request, world.jobs().length]).toEqual(["completed", undefined, 6]);
+  for (const { jid, targets, metadata } of world.jobs()) {
+    const { signed, partOf } = world.asked.get(jid) ?? {};
+    expect(signed).toEqual({ ...request, ...(metadata.check === true ? { step: "check" as const } : {}) });
+    const proofs = partialTree(partOf?.(targets) ?? { size: 0, places: [], beside: [] }, targets);
+    for (const peel of targets) expect(isProven(peel, proofs.proofOf(peel) ?? [], tree.root)).toBe(true);
+  }
 });
 
 const steps = ["dispatching", "waiting", "soaking", "asking", "checking"] as const;
@@ -465,4 +492,9 @@ test("a record is stored and read without loss", async () => {
   const stored = await loadRollout(bucket, rollout.id);
   expect(decodeRollout(encodeRollout(stored))).toEqual(stored);
   expect(stored.waves[0]?.check?.counts).toEqual({ ok: 1 });
+  const request = {
+    ...{ subject: "svc.rollout.start", envelope: systemRandom(9) },
+    approvals: [{ operator: "ben", envelope: systemRandom(9) }],
+  };
+  expect(decodeRollout(encodeRollout({ ...stored, request })).request).toEqual(request);
 });

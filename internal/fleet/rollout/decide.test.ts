@@ -12,7 +12,7 @@ import {
 } from "./record.ts";
 
 // Long histories, of which a busy machine runs only a few per second.
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 // A world with one stored rollout, a table of jobs, and drivers that die, freeze and resume with old
 // knowledge. The rules of rollouts hold for any sequence of events.

@@ -208,7 +208,7 @@ function lost(rollout: Rollout, jid: string, now: number): Action {
 }
 
 function finish(rollout: Rollout, status: RolloutStatus, now: number, reason?: string): Action {
-  const { driver: _, pause: __, ...kept } = rollout;
+  const { driver: _, pause: __, request: ___, ...kept } = rollout;
   const why = defined({ reason });
   return write({ ...kept, status, finishedAt: now, ...why });
 }

@@ -1,12 +1,13 @@
 import { type Clock, sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import type { RecordMac } from "../../identity/mod.ts";
-import type { PlannedJob } from "../jobs/mod.ts";
+import { type MerkleTree, merkleTree, type RecordMac } from "../../identity/mod.ts";
+import type { PlannedJob, SignedRequestOf } from "../jobs/mod.ts";
 import { type Action, decide, jobOfStep, type Observation } from "./decide.ts";
-import type { RolloutJobs } from "./jobs.ts";
+import type { RolloutJobs, WaveRequest } from "./jobs.ts";
 import {
   decodeRollout,
   decodeTargets,
@@ -124,13 +125,25 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
     const { function: name, args } = rollout;
     return { ...common, function: name, args, timeoutMs: plan.timeoutMs, targets: peels, metadata };
   };
+  /** The tree of a frozen list is made once: the list may be long. */
+  let tree: MerkleTree | undefined;
+  const requestOf = ({ rollout, peels }: Driven, part: "wave" | "check"): WaveRequest => {
+    const { requestId, request } = rollout;
+    if (request === undefined) return defined({ requestId });
+    const partOf = (targets: readonly string[]) => {
+      tree ??= merkleTree(peels);
+      return tree.partOf(targets);
+    };
+    const signed: SignedRequestOf = part === "check" ? { ...request, step: "check" } : request;
+    return { ...defined({ requestId }), signed, partOf };
+  };
   const make = async (driven: Driven, action: Action & { do: "make" }): Promise<Observation> => {
     const { intent, unwanted } = action;
     const isFresh = fresh === intent.jid && clock.now() - intent.createdAt < freshMs;
     fresh = undefined;
     const job = await unmadeJob(driven, action);
     if (unwanted || !isFresh) return jobs.claim(job, self);
-    const observation = await jobs.make(job, driven.rollout.requestId);
+    const observation = await jobs.make(job, requestOf(driven, action.part));
     if (observation.observed === "made" && action.part === "wave") deps.metrics.rolloutWave();
     return observation;
   };

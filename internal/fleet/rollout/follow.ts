@@ -3,7 +3,7 @@ import { isLive, type Rollout } from "./record.ts";
 import { loadRollout } from "./show.ts";
 
 export interface FollowDeps {
-  bus: Pick<Bus, "nats" | "onReconnect">;
+  bus: Pick<Bus, "nats" | "onReconnect" | "clock">;
   rollouts: Bucket;
 }
 

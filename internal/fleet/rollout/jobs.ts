@@ -1,5 +1,8 @@
 import { formatDuration } from "../../base/duration.ts";
-import { SvcError } from "../../base/errors.ts";
+import { SvcError, toSvcError } from "../../base/errors.ts";
+import { encode } from "../../base/msgpack.ts";
+import { sha256 } from "../../base/sha256.ts";
+import { jobSubjects, type Recorder } from "../audit/mod.ts";
 import {
   type CancelDeps,
   cancelJob,
@@ -15,10 +18,13 @@ import {
 } from "../jobs/mod.ts";
 import type { Observation } from "./decide.ts";
 
+/** The request that a job of a wave follows from. */
+export type WaveRequest = Pick<DispatchDeps, "requestId" | "signed" | "partOf">;
+
 /** The actions of a rollout on jobs. Any master may repeat each of them at any time. */
 export interface RolloutJobs {
   /** Makes a job, if its id is still free. */
-  make(job: PlannedJob, requestId?: string): Promise<Observation>;
+  make(job: PlannedJob, of?: WaveRequest): Promise<Observation>;
   /** Finds out whether a job was made; if not, nobody can make it from now on. */
   claim(job: PlannedJob, by: string): Promise<Observation>;
   /** Cancels a job that this rollout made, and no other. */
@@ -29,17 +35,34 @@ export interface RolloutJobs {
   wentWell(jid: string): Promise<string[]>;
 }
 
-export function createRolloutJobs(deps: { dispatch: DispatchDeps; cancel: CancelDeps }): RolloutJobs {
-  const { dispatch, cancel } = deps;
+/** @param deps.recorder records each job before it is made */
+export function createRolloutJobs(deps: {
+  dispatch: DispatchDeps;
+  cancel: CancelDeps;
+  recorder?: Pick<Recorder, "begin">;
+}): RolloutJobs {
+  const { dispatch, cancel, recorder } = deps;
+  const recorded = async <T>(planned: PlannedJob, requestId: string | undefined, run: () => Promise<T>) => {
+    const end = await recorder?.begin(describeJob(planned, requestId));
+    try {
+      const result = await run();
+      await end?.({ outcome: "done" });
+      return result;
+    } catch (thrown) {
+      await end?.({ outcome: "failed", reason: toSvcError(thrown).message });
+      throw thrown;
+    }
+  };
   return {
-    async make(planned, requestId) {
+    async make(planned, of = {}) {
       const { jid, createdAt, createdBy, targets, timeoutMs, args, metadata } = planned;
       if (targets.length === 0) return { jid, observed: "nobody" };
       const timeout = formatDuration(timeoutMs);
       const request = { function: planned.function, args, metadata, targets, timeout };
       try {
-        const scoped = requestId === undefined ? dispatch : { ...dispatch, requestId };
-        const { job } = await dispatchJob(scoped, request, createdBy, { jid, createdAt });
+        const { job } = await recorded(planned, of.requestId, () =>
+          dispatchJob({ ...dispatch, ...of }, request, createdBy, { jid, createdAt }),
+        );
         return job.forbidden === true
           ? { jid, observed: "forbidden" }
           : { jid, observed: "made", peels: job.targets.length };
@@ -86,5 +109,23 @@ export function createRolloutJobs(deps: { dispatch: DispatchDeps; cancel: Cancel
       const { outcomes } = standingOf(job, tally, () => false, cancel.clock.now());
       return job.targets.filter((peel) => outcomes.get(peel) === "ok");
     },
+  };
+}
+
+function describeJob({ jid, createdBy, targets, args, metadata, ...planned }: PlannedJob, requestId = "") {
+  const called = { function: planned.function, args };
+  const { rollout } = metadata;
+  return {
+    operator: createdBy,
+    key: "",
+    via: "rollout" as const,
+    action: "jobs.create",
+    subjects: {
+      ...(typeof rollout === "string" ? { rollout } : {}),
+      job: jid,
+      ...jobSubjects(called, targets),
+    },
+    requestId,
+    requestDigest: sha256(encode({ ...called, targets })),
   };
 }

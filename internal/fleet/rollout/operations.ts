@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
-import { isId } from "../../base/id.ts";
-import { outcomes } from "../jobs/mod.ts";
+import { outcomes, signedOf } from "../jobs/mod.ts";
 import {
   described,
   feed,
@@ -14,7 +13,8 @@ import {
   timestamp,
   titled,
 } from "../operation/mod.ts";
-import { targetOf } from "../targeting/mod.ts";
+import { idOfRequest } from "../requests/mod.ts";
+import { resolveFor, targetOf } from "../targeting/mod.ts";
 import { abortRollout, type CommandDeps, pauseRollout, resumeRollout } from "./command.ts";
 import type { RolloutController } from "./controller.ts";
 import { type FollowDeps, followRollout } from "./follow.ts";
@@ -109,6 +109,7 @@ export const start = operation({
   kind: "change",
   summary: "Run a function on a canary, then in waves",
   admits: ["operator"],
+  scope: { kind: "rollouts", action: "start" },
   input: rolloutRequestSchema,
   output: titled(
     "StartedRollout",
@@ -120,13 +121,21 @@ export const start = operation({
   ),
   touches: (input) => ({ peels: targetOf(input) }),
   async run(deps: StartDeps, input, call) {
+    const resolve = resolveFor(call, deps.resolve);
     if (input.dry_run === true) {
-      const { targets, plan } = await planRollout(deps, input);
+      const { targets, plan } = await planRollout({ ...deps, resolve }, input);
       return { waves: plannedWaves(plan, targets), max_failures: plan.maxFailures };
     }
-    const { requestId, log } = call;
-    const scoped = { ...deps, log, ...defined({ requestId }) };
-    const { rollout, targets } = await startRollout(scoped, input, operatorOf(call));
+    const { requestId, log, agreement } = call;
+    const signed = signedOf(call);
+    const scoped = { ...deps, resolve, log, ...defined({ requestId, signed }) };
+    const own = signed === undefined ? undefined : idOfRequest("rol", signed, deps.mac);
+    const { rollout, targets } = await startRollout(
+      scoped,
+      input,
+      operatorOf(call),
+      agreement?.idFor("rol") ?? own,
+    );
     const { id, plan } = rollout;
     call.note?.({ rollout: id });
     return { id, waves: plannedWaves(plan, targets), max_failures: plan.maxFailures };
@@ -138,9 +147,10 @@ export const list = operation({
   kind: "read",
   summary: "List rollouts, newest first",
   admits: ["operator"],
+  scope: { kind: "rollouts", action: "list" },
   input: v.strictObject({
     status: v.optional(described(status, "Only those of this status")),
-    ...pageFields((text) => isId("rol", text)),
+    ...pageFields("rol"),
   }),
   output: v.object({ rollouts: v.array(summary), next: v.exactOptional(v.string()) }),
   touches: () => ({ fleet: true }),
@@ -159,6 +169,7 @@ export const show = operation({
   kind: "read",
   summary: "Get a rollout and its peels",
   admits: ["operator"],
+  scope: { kind: "rollouts", action: "show" },
   input: onlyId,
   output: v.object({ view }),
   touches: touchesId,
@@ -181,6 +192,7 @@ function command(
     summary: summaryText,
     description,
     admits: ["operator"],
+    scope: { kind: "rollouts", action: name },
     input: onlyId,
     output: v.object({ rollout: summary, view }),
     touches: touchesId,
@@ -219,6 +231,7 @@ export const follow = operation({
   description:
     "Server-sent events. `rollout`: its state, at the start and after every change, with the fields of `Rollout` except the peels of its waves; `end`: the same after its end, which also ends the stream. A comment comes every 30 seconds.",
   admits: ["operator"],
+  scope: { kind: "rollouts", action: "show" },
   input: onlyId,
   output: feed,
   touches: touchesId,

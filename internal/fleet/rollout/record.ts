@@ -3,7 +3,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { instant } from "../../base/instant.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
-import { outcomes } from "../jobs/mod.ts";
+import { outcomes, plainRequest, type SignedRequestOf, storedRequest } from "../jobs/mod.ts";
 
 export const rolloutStatuses = ["running", "paused", "completed", "failed", "aborted"] as const;
 /** `failed`: too many peels did not succeed, or the deadline passed. */
@@ -102,6 +102,8 @@ export interface Rollout {
   createdBy: string;
   /** The ID of the request that started it, as in the logs. */
   requestId?: string;
+  /** What an operator signed to start it; it goes with each wave, and is dropped at the end. */
+  request?: SignedRequestOf;
   /** Proves that a master accepted the request for it: see record-mac.ts. */
   voucher?: Uint8Array;
   finishedAt?: number;
@@ -156,6 +158,7 @@ const storedRollout = v.object({
   created_at: instant,
   created_by: v.string(),
   request_id: v.optional(v.string()),
+  request: v.optional(storedRequest),
   voucher: v.optional(v.instance(Uint8Array)),
   finished_at: v.optional(instant),
   reason: v.optional(v.string()),
@@ -165,8 +168,19 @@ const time = (epochMs: number | undefined) => (epochMs === undefined ? undefined
 
 /** Encodes a rollout for the bucket `rollouts`. */
 export function encodeRollout(rollout: Rollout): Uint8Array {
-  const { plan, waves, abort, pause, heartbeatAt, createdAt, createdBy, requestId, finishedAt, ...same } =
-    rollout;
+  const {
+    plan,
+    waves,
+    abort,
+    pause,
+    heartbeatAt,
+    createdAt,
+    createdBy,
+    requestId,
+    finishedAt,
+    request,
+    ...same
+  } = rollout;
   const { waveWaitMs, maxFailures, timeoutMs, deadline, check, bounds } = plan;
   return encode({
     ...same,
@@ -191,6 +205,7 @@ export function encodeRollout(rollout: Rollout): Uint8Array {
     created_at: rfc3339(createdAt),
     created_by: createdBy,
     request_id: requestId,
+    request: plainRequest(request),
     finished_at: time(finishedAt),
   });
 }

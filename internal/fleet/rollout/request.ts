@@ -3,17 +3,15 @@ import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { checkCall } from "../../host/modules/mod.ts";
+import { frozenFields, rolloutDeadline } from "../jobs/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
-import { chosenTarget, type Target, targetFields } from "../targeting/mod.ts";
+import { chosenTarget, oneTarget, type Target, targetFields } from "../targeting/mod.ts";
 import { parseSize, type Size } from "./plan.ts";
 
 const second = 1_000;
 const hour = 3600 * second;
 const defaultTimeoutMs = 60 * second;
 const maxTimeoutMs = 24 * hour;
-/** Jobs are kept for seven days, and one that starts right before the deadline may run for a day. */
-const maxDeadlineMs = 6 * 24 * hour;
-const defaultDeadlineMs = 24 * hour;
 /** The record is written with every heartbeat. */
 const maxCallBytes = 64 * 1024;
 
@@ -26,7 +24,10 @@ export const rolloutRequestSchema = titled(
   "RolloutRequest",
   v.strictObject({
     ...targetFields,
-    function: described(v.string(), "`module.function`, such as `state.apply`"),
+    function: v.pipe(
+      v.string(),
+      v.metadata({ description: "`module.function`, such as `state.apply`", minLength: 1 }),
+    ),
     args: v.optional(described(plainMap, "Arguments of the function by name")),
     timeout: duration("How long a peel may take, at most 24h", { default: "1m" }),
     canary: v.optional(
@@ -69,8 +70,10 @@ export const rolloutRequestSchema = titled(
     ),
     deadline: duration("Time from now after which no wave starts; at most 144h", { default: "24h" }),
     metadata: v.optional(described(plainMap, "Stored with the rollout and its jobs")),
+    ...frozenFields,
     dry_run: v.optional(described(v.boolean(), "Show the waves and start nothing")),
   }),
+  oneTarget,
 );
 export type RolloutRequest = v.InferOutput<typeof rolloutRequestSchema>;
 
@@ -119,7 +122,7 @@ export function readRolloutRequest(request: RolloutRequest): ReadRequest {
           },
         }),
     timeoutMs: durationOf("timeout", request.timeout, defaultTimeoutMs, [1, maxTimeoutMs]),
-    deadlineMs: durationOf("deadline", request.deadline, defaultDeadlineMs, [second, maxDeadlineMs]),
+    deadlineMs: rolloutDeadline(request.deadline),
   };
 }
 

@@ -5,11 +5,20 @@ import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
+import { assertFrozen, type SignedRequestOf } from "../jobs/mod.ts";
 import type { Target } from "../targeting/mod.ts";
 import { claimRollout } from "./claim.ts";
 import { cutWaves, peelsOf } from "./plan.ts";
-import { encodeRollout, encodeTargets, type Rollout, type RolloutPlan, targetsKey } from "./record.ts";
-import { digestOfTargets, rolloutMac } from "./record-mac.ts";
+import {
+  decodeRollout,
+  decodeTargets,
+  encodeRollout,
+  encodeTargets,
+  type Rollout,
+  type RolloutPlan,
+  targetsKey,
+} from "./record.ts";
+import { digestOfTargets, isGenuineRollout, rolloutMac } from "./record-mac.ts";
 import { type RolloutRequest, readRolloutRequest } from "./request.ts";
 
 const maxRunning = 50;
@@ -29,6 +38,8 @@ export interface StartDeps {
   self: string;
   /** The ID of the request, which is stored with the rollout and its jobs. */
   requestId?: string;
+  /** The request, if the operator signed it: it goes to the peels with each wave. */
+  signed?: SignedRequestOf;
   clock: Clock;
   random: Random;
   log: Log;
@@ -44,7 +55,8 @@ export interface RolloutPreview {
 /**
  * Resolves the peels of a rollout and cuts them into waves, without starting anything.
  *
- * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches
+ * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `conflict` when others
+ *   match than those that were signed
  */
 export async function planRollout(
   deps: Pick<StartDeps, "resolve" | "clock">,
@@ -55,6 +67,7 @@ export async function planRollout(
   if (targets.length === 0) {
     throw new SvcError("not_found", "no peel matches the target");
   }
+  assertFrozen(request.targets_digest, targets);
   return {
     targets,
     plan: {
@@ -71,6 +84,7 @@ export async function planRollout(
 /**
  * Starts a rollout: its list is frozen, and this master drives it, or another master that takes it over.
  *
+ * @param id of a rollout that an earlier call may have started
  * @returns the stored rollout and its frozen list
  * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `conflict` when
  *   too many run, or one with the same function on the same peels; `storage` when it could not be stored
@@ -79,8 +93,11 @@ export async function startRollout(
   deps: StartDeps,
   request: RolloutRequest,
   operator: string,
+  id?: string,
 ): Promise<{ rollout: Rollout; targets: string[] }> {
   const { rollouts, clock, random, log, self } = deps;
+  const before = id === undefined ? undefined : await startedBefore(deps, id, operator);
+  if (before !== undefined) return before;
   const { targets, plan } = await planRollout(deps, request);
   const running = await deps.running();
   if (running.length >= maxRunning) {
@@ -91,7 +108,7 @@ export async function startRollout(
   }
   const now = clock.now();
   const asked: Rollout = {
-    id: newId("rol", now, random),
+    id: id ?? newId("rol", now, random),
     function: request.function,
     args: request.args ?? {},
     ...defined({ target: request.target }),
@@ -107,7 +124,7 @@ export async function startRollout(
     heartbeatAt: now,
     createdAt: now,
     createdBy: operator,
-    ...defined({ requestId: deps.requestId }),
+    ...defined({ requestId: deps.requestId, request: deps.signed }),
   };
   const rollout = { ...asked, voucher: rolloutMac(deps.mac, asked, digestOfTargets(targets)) };
   await claimRollout(rollouts, rollout, targets);
@@ -116,7 +133,8 @@ export async function startRollout(
     [targetsKey(rollout.id), encodeTargets(targets)],
     [rollout.id, encodeRollout(rollout)],
   ] as const) {
-    if ((await rollouts.create(key, value)) === undefined) {
+    // Of a start with this id that was cut off there is the list.
+    if ((await rollouts.create(key, value)) === undefined && (id === undefined || key === rollout.id)) {
       throw new SvcError("conflict", `the rollout ${rollout.id} already exists`);
     }
   }
@@ -129,4 +147,18 @@ export async function startRollout(
     deadline: rfc3339(plan.deadline),
   });
   return { rollout, targets };
+}
+
+/** @throws SvcError `conflict` when another rollout has this id */
+async function startedBefore(
+  { rollouts, mac }: StartDeps,
+  id: string,
+  operator: string,
+): Promise<{ rollout: Rollout; targets: string[] } | undefined> {
+  const [entry, list] = [await rollouts.get(id), await rollouts.get(targetsKey(id))];
+  if (entry === undefined || list === undefined) return undefined;
+  const [rollout, targets] = [decodeRollout(entry.value), decodeTargets(list.value)];
+  const isOwn = rollout.id === id && rollout.createdBy === operator;
+  if (isOwn && isGenuineRollout(mac, rollout, digestOfTargets(targets))) return { rollout, targets };
+  throw new SvcError("conflict", `the id ${id} belongs to another rollout, so nothing was started`);
 }

@@ -111,6 +111,26 @@ test("templates see the facts and the real id of the peel", async () => {
   });
 });
 
+test("a word that is true or false in Salt stays a text, and each place is told once", async () => {
+  const told: string[] = [];
+  const compiler = createCompilers({ warn: (at, message) => told.push(`${at}: ${message.split(":")[0]}`) })(
+    treeOf({
+      "top.sls": top("  '*': [a, b]"),
+      "a.sls": "x: no\ny: 'no'\nz: [on]\n",
+      "b.sls": "{% if id %}\nb: Yes\n{% endif %}\nfact: {{ facts.word }}\n",
+    }),
+  );
+  for (const peelId of ["web-1", "web-2"]) {
+    const { settings } = await compiler.compile({ peelId, facts: { word: "yes" } }, new Set());
+    expect(settings).toEqual({ x: "no", y: "no", z: ["on"], b: "Yes", fact: "yes" });
+  }
+  expect(told).toEqual([
+    "a.sls:1: no is a text here, and false in Salt",
+    "a.sls:3: on is a text here, and true in Salt",
+    "b.sls (rendered):2: Yes is a text here, and true in Salt",
+  ]);
+});
+
 test("peels compiled at the same time never see each other's facts", async () => {
   const compiler = createCompilers()(
     treeOf({

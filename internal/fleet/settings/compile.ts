@@ -1,3 +1,5 @@
+import { describeError } from "../../base/errors.ts";
+import { type Random, systemRandom } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { isNothing, plainValue, type YamlNode } from "../../base/yaml.ts";
@@ -6,6 +8,7 @@ import { createFactPacker, type FactMap, type Groups } from "../../tree/targets/
 import { createTemplates } from "../../tree/template/mod.ts";
 import { encodeSettings, type Settings } from "./envelope.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
+import { createWords, HeldFacts } from "./held-facts.ts";
 import { mergeSettings } from "./merge.ts";
 import { fileOf, type Include, readIncludes } from "./names.ts";
 import { createYamlCache, readerOf, type TreeReader } from "./read.ts";
@@ -38,6 +41,8 @@ export interface SettingsCompiler {
   compile(subject: Subject, uses: Set<string>): Promise<Compiled>;
   /** Targets of the top file that use facts, as written; empty when the top file is a template. */
   factTargets(): readonly { expression: string; at: string }[];
+  /** What is wrong with the top file for every peel; `undefined` also for a template, which needs a peel. */
+  topProblem(): string | undefined;
 }
 
 /** Maximum encoded size of the settings of a peel, which are sent in one message. */
@@ -45,14 +50,27 @@ const maxBytes = 256 * 1024;
 /** Deeper settings could not be decoded. */
 const maxDepth = 24;
 
+export interface CompilerOptions {
+  /** Whether nothing may be chosen by facts: no `G@` and `P@` in the top file, no facts in conditions. */
+  strictFacts?: boolean;
+  random?: Random;
+  /** Called with the place of what a file says and may not mean. */
+  warn?(at: string, message: string): void;
+}
+
 /** Creates compilers that share caches across trees. */
-export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
-  const cache = createYamlCache();
+export function createCompilers({
+  strictFacts = false,
+  random = systemRandom,
+  warn,
+}: CompilerOptions = {}): (tree: SettingsTree) => SettingsCompiler {
+  const words = createWords(random);
+  const cache = createYamlCache(warn);
   const packer = createFactPacker(2_048);
   const owns = new WeakMap<YamlNode, Settings>();
   const templates = createTemplates();
   return (tree) => {
-    const renderer = createTreeRenderer(templates);
+    const renderer = createTreeRenderer(templates, tree, { strictFacts });
     let groups: Groups | undefined;
     const tops = new WeakMap<YamlNode, Top>();
     const groupsOnce = () => {
@@ -66,6 +84,7 @@ export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
       if (known !== undefined) return known;
       try {
         const top = readTop(root, isTemplate ? `${topFile} (rendered)` : topFile, groupsOnce);
+        if (strictFacts) refuseFacts(top);
         tops.set(root, top);
         return top;
       } catch (thrown) {
@@ -76,7 +95,9 @@ export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
       const id = displayPeelId(peelId);
       // A peel can claim any id; the bus knows the real one.
       const facts: Facts = { ...told, id };
-      const peel = { renderer, scope: { facts, settings: {} }, variables: { id } };
+      const held = new HeldFacts(words);
+      const hold = (text: string, isData: boolean) => held.hold(text, isData);
+      const peel = { renderer, held, scope: { facts, settings: {}, hold }, variables: { id } };
       const reader = readerOf(tree, peel, cache);
       try {
         const top = await topOf(reader);
@@ -108,6 +129,17 @@ export function createCompilers(): (tree: SettingsTree) => SettingsCompiler {
         const compiled = turn.then(() => compile(subject, uses));
         turn = compiled.catch(() => {});
         return compiled;
+      },
+      topProblem() {
+        const file = tree.files.get(topFile);
+        if (file?.text === undefined || isTopTemplate(tree)) return file?.problem;
+        try {
+          const top = readTop(cache.parse(topFile, file.text, topFile), topFile, groupsOnce);
+          if (strictFacts) refuseFacts(top);
+          return undefined;
+        } catch (thrown) {
+          return describeError(thrown);
+        }
       },
       factTargets() {
         const file = tree.files.get(topFile);
@@ -170,6 +202,15 @@ function checkNames(node: YamlNode, label: string, depth: number): void {
     if (key === "__proto__") throw faultAt(label, keyAt, "__proto__ is not a valid setting name");
     checkNames(value, label, depth + 1);
   }
+}
+
+function refuseFacts({ targets }: Top): void {
+  const found = targets.find(({ asksFacts }) => asksFacts);
+  if (found === undefined) return;
+  const target = JSON.stringify(found.expression.slice(0, 60));
+  throw new SettingsFault(
+    `${found.at}: ${target}: the target uses facts, which settings.strict_facts refuses`,
+  );
 }
 
 function isTopTemplate(tree: SettingsTree): boolean {

@@ -4,7 +4,14 @@ import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { type CurveKey, type KeyPair, openSealed, seal, verifySignature } from "../../identity/mod.ts";
+import {
+  acceptedBy,
+  type CurveKey,
+  type KeyPair,
+  openSealed,
+  seal,
+  verifySignature,
+} from "../../identity/mod.ts";
 
 // Settings are sealed to the peel, so that only the peel can read them, and signed by a master, so that only
 // masters can create them: anyone can seal to a public key. The signature covers the peel, its curve key and
@@ -43,8 +50,14 @@ export interface EnvelopeHead {
 
 /** Creates envelopes; all masters of a fleet compute the same digests. */
 export interface EnvelopeMaker {
-  /** The MAC of settings for this peel and curve key. */
-  digest(settings: Uint8Array, to: Recipient): Uint8Array;
+  /**
+   * The MAC of settings for this peel and curve key.
+   *
+   * @param signer public key of the command key that signed the envelope; the one in use unless given
+   */
+  digest(settings: Uint8Array, to: Recipient, signer?: string): Uint8Array;
+  /** Whether this is a command key whose envelopes count. */
+  counts(signer: string): boolean;
   /** @throws SvcError `bad_request` when the curve key is invalid */
   make(settings: Uint8Array, to: Recipient, head: EnvelopeHead): Uint8Array;
 }
@@ -63,11 +76,24 @@ export function encodeSettings(settings: Settings): Uint8Array {
 
 /** @param signer the command key, which all masters share */
 export function createEnvelopeMaker(signer: KeyPair, random: Random): EnvelopeMaker {
-  const digestKey = new Uint8Array(hkdfSync("sha256", signer.seed, "", "svc/settings-digest/v1", 32));
+  const digestKeys = new Map<string, Uint8Array>();
+  const accepted = (key: string) => acceptedBy(signer).find(({ publicKey }) => publicKey === key);
+  const digestKeyOf = (key: string): Uint8Array => {
+    const known = digestKeys.get(key);
+    if (known !== undefined) return known;
+    const pair = accepted(key) ?? signer;
+    const made = new Uint8Array(hkdfSync("sha256", pair.seed, "", "svc/settings-digest/v1", 32));
+    digestKeys.set(pair.publicKey, made);
+    return made;
+  };
   return {
     // Keyed, because a plain digest would allow guessing the settings.
-    digest: (settings, { peelId, curvePublicKey }) =>
-      createHmac("sha256", digestKey).update(`${peelId}\0${curvePublicKey}\0`).update(settings).digest(),
+    digest: (settings, { peelId, curvePublicKey }, key = signer.publicKey) =>
+      createHmac("sha256", digestKeyOf(key))
+        .update(`${peelId}\0${curvePublicKey}\0`)
+        .update(settings)
+        .digest(),
+    counts: (key) => accepted(key) !== undefined,
     make(settings, to, head) {
       const sealed = seal(settings, to.curvePublicKey, contextOf(to.peelId), random);
       const signed = { ...head, peelId: to.peelId, sealedDigest: sha256(sealed) };

@@ -281,6 +281,29 @@ test("a broken top file changes no settings; nothing is compiled until it is fix
   await serving;
 });
 
+test.each([
+  ["no peel is a member", undefined],
+  ["the only peel has not sent its facts", "web-1"],
+])("a broken top file shows while %s, and no longer after another master took over", async (_, waiting) => {
+  const at = fleet();
+  if (waiting !== undefined) at.join(waiting);
+  const { keeper, serve, stop } = at.master();
+  const serving = serve();
+  await settle();
+  expect(keeper.health()).toEqual({ status: "up" });
+  at.tree.become({ ...files, "top.sls": "base:\n  '*': [common\n" });
+  await settle();
+  expect(keeper.health()).toMatchObject({ status: "degraded", message: expect.stringContaining("top.sls:") });
+  at.tree.become(files);
+  await settle();
+  expect(keeper.health()).toEqual({ status: "up" });
+  at.tree.become({ ...files, "top.sls": "dev: {}\n" });
+  expect(keeper.health().message).toContain("top.sls:1: the environment");
+  stop();
+  await serving;
+  expect(keeper.health()).toEqual({ status: "up" });
+});
+
 test("without files settings are empty, and deleted files do not remove settings", async () => {
   const at = fleet({});
   at.join("web-1", { os: "Debian" });
@@ -389,4 +412,20 @@ test("settings for targets are compiled on demand, again after changes, and expi
   expect(loaded.size).toBe(0);
   expect(await osOf("web-2")).toBe("SUSE");
   view.stop();
+});
+
+test("without a top file, a peel with a new key still gets its empty settings sealed to it", async () => {
+  const at = fleet();
+  at.tree.become({});
+  at.join("web-1", { os: "Debian" });
+  const { keeper, serve, stop } = at.master();
+  const serving = serve();
+  await settle();
+  expect(await at.shown("web-1")).toMatchObject({ settings: {} });
+  at.join("web-1", { os: "Debian" });
+  await settle();
+  expect(await at.shown("web-1")).toMatchObject({ settings: {} });
+  expect(keeper.health()).toEqual({ status: "up" });
+  stop();
+  await serving;
 });

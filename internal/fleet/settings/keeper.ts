@@ -40,6 +40,15 @@ export function createKeeper(deps: RolloutControllerDeps): Keeper {
   const report = createReport(log);
   /** The tree with a broken top file: nothing is compiled until the tree changes. */
   let broken: SettingsTree | undefined;
+  let serving = false;
+  let examined: { tree: SettingsTree; problem: string | undefined } | undefined;
+  /** Also while no peel needs the top file: none may be a member yet, or have sent its facts. */
+  const topProblem = () => {
+    if (!serving) return undefined;
+    const now = tree.tree;
+    if (examined?.tree !== now) examined = { tree: now, problem: deps.compilerOf(now).topProblem() };
+    return examined.problem;
+  };
 
   const one = async (writer: FencedWriter, stored: Map<string, Stored>, peelId: string) => {
     const uses = new Set<string>();
@@ -92,6 +101,7 @@ export function createKeeper(deps: RolloutControllerDeps): Keeper {
     async serve({ token, signal }) {
       log.info("this master compiles the settings", { token });
       tracker.markAll();
+      serving = true;
       while (!signal.aborted) {
         try {
           await work(token, signal);
@@ -103,8 +113,9 @@ export function createKeeper(deps: RolloutControllerDeps): Keeper {
           });
         }
       }
+      serving = false;
       report.clear();
     },
-    health: () => report.health(tree.problem),
+    health: () => report.health(tree.problem ?? topProblem()),
   };
 }

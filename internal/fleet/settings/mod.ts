@@ -3,6 +3,7 @@ export { createCompilers, type SettingsCompiler } from "./compile.ts";
 export { createEnvelopeMaker } from "./envelope.ts";
 export { followTree } from "./follow.ts";
 export { createKeeper } from "./keeper.ts";
+export { lintSettings } from "./lint.ts";
 export { localSettings } from "./local.ts";
 export { type FedSettingsStore, openSettingsStore, type SettingsAnswer } from "./store.ts";
 export { type Peels, trackSettings } from "./tracker.ts";

@@ -1,9 +1,13 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { atLine } from "../../base/place.ts";
 import { parseYaml, type YamlNode } from "../../base/yaml.ts";
-import { SettingsFault } from "./fault.ts";
+import { oldWordsIn } from "../../base/yaml-old-words.ts";
+import { faultAt, SettingsFault } from "./fault.ts";
+import type { HeldFacts } from "./held-facts.ts";
 import type { PeelScope, TreeRenderer } from "./render.ts";
+import { topFile } from "./top.ts";
 import type { SettingsTree } from "./tree.ts";
 
 /** Reads files of a tree for one peel, and records which. */
@@ -18,6 +22,8 @@ export interface TreeReader {
 /** Parsed files by rendered text; most peels of a fleet share them. */
 export interface YamlCache {
   parse(path: string, text: string, label: string): YamlNode;
+  /** The scalars of all these that are texts because of how they are written. */
+  readonly quoted: WeakSet<YamlNode>;
 }
 
 const cachedDocuments = 1_024;
@@ -28,20 +34,39 @@ const templateMark = /\{[{%#]/;
 const shebang = /^#!\s*(\S+)/;
 const renderers: ReadonlySet<string> = new Set(["yaml", "jinja", "jinja|yaml", "jinja2|yaml"]);
 
-export function createYamlCache(): YamlCache {
+/** @param warn called once for each line with a word that YAML 1.1 reads as true or false */
+export function createYamlCache(warn: (at: string, message: string) => void = () => {}): YamlCache {
   const known = createBoundedMap<YamlNode>(cachedDocuments);
+  const quoted = new WeakSet<YamlNode>();
+  const told = createBoundedMap<true>(cachedDocuments);
+  const parse = (text: string, label: string) => {
+    const root = parseYaml(text, label, quoted);
+    for (const { at, message } of oldWordsIn(root, quoted)) {
+      const place = atLine(label, at.line);
+      if (told.get(`${place} ${message}`) !== undefined) continue;
+      told.set(`${place} ${message}`, true);
+      warn(place, message);
+    }
+    return root;
+  };
   return {
+    quoted,
     parse(path, text, label) {
-      if (text.length > largestCached) return parseYaml(text, label);
+      if (text.length > largestCached) return parse(text, label);
       const key = `${path}\0${text}`;
-      return known.get(key) ?? known.set(key, parseYaml(text, label));
+      return known.get(key) ?? known.set(key, parse(text, label));
     },
   };
 }
 
 export function readerOf(
   tree: SettingsTree,
-  peel: { renderer: TreeRenderer; scope: PeelScope; variables: Readonly<Record<string, Plain>> },
+  peel: {
+    renderer: TreeRenderer;
+    scope: PeelScope;
+    held: HeldFacts;
+    variables: Readonly<Record<string, Plain>>;
+  },
   cache: YamlCache,
 ): TreeReader {
   const uses = new Set<string>();
@@ -66,13 +91,19 @@ export function readerOf(
         );
       }
       const isTemplate = named !== "yaml" && templateMark.test(text);
+      peel.held.clear();
       try {
         const rendered = isTemplate
           ? await peel.renderer.render({ name: path, text }, peel.scope, peel.variables, textOf)
           : text;
         // Line numbers of rendered text differ from those of the file.
         const label = isTemplate ? `${path} (rendered)` : path;
-        return { root: cache.parse(path, rendered, label), isTemplate };
+        const root = cache.parse(path, rendered, label);
+        if (!isTemplate || !peel.held.isIn(rendered)) return { root, isTemplate };
+        if (path !== topFile) return { root: peel.held.fill(root, cache.quoted, label), isTemplate };
+        const at = peel.held.placeIn(root);
+        if (at === undefined) return { root, isTemplate };
+        throw faultAt(label, at, "what a top file assigns may not depend on facts");
       } catch (thrown) {
         if (thrown instanceof SettingsFault) throw thrown;
         const reason = thrown instanceof SvcError ? thrown.message : describeError(thrown);

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { decode } from "../../base/msgpack.ts";
+import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket, FencedWriter } from "../../bus/mod.ts";
 import type { SettingsCompiler } from "./compile.ts";
 import { type EnvelopeMaker, encodeSettings, isGenuine, isSettings } from "./envelope.ts";
@@ -56,10 +56,17 @@ export async function renewPeel(
   const [curvePublicKey, facts] = await Promise.all([deps.recipientOf(peelId), deps.peels.facts(peelId)]);
   if (curvePublicKey === undefined || facts === undefined) return { renewal: "waiting" };
   const recipient = { peelId, curvePublicKey };
+  const { signer } = deps;
+  const digestOf = (settings: Uint8Array, by = signer) =>
+    Buffer.from(deps.envelopes.digest(settings, recipient, by)).toString("hex");
   if (before?.claim !== undefined) {
     const { claim } = before;
-    if (isGenuine(claim, recipient, deps.signer)) before.digest = Buffer.from(claim.digest).toString("hex");
-    else before.ofEarlierKey = isGenuine(claim, recipient, claim.key);
+    const genuine = isGenuine(claim, recipient, claim.key);
+    if (genuine && deps.envelopes.counts(claim.key)) {
+      before.digest = Buffer.from(claim.digest).toString("hex");
+      before.signer = claim.key;
+      before.isEmpty = before.digest === digestOf(nothing, claim.key);
+    } else before.ofEarlierKey = genuine;
     delete before.claim;
   }
 
@@ -82,24 +89,23 @@ export async function renewPeel(
     // The message of an unexpected error may contain a value.
     return fail(thrown instanceof SvcError ? thrown.message : "internal error");
   }
-  const digestOf = (settings: Uint8Array) =>
-    Buffer.from(deps.envelopes.digest(settings, recipient)).toString("hex");
   const digest = digestOf(bytes);
-  if (digest === before?.digest) {
+  const isEmpty = digest === digestOf(nothing);
+  if (before !== undefined && digest === before.digest && before.signer === signer) {
     if (before.error === undefined) return { renewal: "unchanged" };
     const envelope = await storedEnvelope(deps.bucket, peelId);
     await writer.write(peelId, encodeSettingsRecord({ peelId, ...withEnvelope(envelope) }));
-    stored.set(peelId, { version: before.version, digest });
+    stored.set(peelId, { version: before.version, digest, signer, isEmpty });
     return { renewal: "unchanged" };
   }
   // A master without files must not remove settings compiled by another master.
-  const had = before?.digest !== undefined && before.digest !== digestOf(nothing);
+  const had = before?.digest !== undefined && before.isEmpty !== true;
   if ((had || before?.ofEarlierKey === true) && !compiler.tree.files.has(topFile)) return { renewal: "kept" };
   // The version only grows, even when the clock of this host is behind that of the last holder.
   const version = Math.max(deps.clock.now(), (before?.version ?? 0) + 1);
   const envelope = deps.envelopes.make(bytes, recipient, { version, digest: Buffer.from(digest, "hex") });
   await writer.write(peelId, encodeSettingsRecord({ peelId, envelope }));
-  stored.set(peelId, { version, digest });
+  stored.set(peelId, { version, digest, signer, isEmpty });
   deps.hint(peelId);
   return { renewal: "written" };
 }
@@ -115,7 +121,7 @@ function withEnvelope(envelope: Uint8Array | undefined): { envelope?: Uint8Array
 
 /** Peels store their own facts, so the data is untrusted. @throws SvcError `bad_request` */
 function readFacts(bytes: Uint8Array) {
-  const facts = decode(bytes);
+  const facts = decodeForeign(bytes);
   if (isSettings(facts)) return facts;
   throw new SvcError("bad_request", "the facts of the peel are not a map");
 }

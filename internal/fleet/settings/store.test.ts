@@ -24,7 +24,7 @@ function storeIn(directory: string, peelId = "web-1") {
   const log = recordingLog();
   const file = join(directory, "settings-snapshot.msgpack");
   const commandKeys = { current: [command.publicKey] };
-  return { file, log, store: openSettingsStore({ file, peelId, commandKeys, key: () => own, log }) };
+  return { file, log, store: openSettingsStore({ file, peelId, commandKeys, keys: () => [own], log }) };
 }
 
 test("settings are accepted, stored in a file for the owner only, and loaded at the next start", () => {

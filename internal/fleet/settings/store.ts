@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
-import { describeError } from "../../base/errors.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import { isErrno, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
@@ -48,8 +48,10 @@ export function openSettingsStore(options: {
   peelId: string;
   /** Called for each envelope, because keys are rotated. */
   commandKeys: { readonly current: readonly string[] };
-  /** The curve key of the peel; available once it enrolls. */
-  key(): CurveKey;
+  /** The curve keys of the peel, more than one while it changes its key; available once it enrolls. */
+  keys(): readonly CurveKey[];
+  /** Called with the public curve key to which accepted settings were sealed. */
+  onOpened?(curvePublicKey: string): void;
   log: Log;
 }): FedSettingsStore {
   const { file, peelId, log } = options;
@@ -63,8 +65,9 @@ export function openSettingsStore(options: {
   };
   const accept = (envelope: Uint8Array): boolean => {
     const trust = { keys: options.commandKeys.current, newest: held?.version ?? 0 };
-    const { version, settings } = openEnvelope(envelope, peelId, options.key(), trust);
+    const { version, settings, key } = openWithAny(envelope, peelId, options.keys(), trust);
     complaint = undefined;
+    options.onOpened?.(key);
     if (version === held?.version) return false;
     const before = held;
     held = { v: 1, peel_id: peelId, version, settings };
@@ -109,6 +112,24 @@ export function openSettingsStore(options: {
       }
     },
   };
+}
+
+/** Opens settings that are sealed to one of the keys. @throws as `openEnvelope` does for the first of them */
+function openWithAny(
+  envelope: Uint8Array,
+  peelId: string,
+  keys: readonly CurveKey[],
+  trust: { keys: readonly string[]; newest: number },
+): ReturnType<typeof openEnvelope> & { key: string } {
+  let first: unknown;
+  for (const own of keys) {
+    try {
+      return { ...openEnvelope(envelope, peelId, own, trust), key: own.publicKey };
+    } catch (thrown) {
+      first ??= thrown;
+    }
+  }
+  throw first ?? new SvcError("bad_request", "this peel has no key to open settings with");
 }
 
 /** Returns the setting at a path, or the fallback; a null setting counts as existing. */

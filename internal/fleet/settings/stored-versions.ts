@@ -9,6 +9,10 @@ export interface Stored {
   version: number;
   /** The digest of the stored settings in hexadecimal, if verified. */
   digest?: string;
+  /** Public key of the command key that signed them and keys the digest; absent without a digest. */
+  signer?: string;
+  /** Whether these settings are empty. Told once: the digest depends on the peel's key, which can be replaced. */
+  isEmpty?: boolean;
   /** The unverified claims of the envelope, until they are checked. */
   claim?: Claim;
   /** Whether it is for the peel's key, but signed by another command key, so that its content is unknown. */

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import { decode } from "../../base/msgpack.ts";
+import { decodeForeign } from "../../base/msgpack.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
 import type { SettingsCompiler } from "./compile.ts";
 import { isSettings } from "./envelope.ts";
@@ -44,7 +44,7 @@ export function createSettingsView(deps: {
     const uses = new Set<string>();
     try {
       const facts = peels.isMember(peelId) ? await peels.facts(peelId) : undefined;
-      const told = facts === undefined ? undefined : decode(facts);
+      const told = facts === undefined ? undefined : decodeForeign(facts);
       if (!isSettings(told)) {
         settings.delete(peelId);
         return;

@@ -2,10 +2,11 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { decode } from "../../base/msgpack.ts";
+import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket, Change } from "../../bus/mod.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
 import { aliveMs, type Fleet, type Wanted } from "./fleet.ts";
+import { endLife, type Life, newLife, noteBeat, wasAlive } from "./life.ts";
 
 /** An in-memory index of all peels, kept up to date by one watch per bucket. */
 export interface FleetIndex extends Fleet {
@@ -18,9 +19,11 @@ export interface FleetIndex extends Fleet {
   /** Calls `run` with the peel of each facts update from now on. @returns a function that unsubscribes */
   onFacts(run: (peel: string) => void): () => void;
   /**
-   * Calls `run` with each new heartbeat and its revision. @returns a function that unsubscribes
+   * Calls `run` with each new heartbeat, its revision, and what the peel stored. @returns a function that unsubscribes
    */
-  onBeat(run: (peel: string, revision: number) => void): () => void;
+  onBeat(run: (peel: string, revision: number, value: Uint8Array) => void): () => void;
+  /** @param at the moment in question, milliseconds since the Unix epoch; now unless given */
+  alive(peel: string, at?: number): boolean;
   stop(): void;
 }
 
@@ -28,8 +31,7 @@ interface Known {
   readonly id: string;
   facts: FactMap | undefined;
   factsRevision: number;
-  /** Monotonic time of the last heartbeat. */
-  beatAt: number;
+  readonly life: Life;
   beatRevision: number;
   /** Whether its facts were reported as too large or invalid. */
   reported: boolean;
@@ -45,10 +47,11 @@ export function createFleetIndex(options: {
   log: Log;
 }): FleetIndex {
   const { clock, log } = options;
+  const startedAt = clock.monotonic();
   const known = new Map<string, Known>();
   const packer = createFactPacker();
   const factListeners = new Set<(peel: string) => void>();
-  const beatListeners = new Set<(peel: string, revision: number) => void>();
+  const beatListeners = new Set<(peel: string, revision: number, value: Uint8Array) => void>();
   let members: readonly string[] = [];
   let peels: readonly Known[] = [];
   const knownOf = (key: string): Known => {
@@ -60,7 +63,7 @@ export function createFleetIndex(options: {
       id,
       facts: undefined,
       factsRevision: 0,
-      beatAt: Number.NEGATIVE_INFINITY,
+      life: newLife(),
       beatRevision: 0,
       reported: false,
     };
@@ -79,7 +82,7 @@ export function createFleetIndex(options: {
     for (const run of factListeners) run(peel.id);
     if (value === undefined) return;
     try {
-      const { facts, cut } = packer.pack(decode(value));
+      const { facts, cut } = packer.pack(decodeForeign(value));
       peel.facts = facts;
       if (cut) report(peel, key, "a peel has more facts than targets can use; the rest is ignored");
     } catch (cause) {
@@ -94,8 +97,9 @@ export function createFleetIndex(options: {
     // it, the clocks of the two machines differ, and the arrival is the better estimate.
     const age = clock.now() - storedAt;
     const since = age >= 0 && age <= aliveMs ? age : 0;
-    peel.beatAt = value === undefined ? Number.NEGATIVE_INFINITY : clock.monotonic() - since;
-    if (value !== undefined) for (const run of beatListeners) run(peel.id, revision);
+    if (value === undefined) return endLife(peel.life, clock.monotonic());
+    noteBeat(peel.life, clock.monotonic() - since);
+    for (const run of beatListeners) run(peel.id, revision, value);
   };
   const facts = options.facts.watch(onFacts);
   const heartbeats = options.heartbeats.watch(onHeartbeat);
@@ -133,9 +137,11 @@ export function createFleetIndex(options: {
       return peels;
     },
     hasSettings: false,
-    alive(peel) {
-      const beatAt = known.get(peel)?.beatAt;
-      return beatAt !== undefined && clock.monotonic() - beatAt < aliveMs;
+    alive(peel, at) {
+      const life = known.get(peel)?.life;
+      if (life === undefined) return false;
+      const ago = at === undefined ? 0 : clock.now() - at;
+      return wasAlive(life, clock.monotonic() - ago, startedAt);
     },
     stop() {
       facts.stop();

@@ -1,4 +1,4 @@
-import { decode } from "../../base/msgpack.ts";
+import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { createFactPacker, type FactMap, type PeelView } from "../../tree/targets/mod.ts";
 
@@ -42,7 +42,7 @@ export async function scanFleet(options: {
   const facts = new Map<string, FactMap>();
   for (const { key, value } of entries) {
     try {
-      facts.set(key, packer.pack(decode(value)).facts);
+      facts.set(key, packer.pack(decodeForeign(value)).facts);
     } catch {
       // Invalid facts of a peel count as none.
     }

@@ -2,5 +2,5 @@ export { aliveMs } from "./fleet.ts";
 export { createFleetIndex, type FleetIndex } from "./fleet-index.ts";
 export { followNodeGroups } from "./node-groups.ts";
 export { type ResolveDeps, resolveTarget } from "./operations.ts";
-export { chosenTarget, type Target, targetFields, targetOf } from "./resolve.ts";
+export { chosenTarget, oneTarget, resolveFor, type Target, targetFields, targetOf } from "./resolve.ts";
 export { createResolver } from "./resolver.ts";

@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf } from "../../base/file.ts";
+import { reasonOf } from "../../base/file.ts";
+import { fileVersion } from "../../base/file-version.ts";
 import type { Log } from "../../base/log.ts";
 import { parseYaml } from "../../base/yaml.ts";
 import { type Groups, readGroups } from "../../tree/targets/mod.ts";
@@ -21,7 +22,7 @@ export function followNodeGroups(path: string, log: Log): NodeGroups {
   let groups: Groups = new Map();
   let problem: string | undefined;
   const refresh = () => {
-    const version = versionOf(path);
+    const version = fileVersion(path);
     if (version === seen) return;
     const first = seen === undefined;
     seen = version;
@@ -43,15 +44,4 @@ export function followNodeGroups(path: string, log: Log): NodeGroups {
       return groups;
     },
   };
-}
-
-/** The version of the file; empty when it does not exist. */
-function versionOf(path: string): string {
-  try {
-    const { mtimeMs, size, ino } = statSync(path);
-    return `${mtimeMs} ${size} ${ino}`;
-  } catch (cause) {
-    if (isErrno(cause, "ENOENT") || isErrno(cause, "ENOTDIR")) return "";
-    return `unreadable: ${reasonOf(cause)}`;
-  }
 }

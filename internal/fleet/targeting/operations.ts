@@ -17,6 +17,7 @@ export const resolveTarget = operation({
   summary: "See which peels a target means",
   description: "`next` says that there are more: ask again with it as `after`.",
   admits: ["operator"],
+  scope: { kind: "facts", action: "resolve" },
   input: v.strictObject({
     ...targetFields,
     after: v.optional(v.string()),

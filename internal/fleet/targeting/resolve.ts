@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encodePeelId, isPeelId } from "../../base/peel-id.ts";
 import { compileTarget, type ExpandedExpression, matchersOf } from "../../tree/targets/mod.ts";
-import { described } from "../operation/mod.ts";
+import { type Call, described } from "../operation/mod.ts";
 import type { Fleet } from "./fleet.ts";
 
 /** The target of a job: an expression over the fleet, or explicit peel ids. */
@@ -14,7 +14,13 @@ const mostTargets = 100_000;
 /** The two fields of a request that select peels; a request has one of them. */
 export const targetFields = {
   target: v.optional(
-    described(v.string(), "Which peels, as an expression: `web*`, `G@os:linux and not E@^db`; or `targets`"),
+    v.pipe(
+      v.string(),
+      v.metadata({
+        description: "Which peels, as an expression: `web*`, `G@os:linux and not E@^db`; or `targets`",
+        minLength: 1,
+      }),
+    ),
   ),
   targets: v.optional(
     described(
@@ -23,6 +29,9 @@ export const targetFields = {
     ),
   ),
 };
+
+/** That a request has one of the two, for its description; `chosenTarget` checks it. */
+export const oneTarget = { oneOf: [{ required: ["target"] }, { required: ["targets"] }] };
 
 interface TargetFields {
   target?: string | undefined;
@@ -40,6 +49,14 @@ export function chosenTarget(fields: TargetFields): Target {
     throw new SvcError("bad_request", "give either target or targets");
   }
   return targetOf(fields);
+}
+
+/** How a request resolves its target: to the peels that the gate fixed, if it did. */
+export function resolveFor(
+  { peels }: Pick<Call, "peels">,
+  resolve: (target: Target) => Promise<string[]>,
+): (target: Target) => Promise<string[]> {
+  return peels === undefined ? resolve : async () => [...peels];
 }
 
 const budgetMs = 2_000;

@@ -37,7 +37,7 @@ function setup(groups: () => Groups = () => new Map()) {
     },
     stop: () => {},
   };
-  const resolver = createResolver({
+  const deps = {
     directory,
     index,
     facts: memoryBucket(),
@@ -46,8 +46,8 @@ function setup(groups: () => Groups = () => new Map()) {
     settings: async () => new Map([["b1", createFactPacker().pack({ role: "db" }).facts]]),
     clock: manualClock(),
     log: recordingLog(),
-  });
-  return { resolver, waited };
+  };
+  return { resolver: createResolver(deps), deps, waited };
 }
 
 test("a request sees everything stored before, and only waits for the data it needs", async () => {
@@ -78,4 +78,14 @@ test("unreadable groups only affect targets that use one", async () => {
   });
   expect(await resolver.resolve({ expression: "a*" })).toEqual(["a1"]);
   await expect(resolver.resolve({ expression: "a* and not N@x" })).rejects.toThrow("cannot be read: no");
+});
+
+test("while the members are not read completely, nothing is resolved: not even to nothing", async () => {
+  const { deps } = setup();
+  const caughtUp = () => Promise.reject(new SvcError("unavailable", "the bucket enrollments is not read"));
+  const resolver = createResolver({ ...deps, directory: { members: () => ["a1"], caughtUp } });
+  for (const target of [{ expression: "*" }, { peels: ["a1"] }]) {
+    await expect(resolver.resolve(target)).rejects.toMatchObject({ kind: "unavailable" });
+    await expect(resolver.resolveWithLife(target)).rejects.toMatchObject({ kind: "unavailable" });
+  }
 });

@@ -11,8 +11,9 @@ import { resolveExpression, resolveList, type Target } from "./resolve.ts";
 export interface Resolver {
   /**
    * @returns sorted encoded peel ids of members
-   * @throws SvcError `bad_request` for an invalid target, `unavailable` when it names a node group and the
-   *   groups cannot be read, `storage` when the bus cannot be read
+   * @throws SvcError `bad_request` for an invalid target, `unavailable` when the members or what selects them are not
+   *   read completely, or when it names a node group and the groups cannot be read, `storage` when the bus cannot
+   *   be read
    */
   resolve(target: Target): Promise<string[]>;
   /** The same, with the peels that are alive. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
+import { readdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
@@ -6,6 +6,7 @@ import { mapBounded } from "../../base/map-bounded.ts";
 import type { FactProblem } from "./collect.ts";
 import type { FactLayer } from "./merge.ts";
 import { parseFacts } from "./parse.ts";
+import { readFactText } from "./read-text.ts";
 
 const dataExtensions = new Set([".yaml", ".yml", ".json"]);
 const maxFileBytes = 256 * 1024;
@@ -72,7 +73,7 @@ async function readOne(path: string, options: CustomFactsOptions): Promise<strin
   if (!stats.isFile()) return undefined;
   if (dataExtensions.has(extname(path))) {
     if (stats.size > maxFileBytes) throw new SvcError("bad_request", "larger than 256 KiB");
-    return readFileSync(path, "utf8");
+    return readFactText(path);
   }
   if ((stats.mode & executable) === 0) return undefined;
   const real = realpathSync(path);

@@ -13,7 +13,15 @@ export type FactTable = Readonly<Record<string, (host: Host) => FactValue | Prom
 type FactValue = Plain | undefined;
 
 /** Facts that cannot be set, because they identify hosts. */
-const protectedFacts: ReadonlySet<string> = new Set(["id", "machine_id", "svc_version"]);
+const protectedFacts: ReadonlySet<string> = new Set([
+  "id",
+  "machine_id",
+  "svc_version",
+  "svc_watchdog",
+  "trust_roots",
+  "bus_ca_file",
+  "refused_statements",
+]);
 
 const nameForm = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/;
 const maxDepth = 8;

@@ -1,10 +1,11 @@
 import { SvcError } from "../../base/errors.ts";
-import { readTextIfPresent, reasonOf, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { isErrno, reasonOf, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { writing } from "../../base/new-files.ts";
 import { formatYaml } from "../../base/yaml.ts";
 import { checkFact, type Facts } from "./fact.ts";
 import { parseFacts } from "./parse.ts";
+import { readFactText } from "./read-text.ts";
 
 /**
  * Reads the facts that were set on this peel from its `facts.yaml`.
@@ -12,13 +13,15 @@ import { parseFacts } from "./parse.ts";
  * @throws SvcError `bad_request` when the file cannot be read or has invalid content
  */
 export function readKeptFacts(file: string): Facts {
-  let text: string | undefined;
+  let text = "";
   try {
-    text = readTextIfPresent(file);
+    text = readFactText(file);
   } catch (cause) {
-    throw new SvcError("bad_request", `cannot read ${file}: ${reasonOf(cause)}`, { cause });
+    if (cause instanceof SvcError) throw cause;
+    if (!isErrno(cause, "ENOENT"))
+      throw new SvcError("bad_request", `cannot read ${file}: ${reasonOf(cause)}`, { cause });
   }
-  const { facts, refused } = parseFacts(text ?? "", file);
+  const { facts, refused } = parseFacts(text, file);
   if (refused[0] !== undefined) throw new SvcError("bad_request", `${file}: ${refused[0]}`);
   return facts;
 }

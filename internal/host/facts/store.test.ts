@@ -14,7 +14,7 @@ async function opened(dataDir: string, options: { table?: FactTable; run?: () =>
   const store = await openFactStore({
     dataDir,
     host: fixtureHost(),
-    own: { id: "web-1.example.com", svc_version: "0.0.0" },
+    own: () => ({ id: "web-1.example.com", svc_version: "0.0.0" }),
     run: options.run ?? (() => Promise.reject(new Error("nothing to run"))),
     clock: manualClock(),
     log,
@@ -104,6 +104,22 @@ test("a broken file of set facts disables those facts, and is not overwritten", 
   expect(log.records).toMatchObject([{ level: "warn", fields: { source: file } }]);
   expect(() => store.set("role", "db")).toThrow("facts.yaml:");
   expect(readFileSync(file, "utf8")).toBe("role: [web\n");
+});
+
+test("a changed byte in a file of facts does not become another fact, and the log says what to do, once", async () => {
+  using temporary = temporaryDirectory("facts");
+  const file = join(temporary.path, "facts.yaml");
+  writeFileSync(file, Buffer.from("role: web\n", "latin1").fill(0xe5, 7, 8));
+  custom(temporary.path, "a.yaml", "site: east\n");
+  writeFileSync(join(temporary.path, "facts.d/a.yaml"), Buffer.from("site: east\n").fill(0xff, 8, 9));
+  const { store, log } = await opened(temporary.path);
+  await store.ready;
+  await store.refresh();
+  expect([store.get("role"), store.get("site")]).toEqual([undefined, undefined]);
+  expect(log.records.map(({ fields }) => fields)).toEqual([
+    { source: file, reason: expect.stringMatching(/not UTF-8 text; correct or delete the file/) },
+    { source: join(temporary.path, "facts.d/a.yaml"), reason: expect.stringContaining("not UTF-8 text") },
+  ]);
 });
 
 test("too much together: the largest custom facts are left out with a warning", async () => {

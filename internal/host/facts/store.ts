@@ -34,8 +34,8 @@ export interface FactStore {
 export interface FactStoreOptions {
   dataDir: string;
   host: Host;
-  /** Facts provided by this program: `id`, `svc_version`. */
-  own: Facts;
+  /** Facts provided by this program, at each collection: `id`, `svc_version`. */
+  own(): Facts;
   /** Runs a program in `facts.d`. @throws when it fails, times out or prints too much */
   run(path: string): Promise<string>;
   clock: Clock;
@@ -71,12 +71,13 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
       kept = readKeptFacts(file);
       return [];
     } catch (thrown) {
-      return [{ source: file, reason: describeError(thrown) }];
+      const reason = `${describeError(thrown)}; correct or delete the file: until then, its facts are missing and facts.set fails`;
+      return [{ source: file, reason }];
     }
   };
   const readBuiltin = async () => {
     const found = await collectFacts(options.table ?? builtinFacts, host, clock);
-    builtin = { ...found.facts, ...options.own };
+    builtin = { ...found.facts, ...options.own() };
     return found.problems;
   };
   const collect = async (reading: Promise<FactProblem[]>): Promise<boolean> => {

@@ -11,13 +11,18 @@ const commandArgs = {
   command: { type: "string", doc: "Command line for /bin/sh -c. Give either command or argv." },
   argv: {
     type: "strings",
+    data: "words",
     doc: "Program and its arguments, run without a shell. Give either argv or command.",
   },
   cwd: { type: "path", doc: "Directory to run in; / by default." },
-  env: { type: "map", doc: "Variables to add to the clean environment; null removes one." },
+  env: {
+    type: "map",
+    data: "variables",
+    doc: "Variables to add to the clean environment; null removes one.",
+  },
   user: { type: "string", doc: "Name or uid of the user to run as; the user of the peel by default." },
   umask: { type: "mode", doc: "Umask of the command; that of the peel by default." },
-  stdin: { type: "string", doc: "Standard input of the command; empty by default." },
+  stdin: { type: "string", data: "input", doc: "Standard input of the command; empty by default." },
   timeout: {
     type: "duration",
     doc: "Stops the command after this duration, in addition to the timeout of the job.",

@@ -15,7 +15,7 @@ export const eventFunctions: readonly ModuleFunction[] = [
     doc: "Sends an event to the reactor of the masters. While the bus is unavailable, the event is kept on disk.",
     args: {
       tag: { type: "string", required: true, doc: "Tag of the event, in segments such as disk/full." },
-      data: { type: "map", doc: "Data of the event, by name." },
+      data: { type: "map", data: "text", doc: "Data of the event, by name." },
     },
     openArgs: "data",
     refuse: ({ tag = "", data = {} }) => tagProblem(tag) ?? dataProblem(data),

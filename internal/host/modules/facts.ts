@@ -47,7 +47,12 @@ export const factsFunctions: readonly ModuleFunction[] = [
     doc: "Stores a fact on the peel until it is set to null. It overrides every other source. The call waits in the queue.",
     args: {
       name: { ...name, doc: "Name of the fact: letters, digits, _, - and dots." },
-      value: { type: "any", required: true, doc: "Any plain value; null removes the stored fact." },
+      value: {
+        type: "any",
+        required: true,
+        data: "text",
+        doc: "Any plain value; null removes the stored fact.",
+      },
     },
     run: setFact,
   },

@@ -55,7 +55,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
     doc: "Writes a file atomically. A symbolic link is replaced, not followed.",
     args: {
       path,
-      content: { type: "string", required: true, doc: "The whole content." },
+      content: { type: "string", required: true, data: "text", doc: "The whole content." },
       mode,
       user,
       group,
@@ -82,6 +82,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
       text: {
         type: "string",
         required: true,
+        data: "text",
         doc: "One or more lines; the final line break may be omitted.",
       },
       makedirs,

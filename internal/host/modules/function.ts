@@ -2,6 +2,8 @@ import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { FactStore } from "../facts/mod.ts";
+import type { AuditWitness } from "./audit-witness.ts";
+import type { IdentityService } from "./identity-service.ts";
 import type { SettingsStore } from "./settings-store.ts";
 import type { CallProgress, StatesService } from "./states-service.ts";
 import type { UpgradeService } from "./upgrade-service.ts";
@@ -22,8 +24,17 @@ export type ArgType =
   | "map"
   | "any";
 
+/**
+ * How an argument takes data that nobody has checked, such as the data of an event. `text` is content, which
+ * no program reads as a command. A `name` is looked up, and never begins with `-`. `input` is the standard
+ * input of a program, `variables` are those of its environment, and `words` are its arguments.
+ */
+export type DataUse = "text" | "name" | "input" | "variables" | "words";
+
 export interface ArgSpec {
   type: ArgType;
+  /** Declares the argument safe for data that nobody has checked. Without it, the argument takes none. */
+  data?: DataUse;
   required?: true;
   /** The allowed values of a string. */
   values?: readonly string[];
@@ -54,6 +65,10 @@ export interface CallContext {
   states?: StatesService;
   /** Replaces the executable of the peel; absent where no peel is running. */
   upgrade?: UpgradeService;
+  /** The credentials and keys of the peel; absent where no peel is running. */
+  identity?: IdentityService;
+  /** What the peel remembers of the audit; absent where no peel is running. */
+  audit?: AuditWitness;
   /** Queues an event for the reactor until the bus has stored it; absent where no peel is running. */
   sendEvent?(tag: string, data: { readonly [key: string]: Plain }): { onDisk: boolean };
   /** Whether the result stays on this host, so that its size is not limited. */
@@ -76,6 +91,8 @@ export interface ModuleFunction {
   openArgs?: string;
   /** The function changes nothing: it does not wait in the queue, and running it twice is harmless. */
   readOnly?: true;
+  /** Its arguments contain no secrets: the audit shows them. Without it, it has their digest only. */
+  plainArgs?: true;
   /**
    * Returns a problem with the combination of arguments that are each valid: `give either command or argv`.
    */

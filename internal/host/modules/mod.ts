@@ -1,4 +1,5 @@
 export { argumentProblem, checkArguments, expectation, readArgument } from "./arguments.ts";
+export type { AuditWitness } from "./audit-witness.ts";
 export type { ValuesOf } from "./define.ts";
 export { tagProblem } from "./event.ts";
 export { isRootDirectory } from "./file-write.ts";
@@ -6,12 +7,14 @@ export {
   type ArgSpec,
   type CallArgs,
   type CallContext,
+  type DataUse,
   FunctionFailure,
   type ModuleFunction,
 } from "./function.ts";
+export type { IdentityService } from "./identity-service.ts";
 export { packageChanges } from "./pkg.ts";
 export { readCall } from "./read-call.ts";
-export { checkCall, functionNamed } from "./registry.ts";
+export { allFunctions, checkCall, functionNamed, functionNames } from "./registry.ts";
 export type { SettingsStore } from "./settings-store.ts";
 export type {
   CallProgress,

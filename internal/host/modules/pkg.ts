@@ -25,6 +25,7 @@ const refresh = {
 export const pkgFunctions: readonly ModuleFunction[] = [
   define({
     name: "pkg.list_pkgs",
+    plainArgs: true,
     doc: "Returns the versions of all installed packages, by name.",
     args: {},
     async run(_, context) {
@@ -34,6 +35,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.version",
+    plainArgs: true,
     doc: "Returns the installed versions of packages; an empty string for a package that is not installed.",
     args: { names },
     refuse: ({ names }) => refuseNames(names),
@@ -44,6 +46,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.list_upgrades",
+    plainArgs: true,
     doc: "Returns the newest available versions of outdated packages.",
     args: { refresh },
     async run({ refresh }, context) {
@@ -56,6 +59,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.refresh_db",
+    plainArgs: true,
     doc: "Refreshes the package lists.",
     args: {},
     async run(_, context) {
@@ -65,6 +69,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.install",
+    plainArgs: true,
     doc: "Installs packages and returns the changes.",
     args: {
       names,
@@ -83,6 +88,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.remove",
+    plainArgs: true,
     doc: "Removes packages and returns the changes. Configuration files are kept.",
     args: { names },
     refuse: ({ names }) => refuseNames(names),
@@ -90,6 +96,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.purge",
+    plainArgs: true,
     doc: "Removes packages with their configuration files and returns the changes.",
     args: { names },
     refuse: ({ names }) => refuseNames(names),
@@ -97,6 +104,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "pkg.upgrade",
+    plainArgs: true,
     doc: "Upgrades all packages to their newest versions and returns the changes.",
     args: { refresh },
     run: ({ refresh }, context) =>

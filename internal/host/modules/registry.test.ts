@@ -13,7 +13,7 @@ test("every name and alias stands for one function", () => {
 
 // The list of the specification: only these functions bypass the queue.
 const bypassing =
-  /^(facts\.(?!set$).+|settings\..+|pillar\..+|grains\.(?!set$).+|test\.ping|sys\.list_functions)$/;
+  /^(facts\.(?!set$).+|settings\..+|pillar\..+|grains\.(?!set$).+|test\.ping|sys\.list_functions|audit\.head)$/;
 
 test("exactly the functions named by the specification bypass the queue", () => {
   for (const { name, aliases = [], readOnly = false } of allFunctions) {

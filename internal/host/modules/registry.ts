@@ -1,11 +1,13 @@
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { checkArguments } from "./arguments.ts";
+import { auditFunctions } from "./audit.ts";
 import { cmdFunctions } from "./cmd.ts";
 import { eventFunctions } from "./event.ts";
 import { factsFunctions } from "./facts.ts";
 import { fileFunctions } from "./file.ts";
 import type { ModuleFunction } from "./function.ts";
+import { identityFunctions } from "./identity.ts";
 import { pkgFunctions } from "./pkg.ts";
 import { serviceFunctions } from "./service.ts";
 import { settingsFunctions } from "./settings.ts";
@@ -19,11 +21,13 @@ import { groupFunctions, userFunctions } from "./user.ts";
 
 /** All functions. */
 export const allFunctions: readonly ModuleFunction[] = [
+  ...auditFunctions,
   ...cmdFunctions,
   ...eventFunctions,
   ...factsFunctions,
   ...fileFunctions,
   ...groupFunctions,
+  ...identityFunctions,
   ...pkgFunctions,
   ...serviceFunctions,
   ...stateFunctions,
@@ -40,6 +44,9 @@ const byName = new Map<string, ModuleFunction>(
     [entry.name, ...(entry.aliases ?? [])].map((name) => [name, entry] as const),
   ),
 );
+
+/** Every name that a function answers to. */
+export const functionNames: readonly string[] = [...byName.keys()];
 
 /**
  * Finds a function by its name or an alias.

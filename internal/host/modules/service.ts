@@ -14,13 +14,16 @@ const name = {
   required: true,
   doc: "Name of a service, such as nginx; with systemd also another unit, such as backup.timer.",
 } as const satisfies ArgSpec;
+/** Events may name a service whose state changes now, but not one whose configuration changes. */
+const nameFromData = { ...name, data: "name" } as const satisfies ArgSpec;
 
 /** Functions that manage services with the service manager of the host. */
 export const serviceFunctions: readonly ModuleFunction[] = [
   define({
     name: "service.status",
+    plainArgs: true,
     doc: "Returns the status of a service as named by the service manager, and whether it starts at boot.",
-    args: { name },
+    args: { name: nameFromData },
     refuse,
     async run({ name }, context) {
       const services = open(name, context);
@@ -29,39 +32,43 @@ export const serviceFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "service.get_all",
+    plainArgs: true,
     doc: "Lists all services.",
     args: {},
     run: (_, context) => [...servicesOf(systemOf(context)).names()],
   }),
   define({
     name: "service.available",
+    plainArgs: true,
     doc: "Returns whether a service exists.",
-    args: { name },
+    args: { name: nameFromData },
     refuse,
     run: ({ name }, context) => servicesOf(systemOf(context)).exists(name),
   }),
   define({
     name: "service.enabled",
+    plainArgs: true,
     doc: "Returns whether a service starts at boot.",
-    args: { name },
+    args: { name: nameFromData },
     refuse,
     run: ({ name }, context) => open(name, context).enablement(name) === "enabled",
   }),
-  action("start", "Starts a service."),
-  action("stop", "Stops a service."),
-  action("restart", "Stops a service and starts it again."),
-  action("reload", "Makes a service reload its configuration."),
+  action("start", "Starts a service.", nameFromData),
+  action("stop", "Stops a service.", nameFromData),
+  action("restart", "Stops a service and starts it again.", nameFromData),
+  action("reload", "Makes a service reload its configuration.", nameFromData),
   action("enable", "Makes a service start at boot."),
   action("disable", "Prevents a service from starting at boot."),
   action("mask", "Masks a systemd unit, so that nothing can start it."),
   action("unmask", "Unmasks a systemd unit, so that it can be started."),
 ];
 
-function action(word: ServiceAction, doc: string): ModuleFunction {
+function action(word: ServiceAction, doc: string, spec: typeof name = name): ModuleFunction {
   return define({
     name: `service.${word}`,
+    plainArgs: true,
     doc,
-    args: { name },
+    args: { name: spec },
     refuse,
     async run({ name }, context) {
       await open(name, context).change(word, name);

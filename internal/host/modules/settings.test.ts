@@ -20,8 +20,21 @@ test.each<[string, Record<string, Plain>, unknown]>([
   ["settings.refresh", {}, false],
   ["pillar.refresh", {}, false],
 ])("%s %j", async (name, args, expected) => {
-  expect(await callFunction(name, args, { settings })).toEqual(expected as Plain);
+  expect(await callFunction(name, args, { settings, unbounded: true })).toEqual(expected as Plain);
   expect(functionNamed(name).readOnly).toBe(true);
+});
+
+test.each<[string, Record<string, Plain>, unknown]>([
+  ["settings.items", {}, { web: { port: "***" }, users: [{ name: "***" }], none: "***" }],
+  ["pillar.items", {}, { web: { port: "***" }, users: [{ name: "***" }], none: "***" }],
+  ["settings.get", { name: "web" }, { port: "***" }],
+  ["pillar.get", { name: "users:0:name" }, "***"],
+  ["settings.get", { name: "none" }, "***"],
+  ["settings.get", { name: "web:host", default: "d" }, "d"],
+  ["settings.get", { name: "web:host" }, null],
+  ["settings.ls", {}, ["none", "users", "web"]],
+])("the return of a job has names and no values: %s %j", async (name, args, expected) => {
+  expect(await callFunction(name, args, { settings })).toEqual(expected as Plain);
 });
 
 test("a refresh without a connection is an error, and a cancelled one ends", async () => {

@@ -1,15 +1,30 @@
 import { untilAborted } from "../../base/clock.ts";
+import type { Plain } from "../../base/msgpack.ts";
 import type { CallContext, ModuleFunction } from "./function.ts";
+
+/**
+ * What is returned of a setting: the names alone, unless the result stays on this host. The return of a job is
+ * stored on the bus, where settings are sealed.
+ */
+function shown(value: Plain, staysHere: true | undefined): Plain {
+  return staysHere === true ? value : masked(value);
+}
+
+function masked(value: Plain): Plain {
+  if (Array.isArray(value)) return value.map(masked);
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return "***";
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, masked(item as Plain)]));
+}
 
 /** The settings of the peel. The aliases with `pillar` are Salt's names. */
 export const settingsFunctions: readonly ModuleFunction[] = [
   {
     name: "settings.items",
     aliases: ["pillar.items"],
-    doc: "Returns all settings of the peel, including secrets.",
+    doc: "Returns all settings of the peel. In the return of a job, *** stands for each value.",
     args: {},
     readOnly: true,
-    run: (_, { settings }) => ({ ...settings.current() }),
+    run: (_, { settings, unbounded }) => shown({ ...settings.current() }, unbounded),
   },
   {
     name: "settings.ls",
@@ -22,7 +37,7 @@ export const settingsFunctions: readonly ModuleFunction[] = [
   {
     name: "settings.get",
     aliases: ["pillar.get"],
-    doc: "Returns one setting, or a value inside it.",
+    doc: "Returns one setting, or a value inside it. In the return of a job, *** stands for each value.",
     args: {
       name: {
         type: "string",
@@ -32,7 +47,10 @@ export const settingsFunctions: readonly ModuleFunction[] = [
       default: { type: "any", doc: "Value to return if the setting does not exist; null by default." },
     },
     readOnly: true,
-    run: (args, { settings }) => settings.get(String(args.name), args.default ?? null) ?? null,
+    run(args, { settings, unbounded }) {
+      const found = settings.get(String(args.name));
+      return found === undefined ? (args.default ?? null) : shown(found, unbounded);
+    },
   },
   {
     name: "settings.refresh",

@@ -55,7 +55,7 @@ export function summaryOf(run: StatesRun): StatesSummary {
 }
 
 /**
- * The return of a run: `{states, summary}`. A return that is too large is reduced step by step: unchanged
+ * The return of a run: `{states, summary}`, and `warnings` if there are any. A return that is too large is reduced step by step: unchanged
  * states are first only named, then omitted; then long strings in changes are cut; then changes are only
  * named; at last whole states are omitted, failed ones last.
  */
@@ -70,7 +70,11 @@ export function statesReturn(run: StatesRun, mostBytes = mostReturnBytes): Plain
     if (sizeOf(states) > mostBytes) states = fitting(run.states, mostBytes);
   }
   const leftOut = run.states.length - states.length;
-  return { states: [...states], summary: { ...summary, ...(leftOut === 0 ? {} : { left_out: leftOut }) } };
+  return {
+    states: [...states],
+    summary: { ...summary, ...(leftOut === 0 ? {} : { left_out: leftOut }) },
+    ...(run.warnings === undefined ? {} : { warnings: [...run.warnings] }),
+  };
 }
 
 /** Reductions, each stronger than the one before. */

@@ -24,6 +24,7 @@ const required = { ...mods, required: true } as const;
 export const stateFunctions: readonly ModuleFunction[] = [
   define({
     name: "state.apply",
+    plainArgs: true,
     doc: "Applies the named states or, without names, the highstate: everything that the top file assigns to the peel.",
     args: {
       mods: { ...mods, doc: `${mods.doc} Without names, the highstate is applied.` },
@@ -35,6 +36,7 @@ export const stateFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "state.highstate",
+    plainArgs: true,
     doc: "Applies everything that the top file assigns to the peel.",
     args: { test, ...from },
     refuse,
@@ -42,6 +44,7 @@ export const stateFunctions: readonly ModuleFunction[] = [
   }),
   define({
     name: "state.sls",
+    plainArgs: true,
     doc: "Applies the named states.",
     args: { mods: required, test, ...from },
     refuse: (args) =>

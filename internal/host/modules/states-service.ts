@@ -45,6 +45,8 @@ export interface StatesRun {
   stopped?: "failhard" | "cancelled";
   /** Number of states that were not reached because of that. */
   not_run: number;
+  /** What the files say that may not be meant: `web.sls:3: …`. */
+  warnings?: readonly string[];
 }
 
 /** Runs and shows the states of this host. */
@@ -59,6 +61,15 @@ export interface StatesService {
   run(request: StatesRequest, caller: StatesCaller): Promise<StatesRun>;
   /** Returns rendered files: the states of a request, or the assignments of the top file. */
   show(what: "states" | "top", request: StatesRequest, caller: StatesCaller): Promise<Plain>;
+  /** The functions that states can use. */
+  functions?(): Promise<readonly DescribedState[]>;
+}
+
+/** A state function, as far as it is described to people. */
+export interface DescribedState {
+  name: string;
+  doc: string;
+  args: Readonly<Record<string, { type: string; doc: string }>>;
 }
 
 /** The caller of the states service. */

@@ -46,7 +46,11 @@ export const statusFunctions: readonly ModuleFunction[] = [
     name: "status.procs",
     doc: "Lists processes by memory usage in descending order, and their total number.",
     args: {
-      match: { type: "string", doc: "Only lists processes with this text in their command line." },
+      match: {
+        type: "string",
+        data: "text",
+        doc: "Only lists processes with this text in their command line.",
+      },
       limit: { type: "integer", min: 1, max: 2_000, doc: "Maximum number of processes; 100 by default." },
     },
     run: ({ match = "", limit = 100 }) => {

@@ -3,6 +3,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { signatureOf } from "./arguments.ts";
 import { define } from "./define.ts";
 import type { ArgSpec, ModuleFunction } from "./function.ts";
+import type { DescribedState } from "./states-service.ts";
 
 const pattern = {
   type: "string",
@@ -31,9 +32,19 @@ export function sysFunctions(all: () => readonly ModuleFunction[]): readonly Mod
     }),
     define({
       name: "sys.doc",
-      doc: "Returns the descriptions of functions as text, by name.",
+      doc: "Returns the descriptions of functions and of state functions as text, by name.",
       args: { pattern },
-      run: ({ pattern }) => Object.fromEntries(matching(pattern).map((each) => [each.name, manual(each)])),
+      async run({ pattern }, { states }) {
+        const form = new Bun.Glob(pattern ?? "*");
+        const described = (await states?.functions?.()) ?? [];
+        const found = new Map(matching(pattern).map((each) => [each.name, manual(signatureOf(each), each)]));
+        for (const each of described.filter(({ name }) => form.match(name))) {
+          const before = found.get(each.name);
+          const text = manual(`${each.name} (state function)`, each);
+          found.set(each.name, before === undefined ? text : `${before}\n\n${text}`);
+        }
+        return Object.fromEntries([...found].sort(([one], [other]) => (one < other ? -1 : 1)));
+      },
     }),
   ];
 }
@@ -57,7 +68,7 @@ function describe(entry: ModuleFunction): Plain {
   };
 }
 
-function manual(entry: ModuleFunction): string {
-  const lines = Object.entries(entry.args).map(([name, spec]) => `  ${name} (${spec.type}): ${spec.doc}`);
-  return [signatureOf(entry), "", entry.doc, ...(lines.length === 0 ? [] : ["", ...lines])].join("\n");
+function manual(signature: string, { args, doc }: Omit<DescribedState, "name">): string {
+  const lines = Object.entries(args).map(([name, spec]) => `  ${name} (${spec.type}): ${spec.doc}`);
+  return [signature, "", doc, ...(lines.length === 0 ? [] : ["", ...lines])].join("\n");
 }

@@ -17,11 +17,12 @@ export const testFunctions: readonly ModuleFunction[] = [
   define({
     name: "test.echo",
     doc: "Returns the text.",
-    args: { text: { type: "string", required: true, doc: "Any text." } },
+    args: { text: { type: "string", required: true, data: "text", doc: "Any text." } },
     run: ({ text }) => text,
   }),
   define({
     name: "test.sleep",
+    plainArgs: true,
     doc: "Waits, then returns true. Ends early when the job ends.",
     args: { length: { type: "duration", required: true, doc: "How long to wait." } },
     async run({ length }, { clock, signal }) {
@@ -36,6 +37,7 @@ export const testFunctions: readonly ModuleFunction[] = [
     args: {
       message: {
         type: "string",
+        data: "text",
         doc: "Message of the failure; by default it says that the failure was requested.",
       },
     },

@@ -23,7 +23,7 @@ export const userFunctions: readonly ModuleFunction[] = [
   define({
     name: "user.info",
     doc: "Describes a local user.",
-    args: { name: { type: "string", required: true, doc: "Name of the user." } },
+    args: { name: { type: "string", required: true, data: "name", doc: "Name of the user." } },
     run({ name }, context) {
       const system = systemOf(context);
       return describeUser(system, known(localUsers(system).get(name), "user", name));

@@ -20,6 +20,7 @@ test("a document of an older master lacks fields", () => {
     nats_urls: [],
     issued_at: "",
     command_keys: [],
+    recovery_keys: [],
   });
 });
 

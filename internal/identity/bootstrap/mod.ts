@@ -1,3 +1,10 @@
 export { type BootstrapCache, createBootstrapCache } from "./cache.ts";
 export { checkDiscovered, sameServers } from "./discover.ts";
-export { type BootstrapDocument, createDocument, documentTag, parseDocument } from "./document.ts";
+export {
+  type BootstrapDocument,
+  createDocument,
+  documentTag,
+  parseDocument,
+  pinsOf,
+  rotationMessage,
+} from "./document.ts";

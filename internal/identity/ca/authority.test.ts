@@ -223,7 +223,9 @@ describe("loadAuthority", () => {
   test.each(names)("notices %s of another CA", async (name) => {
     const dir = copy();
     copyFileSync(join(other, name), join(dir, name));
-    await expect(loadAuthority(dir)).rejects.toThrow(dir);
+    const error = await loadAuthority(dir).catch((thrown) => thrown);
+    expect(error.message).toContain(dir);
+    expect(error.message).toContain("svc ca init");
   });
 
   test.each(names)("notices that %s is junk, and does not repeat it", async (name) => {
@@ -232,6 +234,7 @@ describe("loadAuthority", () => {
     const error = await loadAuthority(dir).catch((thrown) => thrown);
     expect(error.message).toContain(join(dir, name));
     expect(error.message).not.toContain("junk");
+    expect(error.message).toContain("svc ca init");
   });
 
   test("reads a key in the older notation", async () => {

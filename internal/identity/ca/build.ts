@@ -8,8 +8,11 @@ import { loadX509 } from "./x509.ts";
 /** The purpose of a leaf certificate, named after its file. */
 export type LeafUsage = "nats-server" | "enroll";
 
-/** The parts of a distinguished name, outermost first, as plain text. */
-export type DistinguishedName = readonly (readonly [type: "O" | "CN", text: string])[];
+/**
+ * The parts of a distinguished name, outermost first, as plain text; or the subject of a certificate in PEM, byte
+ * for byte.
+ */
+export type DistinguishedName = readonly (readonly [type: "O" | "CN", text: string])[] | { of: string };
 
 interface Template {
   subject: DistinguishedName;
@@ -70,6 +73,26 @@ export async function buildLeafCertificate(
   ]);
 }
 
+/**
+ * Builds a certificate for the key of another root, signed by this root: who trusts only this root then trusts
+ * what the other signed. Both have the same name, so the certificate counts as self-issued, and the path length of
+ * this root does not count it (RFC 5280 section 4.2.1.9).
+ *
+ * @param template the other root, in PEM
+ * @returns PEM
+ */
+export async function buildCrossCertificate(
+  template: Pick<Template, "serial" | "validity"> & { root: string },
+  issuer: Issuer,
+): Promise<string> {
+  const x509 = await loadX509();
+  const publicKey = await new x509.X509Certificate(template.root).publicKey.export();
+  return buildAuthorityCertificate(
+    { ...template, subject: { of: template.root }, publicKey, pathLength: 1 },
+    issuer,
+  );
+}
+
 /** A CA certificate to reissue for the same key. */
 interface Reissue {
   /** PEM of the certificate to replace. */
@@ -114,8 +137,12 @@ async function build(
 ): Promise<string> {
   const x509 = await loadX509();
   const signer = "selfSigningKey" in issuer ? undefined : new x509.X509Certificate(issuer.certificate);
-  // The library takes an object literally; in a string it interprets quotes and "#".
-  const subject = new x509.Name(template.subject.map(([type, text]) => ({ [type]: [{ utf8String: text }] })));
+  const named = template.subject;
+  const subject =
+    "of" in named
+      ? new x509.X509Certificate(named.of).subjectName
+      : // The library takes an object literally; in a string it interprets quotes and "#".
+        new x509.Name(named.map(([type, text]) => ({ [type]: [{ utf8String: text }] })));
   // A CA made by another tool may derive its key identifier in another way.
   const signerKeyId = signer?.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId;
   const certificate = await x509.X509CertificateGenerator.create({

@@ -3,7 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { publicMode, secretMode } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
 import { createFiles, type NewFile } from "../../base/new-files.ts";
-import { buildAuthorityCertificate, newSerial } from "./build.ts";
+import { buildAuthorityCertificate, type DistinguishedName, newSerial } from "./build.ts";
 import { type CertificateSummary, describeCertificate } from "./describe.ts";
 import { newSigningKey } from "./key.ts";
 import type { Authority } from "./load.ts";
@@ -60,17 +60,41 @@ export async function newAuthority(options: CreateAuthorityOptions): Promise<New
       `the common name ${JSON.stringify(commonName)} is reserved for the intermediate; choose another --cn`,
     );
   }
+  return buildHierarchy({
+    dir,
+    rootName: [
+      ["O", organization],
+      ["CN", commonName],
+    ],
+    intermediateName: [
+      ["O", organization],
+      ["CN", intermediateName(organization)],
+    ],
+    rootValidityMs,
+    clock,
+    random,
+  });
+}
+
+/**
+ * Creates a root and an intermediate with these names, each with a new key.
+ *
+ * @throws SvcError `bad_request` for a validity
+ */
+export async function buildHierarchy(
+  options: Pick<CreateAuthorityOptions, "dir" | "rootValidityMs" | "clock" | "random"> & {
+    rootName: DistinguishedName;
+    intermediateName: DistinguishedName;
+  },
+): Promise<NewAuthority> {
+  const { dir, rootName, rootValidityMs, clock, random } = options;
   const now = clock.now();
   assertRootValidity(now, rootValidityMs);
-
   const rootValidity = validityFrom(now, rootValidityMs);
   const root = await newSigningKey();
   const rootPem = await buildAuthorityCertificate(
     {
-      subject: [
-        ["O", organization],
-        ["CN", commonName],
-      ],
+      subject: rootName,
       publicKey: root.keys.publicKey,
       serial: newSerial(random),
       validity: rootValidity,
@@ -81,10 +105,7 @@ export async function newAuthority(options: CreateAuthorityOptions): Promise<New
   const intermediate = await newSigningKey();
   const intermediatePem = await buildAuthorityCertificate(
     {
-      subject: [
-        ["O", organization],
-        ["CN", intermediateName(organization)],
-      ],
+      subject: options.intermediateName,
       publicKey: intermediate.keys.publicKey,
       serial: newSerial(random),
       validity: validityFrom(now, intermediateValidityMs, rootValidity),

@@ -1,7 +1,8 @@
 import { isPresent } from "../../base/new-files.ts";
 import { type CertificateSummary, describeCertificate } from "./describe.ts";
+import { readPhase } from "./in-force.ts";
 import { parseAuthority, readAuthorityFile } from "./load.ts";
-import { authorityPaths } from "./paths.ts";
+import { authorityPaths, rotationPaths } from "./paths.ts";
 
 /** The public content of a CA directory. */
 export interface Hierarchy {
@@ -30,13 +31,20 @@ export function inspectAuthority(dir: string): Hierarchy {
 }
 
 /**
- * The SPKI pin of the root in a CA directory. It reads only `root.crt`.
+ * The SPKI pins of the roots in a CA directory that peels may enroll with: two while the root is rotated. It opens
+ * only certificates.
  *
  * @throws SvcError `bad_request` naming the file and the command that creates a CA
  */
-export function rootPin(dir: string): string {
-  const path = authorityPaths(dir).rootCrt;
-  return summary(readAuthorityFile(path, dir), path).pin;
+export function rootPins(dir: string): [string, ...string[]] {
+  const pinIn = (from: string) => {
+    const path = authorityPaths(from).rootCrt;
+    return summary(readAuthorityFile(path, from), path).pin;
+  };
+  const phase = readPhase(dir);
+  if (phase === undefined) return [pinIn(dir)];
+  const next = pinIn(rotationPaths(dir).next);
+  return phase === "finish" ? [next] : [pinIn(dir), next];
 }
 
 function summary(pem: string, path: string): CertificateSummary {

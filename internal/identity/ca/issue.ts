@@ -19,7 +19,7 @@ export interface IssueOptions {
 }
 
 export interface IssuedCertificate {
-  /** PEM of the leaf, then of the intermediate: the chain that a server presents. */
+  /** PEM of the leaf, then of the intermediate, and what crosses to the root before: the chain of a server. */
   certPem: string;
   /** PEM of the private key. Secret. */
   keyPem: string;
@@ -66,7 +66,7 @@ export async function issueCertificate(
     { certificate: authority.intermediatePem, key: authority.signingKey },
   );
   return {
-    certPem: leaf + authority.intermediatePem,
+    certPem: leaf + authority.intermediatePem + (authority.crossPem ?? ""),
     keyPem,
     ...validity,
     clamped: validity.notAfter < validityFrom(now, validityMs).notAfter,

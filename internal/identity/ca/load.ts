@@ -1,8 +1,11 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
-import { SvcError } from "../../base/errors.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile, readTextIfPresent } from "../../base/file.ts";
 import { importSigningKey, parsePrivateKey } from "./key.ts";
 import { authorityPaths } from "./paths.ts";
+
+/** What helps when a file of a CA is broken or belongs to another CA. */
+const remedy = "copy the files of one CA, or create a CA in an empty directory with svc ca init --dir DIR";
 
 /** A CA that can issue leaf certificates. */
 export interface Authority {
@@ -12,6 +15,11 @@ export interface Authority {
   signingKey: CryptoKey;
   /** Whether the root key is present too. It is optional. */
   hasRootKey: boolean;
+  /**
+   * PEM that follows the chain of everything it issues while a root is rotated: with it, who trusts only the
+   * root before verifies that as well.
+   */
+  crossPem?: string;
 }
 
 /**
@@ -26,16 +34,16 @@ export async function loadAuthority(dir: string): Promise<Authority> {
   const intermediatePem = readAuthorityFile(paths.subCrt, dir);
   const root = parseAuthority(rootPem, paths.rootCrt);
   const intermediate = parseAuthority(intermediatePem, paths.subCrt);
-  const key = parsePrivateKey(readAuthorityFile(paths.subKey, dir), paths.subKey);
+  const key = parseAuthorityKey(readAuthorityFile(paths.subKey, dir), paths.subKey);
 
-  if (!root.checkIssued(root) || !root.verify(root.publicKey)) throw mismatch(paths.rootCrt, "itself", dir);
+  if (!root.checkIssued(root) || !root.verify(root.publicKey)) throw mismatch(paths.rootCrt, "itself");
   if (!intermediate.checkIssued(root) || !intermediate.verify(root.publicKey)) {
-    throw mismatch(paths.subCrt, paths.rootCrt, dir);
+    throw mismatch(paths.subCrt, paths.rootCrt);
   }
   assertOwnKey(intermediate, key, paths.subKey, paths.subCrt);
   const rootKeyPem = readTextIfPresent(paths.rootKey);
   if (rootKeyPem !== undefined) {
-    assertOwnKey(root, parsePrivateKey(rootKeyPem, paths.rootKey), paths.rootKey, paths.rootCrt);
+    assertOwnKey(root, parseAuthorityKey(rootKeyPem, paths.rootKey), paths.rootKey, paths.rootCrt);
   }
   return {
     rootPem,
@@ -61,7 +69,7 @@ export async function loadRoot(dir: string): Promise<{ pem: string; signingKey: 
       `${paths.rootKey} does not exist, and this command needs the root key: run it where root.key is kept, then copy the new certificate to the masters`,
     );
   }
-  const key = parsePrivateKey(keyPem, paths.rootKey);
+  const key = parseAuthorityKey(keyPem, paths.rootKey);
   assertOwnKey(root, key, paths.rootKey, paths.rootCrt);
   return { pem, signingKey: await importSigningKey(key) };
 }
@@ -82,20 +90,25 @@ export function parseAuthority(pem: string, path: string): X509Certificate {
   try {
     certificate = new X509Certificate(pem);
   } catch {
-    throw new SvcError("bad_request", `${path} is not a certificate in PEM`);
+    throw new SvcError("bad_request", `${path} is not a certificate in PEM: ${remedy}`);
   }
-  if (!certificate.ca) throw new SvcError("bad_request", `${path} is not a CA certificate`);
+  if (!certificate.ca) throw new SvcError("bad_request", `${path} is not a CA certificate: ${remedy}`);
   return certificate;
 }
 
-function mismatch(path: string, signer: string, dir: string): SvcError {
-  return new SvcError(
-    "bad_request",
-    `${path} is not signed by ${signer}: copy the files of one CA to ${dir}, or create a CA in an empty directory with svc ca init --dir`,
-  );
+function parseAuthorityKey(pem: string, path: string): KeyObject {
+  try {
+    return parsePrivateKey(pem, path);
+  } catch (cause) {
+    throw new SvcError("bad_request", `${describeError(cause)}: ${remedy}`, { cause });
+  }
+}
+
+function mismatch(path: string, signer: string): SvcError {
+  return new SvcError("bad_request", `${path} is not signed by ${signer}: ${remedy}`);
 }
 
 function assertOwnKey(certificate: X509Certificate, key: KeyObject, keyPath: string, path: string): void {
   if (certificate.checkPrivateKey(key)) return;
-  throw new SvcError("bad_request", `${keyPath} is not the key of ${path}: copy the files of one CA`);
+  throw new SvcError("bad_request", `${keyPath} is not the key of ${path}: ${remedy}`);
 }

@@ -1,10 +1,25 @@
 export type { LeafUsage } from "./build.ts";
 export { createAuthority, newAuthority } from "./create.ts";
 export { type CertificateSummary, describeCertificate } from "./describe.ts";
-export { inspectAuthority, rootPin } from "./inspect.ts";
+export {
+  type AuthorityInForce,
+  authorityStamp,
+  loadInForce,
+  type Root,
+  type Rotation,
+} from "./in-force.ts";
+export { inspectAuthority, rootPins } from "./inspect.ts";
 export { issueCertificate } from "./issue.ts";
 export { loadAuthority } from "./load.ts";
 export { checkPair } from "./pair.ts";
 export { authorityPaths } from "./paths.ts";
 export { type Reissued, reissueIntermediate, reissueRoot } from "./reissue.ts";
 export { nextRenewal, remainingLife } from "./renew.ts";
+export {
+  abortRotation,
+  activateRotation,
+  finishRotation,
+  type Rotating,
+  readRotation,
+  startRotation,
+} from "./rotate.ts";

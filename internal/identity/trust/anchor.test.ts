@@ -133,7 +133,15 @@ describe.each(strict)("the strict rung %s", (name) => {
 
   test("refuses an expired certificate of the right CA", async () => {
     const at = systemClock.now() - 3 * 24 * 3600_000;
-    await expectRefused(serve(await fleet.issue({ at }), fleet.rootPem), rungs[name](), /CERT_HAS_EXPIRED/);
+    const refusal =
+      /CERT_HAS_EXPIRED.*check the clock of this host first .*renew the certificate of the master$/;
+    await expectRefused(serve(await fleet.issue({ at }), fleet.rootPem), rungs[name](), refusal);
+  });
+
+  test("asks for the clock first when a certificate is not valid yet", async () => {
+    const at = systemClock.now() + 3 * 24 * 3600_000;
+    const refusal = /CERT_NOT_YET_VALID.*check the clock of this host first/;
+    await expectRefused(serve(await fleet.issue({ at }), fleet.rootPem), rungs[name](), refusal);
   });
 
   test("refuses a certificate of the right CA for another name", async () => {

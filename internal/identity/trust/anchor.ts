@@ -4,6 +4,7 @@ import type { Log } from "../../base/log.ts";
 import { type BootstrapDocument, parseDocument } from "../bootstrap/mod.ts";
 import { exchange, type Verify } from "./exchange.ts";
 import type { Rung } from "./ladder.ts";
+import { leadTo } from "./lead.ts";
 import { isCertificateError, isUnknownAuthority, mismatch, TrustError } from "./mismatch.ts";
 import { pinnedRoots, rootsOf, spkiPin, splitPem } from "./pin.ts";
 
@@ -30,6 +31,16 @@ export interface Trust {
 
 export interface TrustOptions {
   rung: Rung;
+  /**
+   * PEM of the roots that followed those of the rung in a rotation; they count in its place. Empty where the rung
+   * decides alone.
+   */
+  followed?: () => readonly string[];
+  /**
+   * Of a peel that is enrolled: PEM of the roots that it trusts, and what to do when nothing leads from them to the
+   * root that masters have now. Absent where a mismatch is final.
+   */
+  across?: { trusted: () => readonly string[]; remedy: string } | undefined;
   /** Stores the PEM of a root that the peel trusted on first use. */
   keepAnchor(pem: string): void;
   clock: Clock;
@@ -37,7 +48,8 @@ export interface TrustOptions {
   signal: AbortSignal;
 }
 
-export function createTrust({ rung, keepAnchor, clock, log, signal }: TrustOptions): Trust {
+export function createTrust(options: TrustOptions): Trust {
+  const { rung, followed, across, keepAnchor, clock, log, signal } = options;
   /** Anchors established by asking a master. The others follow from the configuration alone. */
   const known = new Map<string, Anchor>();
   /** Trust on first use ends as soon as any master was verified in a stronger way. */
@@ -118,6 +130,8 @@ export function createTrust({ rung, keepAnchor, clock, log, signal }: TrustOptio
   };
 
   const establish = async (url: string): Promise<Anchor> => {
+    const roots = followed?.() ?? [];
+    if (roots.length > 0) return oneOf(url, roots, "");
     switch (rung.rung) {
       case 1:
       case 3:
@@ -136,8 +150,42 @@ export function createTrust({ rung, keepAnchor, clock, log, signal }: TrustOptio
     }
   };
 
+  /**
+   * The root that masters have after a rotation that this peel slept through. It follows those that the peel trusts
+   * when one of them signed its key, which the unverified document proves as well as any other.
+   *
+   * @throws TrustError `failed`, with what to do when nothing leads there
+   */
+  const acrossRotations = async (url: string, failed: TrustError): Promise<Anchor> => {
+    const trusted = across?.trusted() ?? [];
+    if (across === undefined || trusted.length === 0) throw failed;
+    const document = await fetchDocument(url, "nobody").catch(() => undefined);
+    const served = rootsOf(document?.ca_bundle_pem ?? "").slice(0, 2);
+    const crossPem = document?.ca_cross_pem ?? "";
+    const leads = served.map((root) => ({
+      root,
+      lead: leadTo(root, { trusted, crossPem, now: clock.now() }),
+    }));
+    const found = leads.filter(({ lead }) => lead.kind === "found").map(({ root }) => root);
+    if (found.length > 0) {
+      const anchor = await findVerifying(url, found);
+      if (typeof anchor !== "string") return anchor;
+    }
+    const [first] = served;
+    if (first === undefined) throw failed;
+    const ended = leads.flatMap(({ lead }) => (lead.kind === "ended" ? lead.at : []))[0];
+    const reason =
+      ended === undefined
+        ? "and nothing leads there from the roots that this peel trusts"
+        : `and what led there from the roots that this peel trusts ended at ${ended}`;
+    throw new TrustError(
+      `${failed.message}. It serves the root ${spkiPin(first)}, ${reason}: compare this pin with svc ca fingerprint on a master; if it is the same, ${across.remedy}`,
+    );
+  };
+
   return {
     async use(url, run) {
+      let crossed = false;
       for (let again = false; ; again = true) {
         const remembered = known.get(url);
         try {
@@ -145,10 +193,15 @@ export function createTrust({ rung, keepAnchor, clock, log, signal }: TrustOptio
           known.set(url, anchor);
           return await run(anchor);
         } catch (thrown) {
-          if (thrown instanceof TrustError || !isCertificateError(thrown)) throw thrown;
+          const isFinal = thrown instanceof TrustError;
+          if (!isFinal && !isCertificateError(thrown)) throw thrown;
           known.delete(url);
           // The known anchor may be a root that was renewed since. Check it once more.
-          if (remembered === undefined || again) throw mismatch(rung, url, describeError(thrown));
+          if (!isFinal && remembered !== undefined && !again) continue;
+          const failed = isFinal ? thrown : mismatch(rung, url, thrown);
+          if (crossed || !(isFinal || isUnknownAuthority(thrown))) throw failed;
+          crossed = true;
+          known.set(url, await acrossRotations(url, failed));
         }
       }
     },

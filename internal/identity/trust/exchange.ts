@@ -3,9 +3,13 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 
 const tls13 = 772;
+const tls12 = 771;
 
-/** How to verify the server: with this CA, with the system trust store, or not at all. */
-export type Verify = { ca: string | undefined } | "nobody";
+/**
+ * How to verify the server: with this CA, with the system trust store, or not at all. With `tls12` an earlier TLS than
+ * 1.3 will do, for servers that are not of a fleet.
+ */
+export type Verify = { ca: string | undefined; tls12?: true } | "nobody";
 
 export interface ExchangeOptions {
   url: string;
@@ -117,12 +121,12 @@ export function startTimeout(clock: Clock, parent: AbortSignal, ms: number): Tim
   };
 }
 
-/** TLS 1.3. Sets verification explicitly: otherwise NODE_TLS_REJECT_UNAUTHORIZED would control it. */
+/** TLS 1.3 unless less will do. Sets verification explicitly: otherwise NODE_TLS_REJECT_UNAUTHORIZED would control it. */
 function tlsOf(verify: Verify): BunFetchRequestInitTLS {
   if (verify === "nobody") return { rejectUnauthorized: false, minVersion: tls13 } as BunFetchRequestInitTLS;
   return {
     rejectUnauthorized: true,
-    minVersion: tls13,
+    minVersion: verify.tls12 === true ? tls12 : tls13,
     ...defined({ ca: verify.ca }),
   } as BunFetchRequestInitTLS;
 }

@@ -1,4 +1,4 @@
-import { SvcError } from "../../base/errors.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import type { Rung } from "./ladder.ts";
 
 /** The server failed verification. This is final: nothing is sent, and no lower rung is tried. */
@@ -8,10 +8,28 @@ export class TrustError extends SvcError {
   }
 }
 
-/** Describes the failure of a rung in one line, with the remedy for the operator. */
-export function mismatch(rung: Rung, url: string, reason: string): TrustError {
-  return new TrustError(`${url} is not trusted by ${nameOf(rung)}: ${reason}; ${remedyOf(rung)}`);
+/**
+ * Describes the failure of a rung in one line, with the remedy for the operator.
+ *
+ * @param failed why no certificate was verified: a text, or what a request threw
+ */
+export function mismatch(rung: Rung, url: string, failed: unknown): TrustError {
+  const reason = typeof failed === "string" ? failed : describeError(failed);
+  const remedy = clockRemedies.find(({ code }) => reason.includes(code))?.remedy ?? remedyOf(rung);
+  return new TrustError(`${url} is not trusted by ${nameOf(rung)}: ${reason}; ${remedy}`);
 }
+
+/** A wrong clock is the usual cause of these, above all of the first. */
+const clockRemedies = [
+  {
+    code: "CERT_NOT_YET_VALID",
+    remedy: "check the clock of this host first (date -u), then that of the master",
+  },
+  {
+    code: "CERT_HAS_EXPIRED",
+    remedy: "check the clock of this host first (date -u), then renew the certificate of the master",
+  },
+];
 
 function nameOf(rung: Rung): string {
   switch (rung.rung) {
@@ -31,7 +49,7 @@ function remedyOf(rung: Rung): string {
     case 1:
       return "if the fleet's CA was replaced, replace this file";
     case 2:
-      return "compare enroll_ca_pin with svc ca fingerprint";
+      return "compare enroll_ca_pin in peel.yaml with svc ca fingerprint on a master";
     case 3:
       return `if the fleet's CA was replaced on purpose, delete ${rung.ca.path}, set enroll_ca_pin, and restart`;
     case 4:

@@ -1,5 +1,6 @@
-export { type Anchor, createTrust, type Trust } from "./anchor.ts";
+export { type Anchor, createTrust, type Trust, type TrustOptions } from "./anchor.ts";
 export { exchange, openExchange, startTimeout } from "./exchange.ts";
 export { chooseRung, type Rung } from "./ladder.ts";
+export { leadTo } from "./lead.ts";
 export { TrustError } from "./mismatch.ts";
-export { spkiPin } from "./pin.ts";
+export { pinnedRoots, rootsOf, spkiPin, splitPem } from "./pin.ts";

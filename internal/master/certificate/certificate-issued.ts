@@ -1,24 +1,26 @@
 import { createBackoff } from "../../base/backoff.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { readTextIfPresent } from "../../base/file.ts";
+import { watchDirectory } from "../../base/watch-directory.ts";
 import {
-  authorityPaths,
+  type AuthorityInForce,
+  authorityStamp,
   describeCertificate,
   issueCertificate,
-  loadAuthority,
+  loadInForce,
   nextRenewal,
   remainingLife,
 } from "../../identity/ca/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
-/**
- * The longest wait: timers of the runtime are limited to 24.8 days, and a changed clock or a replaced CA
- * directory is only noticed by a check.
- */
+/** The longest wait: timers of the runtime are limited to 24.8 days, and a changed clock is only noticed by a check. */
 const lookEveryMs = 60 * 60 * 1000;
 const retries = { firstMs: 1_000, longestMs: 5 * 60_000 };
+
+/** A copy of a CA has several files: this time passes without a change before they are read. */
+const settleMs = 500;
 
 /** A certificate and the authority that issued it. */
 interface Issued extends EnrollCertificate {
@@ -26,11 +28,14 @@ interface Issued extends EnrollCertificate {
   from: number;
   rootPem: string;
   intermediatePem: string;
+  /** Of the CA directory, read before it was used. */
+  stamp: string | undefined;
+  inForce: AuthorityInForce;
 }
 
 /**
  * The certificate that the embedded CA issues: at the start, and again in memory at about two thirds of
- * its life, or within an hour when the files of the CA were replaced. While issuing fails the old one
+ * its life, or within a minute when the files of the CA were replaced. While issuing fails the old one
  * is served, with a warning at each attempt.
  *
  * @throws SvcError `bad_request` when the CA cannot issue at the start
@@ -44,10 +49,28 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
   /** What the last attempt came to, when it failed. */
   let failed: { error: string; retryInMs: number } | undefined;
 
-  let issued = await issue(options);
+  let issued = await issue(options, { lenient: true });
+  const { problem } = issued.inForce;
+  if (problem !== undefined) {
+    log.warn("the next root does not count yet", { error: problem, next: "copy the whole CA directory" });
+  }
   let renewAt = renewalTime();
   announce();
   let timer = clock.after(pause(), wake);
+  let renewing = false;
+  const watching = watchDirectory(dir, {
+    onChange() {
+      if (renewing || stopped || !isReplaced(dir, issued)) return;
+      timer.cancel();
+      wake();
+    },
+    settleMs,
+    untilQuiet: true,
+    onUnwatched: (error) =>
+      log.warn("a replaced CA is noticed within a minute only", { directory: dir, error }),
+    clock,
+    log,
+  });
 
   /** The time at which this certificate must be renewed. */
   function renewalTime(): number {
@@ -69,23 +92,34 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
       timer = clock.after(pause(), wake);
       return;
     }
+    renewing = true;
     renew()
       .catch(fail)
       .finally(() => {
+        renewing = false;
         if (!stopped) timer = clock.after(pause(), wake);
       });
   }
   async function renew(): Promise<void> {
-    const next = await issue(options);
+    const next = await issue(options, { lenient: false });
     if (stopped) return;
-    const sameAuthority = next.rootPem === issued.rootPem && next.intermediatePem === issued.intermediatePem;
+    const sameAuthority =
+      next.rootPem === issued.rootPem &&
+      next.intermediatePem === issued.intermediatePem &&
+      next.rotation?.phase === issued.rotation?.phase;
     if (sameAuthority && next.notAfter <= issued.notAfter) {
       throw new SvcError(
         "unavailable",
         "the certificate ends with the intermediate: renew that with svc ca renew-intermediate",
       );
     }
-    if (next.root?.pin !== issued.root?.pin) {
+    if (next.rotation?.phase !== issued.rotation?.phase) {
+      log.info("the rotation of the root changed", {
+        phase: next.rotation?.phase ?? "none",
+        current: next.root?.pin,
+        next: next.rotation?.next.pin,
+      });
+    } else if (next.root?.pin !== issued.root?.pin) {
       log.warn("the root of the CA was replaced", { old: issued.root?.pin, new: next.root?.pin });
     }
     issued = next;
@@ -123,12 +157,20 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
     stop() {
       stopped = true;
       timer.cancel();
+      watching.stop();
     },
   };
 }
 
-async function issue({ config, hostname, clock, random }: CertificateOptions): Promise<Issued> {
-  const authority = await loadAuthority(config["ca.dir"]);
+async function issue(
+  { config, hostname, clock, random }: CertificateOptions,
+  how: { lenient: boolean },
+): Promise<Issued> {
+  const dir = config["ca.dir"];
+  // Read first: what changes from here on is noticed by the next look.
+  const stamp = authorityStamp(dir);
+  const inForce = await loadInForce(dir, how);
+  const { authority, root, rotation } = inForce;
   const from = clock.now();
   const leaf = await issueCertificate(authority, {
     commonName: "svc-master",
@@ -143,23 +185,17 @@ async function issue({ config, hostname, clock, random }: CertificateOptions): P
     key: leaf.keyPem,
     from,
     notAfter: leaf.notAfter,
-    root: { pem: authority.rootPem, pin: describeCertificate(authority.rootPem).pin },
+    root,
+    ...defined({ rotation }),
     rootPem: authority.rootPem,
     intermediatePem: authority.intermediatePem,
+    stamp,
+    inForce,
   };
 }
 
-/**
- * Whether the CA directory holds other certificates than these; files that are missing for a moment do not
- * count.
- */
-function isReplaced(dir: string, { rootPem, intermediatePem }: Issued): boolean {
-  const paths = authorityPaths(dir);
-  try {
-    const [root, intermediate] = [readTextIfPresent(paths.rootCrt), readTextIfPresent(paths.subCrt)];
-    if (root === undefined || intermediate === undefined) return false;
-    return root !== rootPem || intermediate !== intermediatePem;
-  } catch {
-    return false;
-  }
+/** Whether the CA directory holds something else than at the issue; files that are missing for a moment do not count. */
+function isReplaced(dir: string, { stamp }: Issued): boolean {
+  const found = authorityStamp(dir);
+  return found !== undefined && found !== stamp;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import type { AuthorityInForce, Root, Rotation } from "../../identity/ca/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 
@@ -13,7 +14,11 @@ export interface EnrollCertificate {
   /** When the leaf ends, milliseconds since the Unix epoch. */
   notAfter: number;
   /** Only with an embedded CA. */
-  root?: { pem: string; pin: string };
+  root?: Root;
+  /** While the root is rotated. */
+  rotation?: Rotation;
+  /** Only with an embedded CA: what issued it. */
+  inForce?: AuthorityInForce;
 }
 
 /** The certificate of the listener, which changes while the master runs. */

@@ -12,12 +12,15 @@ import { issueCertificate } from "../../identity/ca/issue.ts";
 import { loadAuthority } from "../../identity/ca/load.ts";
 import { checkPair } from "../../identity/ca/pair.ts";
 import { reissueIntermediate, reissueRoot } from "../../identity/ca/reissue.ts";
+import { activateRotation, finishRotation, startRotation } from "../../identity/ca/rotate.ts";
+import { splitPem } from "../../identity/trust/pin.ts";
 import { loadMasterConfig } from "../../program/config/mod.ts";
 import { createCertificateSource } from "./certificate.ts";
 import type { CertificateOptions, CertificateSource } from "./certificate-source.ts";
 
 const second = 1000;
-const hour = 3600 * second;
+const minute = 60 * second;
+const hour = 60 * minute;
 const year = 8760 * hour;
 const start = Date.UTC(2026, 0, 1);
 
@@ -86,7 +89,7 @@ async function until(event: string, stepMs: number): Promise<LogRecord> {
   for (;;) {
     clock.advance(stepMs);
     // Issuing takes turns of the event loop, not time: the record comes when it is done.
-    await clock.asleep();
+    await clock.asleep(2);
     const found = records.slice(from).find((record) => record.event === event);
     if (found !== undefined) return found;
   }
@@ -127,16 +130,17 @@ describe("the embedded CA", () => {
       expect(renewed.cert).not.toBe(cert);
       cert = renewed.cert;
       seen.add(leafOf(cert).serialNumber);
-      await clock.asleep();
+      await clock.asleep(2);
     }
     expect(seen.size).toBe(400);
     expect(renewals).toEqual(Array(400).fill("ok"));
     expect(records.filter(({ level }) => level !== "info")).toEqual([]);
-    expect(clock.pending).toBe(1);
-  }, 20_000);
+    expect(clock.pending).toBe(2);
+  }, 60_000);
 
   test("a life of 90 days is renewed after 54 to 60, though no timer is that long", async () => {
-    await open([]);
+    // The watch of the directory, which looks every minute as well, is not what this is about.
+    await open([], { clock: { ...clock, every: (ms, run) => clock.every(60 * ms, run) } });
     await until("enrollment certificate issued", hour);
     const days = (clock.now() - start) / (24 * hour);
     expect(days).toBeGreaterThanOrEqual(54);
@@ -196,16 +200,61 @@ describe("the embedded CA", () => {
     expect(ends.intermediate).toBeGreaterThan(start + 9 * year);
   });
 
-  test("files of the CA that were replaced are used within an hour, under the same pin", async () => {
+  test("files of the CA that were replaced are used within a minute, under the same pin", async () => {
     const source = await open([]);
     const pin = source.current().root?.pin;
     clock.advance(24 * hour);
     await reissueRoot({ dir: ca, validityMs: 10 * year, clock, random });
     const next = nextOf(source);
-    clock.advance(hour);
+    clock.advance(minute);
     expect((await next).root).toEqual({ pem: readFileSync(join(ca, "root.crt"), "utf8"), pin: pin ?? "" });
     expect(ends.root).toBe(start + 10 * year + 24 * hour);
     expect(records.filter(({ level }) => level === "warn")).toEqual([]);
+  });
+
+  test("the phases of a rotation are followed within a minute each, without a restart", async () => {
+    const source = await open([]);
+    const before = source.current();
+    const followed = async () => {
+      const next = nextOf(source);
+      clock.advance(minute);
+      return next;
+    };
+    const options = { dir: ca, rootValidityMs: 10 * year, withoutRootKey: false, clock, random };
+    const { current, next } = await startRotation(options);
+    const started = await followed();
+    expect(started).toMatchObject({ root: before.root, rotation: { phase: "start", next } });
+    expect(splitPem(started.cert)).toHaveLength(2);
+    await activateRotation(ca);
+    const activated = await followed();
+    expect(activated).toMatchObject({ root: current, rotation: { phase: "activate", next } });
+    // The leaf, the next intermediate, and what leads to the current root.
+    expect(splitPem(activated.cert)).toHaveLength(3);
+    await finishRotation(ca);
+    const finished = await followed();
+    expect(finished.root).toEqual(next);
+    expect(finished.rotation).toBeUndefined();
+    expect(splitPem(finished.cert)).toHaveLength(2);
+    const told = records.filter(({ event }) => event === "the rotation of the root changed");
+    expect(told.map(({ fields }) => fields.phase)).toEqual(["start", "activate", "none"]);
+    expect(renewals).toEqual(["ok", "ok", "ok"]);
+  });
+
+  test("a next authority that is copied in part does not count at a start, and changes nothing later", async () => {
+    const options = { dir: ca, rootValidityMs: 10 * year, withoutRootKey: false, clock, random };
+    await startRotation(options);
+    const away = join(files.path, "intermediate.key");
+    renameSync(join(ca, "next", "intermediate.key"), away);
+    const source = await open([]);
+    expect(source.current().rotation).toBeUndefined();
+    expect(records.find(({ level }) => level === "warn")).toMatchObject({
+      event: "the next root does not count yet",
+      fields: { error: expect.stringContaining("next/intermediate.key") },
+    });
+    const next = nextOf(source);
+    renameSync(away, join(ca, "next", "intermediate.key"));
+    clock.advance(minute);
+    expect((await next).rotation?.phase).toBe("start");
   });
 
   test("another root is used as well, with a warning that names both pins", async () => {
@@ -214,7 +263,7 @@ describe("the embedded CA", () => {
     rmSync(ca, { recursive: true });
     await createAuthority({ dir: ca, organization: "Other", rootValidityMs: 10 * year, clock, random });
     const next = nextOf(source);
-    clock.advance(hour);
+    clock.advance(minute);
     const pin = (await next).root?.pin;
     expect(pin).not.toBe(old);
     expect(records.filter(({ level }) => level === "warn").map(({ fields }) => fields)).toEqual([

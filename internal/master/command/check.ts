@@ -3,9 +3,19 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { type AssetName, type Bus, clientCertificate, connectBus, resolveBusCa } from "../../bus/mod.ts";
-import { loadRules } from "../../fleet/reactor/mod.ts";
+import {
+  type AssetName,
+  type Bus,
+  clientCertificate,
+  connectBus,
+  createSystemBus,
+  replicasFor,
+  resolveBusCa,
+} from "../../bus/mod.ts";
+import { loadRules, refusedMessage } from "../../fleet/reactor/mod.ts";
+import { inspectRoles } from "../../fleet/roles/mod.ts";
 import { describeCertificate, loadAuthority } from "../../identity/ca/mod.ts";
+import { inspectProvider } from "../../identity/oidc/mod.ts";
 import { dataDir, loadMasterConfig, type MasterConfig } from "../../program/config/mod.ts";
 import {
   type BusContext,
@@ -22,7 +32,7 @@ import {
   takeSteps,
 } from "../../program/diagnosis/mod.ts";
 import { createFileCertificate, isEmbedded } from "../certificate/mod.ts";
-import { loadMasterKeys } from "../daemon/mod.ts";
+import { loadMasterKeys, readOperatorFiles } from "../daemon/mod.ts";
 import { warnOfTokenFiles } from "../doors/http/mod.ts";
 
 const needed = ["master-heartbeat", "enrollments", "jobs", "settings", "secrets", "leases"] as const;
@@ -58,6 +68,8 @@ const steps: readonly Step<Context>[] = [
     needs: ["configuration"],
     look({ config, clock }) {
       const { credentials } = loadMasterKeys(config().auth_dir);
+      // Throws with file and line.
+      readOperatorFiles(config().auth_dir);
       const found = judgeCredentials("master.creds", credentials, clock.now(), renewMaster);
       return found.level === "ok" ? findOpenSecrets(config().auth_dir) : found;
     },
@@ -83,15 +95,32 @@ const steps: readonly Step<Context>[] = [
   {
     name: "tokens",
     needs: ["configuration"],
-    look({ config, log }) {
+    look({ config, clock, log }) {
       const tokens = config()["api.tokens"];
       const warnings: string[] = [];
       const warn = (message: string, fields?: Record<string, unknown>) =>
         void warnings.push(`${fields?.path}: ${message}`);
-      warnOfTokenFiles(tokens, { ...log, warn });
+      warnOfTokenFiles(tokens, { ...log, warn }, { clock });
       if (warnings.length > 0) return { level: "warn", message: warnings.join("; ") };
       if (tokens.length > 0) return { level: "ok", message: `${tokens.length} of the REST API` };
-      return { level: "ok", message: "none, so the REST API is off" };
+      const others = "the REST API is off until svc token create makes one, or api.oidc names a provider";
+      return { level: "ok", message: `none in the configuration: ${others}` };
+    },
+  },
+  {
+    name: "identity providers",
+    needs: ["configuration"],
+    next: "correct issuer and ca_file of api.oidc, or open the way to the provider; masters use the keys that they keep until then",
+    async look({ config, clock }) {
+      const providers = config()["api.oidc"];
+      if (providers.length === 0) return { level: "ok", message: "none" };
+      const signal = new AbortController().signal;
+      const found = await Promise.all(
+        providers.map((provider) => inspectProvider(provider, { clock, signal })),
+      );
+      const problems = found.flatMap(({ problem }) => problem ?? []);
+      if (problems.length > 0) return { level: "warn", message: problems.join("; ") };
+      return { level: "ok", message: found.map(({ issuer, keys }) => `${issuer}: keys: ${keys}`).join("; ") };
     },
   },
   {
@@ -102,13 +131,30 @@ const steps: readonly Step<Context>[] = [
     },
   },
   {
+    name: "roles",
+    needs: ["configuration"],
+    next: "correct the file; masters that run keep the last good roles until then",
+    look({ config }) {
+      const path = config().roles_file;
+      const { roles, isOpen } = inspectRoles(path);
+      if (isOpen) {
+        const message = `${path}: group or others can change it, and so what operators may do`;
+        return { level: "warn", message, next: `chmod go-w ${path}` };
+      }
+      if (roles === 0) return { level: "ok", message: "only the built-in roles" };
+      return { level: "ok", message: `${roles === 1 ? "1 role" : `${roles} roles`} in ${path}` };
+    },
+  },
+  {
     name: "reactor rules",
     needs: ["configuration"],
     next: "correct the file; masters that run keep the last good rules until then",
     look({ config }) {
       if (!config()["reactor.enabled"]) return { level: "ok", message: "none, as the reactor is off" };
       const directory = config()["reactor.dir"];
-      const { rules, files } = loadRules(directory);
+      const { rules, refused, files } = loadRules(directory);
+      const refusal = refusedMessage(refused);
+      if (refusal !== undefined) return { level: "warn", message: refusal };
       const inFiles = files.length === 1 ? "1 file" : `${files.length} files`;
       return {
         level: "ok",
@@ -170,6 +216,11 @@ export async function checkMaster(options: CheckOptions): Promise<StepResult[]> 
     return bus;
   };
   const connect = once(() => connectAs("master"));
+  const knownServers = async () => {
+    const system = await createSystemBus(await connectAs("system"));
+    system.stop();
+    return system.present();
+  };
   try {
     const context = {
       ...options,
@@ -179,6 +230,8 @@ export async function checkMaster(options: CheckOptions): Promise<StepResult[]> 
       client,
       connect,
       connectAs,
+      knownServers,
+      replicasOn: (size: number) => replicasFor(load().storage_replicas, size).replicas,
     };
     return await takeSteps(steps, context);
   } finally {

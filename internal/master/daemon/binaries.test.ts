@@ -11,6 +11,7 @@ import type { Bus } from "../../bus/connect.ts";
 import { uploadBinary } from "../../cli/upgrade/upload.ts";
 import { decodeBinaryCatalog } from "../../fleet/binaries/catalog.ts";
 import { encodeJob, type Job } from "../../fleet/jobs/record.ts";
+import { claimRollout } from "../../fleet/rollout/claim.ts";
 import { encodeRollout, encodeTargets, type Rollout, targetsKey } from "../../fleet/rollout/record.ts";
 import { encodeBinaryManifest } from "../../host/binary/manifest.ts";
 import { startBinaries } from "./binaries.ts";
@@ -92,6 +93,9 @@ test("a binary that an unfinished rollout or job references stays, even when fou
   for (const rollout of [rolloutOf(byRollout), rolloutOf(byEnded, clock.now())]) {
     await rollouts.put(targetsKey(rollout.id), encodeTargets(["web-1"]));
     await rollouts.put(rollout.id, encodeRollout(rollout));
+    // The place of a rollout as earlier versions stored it, and as this one does.
+    await rollouts.put(`place.${sha256Hex(Buffer.from(rollout.id))}`, Buffer.from(rollout.id));
+    await claimRollout(rollouts, rollout, ["web-1"]);
   }
   const running = {
     ...job,

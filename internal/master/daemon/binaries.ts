@@ -1,12 +1,16 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
+import { isId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
 import { type Bucket, type Bus, openBlobStore, openBucket } from "../../bus/mod.ts";
 import { openBinaries } from "../../fleet/binaries/mod.ts";
 import type { JobController } from "../../fleet/jobs/mod.ts";
+import type { Gate } from "../../fleet/operation/mod.ts";
 import { serveBinaries } from "../../fleet/over-bus/mod.ts";
+import type { RequestJudge } from "../../fleet/requests/mod.ts";
 import { type BlobCache, createBlobCache } from "../../tree/files/mod.ts";
 
 /** Bytes of binaries that a master keeps in memory for requests of peels: enough for more than one binary. */
@@ -31,9 +35,12 @@ export interface MasterBinaries {
 
 export interface MasterBinariesOptions {
   bus: Bus;
+  /** Verifies signed uploads. */
+  requests?: RequestJudge;
   /** The bucket `jobs`. */
   jobs: Bucket;
   controller: Pick<JobController, "list">;
+  gate?: Gate;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
@@ -42,11 +49,11 @@ export interface MasterBinariesOptions {
 
 /** Serves uploads, and removes unused binaries every ten minutes. */
 export async function startBinaries(options: MasterBinariesOptions): Promise<MasterBinaries> {
-  const { bus, clock, jitter, log } = options;
+  const { bus, gate, requests, clock, jitter, log } = options;
   const store = openBlobStore(bus, "binaries");
   const rollouts = await openBucket(bus, "rollouts");
   const binaries = openBinaries({ store, named: () => namedBinaries(options, rollouts), clock, jitter, log });
-  serveBinaries({ bus, clock, log }, binaries);
+  serveBinaries({ bus, clock, log, ...defined({ gate, requests }) }, binaries);
   let timer: { cancel(): void } | undefined;
   let stopped = false;
   const schedule = () => {
@@ -78,8 +85,8 @@ async function namedBinaries(
     const parsed = v.safeParse(upgradeCall, decode(record));
     if (parsed.success && parsed.output.finished_at === undefined) named.add(parsed.output.args.manifest);
   };
-  // The frozen lists in the bucket of rollouts are not calls.
-  for (const { value } of await rollouts.entries()) add(value);
+  // The frozen lists and the places in the bucket of rollouts are not calls.
+  for (const { key, value } of await rollouts.entries()) if (isId("rol", key)) add(value);
   for (const { jid, ...summary } of await controller.list({ limit: maxJobs, status: "running" })) {
     if (summary.function !== upgradeFunction) continue;
     const entry = await jobs.get(jid);

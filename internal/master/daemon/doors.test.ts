@@ -10,22 +10,38 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import * as approvals from "../../fleet/approvals/operations.ts";
+import * as audit from "../../fleet/audit/operations.ts";
 import * as upgrade from "../../fleet/binaries/operations.ts";
 import * as bootstrap from "../../fleet/bootstrap/operations.ts";
+import * as decisions from "../../fleet/decisions/operations.ts";
 import * as enrollment from "../../fleet/enrollment/operations.ts";
 import * as jobs from "../../fleet/jobs/operations.ts";
 import type { Operation } from "../../fleet/operation/operation.ts";
+import * as operators from "../../fleet/operators/operations.ts";
+import { encodeOperator, signOperator } from "../../fleet/operators/record.ts";
+import { approvalsOverBus, serveApprovals } from "../../fleet/over-bus/approval.ts";
+import { auditOverBus, serveAudit } from "../../fleet/over-bus/audit.ts";
 import { binariesOverBus, serveBinaries } from "../../fleet/over-bus/binary.ts";
 import { type BusBinding, readReply } from "../../fleet/over-bus/bind.ts";
+import { decisionsOverBus, serveDecisions } from "../../fleet/over-bus/decisions.ts";
 import { enrollmentsOverBus, serveEnrollments } from "../../fleet/over-bus/enrollment.ts";
 import { jobsOverBus, serveJobs } from "../../fleet/over-bus/job.ts";
+import { operatorsOverBus, serveOperators } from "../../fleet/over-bus/operator.ts";
 import { reactorOverBus, serveReactor } from "../../fleet/over-bus/reactor.ts";
+import { rolesOverBus, serveRoles } from "../../fleet/over-bus/roles.ts";
 import { rolloutsOverBus, serveRollouts } from "../../fleet/over-bus/rollout.ts";
 import { serveTargets, targetsOverBus } from "../../fleet/over-bus/target.ts";
+import { serveTokens, tokensOverBus } from "../../fleet/over-bus/token.ts";
 import * as reactor from "../../fleet/reactor/operations.ts";
+import * as roles from "../../fleet/roles/operations.ts";
 import * as rollout from "../../fleet/rollout/operations.ts";
 import * as targeting from "../../fleet/targeting/operations.ts";
+import * as tokens from "../../fleet/tokens/operations.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
+import { approvalRoutes } from "../doors/http/approval-routes.ts";
+import { auditRoutes } from "../doors/http/audit-routes.ts";
+import { httpDoor } from "../doors/http/bind.ts";
 import { bootstrapRoutes } from "../doors/http/bootstrap-routes.ts";
 import { docsRoutes } from "../doors/http/docs-routes.ts";
 import { enrollRoutes } from "../doors/http/enroll-routes.ts";
@@ -33,8 +49,10 @@ import { enrollmentRoutes } from "../doors/http/enrollment-routes.ts";
 import { jobRoutes } from "../doors/http/job-routes.ts";
 import { schemaOf } from "../doors/http/json-schema.ts";
 import { createHandler } from "../doors/http/listener.ts";
+import { operatorRoutes } from "../doors/http/operator-routes.ts";
 import { rolloutRoutes } from "../doors/http/rollout-routes.ts";
 import type { Route } from "../doors/http/route.ts";
+import { tokenRoutes } from "../doors/http/token-routes.ts";
 
 // Every operation through every door that binds it: what each refuses, and how each answers. What an
 // operation does is tested next to it; here it returns samples of its schema.
@@ -42,7 +60,21 @@ import type { Route } from "../doors/http/route.ts";
 type AnyOperation = Operation<never, never, v.GenericSchema>;
 type AnyBinding = BusBinding<never, never, never, never>;
 
-const operations = [bootstrap, enrollment, jobs, reactor, rollout, targeting, upgrade]
+const operations = [
+  approvals,
+  audit,
+  bootstrap,
+  decisions,
+  enrollment,
+  jobs,
+  operators,
+  reactor,
+  roles,
+  rollout,
+  targeting,
+  tokens,
+  upgrade,
+]
   .flatMap((room): unknown[] => Object.values(room))
   .filter((value): value is AnyOperation => Object(value) === value && "touches" in Object(value));
 const operationOf = (name: string) => {
@@ -61,21 +93,32 @@ writeFileSync(token, "good", { mode: 0o600 });
 /** Dependencies that nothing may use: the operations do not run. */
 const none = new Proxy({}, { get: (_, name) => (name === "clock" ? clock : none) }) as never;
 
+const https = httpDoor({ clock });
 const routes: Route[] = [
-  ...enrollRoutes(none),
-  ...bootstrapRoutes(none, clock),
-  ...enrollmentRoutes(none),
-  ...jobRoutes(none, clock),
-  ...rolloutRoutes(none, clock),
+  ...enrollRoutes(https, none),
+  ...bootstrapRoutes(https, none),
+  ...enrollmentRoutes(https, none),
+  ...jobRoutes(https, none),
+  ...rolloutRoutes(https, none),
+  ...tokenRoutes(https, none),
+  ...approvalRoutes(https, none),
+  ...operatorRoutes(https, none),
+  ...auditRoutes(https, none),
 ];
 
 const bindings: AnyBinding[] = [
   enrollmentsOverBus,
+  decisionsOverBus("master-1"),
   jobsOverBus,
   rolloutsOverBus,
   reactorOverBus,
+  operatorsOverBus,
   targetsOverBus,
+  rolesOverBus,
   binariesOverBus,
+  tokensOverBus,
+  approvalsOverBus,
+  auditOverBus,
 ].flatMap((room) => Object.values(room) as unknown as AnyBinding[]);
 
 const served = new Map<string, (data: Uint8Array, subject: string) => Promise<Uint8Array>>();
@@ -88,17 +131,30 @@ const bus = {
 };
 const door = { bus, clock, log };
 serveEnrollments(door, none);
+serveDecisions(door, "master-1", none);
 serveJobs(door, none);
 serveRollouts(door, none);
 serveReactor(door, none);
 serveTargets(door, none);
+serveRoles(door, none);
+serveOperators(door, none);
 serveBinaries(door, none);
+serveTokens(door, none);
+serveApprovals(door, none);
+serveAudit(door, none);
 
 const key = newKeyPair("user", systemRandom).publicKey;
 const digest = "0".repeat(64);
+const administrator = newKeyPair("user", systemRandom);
+const anna = signOperator(
+  { name: "anna", publicKey: key, roles: ["viewer"], createdAt: 0, createdBy: "root", version: 1 },
+  administrator,
+);
+const record = Buffer.from(encodeOperator(anna)).toString("base64");
 /** Fields that an operation takes, and for each door some value that it does not. */
 const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<string, Plain>]> = {
   "fleet.describe": [{}, {}],
+  "fleet.succession": [{}, {}],
   "enrollments.challenge": [{ peel_id: "web-1", public_key: key }, { peel_id: "-" }],
   "enrollments.submit": [{}, { peel_id: 5 }],
   "enrollments.state": [{ id: "enr-1" }, {}],
@@ -108,6 +164,22 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "enrollments.approve": [{ id: "enr-1", force: true }, { force: "yes" }],
   "enrollments.reject": [{ id: "enr-1", reason: "unknown" }, { reason: 5 }],
   "enrollments.revoke": [{ id: "enr-1", reason: "sold" }, { reason: 5 }],
+  "enrollments.suspend": [{ id: "enr-1", reason: "floods" }, { reason: 5 }],
+  "enrollments.resume": [{ id: "enr-1" }, { id: 5 }],
+  "enrollments.revoke-user": [{ peel: "web-1", reason: "sold" }, { key: "U" }],
+  "enrollments.clear-clone": [{ id: "enr-1" }, { id: 5 }],
+  "enrollments.recover": [
+    {
+      ...{ id: "enr-1", challenge_id: `chl-${"a".repeat(27)}`, public_key: key, bus_public_key: key },
+      ...{ signature: Buffer.alloc(64).toString("base64"), revoke_previous: true },
+    },
+    { revoke_previous: "yes" },
+  ],
+  "enrollments.by-key": [{ key }, {}],
+  "decisions.verify": [{}, {}],
+  "enrollments.restore": [{ id: "enr-1" }, { id: 5 }],
+  "enrollments.discard": [{ id: "enr-1" }, { id: 5 }],
+  "enrollments.vouch": [{}, {}],
   "jobs.create": [{ target: "*", function: "test.ping", args: { text: "a" } }, { args: "a" }],
   "jobs.list": [{ limit: 3, status: "running" }, { limit: "many" }],
   "jobs.show": [{ jid: "job-1", peel: "web-1" }, {}],
@@ -125,6 +197,31 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "reactor.reset": [{ rule: "web" }, { rule: 5 }],
   "reactor.test": [{ event: { tag: "disk/full" } }, { event: "disk/full" }],
   "targets.resolve": [{ target: "web-*" }, { target: 5 }],
+  "roles.show": [{ role: "admin" }, { role: 5 }],
+  "roles.can": [{ kind: "jobs", action: "run", target: "*", function: "test.ping" }, { kind: 5 }],
+  "tokens.create": [{ name: "ci", roles: ["viewer"], expires: "90d", digest }, { roles: "viewer" }],
+  "tokens.list": [{}, {}],
+  "tokens.revoke": [{ id: "ci" }, { id: 5 }],
+  "operators.list": [{}, {}],
+  "operators.show": [{ name: "anna" }, { name: 5 }],
+  "operators.add": [{ record }, { record: 5 }],
+  "operators.disable": [{ name: "anna", record }, { record: 5 }],
+  "operators.enable": [{ name: "anna", record }, { record: 5 }],
+  "operators.roles": [{ name: "anna", record }, { record: 5 }],
+  "operators.remove": [{ name: "anna", record }, { record: 5 }],
+  "operators.adoption": [{}, {}],
+  "operators.administrators": [{}, {}],
+  "operators.replace-administrators": [{ statement: record }, { statement: 5 }],
+  "operators.whoami": [{}, {}],
+  "operators.renew": [{ name: "anna", public_key: key }, { public_key: "U" }],
+  "approvals.list": [{}, {}],
+  "approvals.show": [{ id: "apr-1" }, { id: 5 }],
+  "approvals.approve": [{ id: "apr-1" }, { id: 5 }],
+  "approvals.deny": [{ id: "apr-1" }, { id: 5 }],
+  "audit.list": [{ limit: 3, outcome: "done", action: "jobs.*" }, { outcome: "lost" }],
+  "audit.show": [{ seq: "5" }, { seq: 5 }],
+  "audit.chain": [{ from: 1 }, { from: "1" }],
+  "audit.follow": [{}, {}],
   "binaries.put": [{ digest, data: Buffer.from("x") }, { digest: "0" }],
   "binaries.commit": [{ manifest: Buffer.from("x") }, { manifest: "x" }],
 };
@@ -185,16 +282,16 @@ describe("over REST", () => {
     const path = route.path.replace(/:([a-z]+)/g, (_, name: string) => String(fields[name]));
     const rest = Object.entries(fields).filter(([name]) => !inPath.includes(name));
     const query = new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)]));
-    const isGet = route.method === "GET";
+    const inQuery = route.body === undefined;
     const headers = new Headers({ authorization, "content-type": "application/json" });
     return handle({
       method: route.method,
-      target: isGet && rest.length > 0 ? `${path}?${query}` : path,
+      target: inQuery && rest.length > 0 ? `${path}?${query}` : path,
       headers,
       // Each from another address, because of the rate limits.
       ip: `192.0.2.${asked++}`,
       signal: new AbortController().signal,
-      body: async () => Buffer.from(isGet ? "" : JSON.stringify(Object.fromEntries(rest))),
+      body: async () => Buffer.from(inQuery ? "" : JSON.stringify(Object.fromEntries(rest))),
       keepOpen: () => {},
     });
   };
@@ -206,7 +303,7 @@ describe("over REST", () => {
       const [fields, wrong] = inputs[name] ?? [{}, {}];
       using doing = answering(name);
       // Public routes ignore unknown parameters.
-      if (route.method === "POST" || route.auth === "bearer") {
+      if (route.method !== "GET" || route.auth === "bearer") {
         const unknown = await ask(route, { ...fields, forse: 1 });
         expect([unknown.status, await unknown.json()]).toEqual([
           400,
@@ -308,14 +405,15 @@ describe("over the bus", () => {
   });
 
   test("fields that clients of the previous version send with each decision are accepted", async () => {
-    for (const binding of Object.values(enrollmentsOverBus) as unknown as AnyBinding[]) {
+    const { approve, reject, revoke } = enrollmentsOverBus;
+    for (const binding of [approve, reject, revoke] as unknown as AnyBinding[]) {
       using doing = answering((binding.operation as AnyOperation).name);
       const request = { id: "enr-1", force: true, reason: "because" };
       expect(decode(await ask(binding, request))).toMatchObject({ ok: true });
       expect(doing.spy).toHaveBeenCalledTimes(1);
     }
     const put = binariesOverBus.put as unknown as AnyBinding;
-    using _ = answering("binaries.put");
+    using __ = answering("binaries.put");
     const data = encode({ digest, data: Buffer.from("x") });
     expect(decode((await served.get(put.subject)?.(data, put.subject)) ?? new Uint8Array())).toEqual({
       ok: true,
@@ -331,6 +429,12 @@ describe("over the bus", () => {
     await ask(list, {});
     expect(doing.spy.mock.calls[0]?.[1]).toMatchObject({ limit: 20 });
   });
+});
+
+test("an operation is public exactly when operators are not admitted", () => {
+  for (const { name, scope, admits } of operations) {
+    expect([name, scope === "public"]).toEqual([name, !admits.includes("operator")]);
+  }
 });
 
 test("every operation is bound by a door, under a name of its own", () => {

@@ -2,11 +2,8 @@ import { resolve } from "node:path";
 import { type Clock, untilAborted } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service-manager.ts";
-import { type BusServer, carriedServer, startBusServer } from "../../bus/server/mod.ts";
+import { type BusServer, carriedServer, startBusServer, systemPath } from "../../bus/server/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
-
-/** Debian's package puts nats-server where only root looks. */
-const systemPath = "/usr/local/sbin:/usr/sbin";
 
 interface EmbeddedBusOptions {
   config: MasterConfig;

@@ -1,4 +1,5 @@
 import { type Clock, rfc3339, sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
 import type { Bucket, Bus } from "../../bus/mod.ts";
@@ -11,6 +12,8 @@ const removalMs = 2_000;
  * Tells every 5 s that this master is alive, and at its end that it is not.
  *
  * @param options.certificateEnds when the certificate of its listener ends, milliseconds since the Unix epoch
+ * @param options.recoveryWindowMs how long after the end of its credentials a peel may recover them
+ * @param options.caPin SPKI pin of the root of the fleet's CA; `undefined` when peels know it from elsewhere
  */
 export function startMasterHeartbeat(options: {
   bus: Pick<Bus, "connected" | "log">;
@@ -19,18 +22,34 @@ export function startMasterHeartbeat(options: {
   name: string;
   hostname: string;
   certificateEnds: () => number;
+  recoveryWindowMs: number;
+  caPin: () => string | undefined;
+  /** The rotation of that root, where one runs. */
+  caRotation: () => { phase: string; next: { pin: string } } | undefined;
+  /** By how much its clock is ahead of the bus, milliseconds, if that is known. */
+  clockAheadMs: () => number | undefined;
+  /** What it reports about its keys. */
+  keys: () => Readonly<Record<string, unknown>>;
   clock: Clock;
 }): { stop(): Promise<void> } {
-  const { bus, bucket, name, hostname, certificateEnds, clock } = options;
+  const { bus, bucket, name, hostname, certificateEnds, caPin, caRotation, clockAheadMs, keys, clock } =
+    options;
   const startedAt = rfc3339(clock.now());
   /** Resolves with the revision of the last one. */
   let last: Promise<number | undefined> = Promise.resolve(undefined);
   const beat = () => {
+    const rotation = caRotation();
     const value = encode({
       hostname,
       version,
       started_at: startedAt,
       certificate_ends_at: rfc3339(certificateEnds()),
+      recovery_window_ms: options.recoveryWindowMs,
+      ...defined({ ca_spki: caPin(), clock_ahead_ms: clockAheadMs() }),
+      ...(rotation === undefined ? {} : { ca_next_spki: rotation.next.pin, ca_phase: rotation.phase }),
+      // Masters of earlier versions write enrollments without vouchers, and do not say this.
+      vouches: true,
+      ...keys(),
     });
     const before = last;
     last = bucket.put(name, value).catch((cause) => {

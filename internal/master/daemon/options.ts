@@ -2,10 +2,13 @@ import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service-manager.ts";
+import type { RequestJudge, RequestRegistry } from "../../fleet/requests/mod.ts";
 import type { RolloutTiming } from "../../fleet/rollout/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { ServedRoute } from "../doors/http/mod.ts";
 import type { MasterMetrics } from "../metrics/mod.ts";
+import type { AccountKeys } from "./account-keys.ts";
+import type { Keyring } from "./keyring.ts";
 import type { MasterKeys } from "./keys.ts";
 
 export interface MasterOptions {
@@ -21,6 +24,12 @@ export interface MasterOptions {
   service?: ServiceManager;
   /** Replaces limits of the specification, for tests that cannot wait for them. */
   rolloutTiming?: RolloutTiming;
+  /** The clock is not compared with the bus, for tests that move it. */
+  trustsClock?: boolean;
+  /** Replaces the time without masters of an earlier version before records are adopted, milliseconds. */
+  quietMs?: number;
+  /** The registered operators; without it no signed request is accepted. */
+  operators?: RequestRegistry;
   /** Called when the master serves, with the ports it really has and the routes behind the first. */
   onReady?(serving: { enroll: number; health: number; routes: readonly ServedRoute[] }): void;
 }
@@ -30,5 +39,18 @@ export interface MasterDeps extends MasterOptions {
   /** Of this master. */
   name: string;
   keys: MasterKeys;
+  /** The buckets that the start waits for, with the monotonic time since when. */
+  awaited: Map<string, number>;
+  /** The command keys, which change while the master runs. */
+  keyring: Keyring;
+  /** The signing keys of the peels' account, which change as well. */
+  accountKeys: AccountKeys;
   metrics: MasterMetrics;
+  /** Verifies what operators ask this master alone. */
+  signedReads: SignedReads;
+}
+
+/** Requests about this master itself, which it answers also before it knows the operators. */
+export interface SignedReads {
+  judge: RequestJudge | undefined;
 }

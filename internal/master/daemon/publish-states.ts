@@ -5,6 +5,7 @@ import { watchDirectory } from "../../base/watch-directory.ts";
 import type { Tenure } from "../../bus/lease/mod.ts";
 import type { BlobStore } from "../../bus/mod.ts";
 import {
+  type CatalogView,
   type Contents,
   createComposer,
   createDirectoryScan,
@@ -31,6 +32,9 @@ export interface PublishOptions {
   onReconnect(run: () => void): () => void;
   /** Calls `run` when another writer wrote the head; returns a function that stops it. */
   onForeignHead(run: () => void): () => void;
+  /** Calls `run` when another key signs; returns a function that stops it. */
+  onKeyChange(run: () => void): () => void;
+  recall?: CatalogView["recall"] | undefined;
   /** Called with the environments that have a new snapshot in force. */
   onPublished(environments: readonly string[]): void;
   clock: Clock;
@@ -39,7 +43,7 @@ export interface PublishOptions {
 
 /** Publishes state files for as long as the tenure lasts. */
 export async function publishStates(options: PublishOptions): Promise<void> {
-  const { store, seal, statesDir, tenure, clock, log } = options;
+  const { store, seal, statesDir, tenure, clock, log, recall } = options;
   const { signal } = tenure;
   let dirty = Promise.withResolvers<void>();
   const notice = () => dirty.resolve();
@@ -47,15 +51,22 @@ export async function publishStates(options: PublishOptions): Promise<void> {
   const watching = watchDirectory(statesDir, { onChange: notice, clock, log });
   const forget = options.onReconnect(notice);
   const unfollow = options.onForeignHead(notice);
+  const forgetKeys = options.onKeyChange(() => {
+    // It takes over from itself, which signs the head again.
+    resigns = true;
+    notice();
+  });
   const git = options.startGit?.(notice);
   const compose = createComposer();
   let told = "";
+  let resigns = false;
   let publisher: Publisher | undefined;
   let collectAt = clock.monotonic() + collectMs;
 
   const publishOnce = async () => {
-    if (publisher !== undefined && !(await publisher.holds())) publisher = undefined;
-    publisher ??= await takeOverHead({ store, seal, clock, log }, tenure.token);
+    if (publisher !== undefined && (resigns || !(await publisher.holds()))) publisher = undefined;
+    resigns = false;
+    publisher ??= await takeOverHead({ store, seal, clock, log, recall }, tenure.token);
     const repositories = (git?.states() ?? []).map(
       ({ remote, environments, confirmed }): Layer => ({ remote, environments, confirmed }),
     );
@@ -96,6 +107,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
     watching.stop();
     forget();
     unfollow();
+    forgetKeys();
     await git?.stop();
   }
 }

@@ -7,6 +7,7 @@ import type { Lease } from "../../bus/lease/mod.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { type Directory, memberStates } from "../../fleet/enrollment/mod.ts";
 import type { DispatchDeps } from "../../fleet/jobs/mod.ts";
+import type { Gate } from "../../fleet/operation/mod.ts";
 import { serveReactor } from "../../fleet/over-bus/mod.ts";
 import {
   createJobLookup,
@@ -14,11 +15,12 @@ import {
   followPresence,
   startReactor,
 } from "../../fleet/reactor/mod.ts";
+import type { RequestJudge } from "../../fleet/requests/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
-import type { KeyPair } from "../../identity/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 import type { MasterMetrics, MasterView } from "../metrics/mod.ts";
+import type { Keyring } from "./keyring.ts";
 import type { Storage } from "./storage.ts";
 
 /** Separates what is signed here from commands, which are MessagePack maps. */
@@ -41,17 +43,19 @@ export function startMasterReactor(options: {
   directory: Directory;
   index: FleetIndex;
   dispatch: DispatchDeps;
-  /** Signs commands. */
-  command: KeyPair;
+  keyring: Pick<Keyring, "first">;
+  /** Verifies signed requests of operators. */
+  requests?: RequestJudge;
   /** Of this master. */
   name: string;
   metrics: MasterMetrics;
+  gate: Gate;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
 }): MasterReactor | undefined {
-  const { config, bus, storage, directory, clock, log } = options;
+  const { config, bus, storage, directory, gate, clock, log } = options;
   if (!config["reactor.enabled"]) return undefined;
   const dir = config["reactor.dir"];
   const self = options.name;
@@ -82,6 +86,7 @@ export function startMasterReactor(options: {
     actions: {
       bus,
       dispatch: options.dispatch,
+      gate,
       enrollments: { enrollments: storage.enrollments, clock },
       webhook: {
         fetch,
@@ -91,12 +96,13 @@ export function startMasterReactor(options: {
         jitter: options.jitter,
       },
       messageId: (key) =>
-        sha256(options.command.sign(Buffer.from(`${messageIdDomain}${key}`))).toString("base64url"),
+        // Not the key that signs now: an action that is repeated has the same id, whenever masters change keys.
+        sha256(options.keyring.first.sign(Buffer.from(`${messageIdDomain}${key}`))).toString("base64url"),
     },
     jobOf: createJobLookup(storage.jobs),
     onSession: (session) =>
       serveReactor(
-        { bus, clock, log },
+        { bus, clock, log, gate, ...defined({ requests: options.requests }) },
         {
           session,
           rules: () => reactor.rules,
@@ -113,7 +119,7 @@ export function startMasterReactor(options: {
       const { rules, problem, session, waiting } = reactor;
       return {
         rules: rules.rules.length,
-        failed: problem !== undefined,
+        failed: problem !== undefined || rules.refused.length > 0,
         ...defined({ breakersOpen: session?.breakers().length, waiting }),
       };
     },

@@ -1,6 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
-import { type Bus, encodeSuccess, readyzSubject } from "../../bus/mod.ts";
+import { type Bus, encodeFailure, encodeSuccess, readyzSubject } from "../../bus/mod.ts";
+import { signedOrNot } from "../../fleet/over-bus/mod.ts";
 import { type Check, runChecks } from "../../program/health/mod.ts";
+import type { SignedReads } from "./options.ts";
 
 /** Answers operators over the bus what /readyz says, for those who cannot reach that port. */
 export const readyzOnBus = {
@@ -9,15 +11,24 @@ export const readyzOnBus = {
     name,
     checks,
     clock,
+    signedReads,
   }: {
     bus: Pick<Bus, "serve">;
     /** Of this master. */
     name: string;
     checks: () => Readonly<Record<string, Check>>;
     clock: Clock;
+    /** Before this master knows the operators, it tells everyone who may ask how it is. */
+    signedReads: SignedReads;
   }): { stop(): void } {
     // Its own subject, so there is nobody to share the requests with.
-    return bus.serve(readyzSubject(name), name, async () => {
+    return bus.serve(readyzSubject(name), name, async (data, subject) => {
+      const { judge } = signedReads;
+      try {
+        if (judge !== undefined) await signedOrNot(data, subject, false, judge);
+      } catch (thrown) {
+        return encodeFailure(thrown);
+      }
       const { ready, checks: found } = await runChecks(checks(), clock);
       const told = Object.entries(found).map(([check, { status, message }]) => [
         check,

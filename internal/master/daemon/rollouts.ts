@@ -2,8 +2,9 @@ import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { type Bus, openBucket } from "../../bus/mod.ts";
+import type { Recorder } from "../../fleet/audit/mod.ts";
 import type { CancelDeps, DispatchDeps } from "../../fleet/jobs/mod.ts";
-import { serveRollouts } from "../../fleet/over-bus/mod.ts";
+import { type BusDoor, serveRollouts } from "../../fleet/over-bus/mod.ts";
 import {
   createRolloutController,
   createRolloutJobs,
@@ -11,19 +12,19 @@ import {
   type RolloutTiming,
   type StartDeps,
 } from "../../fleet/rollout/mod.ts";
-import { type Route, rolloutRoutes } from "../doors/http/mod.ts";
+import { type HttpDoor, type Route, rolloutRoutes } from "../doors/http/mod.ts";
 import type { MasterMetrics, MasterView } from "../metrics/mod.ts";
 
 /** Rollouts on a master: those that it drives, those that it may take over, and the doors to them. */
 export interface MasterRollouts {
-  routes: Route[];
+  routes(door: HttpDoor): Route[];
   /** For parts that start their own rollouts. */
   start: StartDeps;
   view: NonNullable<MasterView["rollouts"]>;
   /** Resolves when every existing rollout was seen. */
   ready: Promise<void>;
   /** Answers operators over the bus. */
-  serve(): void;
+  serve(door: BusDoor): void;
   stop(): Promise<void>;
 }
 
@@ -35,16 +36,18 @@ export async function startRollouts(options: {
   name: string;
   timing: RolloutTiming;
   metrics: Pick<MasterMetrics, "rolloutWave" | "rolloutEnded" | "rolloutTaken">;
+  /** Records each job of a wave. */
+  recorder: Pick<Recorder, "begin">;
   clock: Clock;
   random: Random;
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
 }): Promise<MasterRollouts> {
-  const { bus, dispatch, cancel, clock, random, log } = options;
+  const { bus, dispatch, cancel, recorder, clock, random, log } = options;
   const rollouts = await openBucket(bus, "rollouts");
   const self = options.name;
-  const jobs = createRolloutJobs({ dispatch, cancel });
+  const jobs = createRolloutJobs({ dispatch, cancel, recorder });
   const { mac } = dispatch;
   const controller = createRolloutController({ ...options, rollouts, jobs, mac, self });
   const { resolve } = dispatch;
@@ -52,7 +55,7 @@ export async function startRollouts(options: {
   const command = { rollouts, self, clock, log };
   const operations = { start, command, controller, follow: { bus, rollouts } };
   return {
-    routes: rolloutRoutes(operations, clock),
+    routes: (door) => rolloutRoutes(door, operations),
     start,
     ready: controller.ready,
     view() {
@@ -65,7 +68,7 @@ export async function startRollouts(options: {
       });
       return { byStatus, progress: Object.fromEntries(progress), undriven: controller.undriven() };
     },
-    serve: () => serveRollouts({ bus, clock, log }, operations),
+    serve: (door) => serveRollouts(door, operations),
     stop: controller.stop,
   };
 }

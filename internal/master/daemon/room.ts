@@ -9,18 +9,23 @@ import {
   fullest,
   probeStorage,
   readFullness,
+  streamName,
 } from "../../bus/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import type { MasterView } from "../metrics/mod.ts";
+import { growReplicas } from "./grow-replicas.ts";
 
 const measureMs = 10_000;
 const retryMs = 10_000;
 /** Below what a check may take, so that it can say what is slow. */
 const answerMs = 1_800;
+/** From this part of its limit on the audit gets more room: it makes none by itself. */
+const widePart = 0.7;
+const widenEveryMs = 10 * 60_000;
 /** Streams that make room by themselves: one peel that fills them must not take a master out of service. */
 const makesRoom: ReadonlySet<AssetName> = new Set(["events", "job-events"]);
 /** In memory: gone with every restart of the bus, and made again when it is needed. */
-const transient: AssetName = "enroll-challenges";
+const transient: ReadonlySet<AssetName> = new Set(["enroll-challenges", "request-nonces"]);
 
 /** The room on the bus, as one master watches it. */
 export interface WatchedRoom {
@@ -32,22 +37,33 @@ export interface WatchedRoom {
 
 /**
  * Measures how full each stream is, and provisions again after a restart of the bus that lost some: a server
- * that has less room than before does not open streams whose limits it cannot reserve.
+ * that has less room than before does not open streams whose limits it cannot reserve. It also gives
+ * streams the replicas that a grown cluster has room for.
  *
  * @param options.provision creates and adjusts all storage, once
+ * @param options.replicas how many each stream should have on the servers that there are now
  */
 export function watchRoom(options: {
   bus: Bus;
   /** Of this master. */
   name: string;
   provision: () => Promise<unknown>;
+  replicas: () => number;
   log: Log;
 }): WatchedRoom {
-  const { bus, name, provision, log } = options;
+  const { bus, name, provision, replicas, log } = options;
   const { clock } = bus;
   const stopping = new AbortController();
   let measured: readonly Fullness[] = [];
   let warnedOf = "";
+  let widenedAt: number | undefined;
+
+  const grow = growReplicas({
+    provision: () =>
+      provision().catch((thrown) => log.warn("storage is not ready", { error: describeError(thrown) })),
+    wanted: replicas,
+    clock,
+  });
 
   const measure = async () => {
     measured = await readFullness(bus);
@@ -56,6 +72,17 @@ export function watchRoom(options: {
       log.warn("a stream on the bus is nearly full", { asset: worst.asset, reason: worst.message });
     }
     warnedOf = worst?.asset ?? "";
+    await grow(measured);
+    await widenAudit();
+  };
+  const widenAudit = async () => {
+    const audit = measured.find(({ asset }) => asset === "audit");
+    if (audit === undefined || audit.bytes < audit.maxBytes * widePart || audit.maxBytes <= 0) return;
+    if (widenedAt !== undefined && clock.monotonic() - widenedAt < widenEveryMs) return;
+    widenedAt = clock.monotonic();
+    await provision().catch((thrown) =>
+      log.warn("the audit gets no more room", { error: describeError(thrown) }),
+    );
   };
   const measureOrSay = () => {
     measure().catch((thrown) =>
@@ -66,10 +93,7 @@ export function watchRoom(options: {
     const { reconnects } = bus;
     while (!stopping.signal.aborted && bus.reconnects === reconnects) {
       try {
-        const there = new Set((await readFullness(bus)).map(({ asset }) => asset));
-        const missing = (Object.keys(assets) as AssetName[]).filter(
-          (asset) => asset !== transient && !there.has(asset),
-        );
+        const missing = missingFrom(await readFullness(bus));
         if (missing.length === 0) return;
         log.warn("streams are missing after a restart of the bus", { missing: missing.join(", ") });
         await provision();
@@ -89,10 +113,14 @@ export function watchRoom(options: {
   return {
     async check() {
       await probeStorage(bus, name, answerMs);
-      const worst = fullest(await readFullness(bus, answerMs));
-      if (worst === undefined) return { status: "up" };
-      const isDown = worst.full && !makesRoom.has(worst.asset);
-      return { status: isDown ? "down" : "degraded", message: worst.message };
+      const found = await readFullness(bus, answerMs);
+      const worst = fullest(found);
+      if (worst?.full === true && !makesRoom.has(worst.asset)) {
+        return { status: "down", message: worst.message };
+      }
+      const missing = missingFrom(found);
+      if (missing.length > 0) return { status: "degraded", message: lacking(missing) };
+      return worst === undefined ? { status: "up" } : { status: "degraded", message: worst.message };
     },
     view: () => ({
       bytes: Object.fromEntries(measured.map(({ asset, bytes }) => [asset, bytes])),
@@ -106,4 +134,15 @@ export function watchRoom(options: {
       timer.cancel();
     },
   };
+}
+
+/** What is not listed was removed, was never created, or has no leader at this moment. */
+function missingFrom(found: readonly Fullness[]): AssetName[] {
+  const there = new Set(found.map(({ asset }) => asset));
+  return (Object.keys(assets) as AssetName[]).filter((asset) => !transient.has(asset) && !there.has(asset));
+}
+
+function lacking(missing: readonly AssetName[]): string {
+  const names = missing.map(streamName).join(", ");
+  return `the bus does not offer ${names}: if that lasts, restart this master, which creates what is missing`;
 }

@@ -3,7 +3,7 @@ import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { contend, type Lease } from "../../bus/lease/mod.ts";
 import { acquireWriter, type Bus, hintSubject } from "../../bus/mod.ts";
-import { type Directory, findByPeel, memberStates } from "../../fleet/enrollment/mod.ts";
+import { type Directory, findByPeel, memberStates, sealingKeyOf } from "../../fleet/enrollment/mod.ts";
 import {
   answerSettings,
   createCompilers,
@@ -18,9 +18,9 @@ import {
   trackSettings,
 } from "../../fleet/settings/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
-import type { KeyPair } from "../../identity/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 import type { MasterMetrics } from "../metrics/mod.ts";
+import type { Keyring } from "./keyring.ts";
 import type { Storage } from "./storage.ts";
 
 /** Settings on a master: the holder of the lease compiles them, and every master sends them to peels. */
@@ -42,9 +42,11 @@ export function startSettings(options: {
   index: Pick<FleetIndex, "onFacts">;
   /** `settings_dir` */
   path: string;
+  /** Whether settings may not be chosen by facts. */
+  strictFacts: boolean;
   /** Of this master. */
   name: string;
-  command: KeyPair;
+  keyring: Pick<Keyring, "signer" | "onChange">;
   metrics: Pick<MasterMetrics, "settingsRenewal">;
   clock: Clock;
   random: Random;
@@ -52,7 +54,8 @@ export function startSettings(options: {
   jitter: () => number;
   log: Log;
 }): MasterSettings {
-  const { bus, storage, directory, index, command, clock, random, log } = options;
+  const { bus, storage, directory, index, keyring, clock, random, log } = options;
+  const command = keyring.signer;
   const peels: Peels = {
     members: directory.members,
     isMember: (peelId) => memberStates.has(directory.stateOf(peelId) ?? "pending"),
@@ -61,7 +64,11 @@ export function startSettings(options: {
     facts: async (peelId) => (await storage.facts.get(peelId))?.value,
   };
   const tree = followTree({ directory: options.path, clock, log });
-  const compilers = createCompilers();
+  const compilers = createCompilers({
+    strictFacts: options.strictFacts,
+    random,
+    warn: (at, message) => log.warn("settings: a value may not be what is meant", { at, reason: message }),
+  });
   let compiler: SettingsCompiler | undefined;
   const compilerOf = (of: typeof tree.tree) => {
     if (compiler?.tree === of) return compiler;
@@ -69,16 +76,30 @@ export function startSettings(options: {
     warnOfFacts(compiler, log);
     return compiler;
   };
-  /** A peel that enrolls again has another key, and is not a member in between. */
+  /** A peel that enrolls again, or changes its key, has another one: the directory reports both. */
   const recipients = new Map<string, string>();
-  const forget = directory.onMember((peelId) => recipients.delete(peelId));
+  let changes = 0;
+  const forget = directory.onMember((peelId) => {
+    changes++;
+    recipients.delete(peelId);
+  });
   const recipientOf = async (peelId: string) => {
     const known = recipients.get(peelId);
     if (known !== undefined) return known;
+    const before = changes;
     const record = (await findByPeel(storage.enrollments, peelId))?.current?.record;
     if (record === undefined || !memberStates.has(record.state)) return undefined;
-    recipients.set(peelId, record.curvePublicKey);
-    return record.curvePublicKey;
+    const key = sealingKeyOf(record);
+    if (key === undefined) {
+      log.error("the curve key of a peel is not signed by its owner: no settings are sealed to it", {
+        enrollment_id: record.id,
+        peel_id: peelId,
+      });
+      return undefined;
+    }
+    // What was read before a change may be the key before.
+    if (changes === before) recipients.set(peelId, key);
+    return key;
   };
   const tracker = trackSettings(tree, peels);
   const keeper = createKeeper({
@@ -91,11 +112,15 @@ export function startSettings(options: {
     tracker,
     compilerOf,
     acquireWriter: (token) => acquireWriter(bus, storage.settings.name, token),
-    signer: command.publicKey,
+    get signer() {
+      return command.publicKey;
+    },
     onRenewal: options.metrics.settingsRenewal,
     clock,
     log,
   });
+  // What the key before signed is signed again, so that it is not needed any longer.
+  const forgetKeys = keyring.onChange(tracker.markAll);
   const view = createSettingsView({ tree, peels, compilerOf, clock });
   const lease = contend({
     bucket: storage.leases,
@@ -115,6 +140,7 @@ export function startSettings(options: {
     answer: (peelId, version) => answerSettings(storage.settings, peelId, version),
     async stop() {
       forget();
+      forgetKeys();
       await lease.stop();
       view.stop();
       tracker.stop();

@@ -3,11 +3,12 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { contend, type Lease, type Tenure } from "../../bus/lease/mod.ts";
 import { type Bucket, type Bus, hintSubject, openBlobStore } from "../../bus/mod.ts";
-import type { KeyPair } from "../../identity/mod.ts";
+import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 import { type BlobCache, createBlobCache, createHeadSeal, followCatalog } from "../../tree/files/mod.ts";
 import { type GitSync, openGit, openMirror, startGitSync } from "../../tree/git/mod.ts";
 import { serveFetch } from "../doors/peels/mod.ts";
+import type { Keyring } from "./keyring.ts";
 import { publishStates } from "./publish-states.ts";
 
 /** Bytes of state files that a master keeps in memory for requests of peels. */
@@ -35,14 +36,18 @@ export interface MasterStateFiles {
 
 export interface MasterStateFilesOptions {
   bus: Bus;
+  /** Where requests of peels arrive. */
+  peelBus: Bus;
   /** The bucket `leases`. */
   leases: Bucket;
-  /** The command key, which signs what is published. */
-  command: KeyPair;
+  /** The command keys: the one in use signs what is published. */
+  keyring: Pick<Keyring, "signer" | "onChange">;
   /** Peels that get hints about changes. */
   members(): readonly string[];
   /** The binaries that peels fetch through the same door. */
   binaries: BlobCache;
+  budgets: Pick<Budgets, "take">;
+  lines: Pick<LogLines, "say">;
   statesDir: string;
   git: { remotes: readonly string[]; intervalMs: number; sshKey: string };
   /** Where copies of repositories are kept. */
@@ -61,10 +66,13 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   const { bus, clock, jitter, log } = options;
   const store = openBlobStore(bus, "states");
   const startGit = gitStarter(options);
-  const seal = createHeadSeal(options.command, clock);
+  const seal = createHeadSeal(options.keyring.signer, clock);
   const catalog = followCatalog({ store, seal, bus, clock, log });
   const blobs = createBlobCache(store, cacheBytes);
-  const fetching = serveFetch({ bus, catalog, blobs, binaries: options.binaries, log });
+  const fetching = serveFetch({
+    ...{ bus: options.peelBus, catalog, blobs, binaries: options.binaries },
+    ...{ budgets: options.budgets, lines: options.lines },
+  });
   const hints = createHints(options);
   const publishing = new Set<Promise<void>>();
   let git: { sync: GitSync; tenure: Tenure } | undefined;
@@ -89,6 +97,8 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
             }),
         onReconnect: bus.onReconnect,
         onForeignHead: catalog.onForeign,
+        onKeyChange: options.keyring.onChange,
+        recall: catalog.recall,
         onPublished(environments) {
           if (environments.includes("base")) hints.send();
         },

@@ -1,11 +1,13 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { shareRuns } from "../../base/share-runs.ts";
 import {
   type AssetName,
   type Bucket,
   type Bus,
   openBucket,
+  probeStorage,
   provision,
   provisionOne,
   type Replication,
@@ -14,13 +16,17 @@ import {
   replicasFor,
   type SystemBus,
 } from "../../bus/mod.ts";
+import type { Adoption, Enrollments, Vouchers } from "../../fleet/enrollment/mod.ts";
 
 const retryMs = 2_000;
+/** Below what a client waits for its answer. */
+const confirmMs = 3_000;
 
 /** The buckets a master works with. */
 export interface Storage {
-  enrollments: Bucket;
+  enrollments: Enrollments;
   challenges: Bucket;
+  requestNonces: Bucket;
   revocations: Bucket;
   /** Holds `_cluster_info`. */
   secrets: Bucket;
@@ -28,7 +34,11 @@ export interface Storage {
   jobs: Bucket;
   settings: Bucket;
   leases: Bucket;
+  operators: Bucket;
+  operatorRevocations: Bucket;
   reactor: Bucket;
+  tokens: Bucket;
+  approvals: Bucket;
   peelHeartbeats: Bucket;
   masterHeartbeats: Bucket;
 }
@@ -36,10 +46,18 @@ export interface Storage {
 export interface StorageOptions {
   bus: Bus;
   system: SystemBus;
+  /** Of this master. */
+  name: string;
+  /** For the records of enrollments. */
+  vouchers: Vouchers;
+  /** Whether vouchers are enforced. */
+  adoptionState: { readonly current: Adoption };
   /** `storage_replicas`. */
   configuredReplicas: number;
   /** `jobs.max_bytes`. */
   jobsMaxBytes: number;
+  /** `audit.retention`, milliseconds. */
+  auditRetentionMs: number;
   clock: Clock;
   log: Log;
   signal: AbortSignal;
@@ -50,21 +68,33 @@ export interface StorageOptions {
  * leaders.
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { bus, log } = options;
+  const { bus, name, vouchers, adoptionState, log } = options;
   const { room, replication } = await provisionAll(options);
   const open = (name: AssetName) => openBucket(bus, name);
+  /** A restart of the bus removes what is kept in memory only. */
+  const openInMemory = (name: "enroll-challenges" | "request-nonces") =>
+    openBucket(bus, name, () => provisionOne(bus, name, replication, log, room[name]));
   return {
-    enrollments: await open("enrollments"),
-    challenges: await openBucket(bus, "enroll-challenges", () =>
-      provisionOne(bus, "enroll-challenges", replication, log, room["enroll-challenges"]),
-    ),
+    enrollments: {
+      ...(await open("enrollments")),
+      vouchers,
+      adoption: () => adoptionState.current,
+      // A write needs a majority. Many peels may ask at the same moment.
+      confirmMajority: shareRuns(() => probeStorage(bus, name, confirmMs)),
+    },
+    challenges: await openInMemory("enroll-challenges"),
+    requestNonces: await openInMemory("request-nonces"),
     revocations: await open("revocations"),
     secrets: await open("secrets"),
     facts: await open("facts"),
     jobs: await open("jobs"),
     settings: await open("settings"),
     leases: await open("leases"),
+    operators: await open("operators"),
+    operatorRevocations: await open("operator-revocations"),
     reactor: await open("reactor"),
+    tokens: await open("tokens"),
+    approvals: await open("approvals"),
     peelHeartbeats: await open("peel-heartbeat"),
     masterHeartbeats: await open("master-heartbeat"),
   };
@@ -74,11 +104,15 @@ async function provisionAll(options: StorageOptions): Promise<Provisioned> {
   const { clock, log, signal } = options;
   const { warning } = replicasOf(options);
   if (warning !== undefined) log.warn(warning);
+  let said = "";
   for (;;) {
     try {
       return await provisionOnce(options);
     } catch (cause) {
-      log.warn("storage is not ready", { error: describeError(cause), retry_in_ms: retryMs });
+      const error = describeError(cause);
+      // A cluster that must be upgraded first takes hours, and an election seconds.
+      if (error !== said) log.warn("storage is not ready", { error, retry_in_ms: retryMs });
+      said = error;
     }
     await sleep(clock, retryMs, signal);
   }
@@ -90,14 +124,27 @@ interface Provisioned {
 }
 
 /** Creates and adjusts all storage for what the bus offers now. @throws SvcError `unavailable` */
-export async function provisionOnce(options: Omit<StorageOptions, "clock" | "signal">): Promise<Provisioned> {
-  const { bus, system, jobsMaxBytes, log } = options;
+export async function provisionOnce(
+  options: Omit<StorageOptions, "name" | "vouchers" | "adoptionState" | "clock" | "signal">,
+): Promise<Provisioned> {
+  const { bus, system, jobsMaxBytes, auditRetentionMs, log } = options;
   const { warning: _, ...replication } = replicasOf(options);
   const offer = await readOffer(bus, system);
-  const wanted = { ...replication, jobsMaxBytes, ...(offer === undefined ? {} : { offer }) };
+  const servers = system.present();
+  const wanted = {
+    ...replication,
+    jobsMaxBytes,
+    auditRetentionMs,
+    servers,
+    ...(offer === undefined ? {} : { offer }),
+  };
   return { room: await provision(bus, wanted, log), replication };
 }
 
-function replicasOf({ system, configuredReplicas }: Pick<StorageOptions, "system" | "configuredReplicas">) {
+/** The replication that is wanted on the servers that the bus has now. */
+export function replicasOf({
+  system,
+  configuredReplicas,
+}: Pick<StorageOptions, "system" | "configuredReplicas">) {
   return replicasFor(configuredReplicas, system.servers().jetstream);
 }

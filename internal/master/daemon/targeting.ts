@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { shareWatch } from "../../bus/mod.ts";
+import { type Bucket, shareWatch } from "../../bus/mod.ts";
+import { type Budgets, paceWatch } from "../../fleet/budget/mod.ts";
 import { type Directory, watchFacts } from "../../fleet/enrollment/mod.ts";
 import { createFleetIndex, type FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
@@ -11,8 +12,11 @@ const startMs = 10_000;
 
 export interface Targeting {
   index: FleetIndex;
-  /** Whether a peel is alive; until this is known it counts as alive. */
-  alive(peel: string): boolean;
+  /**
+   * Whether a peel is alive, or was at that moment, milliseconds since the Unix epoch; until this is known it
+   * counts as alive.
+   */
+  alive(peel: string, at?: number): boolean;
   /** `target-service` of /readyz. */
   check: Check;
   stop(): void;
@@ -26,17 +30,20 @@ export interface Targeting {
 export async function startTargeting(options: {
   storage: Pick<Storage, "enrollments" | "facts" | "peelHeartbeats">;
   directory: Directory;
+  budgets: Pick<Budgets, "take">;
   clock: Clock;
   log: Log;
   signal: AbortSignal;
 }): Promise<Targeting> {
-  const { storage, directory, clock, log, signal } = options;
-  const facts = shareWatch(storage.facts);
+  const { storage, directory, budgets, clock, log, signal } = options;
+  const paced = (bucket: Pick<Bucket, "watch">, kind: "facts" | "heartbeats") =>
+    paceWatch(bucket, (peel, bytes) => budgets.take(peel, kind, bytes), clock);
+  const facts = shareWatch(paced(storage.facts, "facts"));
   const activating = watchFacts({ enrollments: storage.enrollments, clock, facts, directory, log });
   const index = createFleetIndex({
     members: directory.members,
     facts,
-    heartbeats: storage.peelHeartbeats,
+    heartbeats: paced(storage.peelHeartbeats, "heartbeats"),
     clock,
     log,
   });
@@ -57,7 +64,7 @@ export async function startTargeting(options: {
   if (!index.running) log.warn("the fleet is not indexed yet: targets are resolved by reading the buckets");
   return {
     index,
-    alive: (peel) => !index.running || index.alive(peel),
+    alive: (peel, at) => !index.running || index.alive(peel, at),
     check: () =>
       index.running
         ? { status: "up" }

@@ -1,10 +1,27 @@
+import { budgetKinds } from "../../fleet/budget/mod.ts";
 import { dropCauses } from "../../fleet/reactor/mod.ts";
 import { createRegistry, type MetricInfo } from "../../program/health/mod.ts";
+import { type RotationsView, seconds, showRotations } from "./rotations.ts";
 
 /** The state of a master, read at each scrape. A part that has not started shows nothing. */
 export interface MasterView {
   /** Current enrollments, by state. */
   enrollments?(): Record<string, number>;
+  /** Number of suspended peels. */
+  peelsSuspended?(): number;
+  /** The log of decisions of this master. */
+  decisions?(): {
+    /** Records that the bus lacks. */
+    lost: number;
+    /** Records that this master put back. */
+    restored: number;
+    /** Whether the log cannot be written. */
+    failed: boolean;
+  };
+  /** Bus users without a valid record that are refused. */
+  strays?(): number;
+  /** Records that no master vouches for, by what lists call them. */
+  distrusted?(): Record<string, number>;
   /** Members whose heartbeat is recent. */
   peelsAlive?(): number | undefined;
   credentials?(): {
@@ -12,7 +29,11 @@ export interface MasterView {
     soonestExpiry?: number;
     /** Number of members whose credentials have expired. */
     expired: number;
+    /** How long the credentials of each member last, milliseconds. */
+    left: readonly number[];
   };
+  /** What is being replaced in the fleet. */
+  rotations?(): RotationsView;
   jobsRunning?(): number;
   /** Rollouts that have not ended. */
   rollouts?(): {
@@ -27,6 +48,14 @@ export interface MasterView {
   bus?(): Record<string, { connected: boolean; reconnects: number }>;
   /** What the bus stores, and how much it may, by bucket, stream or object store; bytes. */
   storage?(): { bytes: Record<string, number>; limits: Record<string, number> };
+  busServers?(): {
+    /** Whether the storage of a server works, by name of the server. */
+    healthy: Record<string, boolean>;
+    /** Number of replicas that differ from the others of their stream, at the last comparison. */
+    differing: number | undefined;
+    /** When replicas were last compared, milliseconds since the Unix epoch. */
+    comparedAt?: number;
+  };
   /** Whether this master holds a lease, by lease name. */
   leases?(): Record<string, boolean>;
   reactor?(): {
@@ -63,14 +92,23 @@ export interface MasterMetrics {
   revocationSeconds(seconds: number): void;
   rateLimited(budget: string): void;
   keyMismatch(): void;
+  /** A new peel was asked to come later, because too many enrollments are pending. */
+  pendingTableFull(): void;
+  /** A peel asked for new credentials: it got them, or was refused. */
+  credentialsRenewal(outcome: RenewalOutcome): void;
+  /** A record was marked because two hosts appear to hold its identity. */
+  cloneSuspected(): void;
   /** A status stream was opened. Call the returned function once when it is closed. */
   streamOpened(): () => void;
   /** @param epochMs expiry of the certificate */
   certificateNotAfter(certificate: "enroll" | "intermediate" | "root", epochMs: number): void;
   /** The renewal or replacement of the listener's certificate succeeded or failed. */
   certificateRenewal(result: "ok" | "failed"): void;
-  /** A peel's schedule sent a result: it was stored as a job, was a repeat, or was refused. */
-  scheduleResult(result: "stored" | "repeated" | "refused"): void;
+  /**
+   * A peel's schedule sent a result: it was stored as a job, was a repeat, was refused, or was beyond
+   * the budget of the peel.
+   */
+  scheduleResult(result: "stored" | "repeated" | "refused" | "dropped"): void;
   /** The result of compiling a peel's settings: `written`, `unchanged`, `failed`, … */
   settingsRenewal(result: string): void;
   /** A wave of a rollout began on this master. */
@@ -92,6 +130,10 @@ export interface MasterMetrics {
   reactorBreakerOpened(): void;
   /** Messages of a stream were removed early, to make room. */
   messagesDiscarded(stream: string, count: number): void;
+  /** A message of a peel was beyond its budget. */
+  budgetExceeded(budget: string): void;
+  /** This master suspended a peel because it flooded. */
+  peelSuspended(): void;
   /** The embedded bus exited and was restarted. */
   busRestarted(): void;
   /** The text of `/metrics`. */
@@ -100,9 +142,26 @@ export interface MasterMetrics {
   catalog(): MetricInfo[];
 }
 
+/** What became of a request for new credentials. */
+const renewalOutcomes = [
+  "renewed",
+  "rekeyed",
+  "recovered",
+  "repeated",
+  "clone_suspected",
+  "bad_request",
+  "unauthorized",
+  "not_found",
+  "forbidden",
+  "rate_limited",
+  "unavailable",
+] as const;
+type RenewalOutcome = (typeof renewalOutcomes)[number];
+
 /** Targets of a job by outcome. */
 type Counts = Readonly<Record<string, number | undefined>>;
 
+const dayMs = 24 * 60 * 60 * 1000;
 const fast = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const slow = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
 
@@ -116,9 +175,33 @@ const mostRuleNames = 2_000;
  */
 export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   const registry = createRegistry();
-  const { counter, gauge, gaugeBy, histogram } = registry;
+  const { counted, counter, gauge, gaugeBy, histogram } = registry;
   gaugeBy("svc_enrollments", "Enrollments, by state", "state", () => view().enrollments?.());
+  gauge(
+    "svc_decisions_lost",
+    "Decisions that the bus has lost and that are not put back yet",
+    () => view().decisions?.().lost,
+  );
+  counted(
+    "svc_decisions_restored_total",
+    "Decisions that this master put back on the bus",
+    () => view().decisions?.().restored ?? 0,
+  );
+  gauge("svc_decisions_log_failed", "1 while this master cannot write its log of decisions", () => {
+    const failed = view().decisions?.().failed;
+    return failed === undefined ? undefined : Number(failed);
+  });
+  gauge("svc_strays", "Users of the bus that are refused because no valid record has their key", () =>
+    view().strays?.(),
+  );
+  gaugeBy(
+    "svc_enrollments_distrusted",
+    "Enrollment records that no master vouches for, by what lists call them; TAMPERED ones count for nothing",
+    "trust",
+    () => view().distrusted?.(),
+  );
   gauge("svc_peels_alive", "Members of the fleet whose heartbeat is recent", () => view().peelsAlive?.());
+  gauge("svc_peels_suspended", "Peels that are suspended", () => view().peelsSuspended?.());
   gauge(
     "svc_peel_credentials_soonest_expiry_timestamp_seconds",
     "When the first of all good peel credentials end, seconds since the Unix epoch; NaN when there are none",
@@ -129,6 +212,16 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     "Members of the fleet whose credentials have ended",
     () => view().credentials?.().expired,
   );
+  registry.snapshot(
+    "svc_credentials_days_left",
+    "Days until the credentials of each member of the fleet end, at the time of the scrape",
+    [0, 1, 3, 7, 14, 30, 60, 90, 180, 365],
+    () =>
+      view()
+        .credentials?.()
+        .left.map((ms) => ms / dayMs),
+  );
+  showRotations(registry, () => view().rotations?.());
   gauge("svc_jobs_running", "Jobs that have not ended", () => view().jobsRunning?.());
   gaugeBy(
     "svc_rollouts",
@@ -168,6 +261,22 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     "asset",
     () => view().storage?.().limits,
   );
+  gaugeBy(
+    "svc_bus_server_healthy",
+    "1 while the storage of a bus server works, 0 while JetStream is off there or does not work",
+    "server",
+    () => mapValues(view().busServers?.().healthy, Number),
+  );
+  gauge(
+    "svc_bus_replicas_differing",
+    "Replicas that differ from the others of their stream, at the last comparison",
+    () => view().busServers?.().differing,
+  );
+  gauge(
+    "svc_bus_replicas_compared_timestamp_seconds",
+    "When the replicas of the streams were last compared, seconds since the Unix epoch",
+    () => seconds(view().busServers?.().comparedAt),
+  );
   gaugeBy("svc_lease_held", "1 on the master that holds the lease; one master holds each", "lease", () =>
     mapValues(view().leases?.(), Number),
   );
@@ -206,6 +315,21 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   const mismatches = counter(
     "svc_enrollment_key_mismatch_total",
     "Enrollments repeated with another public key while one was pending",
+    [],
+  );
+  const full = counter(
+    "svc_enrollments_deferred_total",
+    "Enrollments of new peels that were asked to come later, because too many are pending",
+    [],
+  );
+  const renewedCredentials = counter(
+    "svc_credentials_renewals_total",
+    "Requests of peels for new credentials, by outcome: renewed, rekeyed, recovered, repeated, or why they were refused",
+    ["outcome"],
+  );
+  const clones = counter(
+    "svc_enrollment_clones_total",
+    "Enrollments that this master marked because two hosts appear to hold their identity",
     [],
   );
   const streams = registry.level("svc_enroll_streams", "Open enrollment status streams", []);
@@ -268,7 +392,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   gauge("svc_reactor_rules", "Rules of the reactor that are in force", () => view().reactor?.().rules);
   gauge(
     "svc_reactor_rules_failed",
-    "1 while the rule files cannot be read as they are, and the last good rules stay in force",
+    "1 while the rule files contain an error, so that the last good rules stay in force, or a refused rule",
     () => flag(view().reactor?.().failed),
   );
   gauge(
@@ -282,6 +406,12 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     "source",
     () => view().reactor?.().waiting,
   );
+  const exceeded = counter(
+    "svc_budget_exceeded_total",
+    "Messages and requests of peels beyond their budget, by budget; they were dropped, delayed or refused",
+    ["budget"],
+  );
+  const suspensions = counter("svc_budget_suspensions_total", "Peels that this master suspended", []);
   const ruleNames = new Set<string>();
   const busRestarts = counter("svc_embedded_bus_restarts_total", "Restarts of the embedded bus", []);
   const discarded = counter(
@@ -296,11 +426,13 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     targets.inc({ outcome }, 0);
   }
   for (const result of ["ok", "failed"]) renewals.inc({ result }, 0);
-  for (const result of ["stored", "repeated", "refused"]) scheduleResults.inc({ result }, 0);
+  for (const result of ["stored", "repeated", "refused", "dropped"]) scheduleResults.inc({ result }, 0);
   for (const result of ["written", "unchanged", "failed"]) settings.inc({ result }, 0);
   for (const cause of dropCauses) dropped.inc({ cause }, 0);
   discarded.inc({ stream: "job-events" }, 0);
+  for (const budget of [...budgetKinds, "unknown_jobs"]) exceeded.inc({ budget }, 0);
   for (const status of ["completed", "failed", "aborted"]) rollouts.inc({ status }, 0);
+  for (const outcome of renewalOutcomes) renewedCredentials.inc({ outcome }, 0);
   for (const from of ["silent", "given_back"]) takeovers.inc({ from }, 0);
   return {
     httpRequest: ({ seconds, ...labels }) => requests.observe(labels, seconds),
@@ -315,6 +447,9 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     revocationSeconds: (seconds) => revocation.observe(seconds),
     rateLimited: (budget) => limited.inc({ budget }),
     keyMismatch: () => mismatches.inc(),
+    pendingTableFull: () => full.inc(),
+    credentialsRenewal: (outcome) => renewedCredentials.inc({ outcome }),
+    cloneSuspected: () => clones.inc(),
     streamOpened() {
       streams.inc();
       return () => streams.dec();
@@ -337,6 +472,8 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     reactorReacted: (seconds) => reacted.observe(seconds),
     reactorBreakerOpened: () => breakersOpened.inc(),
     messagesDiscarded: (stream, count) => discarded.inc({ stream }, count),
+    budgetExceeded: (budget) => exceeded.inc({ budget }),
+    peelSuspended: () => suspensions.inc(),
     busRestarted: () => busRestarts.inc(),
     render: registry.render,
     catalog: registry.catalog,
@@ -345,10 +482,6 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
 
 function flag(value: boolean | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
-}
-
-function seconds(epochMs: number | undefined): number | undefined {
-  return epochMs === undefined ? undefined : epochMs / 1000;
 }
 
 function mapValues<T>(

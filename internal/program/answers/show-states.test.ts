@@ -53,6 +53,15 @@ test("what changed and what failed is shown, the failed last, and the others are
   ]);
 });
 
+test("warnings come first", () => {
+  const warnings = ["a.sls:3: yes is a text here"];
+  const value = statesReturn({
+    states: [state("motd", { changes: { a: 1 }, comment: "" })],
+    ...{ environment: "base", test: false, not_run: 0, duration_ms: 1, warnings },
+  });
+  expect(showStates(value)?.details[0]).toBe("warning: a.sls:3: yes is a text here");
+});
+
 test("a test run says what would change", () => {
   const shown = showStates(returned([state("motd", { result: null, changes: { mode: "0600" } })], true));
   expect(shown?.line).toBe("1 would change (1.2 s)");

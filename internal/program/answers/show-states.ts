@@ -29,6 +29,7 @@ const form = v.object({
     not_run: v.optional(v.number(), 0),
     left_out: v.optional(v.number()),
   }),
+  warnings: v.optional(v.array(v.string()), []),
 });
 type States = v.InferOutput<typeof form>;
 type State = States["states"][number];
@@ -43,7 +44,7 @@ export interface ShownStates {
 export function showStates(value: Plain): ShownStates | undefined {
   const parsed = v.safeParse(form, value);
   if (!parsed.success) return undefined;
-  const { states, summary } = parsed.output;
+  const { states, summary, warnings } = parsed.output;
   const shown = states.filter((state) => standingOf(state) !== "ok");
   // The failed ones last, where the eye is when it is over.
   const ordered = [
@@ -54,6 +55,7 @@ export function showStates(value: Plain): ShownStates | undefined {
   return {
     line: lineOf(summary),
     details: [
+      ...warnings.map((warning) => visible(`warning: ${warning}`)),
       ...ordered.flatMap((state) => stateLines(state, summary.test)),
       ...(leftOut === 0 ? [] : [`(${leftOut} more states are not listed: the return would be too long)`]),
     ],

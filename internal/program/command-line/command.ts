@@ -39,6 +39,8 @@ export interface Machine {
 export interface Cli extends Machine, Messages {
   /** `--config`: the file of the operator's configuration. */
   config?: string;
+  /** `--context`: the name of an installed operator file. */
+  context?: string;
   /** Whether a person reads the result and wants color. */
   color: boolean;
   /** `--output` */

@@ -4,6 +4,11 @@ import { outputFormats } from "./print.ts";
 /** Options that every command takes, before or after its name. */
 export const globalArgs = {
   config: { type: "string", valueHint: "file", description: "Configuration file of the operator" },
+  context: {
+    type: "string",
+    valueHint: "name",
+    description: "Fleet to ask, of those that svc login installed",
+  },
   output: {
     type: "enum",
     options: [...outputFormats],

@@ -7,6 +7,8 @@ export const idKinds = [
   "enrollments",
   "pending-enrollments",
   "revocable-enrollments",
+  "cloned-enrollments",
+  "suspended-enrollments",
   "jobs",
   "running-jobs",
   "rollouts",

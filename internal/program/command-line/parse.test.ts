@@ -23,6 +23,14 @@ const tree = group({
 
 const parse = async (...argv: string[]) => parseValues(await findCommand(tree, argv));
 
+test("options of a command may stand before its name", async () => {
+  expect(await parse("--fast", "--limit", "3", "go", "here")).toMatchObject({ fast: true, limit: "3" });
+  await expect(parse("--fasd", "go", "here")).rejects.toThrow(
+    'unknown option "--fasd" (did you mean --fast?)',
+  );
+  await expect(parse("--where", "x", "go")).rejects.toThrow('unknown option "--where"');
+});
+
 describe("a positional that takes the rest", () => {
   test.each([
     [["go", "here"], { words: [], literal: [] }],

@@ -21,7 +21,8 @@ export interface Found {
 export type ArgValues = Record<string, string | boolean | RestWords | undefined>;
 
 /**
- * Follows the names on a command line down the tree of commands. Global options may stand before them.
+ * Follows the names on a command line down the tree of commands. Options may stand before them:
+ * global ones anywhere, and those of a command before its own name.
  *
  * @throws SvcError `usage` for an unknown command or option, or when none that runs is named
  */
@@ -48,7 +49,7 @@ export async function findCommand(root: CommandDef, argv: readonly string[]): Pr
       throw usage(path, `name a command: ${children.map(nameOf).join(", ")}`);
     }
     if (word.startsWith("-")) {
-      const taken = takesValue(word, path) ? 2 : 1;
+      const taken = takesValue(word, path, children) ? 2 : 1;
       rest.push(...argv.slice(at, at + taken));
       at += taken;
       continue;
@@ -64,12 +65,19 @@ export async function findCommand(root: CommandDef, argv: readonly string[]): Pr
   }
 }
 
-/** Whether the word after this global option is its value. @throws SvcError `usage` */
-function takesValue(word: string, path: readonly string[]): boolean {
+/**
+ * Whether the word after this option is its value: a global one, or one of a command that may follow.
+ *
+ * @throws SvcError `usage`
+ */
+function takesValue(word: string, path: readonly string[], children: readonly CommandDef[]): boolean {
   if (word === "-h") return false;
   const [name = "", inline] = word.slice(2).split(/=(.*)/s);
-  const declared = word.startsWith("--") ? argsOf(globalArgs)[name] : undefined;
-  if (declared === undefined) throw unknownOption(path, word.split("=")[0] ?? word, globalArgs);
+  const known: ArgsDef = Object.assign({}, ...children.map(({ args }) => args), globalArgs);
+  const declared = word.startsWith("--") ? known[name] : undefined;
+  if (declared === undefined || declared.type === "positional") {
+    throw unknownOption(path, word.split("=")[0] ?? word, known);
+  }
   return declared.type !== "boolean" && inline === undefined;
 }
 
@@ -160,10 +168,6 @@ function parserOptions(declared: ArgsDef): ParseArgsOptionsConfig {
         return [name, typeof short === "string" ? { type, short } : { type }];
       }),
   );
-}
-
-function argsOf(declared: ArgsDef): ArgsDef {
-  return declared;
 }
 
 /** @param wordsFollow the next word would belong to a rest, where "--" is a way to write this one */

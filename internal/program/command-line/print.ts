@@ -1,4 +1,6 @@
-export const outputFormats = ["table", "json", "yaml"] as const;
+import { escapeInvisible, escapeInvisibleInLines } from "../../base/invisible.ts";
+
+export const outputFormats = ["table", "json", "jsonl", "yaml"] as const;
 /** How a result is written. */
 export type OutputFormat = (typeof outputFormats)[number];
 
@@ -11,12 +13,33 @@ export type OutputFormat = (typeof outputFormats)[number];
 export async function formatResult(format: OutputFormat, data: unknown, text: () => string): Promise<string> {
   switch (format) {
     case "table":
-      return `${text().trimEnd()}\n`;
+      return `${spelledOut(text().trimEnd())}\n`;
     case "json":
-      return `${JSON.stringify(data, undefined, 2).replace(invisible, escapeJson)}\n`;
+      // Line ends outside strings are layout; inside, JSON has escaped them already.
+      return `${escapeInvisibleInLines(JSON.stringify(data, undefined, 2))}\n`;
+    case "jsonl":
+      return linesOf(data);
     case "yaml":
-      return (await import("../../base/yaml.ts")).formatYaml(data);
+      return (await import("./visible-yaml.ts")).visibleYaml(data);
   }
+}
+
+/** Each item of a list on a line of its own; anything else on one line. */
+function linesOf(data: unknown): string {
+  const items: readonly unknown[] = Array.isArray(data) ? data : [data];
+  return items.map((item) => `${escapeInvisible(JSON.stringify(item))}\n`).join("");
+}
+
+// The two codes that a header is written with, and tabs of a command's output.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what is looked for
+const ownCodes = /(\u001b\[[01]m|\t)/;
+
+/** Whatever text was put together: nothing in it acts, except line ends and what this program writes itself. */
+function spelledOut(text: string): string {
+  return text
+    .split(ownCodes)
+    .map((part, at) => (at % 2 === 1 ? part : escapeInvisibleInLines(part)))
+    .join("");
 }
 
 /** Formats rows below a header in capitals, columns aligned, two spaces between them. */
@@ -47,19 +70,7 @@ function align(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-// Control and direction characters: a value that a peel chose could move the cursor or hide text.
-const invisible = /[\p{Cc}\p{Bidi_Control}]/gu;
-
-/** A value as it is shown on a terminal: one line, and every character that would act is spelled out. */
+/** A value as it is shown on a terminal: one line, and every character that is not seen is spelled out. */
 export function visible(text: string): string {
-  return text.replace(invisible, unicodeEscape);
-}
-
-function unicodeEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
-
-/** Line ends outside strings are layout; inside, JSON has escaped them already. */
-function escapeJson(character: string): string {
-  return character === "\n" ? character : unicodeEscape(character);
+  return escapeInvisible(text);
 }

@@ -2,6 +2,7 @@ import type { CommandDef } from "citty";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
 import { createMessages, type Messages } from "../../base/messages.ts";
 import { version } from "../../base/version.ts";
+import { WaitingRequest } from "../../base/waiting.ts";
 import { type Cli, Exit, type Machine, nameOf } from "./command.ts";
 import { type ArgValues, findCommand, parseValues } from "./parse.ts";
 import { formatResult, type OutputFormat, visible } from "./print.ts";
@@ -21,22 +22,29 @@ export interface CliOptions extends Machine {
 export async function runTree(tree: CommandDef, { argv, ...machine }: CliOptions): Promise<number> {
   const name = nameOf(tree);
   const messages = createMessages({ name, write: (text) => machine.stderr.write(text) });
+  let cli: Cli | undefined;
   try {
     const found = await findCommand(tree, argv);
     if (found.help) machine.stdout.write(`${await formatUsage(found)}\n`);
     else if (found.version) machine.stdout.write(`${name} ${version}\n`);
     else {
       const args = parseValues(found);
+      cli = createCli(machine, args, messages);
       await found.command.run?.({
         rawArgs: [...found.rest],
         args: { ...args, _: [] } as never,
         cmd: found.command,
-        data: createCli(machine, args, messages),
+        data: cli,
       });
     }
     return 0;
   } catch (thrown) {
     if (thrown instanceof Exit) return thrown.code;
+    if (thrown instanceof WaitingRequest && cli !== undefined) {
+      const { approval, needs, message } = thrown;
+      await cli.print({ approval, needs }, () => message);
+      return 0;
+    }
     const error = toSvcError(thrown);
     const text = error.kind === "internal" ? describeError(thrown) : error.message;
     messages.error(visible(text));
@@ -51,6 +59,7 @@ function createCli(machine: Machine, args: ArgValues, messages: Messages): Cli {
     ...machine,
     ...messages,
     ...(typeof args.config === "string" ? { config: args.config } : {}),
+    ...(typeof args.context === "string" ? { context: args.context } : {}),
     output,
     // NO_COLOR counts when it is set and not empty (no-color.org).
     color: stdout.isTTY === true && args["no-color"] !== true && !env.NO_COLOR,

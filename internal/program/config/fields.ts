@@ -3,7 +3,7 @@ import { kindOf, type YamlNode } from "../../base/yaml.ts";
 import { Complaint, type OptionType } from "./option.ts";
 
 /** The fields a map inside a list or map may have, by name. */
-type Fields = Readonly<Record<string, OptionType<unknown>>>;
+export type Fields = Readonly<Record<string, OptionType<unknown>>>;
 
 type FieldValues<F extends Fields> = {
   [Name in keyof F]?: F[Name] extends OptionType<infer T> ? T : never;

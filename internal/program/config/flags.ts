@@ -13,6 +13,12 @@ export interface Flags {
   readonly values: ReadonlyMap<string, { readonly value: unknown; readonly flag: string }>;
 }
 
+/** The program that is called, with its commands and their descriptions. */
+interface ProgramCommands {
+  readonly name: string;
+  readonly commands?: readonly (readonly [string, string])[] | undefined;
+}
+
 /** The syntax of a flag: `valued` needs a value, `switch` may have one, `bare` has none. */
 type Form = "valued" | "switch" | "bare";
 
@@ -21,7 +27,11 @@ type Form = "valued" | "switch" | "bare";
  *
  * @throws SvcError `usage` for an unknown flag, a bad or missing value, or an argument
  */
-export function readFlags(table: OptionTable, argv: readonly string[]): Flags {
+export function readFlags(
+  table: OptionTable,
+  argv: readonly string[],
+  program: ProgramCommands = { name: "" },
+): Flags {
   const options = Object.entries(table).flatMap(([key, declared]) => {
     const flag = flagOf(key, declared);
     return flag === undefined ? [] : [{ flag, key, type: declared.type }];
@@ -33,7 +43,7 @@ export function readFlags(table: OptionTable, argv: readonly string[]): Flags {
     ["help", "bare"],
     ...options.map(({ flag, type }) => [flag, type.isSwitch ? "switch" : "valued"] as const),
   ]);
-  const used = collect(argv, forms);
+  const used = collect(argv, forms, program);
   if (used.has("help")) return { wants: "help", config: undefined, values: new Map() };
   if (used.has("version")) return { wants: "version", config: undefined, values: new Map() };
   const values = new Map<string, { value: unknown; flag: string }>();
@@ -53,7 +63,11 @@ export function readFlags(table: OptionTable, argv: readonly string[]): Flags {
 }
 
 /** The texts of every flag that was passed, by name; a switch has `true` or `false`. */
-function collect(argv: readonly string[], forms: ReadonlyMap<string, Form>): Map<string, string[]> {
+function collect(
+  argv: readonly string[],
+  forms: ReadonlyMap<string, Form>,
+  { name, commands = [] }: ProgramCommands,
+): Map<string, string[]> {
   const { tokens } = parseArgs({
     args: [...argv],
     // The parser's own messages do not suggest names and do not know --no-<flag>; the tokens are checked below.
@@ -73,6 +87,12 @@ function collect(argv: readonly string[], forms: ReadonlyMap<string, Form>): Map
   for (const token of tokens) {
     if (token.kind === "option-terminator") continue;
     if (token.kind === "positional") {
+      if (commands.some(([command]) => command === token.value)) {
+        throw new SvcError(
+          "usage",
+          `${token.value} is a command, and a command comes first: ${name} ${token.value} --…`,
+        );
+      }
       throw new SvcError("usage", `unexpected argument ${shown(token.value)}: settings are given as flags`);
     }
     const [flag, text] = readToken(token, forms);

@@ -69,7 +69,10 @@ describe("refusals of the master's file", () => {
     ["health_addr: localhost", `${f}:1:14: health_addr: expected host:port`],
     ["health_addr: '[::g]:1'", `${f}:1:14: health_addr: expected host:port`],
     ["health_addr: ':65536'", `${f}:1:14: health_addr: expected host:port`],
-    ["api: {tokens: {}}", `${f}:1:15: api.tokens: expected a list of {username, token_file}, found a map`],
+    [
+      "api: {tokens: {}}",
+      `${f}:1:15: api.tokens: expected a list of {username, token_file, roles, expires}, found a map`,
+    ],
     [
       "api:\n  tokens:\n  - usernam: a",
       `${f}:3:5: api.tokens: unknown key "usernam" (did you mean username?)`,
@@ -77,6 +80,57 @@ describe("refusals of the master's file", () => {
     [
       "api:\n  tokens:\n  - username: [a]",
       `${f}:3:15: api.tokens: username: expected a string, found a list`,
+    ],
+    [
+      "api: {tokens: [{roles: admin}]}",
+      `${f}:1:24: api.tokens: roles: expected a list of roles, found a string`,
+    ],
+    ["api: {tokens: [{roles: [Admin]}]}", `${f}:1:25: api.tokens: roles: "Admin" is not the name of a role`],
+    ["api: {tokens: [{roles: []}]}", `${f}:1:16: api.tokens: roles: an empty list; leave it out for [admin]`],
+    ["api: {tokens: [{expires: 2027-01-31}]}", `${f}:1:26: api.tokens: expires: expected a time such as`],
+    [
+      "api: {tokens: [{expires: 2027-13-31T00:00:00Z}]}",
+      `${f}:1:26: api.tokens: expires: expected a time such as`,
+    ],
+    [
+      "api: {tokens: [{expires: 2027-01-31T00:00:00}]}",
+      `${f}:1:26: api.tokens: expires: expected a time such as`,
+    ],
+    [
+      "api: {oidc: {}}",
+      "api.oidc: expected a list of {issuer, audience, username_claim, role_claims, ca_file}",
+    ],
+    ["api: {oidc: [{audience: a}]}", `${f}:1:14: api.oidc: issuer is missing`],
+    ...[
+      ["http://idp.example.com", "expected an issuer with https://"],
+      ["idp.example.com", "expected an issuer with https://"],
+      ["https://a:b@idp.example.com", "an issuer has a host, a port and a path, and nothing else"],
+      ["https://idp.example.com?x", "an issuer has a host, a port and a path, and nothing else"],
+      [`https://idp.example.com/${"a".repeat(100)}`, "expected at most 120 characters"],
+    ].map(([issuer, message]) => [
+      `api: {oidc: [{issuer: "${issuer}"}]}`,
+      `${f}:1:23: api.oidc: issuer: ${message}`,
+    ]),
+    ["api: {oidc: [{issuer: https://i}]}", "api.oidc: audience is missing"],
+    [
+      "api: {oidc: [{issuer: https://i, audience: a}]}",
+      "api.oidc: role_claims is missing: without them nobody has a role",
+    ],
+    [
+      "api: {oidc: [{issuer: https://i, audience: a, role_claims: [{claim: c, vale: x}]}]}",
+      'api.oidc: role_claims: unknown key "vale" (did you mean value?)',
+    ],
+    [
+      "api: {oidc: [{issuer: https://i, audience: a, role_claims: [{claim: c, value: x}]}]}",
+      "api.oidc: role_claims: expected claim, value and role",
+    ],
+    [
+      "api: {oidc: [{issuer: https://i, audience: a, role_claims: [{claim: c, value: x, role: R}]}]}",
+      'api.oidc: role_claims: role: "R" is not the name of a role',
+    ],
+    [
+      `api: {oidc: [${"{issuer: https://i, audience: a, role_claims: [{claim: c, value: x, role: r}]}, ".repeat(2)}]}`,
+      "api.oidc: the issuer https://i appears twice",
     ],
     ["bus_tls_cert: /a", `${f}:1:15: bus_tls_cert: needs bus_tls_key as well`],
     ["bus_tls_key: /a", `${f}:1:14: bus_tls_key: needs bus_tls_cert as well`],
@@ -266,6 +320,12 @@ describe("values", () => {
       "api: {tokens: [{username: a, token_file: /t}]}\nca:\nmaster: {urls: [tls://b]}",
     );
     expect(values["api.tokens"]).toEqual([{ username: "a", token_file: "/t" }]);
+    const more = "roles: [viewer, web-team], expires: 2027-01-31T01:00:00+01:00";
+    expect(
+      master([], `api: {tokens: [{username: a, token_file: /t, ${more}}]}`).values["api.tokens"],
+    ).toEqual([
+      { username: "a", token_file: "/t", roles: ["viewer", "web-team"], expires: Date.UTC(2027, 0, 31) },
+    ]);
     expect(Object.keys(values)).not.toContain("master.urls");
     expect(file).toBe(f);
   });
@@ -305,6 +365,16 @@ describe("secrets", () => {
     expect(failure(() => master([], `enroll: {tls_key: [${seed}]}`)).message).not.toContain(seed);
     expect(failure(() => master([`--enroll-tls-key=${seed}`])).message).not.toContain(seed);
   });
+});
+
+test.each([
+  [() => peel(["--config", "peel.yaml", "watchdog"]), "svc-peel watchdog --…"],
+  [() => peel(["--id", "web-1", "call", "test.ping"]), "svc-peel call --…"],
+  [() => master(["--log-level", "warn", "check"]), "svc-master check --…"],
+])("%#: a command after the flags is told where it belongs", (run, form) => {
+  const { exit, message } = failure(run);
+  expect(exit).toBe(2);
+  expect(message).toContain(`is a command, and a command comes first: ${form}`);
 });
 
 describe("whatever the input", () => {

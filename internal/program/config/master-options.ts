@@ -1,8 +1,10 @@
 import { isIP } from "node:net";
 import { mebibyte } from "../../base/byte-size.ts";
+import { parseIpNetwork } from "../../base/ip-network.ts";
 import { logFormats, logLevels } from "../../base/log.ts";
-import { parseNetwork } from "../../base/network.ts";
 import { listOf } from "./list.ts";
+import { namedNetworks } from "./networks.ts";
+import { oidcProviders } from "./oidc.ts";
 import { Complaint, inDataDir, inDirectoryOf, type OptionTable, option } from "./option.ts";
 import { address, bool, byteSize, duration, integer, oneOf, path, requiredPath } from "./scalar.ts";
 import { apiTokens } from "./tokens.ts";
@@ -28,9 +30,9 @@ const webhookHosts = listOf({
   read: (entry) => {
     const isHost = dnsName.test(entry) && !entry.startsWith("*") && entry.length <= 253;
     // An address with a digit too many must not count as a name.
-    if (parseNetwork(entry) !== undefined || (isHost && /[A-Za-z]/.test(entry))) return entry;
+    if (parseIpNetwork(entry) !== undefined || (isHost && /[A-Za-z]/.test(entry))) return entry;
     throw new Complaint(
-      `${JSON.stringify(entry.slice(0, 60))} is neither a host name nor an IP address nor a CIDR range: expected hooks.example.com, 127.0.0.1 or 169.254.0.0/16`,
+      `${JSON.stringify(entry.slice(0, 60))} is neither a host name nor an IP address nor a CIDR range: expected hooks.example.com, 127.0.0.1 or 169.254.0.0/16, where bits beyond the length are zero`,
     );
   },
 });
@@ -81,13 +83,19 @@ export const masterOptions = {
     group: "Bus",
     type: integer(0, 5),
     default: 0,
-    doc: "replicas of every bucket, stream and object store; 0 means min(3, cluster size)",
+    doc: "replicas of every bucket, stream and object store; 0 means min(3, cluster size); more than one needs nats-server 2.10.27 or newer on every server",
   }),
   "jobs.max_bytes": option({
     group: "Bus",
     type: byteSize(mebibyte),
     default: 0,
     doc: "size of the stream job-events, which holds what peels send back for jobs; empty means 8GiB or half of what the bus server offers, whichever is less",
+  }),
+  "audit.retention": option({
+    group: "Bus",
+    type: duration(24 * 3600_000),
+    default: 400 * 24 * 3600_000,
+    doc: "how long the entries of the audit are kept; the same on all masters",
   }),
   embedded_bus: option({
     group: "Bus",
@@ -111,13 +119,19 @@ export const masterOptions = {
     group: "Bus",
     type: path,
     default: "",
-    doc: "path of the nats-server to run, 2.9.10 or newer; empty means the one inside this executable, then the one on the PATH",
+    doc: "path of the nats-server to run, 2.9.10 or newer, and 2.10.27 or newer in a cluster; empty means the one inside this executable, then the one on the PATH",
   }),
   auth_dir: option({
     group: "Files",
     type: requiredPath,
     default: inDataDir("auth"),
     doc: "directory that holds master.creds and account.seed",
+  }),
+  decisions_log: option({
+    group: "Files",
+    type: requiredPath,
+    default: inDataDir("decisions.log"),
+    doc: "log of enrollments and revocations on this host, from which lost ones are put back on the bus; each master needs its own",
   }),
   states_dir: option({
     group: "Files",
@@ -130,6 +144,18 @@ export const masterOptions = {
     type: requiredPath,
     default: inDataDir("settings"),
     doc: "directory of settings files and of nodegroups.yaml, the node groups for targets",
+  }),
+  "settings.strict_facts": option({
+    group: "Files",
+    type: bool,
+    default: false,
+    doc: "refuse settings that are chosen by facts: G@ and P@ in top.sls, and facts in conditions of templates",
+  }),
+  roles_file: option({
+    group: "Files",
+    type: requiredPath,
+    default: inDataDir("roles.yaml"),
+    doc: "file of roles for operators; without one there are only the built-in roles",
   }),
   health_addr: option({
     group: "Health and logs",
@@ -167,6 +193,49 @@ export const masterOptions = {
     default: inDataDir("auth/enroll.key"),
     doc: "private key of enroll.tls_cert; unused with an embedded CA",
   }),
+  "enroll.max_pending": option({
+    group: "HTTPS listener",
+    type: integer(1, 1_000_000),
+    default: 10_000,
+    doc: "maximum number of pending enrollments; beyond it new peels are asked to come later",
+  }),
+  "enroll.pending_ttl": option({
+    group: "HTTPS listener",
+    type: duration(1_000),
+    default: 720 * hour,
+    doc: "how long an enrollment may be pending; older ones are removed",
+  }),
+  "enroll.creds_validity": option({
+    group: "HTTPS listener",
+    type: duration(60_000, 87_600 * hour),
+    default: 4_320 * hour,
+    doc: "how long the bus credentials of peels last; peels renew them at about two thirds of it",
+  }),
+  "enroll.recovery_window": option({
+    group: "HTTPS listener",
+    type: duration(0),
+    default: 8_760 * hour,
+    doc: "how long after the end of its credentials a peel may recover new ones; 0 turns recovery off",
+  }),
+  "enroll.on_clone": option({
+    group: "HTTPS listener",
+    type: oneOf(["alert", "revoke"]),
+    default: "alert",
+    doc: "what is done when two hosts appear to hold one identity: mark and report it, or also revoke it",
+  }),
+  "enroll.networks": option({
+    group: "HTTPS listener",
+    type: namedNetworks,
+    default: [],
+    doc: "networks whose addresses share one budget for enrollment, by name: cidr is a list, capacity the requests at once, refill the time until one more",
+    flag: null,
+  }),
+  "enroll.adopt_unvouched": option({
+    group: "HTTPS listener",
+    type: bool,
+    default: true,
+    doc: "vouch for the enrollment records of earlier versions as soon as no master of an earlier version runs; otherwise svc enroll vouch --all does it",
+  }),
   "api.docs_enabled": option({
     group: "HTTPS listener",
     type: bool,
@@ -174,12 +243,37 @@ export const masterOptions = {
     doc: "serve interactive docs and the API description without authentication",
     flag: "api-docs",
   }),
+  "operators.require_signed": option({
+    group: "Operators",
+    type: bool,
+    default: false,
+    doc: "refuse requests of operators over the bus that are not signed with the key of a registered operator",
+  }),
+  "approvals.ttl": option({
+    group: "Operators",
+    type: duration(60_000, 7 * 24 * 3600_000),
+    default: 24 * 3600_000,
+    doc: "how long a request waits for the agreement of other operators, at most 7 days",
+  }),
   "api.tokens": option({
     group: "HTTPS listener",
     type: apiTokens,
     default: [],
-    doc: "operators of the REST API: username, and token_file with the bearer token, read on every request",
+    doc: "operators of the REST API: username, token_file with the bearer token, read on every request, roles ([admin] when absent), and expires (RFC 3339)",
     flag: null,
+  }),
+  "api.oidc": option({
+    group: "HTTPS listener",
+    type: oidcProviders,
+    default: [],
+    doc: "identity providers whose tokens the REST API accepts: issuer, audience, role_claims (claim, value, role), username_claim (email, or sub, when absent), ca_file",
+    flag: null,
+  }),
+  "api.oidc_keys_dir": option({
+    group: "HTTPS listener",
+    type: requiredPath,
+    default: inDataDir("oidc"),
+    doc: "directory for the public keys of these providers, for a start while they are down",
   }),
   "ca.mode": option({
     group: "Certificate authority",
@@ -222,6 +316,49 @@ export const masterOptions = {
     type: path,
     default: "",
     doc: "SSH private key for the repositories",
+  }),
+  "budget.hello": option({
+    group: "Budgets",
+    type: integer(0, 1_000_000),
+    default: 60,
+    doc: "hello requests a minute that masters answer one peel, of which 5 at once; 0 means no limit",
+  }),
+  "budget.requests": option({
+    group: "Budgets",
+    type: integer(0, 1_000_000),
+    default: 3600,
+    doc: "other requests a minute of one peel, such as for state files; 0 means no limit",
+  }),
+  "budget.messages": option({
+    group: "Budgets",
+    type: integer(0, 10_000_000),
+    default: 3000,
+    doc: "acks, returns and schedule results a minute of one peel; 0 means no limit",
+  }),
+  "budget.bytes": option({
+    group: "Budgets",
+    type: integer(1, 1_000_000_000_000),
+    default: 33_554_432,
+    doc: "bytes a minute of these messages",
+  }),
+  "budget.connections": option({
+    group: "Budgets",
+    type: integer(0, 1_000_000),
+    default: 4,
+    doc: "connections that one peel may have to the bus; with more, all of them are ended; 0 means no limit",
+  }),
+  "budget.log_lines": option({
+    group: "Budgets",
+    type: integer(0, 1_000_000),
+    default: 10,
+    doc: "log lines a minute of one cause and one peel, before they are only counted; 0 means no limit",
+  }),
+  "budget.suspend": option({
+    group: "Budgets",
+    type: bool,
+    default: true,
+    doc: "suspend a peel that sends ten times a budget for ten seconds, or a hundred times at once",
+    flag: "budget-suspend",
   }),
   "reactor.enabled": option({
     group: "Reactor",

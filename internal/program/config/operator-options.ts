@@ -27,6 +27,13 @@ export const operatorOptions = {
     doc: "bus NKey seed of the operator, instead of a credentials file",
     flag: null,
   }),
+  "master.operator_file": option({
+    group,
+    type: path,
+    default: "",
+    doc: "operator file, whose key signs requests; without creds_file also the bus credentials and addresses",
+    flag: null,
+  }),
   "master.tls_cert": option({
     group,
     type: path,

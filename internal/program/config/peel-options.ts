@@ -32,6 +32,15 @@ const pins = listOf({
 
 const stateRefs = listOf({ name: "state names", placeholder: "<sls>", read: (ref) => ref });
 
+const functionPatterns = listOf({
+  name: "functions",
+  placeholder: "<function>",
+  read: (pattern) => {
+    if (/^[a-z_]+\.(?:[a-z_0-9]+|\*)$/.test(pattern)) return pattern;
+    throw new Complaint("expected module.function, or module.* for all functions of a module");
+  },
+});
+
 /** Every key of the peel daemon (specification, "Peel configuration"). */
 export const peelOptions = {
   id: option({
@@ -89,6 +98,18 @@ export const peelOptions = {
     type: oneOf(["tofu", "strict"]),
     default: "tofu",
     doc: "tofu trusts the CA that the master serves at first enrollment; strict never does",
+  }),
+  require_operator: option({
+    group: "Operators",
+    type: oneOf(["off", "on"]),
+    default: "off",
+    doc: "on obeys a command only when an operator signed it for this peel; off obeys the masters",
+  }),
+  automation_functions: option({
+    group: "Operators",
+    type: functionPatterns,
+    default: ["state.highstate", "state.apply", "test.*"],
+    doc: "functions that masters may run without an operator, for the reactor and policies; only with require_operator: on",
   }),
   states_cache: option({
     group: "States",

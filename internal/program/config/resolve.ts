@@ -20,6 +20,8 @@ export interface LoadInput<Table extends OptionTable> {
   readonly name: string;
   /** What the program does, for its help. */
   readonly summary: string;
+  /** Its commands, with their descriptions. */
+  readonly commands?: readonly (readonly [string, string])[];
   /** Arguments without the program's name. */
   readonly argv: readonly string[];
   readonly env: Env;
@@ -53,7 +55,7 @@ export type Loaded<V> =
  *   a file without read permission
  */
 export function loadConfig<Table extends OptionTable>(input: LoadInput<Table>): Loaded<Values<Table>> {
-  const flags = readFlags(input.options, input.argv);
+  const flags = readFlags(input.options, input.argv, input);
   if (flags.wants === "help") return { kind: "help", text: formatHelp(input) };
   if (flags.wants === "version") return { kind: "version" };
   const file = flags.config ?? input.defaultFile;

@@ -123,10 +123,11 @@ export const bool: OptionType<boolean> = {
 };
 
 /** A duration, in milliseconds. */
-export function duration(minMs: number): OptionType<number> {
+export function duration(minMs: number, maxMs = Number.POSITIVE_INFINITY): OptionType<number> {
   const read = (value: string): number => {
     const ms = readDuration(value);
     if (ms < minMs) throw new Complaint(`expected ${formatDuration(minMs)} or longer`);
+    if (ms > maxMs) throw new Complaint(`expected ${formatDuration(maxMs)} or shorter`);
     return ms;
   };
   return {

@@ -2,13 +2,18 @@ import type { Clock } from "../../base/clock.ts";
 import {
   type AssetName,
   type Bus,
+  type BusServerInfo,
   clockDifference,
   greetServer,
   inspectAssets,
   inspectCertificate,
+  mostReplicas,
   newerCredentials,
   placeOf,
+  replicaAdvice,
+  replicaProblem,
   resolveHost,
+  surveyServers,
 } from "../../bus/mod.ts";
 import { judgeClock, judgeEnd } from "./findings.ts";
 import type { Finding, Step } from "./step.ts";
@@ -22,6 +27,10 @@ export interface BusContext {
   client(): { cert: string; key: string } | undefined;
   /** Opens the connection, or returns the open one. */
   connect(): Promise<Bus>;
+  /** The servers that the system account knows, for those who may ask it. */
+  knownServers?(): Promise<readonly BusServerInfo[]>;
+  /** How many replicas a master would give to what it stores on a cluster of this size. */
+  replicasOn?(clusterSize: number): number;
   clock: Clock;
 }
 
@@ -120,6 +129,11 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
       },
     },
     {
+      name: "bus servers",
+      needs: ["storage"],
+      look: (context) => judgeServers(context, names),
+    },
+    {
       name: "clock",
       needs: ["storage"],
       async look({ connect }) {
@@ -133,6 +147,26 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
       },
     },
   ];
+}
+
+/** Whether every server of the cluster may store the replicas that there are, or would be. */
+async function judgeServers(context: BusContext, names: readonly AssetName[]): Promise<Finding> {
+  const bus = await context.connect();
+  const { servers: surveyed, silent } = await surveyServers(bus);
+  const known = (await context.knownServers?.()) ?? [];
+  const servers = [...new Map([...surveyed, ...known].map((one) => [one.name, one])).values()];
+  const problem = replicaProblem(servers);
+  const replicas = Math.max(await mostReplicas(bus, names), context.replicasOn?.(servers.length) ?? 1);
+  if (problem !== undefined && (replicas > 1 || servers.length > 1)) {
+    return { level: replicas > 1 ? "fail" : "warn", message: problem, next: replicaAdvice };
+  }
+  const named = servers.map(({ name, version }) => `${name} ${version}`).join(", ");
+  if (known.length > 0 || silent.length === 0) return { level: "ok", message: `nats-server on ${named}` };
+  return {
+    level: "warn",
+    message: `nats-server on ${named}; the version at ${silent.join(", ")} is not known: no answer`,
+    next: "start these servers, or open their port in the firewalls; svc-master check asks them over the bus",
+  };
 }
 
 /** The finding of the first healthy server, or of the last server when none is healthy. */

@@ -1,5 +1,5 @@
 import { createLog, type Log } from "../../base/log.ts";
-import { type Cli, type CommandDef, command, Exit, visible } from "../command-line/mod.ts";
+import { type Cli, type CommandDef, command, Exit } from "../command-line/mod.ts";
 import { formatSteps, hasFailed, type StepResult } from "./step.ts";
 
 /** Runs the check of a daemon. @param what.argv the flags of the daemon */
@@ -33,7 +33,7 @@ export function checkCommand(program: string, check: Check): CommandDef {
 
 /** Writes the results of steps. @throws Exit 1 when one failed */
 export async function showSteps(results: readonly StepResult[], cli: Cli): Promise<void> {
-  await cli.print(results, () => formatSteps(results).split("\n").map(visible).join("\n"));
+  await cli.print(results, () => formatSteps(results));
   if (hasFailed(results)) throw new Exit(1);
 }
 

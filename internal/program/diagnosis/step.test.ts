@@ -65,3 +65,10 @@ test("only the certain part of a clock difference counts", () => {
   expect(levelOf(-2_500, 600)).toBe("ok");
   expect(judgeClock("the bus", -5_000, 0).message).toContain("5.0 s behind");
 });
+
+test("a text that others chose adds no line and no control character", () => {
+  const message = "a\nok    clone  fine\u001b[2J";
+  const lines = formatSteps([{ step: "b", level: "warn", message, next: message }]).split("\n");
+  expect(lines).toHaveLength(2);
+  expect(lines.join("")).not.toContain("\u001b");
+});

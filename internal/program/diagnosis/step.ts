@@ -1,6 +1,7 @@
 import { abortable } from "../../base/abortable.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
+import { visible } from "../command-line/mod.ts";
 
 /**
  * The result of one check. `warn`: works now, but needs attention. `fail`: does not work. `skip`: cannot be
@@ -59,13 +60,16 @@ export function hasFailed(results: readonly StepResult[]): boolean {
   return results.some(({ level }) => level === "fail");
 }
 
-/** Formats the results for people: one line for each step, followed by its next step. */
+/**
+ * Formats the results for people: one line for each step, followed by its next step. A message may contain what a
+ * peel chose: it adds no line.
+ */
 export function formatSteps(results: readonly StepResult[]): string {
   const width = Math.max(...results.map(({ step }) => step.length));
   return results
     .flatMap(({ step, level, message, next }) => [
-      `${(level === "fail" ? "FAIL" : level).padEnd(4)}  ${step.padEnd(width)}  ${message}`,
-      ...(next === undefined ? [] : [`${"".padEnd(width + 8)}next: ${next}`]),
+      `${(level === "fail" ? "FAIL" : level).padEnd(4)}  ${step.padEnd(width)}  ${visible(message)}`,
+      ...(next === undefined ? [] : [`${"".padEnd(width + 8)}next: ${visible(next)}`]),
     ])
     .join("\n");
 }

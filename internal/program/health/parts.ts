@@ -19,7 +19,7 @@ export type OffersOf<Of extends { start(deps: never): unknown }> = Offers<Awaite
 /** How a part of a daemon starts. */
 export interface Plan<Deps, Started> {
   /** Checks that are `down` until the part has started, by name, each with what it says until then. */
-  waits?: Readonly<Record<string, string>>;
+  waits?: Readonly<Record<string, string | (() => string)>>;
   /** Stops what it began when it fails, or when the signal of the daemon aborts. */
   start(deps: Deps): Promise<Started> | Started;
 }
@@ -45,10 +45,12 @@ export function createParts<View extends object>(
 ): Parts<View> {
   const stack = new AsyncDisposableStack();
   const started: Part<View>[] = [];
-  const waits = Object.assign({}, ...plans.map((plan) => plan.waits)) as Readonly<Record<string, string>>;
+  const waits = Object.assign({}, ...plans.map((plan) => plan.waits)) as NonNullable<
+    Plan<never, unknown>["waits"]
+  >;
   const waiting = Object.entries(waits).map(([name, message]): [string, Check] => [
     name,
-    (): CheckResult => ({ status: "down", message }),
+    (): CheckResult => ({ status: "down", message: typeof message === "string" ? message : message() }),
   ]);
   return {
     checks: () => Object.assign(Object.fromEntries(waiting), ...started.map(({ checks }) => checks)),

@@ -16,9 +16,14 @@ export interface HealthOptions {
   clock: Clock;
 }
 
+const paths = ["/healthz", "/readyz", "/metrics"];
+
 /** Opens the local observability listener (specification, "Local observability endpoints"). */
 export function startHealthServer(options: HealthOptions): { readonly port: number; stop(): Promise<void> } {
-  const answer = async (path: string): Promise<Response> => {
+  const answer = async (method: string, path: string): Promise<Response> => {
+    if (!["GET", "HEAD"].includes(method) && paths.includes(path)) {
+      return Response.json({ error: "method not allowed" }, { status: 405, headers: { Allow: "GET, HEAD" } });
+    }
     switch (path) {
       case "/healthz":
         return Response.json({ status: "ok", component: options.component, version });
@@ -45,7 +50,7 @@ export function startHealthServer(options: HealthOptions): { readonly port: numb
 
 function listen(
   { host, port }: HealthOptions,
-  answer: (path: string) => Promise<Response>,
+  answer: (method: string, path: string) => Promise<Response>,
 ): Bun.Server<undefined> {
   try {
     return Bun.serve({
@@ -59,7 +64,7 @@ function listen(
       // from another peel.
       reusePort: false,
       // The URL contains the Host header, which may be malformed.
-      fetch: ({ url }) => answer(url.replace(/^http:\/\/[^/]*/, "").replace(/\?.*$/, "")),
+      fetch: ({ method, url }) => answer(method, url.replace(/^http:\/\/[^/]*/, "").replace(/\?.*$/, "")),
     });
   } catch (cause) {
     const address = formatAddress({ host, port });

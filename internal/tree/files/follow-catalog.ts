@@ -21,6 +21,8 @@ export interface CatalogView {
    * The current catalog; waits until an announced change is read. `undefined` when nothing is published yet.
    */
   current(): Promise<InForce | undefined>;
+  /** The catalog with this digest, if it is the last one that was served: the store may have lost it. */
+  recall(digest: string): Catalog | undefined;
   /** Calls `run` when the head was not published by a master. @returns a function that unsubscribes */
   onForeign(run: () => void): () => void;
   stop(): void;
@@ -65,7 +67,7 @@ export function followCatalog(options: {
         for (const run of listeners) run();
         return;
       }
-      if (head?.statement === undefined || Bun.deepEquals(head, seen)) return;
+      if (head?.digest === undefined || head.statement === undefined || Bun.deepEquals(head, seen)) return;
       const data = await readBlob(store, head.digest);
       if (data === undefined) {
         throw new SvcError("storage", "the catalog of state files is damaged or not there");
@@ -88,6 +90,7 @@ export function followCatalog(options: {
       await refreshing;
       return inForce;
     },
+    recall: (digest) => (seen?.digest === digest ? inForce?.catalog : undefined),
     onForeign(run) {
       listeners.add(run);
       return () => listeners.delete(run);

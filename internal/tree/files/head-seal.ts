@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Head } from "../../bus/mod.ts";
-import type { KeyPair } from "../../identity/mod.ts";
+import { acceptedBy, type KeyPair } from "../../identity/mod.ts";
 import { openStatement, type SignedStatement, type Statement, signStatement } from "./statement.ts";
 
 /** Signs heads, and verifies that a head was signed by a master. Each master has one. */
@@ -14,7 +14,7 @@ export interface HeadSeal {
   check(head: Pick<Head, "digest" | "statement">): SignedStatement;
 }
 
-/** @param signer the command key, which all masters share */
+/** @param signer the command key, which all masters share; while it is replaced, a head of either key counts */
 export function createHeadSeal(signer: KeyPair, clock: Pick<Clock, "now">): HeadSeal {
   let newest: SignedStatement | undefined;
   let last = 0;
@@ -27,7 +27,8 @@ export function createHeadSeal(signer: KeyPair, clock: Pick<Clock, "now">): Head
       return signStatement({ ...published, version: last }, signer);
     },
     check({ digest, statement }) {
-      const found = openStatement(statement, [signer.publicKey]);
+      const keys = acceptedBy(signer).map(({ publicKey }) => publicKey);
+      const found = openStatement(statement, keys);
       if (found.catalog !== digest) throw new SvcError("forbidden", "the head names another catalog");
       if (found.version < (newest?.version ?? 0))
         throw new SvcError("forbidden", "the head is older than one seen before");

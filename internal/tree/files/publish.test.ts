@@ -10,7 +10,7 @@ import { type BlobStore, openBlobStore } from "../../bus/blob-store.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { decodeCatalog, findSnapshot, keptSnapshots } from "./catalog.ts";
-import { followCatalog } from "./follow-catalog.ts";
+import { type CatalogView, followCatalog } from "./follow-catalog.ts";
 import { createHeadSeal } from "./head-seal.ts";
 import { decodePage, decodeRoot, maxBlobBytes } from "./manifest.ts";
 import { takeOverHead } from "./publish.ts";
@@ -42,8 +42,12 @@ beforeEach(async () => {
 const key = newKeyPair("user", systemRandom);
 /** Like a master that has just started. */
 const sealOf = (signer = key) => createHeadSeal(signer, clock);
-const take = (token: number, over: BlobStore = store, seal = sealOf()) =>
-  takeOverHead({ store: over, seal, clock, log }, token);
+const take = (
+  token: number,
+  over: BlobStore = store,
+  seal = sealOf(),
+  recall: CatalogView["recall"] = () => undefined,
+) => takeOverHead({ store: over, seal, clock, log, recall }, token);
 
 async function blob(digest: string): Promise<Uint8Array> {
   const data = await store.get(digest);
@@ -251,6 +255,23 @@ async function forge(statement?: Uint8Array, digest?: string): Promise<void> {
   );
 }
 
+const headSubject = `$O.states.M.${Buffer.from("head").toString("base64")}`;
+
+/** Stores an object named head with the tools of NATS, which also remove what the head named before. */
+async function putOrdinary(): Promise<void> {
+  const objects = await master.nats.jetstream().views.os("states");
+  await objects.putBlob({ name: "head" }, Buffer.from("an ordinary object"));
+}
+
+async function removeHead(): Promise<void> {
+  const objects = await master.nats.jetstream().views.os("states");
+  await objects.delete("head");
+}
+
+async function putNonsense(): Promise<void> {
+  await master.nats.request(headSubject, "neither an object nor JSON");
+}
+
 /** A master that serves the published state. */
 function follow(seal = sealOf()) {
   const records = recordingLog();
@@ -290,19 +311,24 @@ test("a forged head is not served, and the holder publishes again", async () => 
     ["not signed", unsigned],
     ["another catalog", async () => forge((await store.head())?.statement, "0".repeat(64))],
     ["older than one seen before", async () => forge(old?.statement, old?.digest)],
+    ["not signed", () => putOrdinary()],
+    ["not signed", () => removeHead()],
+    ["not signed", () => putNonsense()],
   ];
   for (const [at, [reason, tamper]] of cases.entries()) {
     expect(await publisher.holds()).toBe(true);
+    const logged = master.errors().length;
     await tamper();
     expect(await publisher.holds()).toBe(false);
     expect(await master.look()).toBe(served);
     const errors = master.errors();
+    expect(errors.length).toBeGreaterThan(logged);
     expect(errors.at(-1)).toContain(reason);
     // It is logged once.
     expect(await master.look()).toBe(served);
     expect(master.errors()).toEqual(errors);
     expect(master.foreign.times).toBeGreaterThanOrEqual(at + 1);
-    publisher = await take(1, store, seal);
+    publisher = await take(1, store, seal, master.recall);
     await publisher.publish([baseOf({ a: "one" })], ["dev"]);
     expect(await master.look()).toBe(served);
     expect(await readFiles()).toEqual({ a: "one" });
@@ -320,6 +346,19 @@ test("a newly started master does not use a head that no master signed", async (
   await publisher.publish([baseOf({ a: "two" })], ["base"]);
   expect(await readFiles()).toEqual({ a: "two" });
   await expect(readFiles("dev")).rejects.toThrow("environment");
+});
+
+test("masters that start with an ordinary object named head publish, and serve what is published", async () => {
+  await (await take(1)).publish([baseOf({ a: "one" })]);
+  await putOrdinary();
+  const seal = sealOf();
+  const started = follow(seal);
+  expect(await started.look()).toBeUndefined();
+  expect(started.foreign.times).toBeGreaterThan(0);
+  await (await take(2, store, seal)).publish([baseOf({ a: "two" })]);
+  expect(await started.look()).toBeDefined();
+  expect(await readFiles()).toEqual({ a: "two" });
+  started.stop();
 });
 
 test("after a rotation of the command key, everything is published again under the new key", async () => {

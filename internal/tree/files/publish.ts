@@ -6,6 +6,7 @@ import { sha256Hex } from "../../base/sha256.ts";
 import { type BlobStore, type Commit, type Head, openContentStore } from "../../bus/mod.ts";
 import { type Catalog, encodeCatalog, keptSnapshots, type Published } from "./catalog.ts";
 import type { Contents } from "./contents.ts";
+import type { CatalogView } from "./follow-catalog.ts";
 import type { HeadSeal } from "./head-seal.ts";
 import { blobsOf, type EncodedManifest, encodeManifest, maxFiles, type SnapshotOrigin } from "./manifest.ts";
 import { readCatalog, readPublished, referencedBy } from "./read-published.ts";
@@ -55,6 +56,8 @@ export interface Publisher {
 export interface PublisherDeps {
   store: BlobStore;
   seal: HeadSeal;
+  /** A catalog in memory: storing an ordinary object `head` removes the catalog that the head named. */
+  recall?: CatalogView["recall"] | undefined;
   clock: Clock;
   log: Log;
 }
@@ -81,7 +84,9 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
   if (genuine !== undefined && genuine.token > token) throw lost();
   const known = genuine ?? seal.newest;
   const found: Catalog =
-    (known === undefined ? undefined : await readCatalog(deps, known.catalog)) ?? new Map();
+    (known === undefined
+      ? undefined
+      : (deps.recall?.(known.catalog) ?? (await readCatalog(deps, known.catalog)))) ?? new Map();
   const sign = (next: Catalog): Commit => {
     const data = encodeCatalog(next);
     const digest = sha256Hex(data);

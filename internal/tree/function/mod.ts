@@ -11,4 +11,4 @@ export {
   type Retry,
   requisiteKinds,
 } from "./low.ts";
-export { formatProblems, Problems, StateErrors, type StateProblem } from "./problem.ts";
+export { formatProblems, headline, Problems, StateErrors, type StateProblem } from "./problem.ts";

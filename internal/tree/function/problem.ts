@@ -13,12 +13,15 @@ export interface StateProblem extends Partial<Place> {
 /** All problems that were found in one pass. The message contains the first one. */
 export class StateErrors extends SvcError {
   readonly problems: readonly StateProblem[];
+  /** What was found in addition, and does not keep states from running. */
+  readonly warnings: readonly StateProblem[];
 
-  constructor(problems: readonly StateProblem[]) {
+  constructor(problems: readonly StateProblem[], warnings: readonly StateProblem[] = []) {
     const [first] = problems;
     const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
     super("bad_request", `${first === undefined ? "unknown problem" : headline(first)}${more}`);
     this.problems = problems;
+    this.warnings = warnings;
   }
 }
 
@@ -31,7 +34,8 @@ function formatted(problem: StateProblem): string {
   return problem.excerpt === undefined ? headline(problem) : `${headline(problem)}\n${problem.excerpt}`;
 }
 
-function headline({ file, line, message }: StateProblem): string {
+/** One line: `web/init.sls:3: …`. */
+export function headline({ file, line, message }: StateProblem): string {
   return file === undefined ? message : `${atLine(file, line)}: ${message}`;
 }
 
@@ -44,7 +48,8 @@ const minHidden = 5;
 /** Collects problems, so that one pass over a tree reports all of them. */
 export class Problems {
   private readonly found: StateProblem[] = [];
-  private readonly texts = new Map<string, string>();
+  private readonly warned: StateProblem[] = [];
+  private readonly texts = new Map<string, { text: string; source: ReadonlySet<string> }>();
   private readonly settings: Plain;
 
   /** @param settings values to hide in excerpts, because they may be secrets */
@@ -52,13 +57,26 @@ export class Problems {
     this.settings = settings;
   }
 
-  /** Sets the rendered text that line numbers of this file refer to. */
-  setText(file: string, text: string): void {
-    this.texts.set(file, text);
+  /**
+   * Sets the rendered text that line numbers of this file refer to.
+   *
+   * @param source the text before rendering; its lines hold no setting, whatever their words are
+   */
+  setText(file: string, text: string, source: string): void {
+    this.texts.set(file, { text, source: new Set(source.split("\n")) });
   }
 
   add(message: string, place?: Partial<Place>): void {
     if (this.found.length < maxProblems) this.found.push({ message, ...place });
+  }
+
+  /** Adds what does not keep states from running. */
+  warn(message: string, place: Place): void {
+    if (this.warned.length < maxProblems) this.warned.push({ message, ...place });
+  }
+
+  get warnings(): readonly StateProblem[] {
+    return this.warned;
   }
 
   /** @throws StateErrors when there are any */
@@ -70,23 +88,36 @@ export class Problems {
     const hidden = textsIn(this.settings).filter((text) => text.length >= minHidden);
     // Longest first, because a value may contain a shorter one.
     hidden.sort((a, b) => b.length - a.length);
-    return new StateErrors(this.found.map((problem) => this.withExcerpt(problem, hidden)));
+    return new StateErrors(
+      this.found.map((problem) => this.withExcerpt(problem, hidden)),
+      this.warned,
+    );
   }
 
   private withExcerpt(problem: StateProblem, hidden: readonly string[]): StateProblem {
-    const text = problem.file === undefined ? undefined : this.texts.get(problem.file);
-    if (text === undefined || !problem.line) return problem;
-    return { ...problem, excerpt: excerptOf(text, problem.line, hidden) };
+    const found = problem.file === undefined ? undefined : this.texts.get(problem.file);
+    if (found === undefined || !problem.line) return problem;
+    return { ...problem, excerpt: excerptOf(found.text, found.source, problem.line, hidden) };
   }
 }
 
-function excerptOf(text: string, line: number, hidden: readonly string[]): string {
+function excerptOf(
+  text: string,
+  source: ReadonlySet<string>,
+  line: number,
+  hidden: readonly string[],
+): string {
   let shown = text;
   for (const value of hidden) {
     // Keep the number of lines, so that later line numbers stay correct.
     shown = shown.replaceAll(value, `***${"\n".repeat(value.split("\n").length - 1)}`);
   }
-  const lines = shown.split("\n");
+  // A line as it is in the source has ordinary words that equal a setting, not settings.
+  const written = text.split("\n");
+  const lines = shown.split("\n").map((each, at) => {
+    const original = written[at] ?? "";
+    return source.has(original) ? original : each;
+  });
   const from = Math.max(1, line - linesAround);
   return lines
     .slice(from - 1, line + linesAround)

@@ -135,7 +135,7 @@ function readCondition(node: YamlNode): Condition | undefined {
 const seconds = 1000;
 const salt: Retry = { attempts: 2, until: true, intervalMs: 30 * seconds, splayMs: 0 };
 
-/** Uses Salt's defaults; a bare number is in seconds, as in Salt. */
+/** Uses Salt's defaults; a bare number is in seconds, and 0 attempts are one without a repetition, as in Salt. */
 function readRetry(node: YamlNode, wrong: (expected: string) => void): Retry | undefined {
   if (node.kind === "scalar" && node.value === true) return { ...salt };
   if (node.kind === "scalar" && node.value === false) return undefined;
@@ -143,13 +143,13 @@ function readRetry(node: YamlNode, wrong: (expected: string) => void): Retry | u
   const retry = { ...salt };
   for (const { key, value } of maps.flatMap((each) => (each.kind === "map" ? each.entries : []))) {
     const data = value.kind === "scalar" ? value.value : undefined;
-    if (key === "attempts" && Number.isSafeInteger(data) && Number(data) >= 1) retry.attempts = Number(data);
+    if (key === "attempts" && Number.isSafeInteger(data) && Number(data) >= 0) retry.attempts = Number(data);
     else if (key === "until" && typeof data === "boolean") retry.until = data;
     else if (key === "interval" || key === "splay") {
       const ms = typeof data === "number" && data >= 0 ? data * seconds : durationOf(data);
       if (ms === undefined) wrong(`${key} as a duration such as 30s, or as seconds`);
       else retry[`${key}Ms`] = ms;
-    } else wrong("attempts (1 or more), until (true or false), interval and splay (durations)");
+    } else wrong("attempts (0 or more), until (true or false), interval and splay (durations)");
   }
   return retry;
 }

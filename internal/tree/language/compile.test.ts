@@ -313,12 +313,12 @@ const bad: [string, Tree, string[]][] = [
     "bad common arguments",
     {
       "a.sls":
-        "x:\n  test.nop:\n    - order: soon\n    - failhard: 1\n    - retry: {attempts: 0}\n    - unless: [[1]]",
+        "x:\n  test.nop:\n    - order: soon\n    - failhard: 1\n    - retry: {attempts: -1}\n    - unless: [[1]]",
     },
     [
       "a.sls:3: order: expected an integer, first or last",
       "a.sls:4: failhard: expected true or false",
-      "a.sls:5: retry: expected attempts (1 or more)",
+      "a.sls:5: retry: expected attempts (0 or more)",
       "a.sls:6: unless: expected a command",
     ],
   ],
@@ -386,6 +386,24 @@ describe("problems are reported with their place", () => {
       ">     5 | y: test.nopp",
     ];
     expect(formatProblems(problems)).toBe(text.join("\n"));
+  });
+
+  test("in which words of the file stay, although they equal a setting", async () => {
+    const source =
+      "server:\n  test.succeed_with_changes:\n    - comment: {{ pillar.role }} server\n    - cmment: server";
+    const [problem] = await problemsOf({ "a.sls": source }, ["a"], {
+      settings: { role: "server", functions: ["succeed_with_changes", "cmment"] },
+    });
+    expect(problem?.excerpt?.split("\n")).toEqual([
+      "      1 | server:",
+      "      2 |   test.succeed_with_changes:",
+      "      3 |     - comment: *** ***",
+      ">     4 |     - cmment: server",
+    ]);
+    const [broken] = await problemsOf({ "a.sls": "server: # server\n  {{ nope }}" }, ["a"], {
+      settings: { role: "server" },
+    });
+    expect(broken?.excerpt).toContain("1 | server: # server");
   });
 });
 

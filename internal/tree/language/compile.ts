@@ -2,7 +2,13 @@ import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { CallArgs } from "../../host/modules/mod.ts";
 import type { FileSource } from "../files/mod.ts";
-import { type LowState, type Place, Problems, type StateFunction } from "../function/mod.ts";
+import {
+  type LowState,
+  type Place,
+  Problems,
+  type StateFunction,
+  type StateProblem,
+} from "../function/mod.ts";
 import { type StateRegistry, stateRegistry } from "../functions/mod.ts";
 import type { Renderer, Scope, Templates } from "../template/mod.ts";
 import { problemsOfCall, type ReadState, readArguments } from "./arguments.ts";
@@ -33,6 +39,8 @@ export interface CompiledStates {
   files: FileSource;
   renderer: Renderer;
   scope: Scope;
+  /** What the files say that may not be meant. */
+  warnings: readonly StateProblem[];
 }
 
 /**
@@ -64,6 +72,7 @@ export async function compileStates(
     files: options.files,
     renderer: deps.renderer,
     scope: { facts: options.facts, settings },
+    warnings: deps.problems.warnings,
   };
 }
 
@@ -119,6 +128,7 @@ export async function compileSingle(
     files: options.files,
     renderer: deps.renderer,
     scope: { facts: options.facts, settings },
+    warnings: [],
   };
 }
 

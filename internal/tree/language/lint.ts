@@ -21,21 +21,28 @@ export interface LintOptions {
  * Compiles every state file on its own, and the state files of each target in the top file together,
  * regardless of what the target matches. Does not inspect a host.
  *
- * @returns all problems, each once; `checked` is the number of state files
+ * @returns all problems and warnings, each once; `checked` is the number of state files
  */
 export async function lintStates(
   subject: LintOptions,
-): Promise<{ checked: number; problems: readonly StateProblem[] }> {
+): Promise<{ checked: number; problems: readonly StateProblem[]; warnings: readonly StateProblem[] }> {
   const options = { ...subject, templates: createTemplates() };
-  const found = new Map<string, StateProblem>();
+  const found: Found = { problems: new Map(), warnings: new Map() };
   const names = treeOf(options.files).names();
-  const compile = (mods: readonly string[]) => gather(found, () => compileStates(options, mods));
+  const compile = (mods: readonly string[]) =>
+    gather(found, async () => {
+      note(found.warnings, (await compileStates(options, mods)).warnings);
+    });
   for (const name of names) await compile([name]);
   if (options.files.stat("top.sls") !== undefined) {
     const targets = await gather(found, () => readTargets(options, names));
     for (const target of targets ?? []) await compile(target.map(({ sls }) => sls));
   }
-  return { checked: names.length, problems: [...found.values()] };
+  return {
+    checked: names.length,
+    problems: [...found.problems.values()],
+    warnings: [...found.warnings.values()],
+  };
 }
 
 /** Returns the state files of each target. @throws StateErrors also when a state file does not exist */
@@ -59,18 +66,25 @@ async function readTargets(
   return found.map((target) => target.names);
 }
 
-async function gather<Value>(
-  found: Map<string, StateProblem>,
-  run: () => Promise<Value>,
-): Promise<Value | undefined> {
+interface Found {
+  problems: Map<string, StateProblem>;
+  warnings: Map<string, StateProblem>;
+}
+
+async function gather<Value>(found: Found, run: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await run();
   } catch (thrown) {
     if (!(thrown instanceof StateErrors)) throw thrown;
-    for (const problem of thrown.problems) {
-      const key = `${problem.file}:${problem.line}: ${problem.message}`;
-      if (!found.has(key)) found.set(key, problem);
-    }
+    note(found.problems, thrown.problems);
+    note(found.warnings, thrown.warnings);
     return undefined;
+  }
+}
+
+function note(found: Map<string, StateProblem>, problems: readonly StateProblem[]): void {
+  for (const problem of problems) {
+    const key = `${problem.file}:${problem.line}: ${problem.message}`;
+    if (!found.has(key)) found.set(key, problem);
   }
 }

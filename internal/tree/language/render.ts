@@ -1,6 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { parseYaml, type YamlNode } from "../../base/yaml.ts";
+import { oldWordsIn } from "../../base/yaml-old-words.ts";
 import type { FileSource } from "../files/mod.ts";
 import type { Problems } from "../function/mod.ts";
 import { type Renderer, type Scope, TemplateError, type Templates } from "../template/mod.ts";
@@ -39,7 +40,7 @@ export async function renderFile(
 ): Promise<RenderedFile | undefined> {
   try {
     const source = decodeText(await files.read(path));
-    problems.setText(path, source);
+    problems.setText(path, source, source);
     const [, named = "jinja|yaml"] = shebang.exec(source) ?? [];
     if (!jinja.has(named.trim())) {
       problems.add(
@@ -55,8 +56,13 @@ export async function renderFile(
       named.trim() === "yaml"
         ? source
         : await renderer.render({ name: path, text: source }, scope, variables);
-    problems.setText(path, text);
-    return { path, text, root: parseYaml(text, path) };
+    problems.setText(path, text, source);
+    const quoted = new WeakSet<YamlNode>();
+    const root = parseYaml(text, path, quoted);
+    for (const { at, message } of oldWordsIn(root, quoted)) {
+      problems.warn(message, { file: path, line: at.line });
+    }
+    return { path, text, root };
   } catch (thrown) {
     if (!(thrown instanceof SvcError)) throw thrown;
     await tell(thrown, path, files, problems);
@@ -75,7 +81,8 @@ async function tell(error: SvcError, path: string, files: FileSource, problems: 
   if (error instanceof TemplateError) {
     // Line numbers in an included template refer to that template.
     if (error.file !== path && files.stat(error.file) !== undefined) {
-      problems.setText(error.file, decodeText(await files.read(error.file)));
+      const source = decodeText(await files.read(error.file));
+      problems.setText(error.file, source, source);
     }
     problems.add(error.reason, { file: error.file, line: error.line });
     return;

@@ -7,6 +7,7 @@ const ended = {
   changed: { label: "changed", result: true, changed: true },
   would: { label: "would", result: null, changed: true },
   failed: { label: "failed", result: false, changed: false },
+  broken: { label: "broken", result: false, changed: true },
 } as const;
 type How = keyof typeof ended;
 
@@ -32,7 +33,8 @@ test.each<[Met[], string]>([
   [[met("onchanges", "changed", "failed")], "fail"],
   [[met("onchanges"), met("require", "ok")], "skip"],
   [[met("onchanges_any", "changed", "failed")], "run"],
-  [[met("onchanges_any", "ok", "failed")], "skip"],
+  [[met("onchanges_any", "ok", "failed")], "fail"],
+  [[met("onchanges_any", "ok", "ok")], "skip"],
   [[met("onchanges_any", "failed")], "fail"],
   [[met("onchanges", "ok"), met("onchanges", "changed")], "run"],
   [[met("onfail", "ok")], "skip"],
@@ -46,6 +48,25 @@ test.each<[Met[], string]>([
   [[met("prereq", "ok", "changed")], "run"],
   [[met("listen", "failed", "changed")], "run"],
   [[met("onchanges", "changed"), met("onfail", "ok")], "skip"],
+  // The entries of a list count together, as if one entry named all their states.
+  [[met("require_any", "failed"), met("require_any", "ok")], "run"],
+  [[met("require_any", "failed"), met("require_any", "failed")], "fail"],
+  [[met("require_any", "failed"), met("require_any", "ok"), met("require", "failed")], "fail"],
+  [[met("watch_any", "failed"), met("watch_any", "changed")], "run watched"],
+  [[met("watch_any", "failed"), met("watch_any", "ok")], "run"],
+  [[met("watch_any", "failed"), met("watch_any", "failed")], "fail"],
+  [[met("onchanges_any", "failed"), met("onchanges_any", "changed")], "run"],
+  [[met("onchanges_any", "failed"), met("onchanges_any", "ok")], "fail"],
+  [[met("onchanges_any", "ok"), met("onchanges_any", "changed")], "run"],
+  [[met("watch_any", "broken", "ok")], "run"],
+  [[met("onchanges_any", "broken", "ok")], "fail"],
+  [[met("onfail_all", "failed"), met("onfail_all", "ok")], "skip"],
+  [[met("onfail_all", "failed"), met("onfail_all", "failed")], "run"],
+  // Two lists are two conditions, except that one change anywhere is a reason for onchanges.
+  [[met("require_any", "ok"), met("watch_any", "failed")], "fail"],
+  [[met("onfail", "failed"), met("onfail_all", "failed"), met("onfail_all", "ok")], "skip"],
+  [[met("onfail", "ok"), met("onfail_all", "failed")], "skip"],
+  [[met("onchanges", "ok"), met("onchanges_any", "changed")], "run"],
 ])("%j", (requisites, expected) => {
   const decision = decide(requisites);
   expect(decision.act === "run" && decision.watched ? "run watched" : decision.act).toBe(expected);
@@ -60,5 +81,9 @@ test("names the failed states", () => {
   expect(decide([{ kind: "onchanges", targets: many }])).toEqual({
     act: "skip",
     reason: "not run: a, b, c and 2 more did not change",
+  });
+  expect(decide([met("onfail_all", "failed"), met("onfail_all", "ok")])).toEqual({
+    act: "skip",
+    reason: "not run: ok did not fail",
   });
 });

@@ -29,30 +29,52 @@ export type Decision =
 
 /**
  * Decides by its requisites whether a state runs. A failed requisite takes precedence over one that gives no
- * reason to run.
+ * reason to run. The entries of one list count together, as in Salt.
  */
-export function decide(requisites: readonly Met[]): Decision {
+export function decide(written: readonly Met[]): Decision {
+  const requisites = byKind(written);
   const failed = requisites.flatMap(failuresOf);
   if (failed.length > 0) return { act: "fail", reason: `not run: ${listed(failed)} failed` };
-  for (const kind of ["onchanges", "onfail", "prereq"] as const) {
-    const asked = requisites.filter((each) => each.kind === kind || each.kind === alternatives[kind]);
-    if (asked.length === 0 || asked.some(isReason)) continue;
-    const targets = asked.flatMap((each) => each.targets).map(({ label }) => label);
-    return { act: "skip", reason: `not run: ${listed(targets)} ${idle[kind]}` };
+  // A change in either list of onchanges is a reason to run; each list of onfail is a condition of its own.
+  const onchanges = requisites.filter(({ kind }) => kind === "onchanges" || kind === "onchanges_any");
+  const conditions = requisites.filter(({ kind }) => waitsForReason(kind)).map((each) => [each]);
+  for (const asked of [onchanges, ...conditions]) {
+    const [first] = asked;
+    if (first === undefined || asked.some(isReason)) continue;
+    const labels = asked.flatMap(idlersOf).map(({ label }) => label);
+    return { act: "skip", reason: `not run: ${listed(labels)} ${idleOf(first.kind)}` };
   }
   const watched = requisites.some(
-    ({ kind, targets }) =>
-      (kind === "watch" || kind === "watch_any") && targets.some(({ changed }) => changed),
+    ({ kind, targets }) => (kind === "watch" || kind === "watch_any") && targets.some(hasChanged),
   );
   return { act: "run", watched };
 }
 
-const alternatives = { onchanges: "onchanges_any", onfail: "onfail_all", prereq: undefined } as const;
-const idle = {
-  onchanges: "did not change",
-  onfail: "did not fail",
-  prereq: "would not change",
-} as const;
+/** What a failed state changed does not count. */
+function hasChanged({ changed, result }: Ended): boolean {
+  return changed && result !== false;
+}
+
+/** One requisite of each kind, with the targets of all entries. */
+function byKind(written: readonly Met[]): Met[] {
+  const targets = new Map<RequisiteKind, Ended[]>();
+  for (const each of written) targets.set(each.kind, [...(targets.get(each.kind) ?? []), ...each.targets]);
+  return [...targets].map(([kind, all]) => ({ kind, targets: all }));
+}
+
+function waitsForReason(kind: RequisiteKind): boolean {
+  return kind === "onfail" || kind === "onfail_all" || kind === "prereq";
+}
+
+function idleOf(kind: RequisiteKind): string {
+  if (kind === "prereq") return "would not change";
+  return kind === "onfail" || kind === "onfail_all" ? "did not fail" : "did not change";
+}
+
+/** The targets that gave no reason. */
+function idlersOf({ kind, targets }: Met): readonly Ended[] {
+  return kind === "onfail_all" ? targets.filter(({ result }) => result !== false) : targets;
+}
 
 /** The states that keep this one from running. */
 function failuresOf({ kind, targets }: Met): string[] {
@@ -64,8 +86,9 @@ function failuresOf({ kind, targets }: Met): string[] {
       return failed;
     case "require_any":
     case "watch_any":
-    case "onchanges_any":
       return failed.length < targets.length ? [] : failed;
+    case "onchanges_any":
+      return targets.some(hasChanged) ? [] : failed;
     default:
       return [];
   }

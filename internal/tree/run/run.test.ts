@@ -33,6 +33,9 @@ function my(name: string, plan: StateFunction["plan"], rest: Partial<StateFuncti
 const ok = "test.nop";
 const change = "test.succeed_with_changes";
 const fail = "test.fail_without_changes";
+/** A state `c` with this requisite on two states, in two entries of its list. */
+const list = (a: string, b: string, kind: string, c: string) =>
+  `a: ${a}\nb: ${b}\nc:\n  ${c}:\n    - ${kind}:\n      - test: a\n      - test: b`;
 /** A state `b` with this requisite on a state `a` of this function. */
 const pair = (a: string, kind: string, b: string) => `a: ${a}\nb:\n  ${b}:\n    - ${kind}: [{test: a}]`;
 
@@ -43,6 +46,12 @@ test.each<[string, string, string]>([
   [pair(fail, "require", ok), "a:false b:false", "a:false b:false"],
   [pair(change, "onchanges", change), "a:true+ b:true+", "a:null+ b:null+"],
   [pair(ok, "onchanges", change), "a:true b:true", "a:true b:true"],
+  [list(fail, ok, "require_any", ok), "a:false b:true c:true", "a:false b:true c:true"],
+  [list(fail, fail, "require_any", ok), "a:false b:false c:false", "a:false b:false c:false"],
+  [list(fail, change, "watch_any", ok), "a:false b:true+ c:true+", "a:false b:null+ c:null+"],
+  [list(fail, change, "onchanges_any", change), "a:false b:true+ c:true+", "a:false b:null+ c:null+"],
+  [list(fail, ok, "onfail_all", change), "a:false b:true c:true", "a:false b:true c:true"],
+  [list(fail, fail, "onfail_all", change), "a:false b:false c:true+", "a:false b:false c:null+"],
   [pair(fail, "onfail", change), "a:false b:true+", "a:false b:null+"],
   [pair(change, "onfail", change), "a:true+ b:true", "a:null+ b:true"],
   [pair(change, "watch", ok), "a:true+ b:true+", "a:null+ b:null+"],
@@ -199,6 +208,19 @@ describe("retry", () => {
     const { report } = await timed(state, text);
     expect(report.states[0]).toMatchObject({ result: false, comment: "not yet (attempt 3)" });
     expect(count()).toBe(3);
+  });
+
+  test.each([0, 1])("with %i attempts runs the state once, and the others as well", async (attempts) => {
+    const { state, count } = flaky(9);
+    const { report, waits } = await timed(
+      state,
+      `a:\n  my.flaky:\n    - retry: {attempts: ${attempts}}\nb: ${ok}`,
+    );
+    expect(report.states).toMatchObject([
+      { result: false, comment: "not yet" },
+      { id: "b", result: true },
+    ]);
+    expect([count(), waits]).toEqual([1, []]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { callFunction } from "../../../test/harness/call.ts";
 import { fixedFacts } from "../../../test/harness/facts.ts";
 import { fixedSettings } from "../../../test/harness/settings.ts";
 import { memoryFiles } from "../../../test/harness/states.ts";
@@ -94,6 +95,16 @@ test("all problems of the files are reported with excerpts", async () => {
   await expect(failed).rejects.toThrow('b.sls:1: test.nop: unknown argument "shape"');
 });
 
+test("a word that is true in Salt stays a text, and the run says where it is", async () => {
+  const text = "x:\n  test.succeed_with_changes:\n    - comment: yes\n";
+  const ended = await run({ "a.sls": text }, { mods: ["a"] });
+  expect(ended).toMatchObject({
+    states: [{ result: true, comment: "yes" }],
+    warnings: ['a.sls:3: yes is a text here, and true in Salt: write true, or "yes" with quotes'],
+  });
+  expect(await run({ "a.sls": "x: test.nop\n" }, { mods: ["a"] })).not.toHaveProperty("warnings");
+});
+
 test("one state is run from text as well as from data, and needs no file", async () => {
   const single = (args: Record<string, string | boolean>) =>
     run({}, { single: { function: "test.configurable_test_state", name: "x", args }, test: true });
@@ -124,4 +135,16 @@ test("the files are shown as rendered for the peel", async () => {
     { id: "y", at: "b.sls:2" },
     { id: "x", at: "a.sls:2", requisites: [{ require: "test: y" }] },
   ]);
+});
+
+test("sys.doc describes state functions next to the functions of the same name", async () => {
+  const { service } = serviceOf({});
+  const doc = (pattern: string) => callFunction("sys.doc", { pattern }, { states: service });
+  const managed = (await doc("file.managed")) as Record<string, string>;
+  expect(Object.keys(managed)).toEqual(["file.managed"]);
+  expect(managed["file.managed"]).toStartWith("file.managed (state function)\n\n");
+  expect(managed["file.managed"]).toContain("\n  source (");
+  const both = (await doc("cmd.run")) as Record<string, string>;
+  expect(both["cmd.run"]).toMatch(/^cmd\.run [\s\S]*\n\ncmd\.run \(state function\)\n\n/);
+  expect(await doc("none*")).toEqual({});
 });

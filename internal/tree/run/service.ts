@@ -101,6 +101,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
           duration_ms: Math.round(clock.monotonic() - started),
           ...defined({ stopped: report.stopped }),
           not_run: report.summary.not_run,
+          ...(await warningsOf(compiled)),
         };
       }),
 
@@ -113,6 +114,11 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
       }
       const { states } = await compile(request, options);
       return states.map(shown);
+    },
+
+    async functions() {
+      const { stateRegistry } = await import("../functions/mod.ts");
+      return stateRegistry.all();
     },
   };
   return service;
@@ -191,6 +197,14 @@ function progressOf({ progress }: StatesCaller, planned: number): Pick<RunOption
 async function callFunction(name: string, args: CallArgs, context: CallContext): Promise<Plain> {
   const { checkCall } = await import("../../host/modules/mod.ts");
   return checkCall(name, args).run(args, context);
+}
+
+const shownWarnings = 20;
+
+async function warningsOf({ warnings }: CompiledStates): Promise<{ warnings?: string[] }> {
+  if (warnings.length === 0) return {};
+  const { headline } = await import("../function/mod.ts");
+  return { warnings: warnings.slice(0, shownWarnings).map(headline) };
 }
 
 /** The commit of the files, when they come from a single one. */

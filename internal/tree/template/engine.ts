@@ -4,6 +4,8 @@ import { explain, readFailure, TemplateError } from "./error.ts";
 import { filters } from "./filters.ts";
 import { globalsOf, type Scope } from "./lookups.ts";
 import { rewriteMapGet } from "./map-get.ts";
+import { expressionSpan, pythonFilter, pythonText, rewriteOutputs } from "./python-text.ts";
+import { unknownCall } from "./unknown-call.ts";
 
 /** Template names for which the engine would enable escaping, as for web pages. */
 const escaped = /\.(?:html?|xml|json5?|js|ya?ml)(?:\.(?:j2|jinja2?))?$/;
@@ -20,7 +22,8 @@ export class Engine {
   private environment: Environment | undefined;
   private tree: object | undefined;
   private scope: Scope | undefined;
-  private readonly added = new Map<string, string>();
+  /** By name: the text as written, and as the engine has it. */
+  private readonly added = new Map<string, { source: string; text: string }>();
   /** The error of one of our functions; an exception would leave the engine in an undefined state. */
   private failed: { name: string; thrown: unknown } | undefined;
 
@@ -56,6 +59,10 @@ export class Engine {
       for (const [name, filter] of Object.entries(filters)) {
         this.environment.addFilter(name, this.guarded(name, filter));
       }
+      const hold = (text: unknown, isData: unknown) =>
+        this.scope?.hold?.(String(text), isData === true) ?? String(text);
+      this.environment.addFilter(pythonFilter, this.guarded(pythonFilter, pythonText));
+      this.environment.addFilter("svc_hold", this.guarded("svc_hold", hold));
     }
     if (this.tree !== tree) {
       this.environment.clearTemplates();
@@ -70,9 +77,9 @@ export class Engine {
   }
 
   private add(environment: Environment, name: string, source: string): void {
-    const text = rewriteMapGet(source);
-    if (this.added.get(name) === text) return;
-    this.added.set(name, text);
+    if (this.added.get(name)?.source === source) return;
+    const text = rewriteOutputs(rewriteMapGet(source));
+    this.added.set(name, { source, text });
     environment.addTemplate(name, escaped.test(name) ? `${unescaped}${text}{% endautoescape %}` : text);
   }
 
@@ -104,9 +111,14 @@ export class Engine {
         return this.errorOf(inner, included, variables, depth + 1);
       }
     }
-    const line = this.added.get(failure.file)?.split("\n")[failure.line - 1] ?? "";
+    const unknown = unknownCall(failure, this.added.get(failure.file)?.source ?? "");
+    if (unknown !== undefined) {
+      this.added.delete(name);
+      return new TemplateError(failure.file, unknown.line, unknown.reason);
+    }
+    const line = this.added.get(failure.file)?.text.split("\n")[failure.line - 1] ?? "";
     const shift = failure.line === 1 && escaped.test(failure.file) ? unescaped.length : 0;
-    const span = failure.span && { ...failure.span, from: failure.span.from - shift };
+    const span = failure.span && expressionSpan(line, { ...failure.span, from: failure.span.from - shift });
     this.added.delete(name);
     return new TemplateError(failure.file, failure.line, explain({ ...failure, span }, line), {
       missing: missingNames(failure),
@@ -125,7 +137,7 @@ export class Engine {
    * guess.
    */
   private failureOf({ name, thrown }: { name: string; thrown: unknown }, template: string): TemplateError {
-    const lines = this.added.get(template)?.split("\n") ?? [];
+    const lines = this.added.get(template)?.source.split("\n") ?? [];
     const line = lines.findIndex((text) => text.includes(name)) + 1;
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     return new TemplateError(template, line, `${name}: ${reason}`);

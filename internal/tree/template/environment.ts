@@ -6,7 +6,7 @@ import { limitMemory } from "./memory-limit.ts";
 /** 128 MiB, for everything that the templates of a sandbox hold at the same time. */
 const memoryPages = 2048;
 /** Instruction limit of one rendering: some tenths of a second. */
-const fuel = 5_000_000;
+const fuel = 10_000_000;
 
 export type Environment = glue.Environment;
 

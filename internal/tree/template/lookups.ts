@@ -8,16 +8,26 @@ export interface Scope {
   /** Facts of the peel. */
   facts: Values;
   settings: Values;
+  /**
+   * What the filter `svc_hold` makes of a rendered text; without it the text stays.
+   *
+   * @param isData whether a filter wrote the text as one YAML value
+   */
+  hold?(text: string, isData: boolean): string;
 }
 
 /** A function for templates; it must not throw. */
 type Lookup = (...args: unknown[]) => unknown;
 
+const tableNames = ["facts", "grains", "settings", "pillar"] as const;
+/** What templates find in `salt`. */
+export const functionNames: readonly string[] = tableNames.map((table) => `${table}.get`);
+
 /** The global variables of a template. */
 export function globalsOf({ facts, settings }: Scope): Record<string, unknown> {
   const lookUpFact = lookupIn(facts);
   const lookUpSetting = lookupIn(settings);
-  const tables = {
+  const tables: Record<(typeof tableNames)[number], { get: Lookup }> = {
     facts: { get: lookUpFact },
     grains: { get: lookUpFact },
     settings: { get: lookUpSetting },

@@ -2,7 +2,11 @@ import { expect, test } from "bun:test";
 import { createTemplates } from "./render.ts";
 
 const scope = {
-  facts: { os: "Debian", nested: { a: [1, { b: "x" }] } },
+  facts: {
+    os: "Debian",
+    nested: { a: [1, { b: "x" }] },
+    flags: { on: true, off: false, nothing: null },
+  },
   settings: { user: { name: "ann" }, "a:b": 3 },
 };
 const files: Record<string, string> = {
@@ -10,6 +14,7 @@ const files: Record<string, string> = {
   "page.html": "{{ v }}",
   "base.yaml": "[{% block x %}{% endblock %}]",
   "bad.sls": "1\n{{ nope.x }}\n",
+  "badcall.jinja": "{% macro c() %}\n{{ salt['network.ip_addrs']('eth0') }}{% endmacro %}",
   "badmacro.jinja": "{% macro q(a) %}\n{{ a }}{{ bad }}{% endmacro %}",
 };
 const templates = createTemplates();
@@ -39,6 +44,46 @@ test.each([
   expect(await render(text, { v: "<a&'\">" })).toBe(expected);
 });
 
+// What Jinja 3 writes for the same text, except that maps have the order of their keys.
+test.each([
+  [
+    "{{ true }} {{ false }} {{ none }} {{ 1 }} {{ 1.0 }} {{ 10 / 4 }} {{ 'x' }}",
+    "True False None 1 1.0 2.5 x",
+  ],
+  ["{{ facts.flags.on }} {{ facts.flags.off }} {{ facts.flags.nothing }}", "True False None"],
+  ["{{ facts.nested }}", "{'a': [1, {'b': 'x'}]}"],
+  [
+    "{{ [true, none, 'a', 1.5, []] }} {{ {} }} {{ {'a': {'b': false}} }}",
+    "[True, None, 'a', 1.5, []] {} {'a': {'b': False}}",
+  ],
+  [
+    String.raw`{{ ["it's", 'say "x"', 'a\\b', 'l1\nl2'] }}`,
+    String.raw`["it's", 'say "x"', 'a\\b', 'l1\nl2']`,
+  ],
+  ["{{ ['é', '\u200b'] }}", "['é', '\\u200b']"],
+  ["a {{- true -}} \n b", "aTrueb"],
+  ["{{ '}}' }}{{ {'a': {'b': '}}'}} }}", "}}{'a': {'b': '}}'}}"],
+  ["{% raw %}{{ true }}{% endraw %}{# {{ true }} #}{{ '{{ true }}' }}", "{{ true }}{{ true }}"],
+  [
+    "{% set s %}{{ true }}{% endset %}{{ s }} {% macro m(v) %}<{{ v }}>{% endmacro %}{{ m(none) }}",
+    "True <None>",
+  ],
+  ["{% call(v) m2() %}{{ v }}{% endcall %}", "[True]"],
+  [
+    "{% for x in [[1, [2]]] recursive %}{% if x is sequence %}({{ loop(x) }}){% else %}{{ x }}{% endif %}{% endfor %}",
+    "(1(2))",
+  ],
+  ["{{ 'a' if false }}|{{ true if true else 'x' }}", "|True"],
+  [
+    "{{ facts.flags.on|yaml }} {{ true|string|lower }} {{ facts.flags|json }}",
+    'true true {"nothing":null,"off":false,"on":true}',
+  ],
+  ["{% if facts.flags.on %}{% for x in [1, 2] %}{{ loop.first }}{% endfor %}{% endif %}", "TrueFalse"],
+])("%s renders as in Jinja", async (text, expected) => {
+  const macros = "{% macro m2() %}[{{ caller(true) }}]{% endmacro %}";
+  expect(await render(macros + text)).toBe(expected);
+});
+
 test.each(["x.html", "x.json", "x.yaml.j2"])("values are not escaped in %s", async (name) => {
   expect(await render("{{ v }}", { v: "<a&'\">" }, name)).toBe("<a&'\">");
 });
@@ -47,11 +92,31 @@ test.each([
   ["a\n{{ nope }}", "t.sls:2: undefined: nope"],
   ["{{ facts.nested.typo }}", "t.sls:1: undefined: facts.nested.typo"],
   ["{{ pillar['typo'] }}", "t.sls:1: undefined: pillar['typo']"],
+  ["{{ facts.os }}: {{- facts.typo -}} {{ facts.os }}", "t.sls:1: undefined: facts.typo"],
+  ["{{ true }}{{\n nope\n}}", "t.sls:3: undefined: "],
   ["{% for x in typo %}{% endfor %}", "t.sls:1: undefined: typo"],
   ["{% if typo %}{% endif %}", "t.sls:1: undefined: typo"],
   ["\n\n{% for %}", "t.sls:3: syntax error: unexpected end of block, expected in"],
   ["{{ 1|nofilter }}", "t.sls:1: unknown filter: filter nofilter is unknown"],
-  ["{{ salt['cmd.run']('id') }}", "t.sls:1: invalid operation: value of type undefined is not callable"],
+  [
+    "{{ salt['cmd.run']('id') }}",
+    "t.sls:1: salt['cmd.run'] does not exist in templates; they have facts.get, grains.get, settings.get, pillar.get",
+  ],
+  [
+    "\n{% set x = salt['pillar.gett']('a') %}",
+    "t.sls:2: salt['pillar.gett'] does not exist in templates (did you mean pillar.get?)",
+  ],
+  ["{{ salt['grains.get']('os') }}\n{{ salt.cmd.run('id') }}", "t.sls:2: salt['cmd.run'] does not exist"],
+  [
+    "\n{% set a = [\n salt['pillar.get']('a'), salt['cmd.run'](\n 'id')\n] %}",
+    "t.sls:3: salt['cmd.run'] does",
+  ],
+  ["{% for i in salt[ \"cmd.run\" ]('id') %}{% endfor %}", "t.sls:1: salt['cmd.run'] does not exist"],
+  [
+    "{% from 'badcall.jinja' import c %}\n\n{{ c() }}",
+    "badcall.jinja:2: salt['network.ip_addrs'] does not exist",
+  ],
+  ["{% set n = 'cmd.run' %}\n{{ salt[n]('id') }}", "t.sls:2: a function is called that does not exist"],
   [
     "\n{% include 'nothere.sls' %}",
     't.sls:2: template not found: tried to include non-existing template "nothere.sls"',

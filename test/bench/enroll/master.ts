@@ -18,8 +18,13 @@ const patienceMs = 20_000;
  * Starts a master on this bus. Its log goes to a file, as under a service manager, not to this process.
  *
  * @param command how to run it, such as `["dist/svc-master"]`
+ * @param flags of this master besides those of the bench
  */
-export async function startBenchMaster(bus: TestBus, command: readonly string[]): Promise<BenchMaster> {
+export async function startBenchMaster(
+  bus: TestBus,
+  command: readonly string[],
+  flags: readonly string[] = [],
+): Promise<BenchMaster> {
   const token = "bench-token-0123456789";
   const tokenFile = join(bus.dir, "token");
   const configFile = join(bus.dir, "master.yaml");
@@ -31,6 +36,7 @@ export async function startBenchMaster(bus: TestBus, command: readonly string[])
     [
       ...[...command, "--config", configFile, "--bus-url", bus.url, "--bus-ca", bus.caFile],
       ...["--auth-dir", bus.authDir, "--enroll-addr", "127.0.0.1:0", "--health-addr", "127.0.0.1:0"],
+      ...flags,
     ],
     { stdin: "ignore", stdout: log, stderr: log, env: { ...process.env, SVC_DATA_DIR: bus.dir } },
   );

@@ -1,11 +1,14 @@
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../../internal/base/msgpack.ts";
+import type { Bus } from "../../../internal/bus/connect.ts";
 import { jobRequestSubject } from "../../../internal/bus/subjects.ts";
 import { encodeCall } from "../../../internal/fleet/jobs/call.ts";
 import { signCommand } from "../../../internal/fleet/jobs/command.ts";
+import { merkleTree } from "../../../internal/identity/merkle.ts";
 import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { askSubject, type Floor, floorJob, floorModes, signedFrom } from "../../fleet/floor.ts";
+import { signedBy, type TestOperator } from "../../harness/operators.ts";
 import { bareAnswers, type Observer } from "./observer.ts";
 
 const requestTimeoutMs = 30_000;
@@ -20,14 +23,41 @@ export interface BenchJob {
 /** Arrival times of the answers to one request, in milliseconds after the request. */
 export type Answers = readonly number[];
 
-/** Dispatches a job over the bus and waits until the stream has shown every return. */
-export async function runJob(observer: Observer, job: BenchJob, targets: number): Promise<Answers> {
-  const asked = systemClock.monotonic();
-  const request = encode({ operator: "bench", timeout: "60s", ...job });
+/**
+ * Dispatches a job over the bus.
+ *
+ * @param signed in whose name, and for which peels, it is signed
+ * @returns its ID
+ */
+export async function dispatchBenchJob(
+  { nats }: Pick<Bus, "nats">,
+  job: BenchJob,
+  signed?: { by: TestOperator; peels: readonly string[] },
+): Promise<string> {
+  const fields = { operator: "bench", timeout: "60s", ...job };
+  const request =
+    signed === undefined
+      ? encode(fields)
+      : signedBy(
+          signed.by,
+          jobRequestSubject,
+          encode({ ...fields, targets_digest: merkleTree(signed.peels).root }),
+        );
   const options = { timeout: requestTimeoutMs };
-  const reply = decode((await observer.master.nats.request(jobRequestSubject, request, options)).data);
-  const jid = typeof reply === "object" && reply !== null && "jid" in reply ? String(reply.jid) : undefined;
-  if (jid === undefined) throw new Error(`no job: ${JSON.stringify(reply)}`);
+  const reply = decode((await nats.request(jobRequestSubject, request, options)).data);
+  if (typeof reply === "object" && reply !== null && "jid" in reply) return String(reply.jid);
+  throw new Error(`no job: ${JSON.stringify(reply)}`);
+}
+
+/** Dispatches a job over the bus and waits until the stream has shown every return. */
+export async function runJob(
+  observer: Observer,
+  job: BenchJob,
+  targets: number,
+  signed?: Parameters<typeof dispatchBenchJob>[2],
+): Promise<Answers> {
+  const asked = systemClock.monotonic();
+  const jid = await dispatchBenchJob(observer.master, job, signed);
   const times = await observer.arrived(jid, targets);
   observer.forget(jid);
   return times.map((at) => at - asked);

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { startFleet } from "../../fleet/fleet.ts";
 import { startBus } from "../../harness/bus.ts";
+import { newOperator } from "../../harness/operators.ts";
+import { listAdministrators } from "../../harness/registered.ts";
 import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
 import { startBenchMaster } from "../enroll/master.ts";
 import { readFlags } from "../flags.ts";
@@ -38,6 +40,8 @@ const ping: BenchJob = { target: "sim-*", function: "test.ping", args: {} };
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 await using bus = await startBus();
+const ann = newOperator("ann");
+listAdministrators(bus.authDir, ann);
 await using master = await startBenchMaster(bus, flags.text("master").split(" "));
 await using fleet = await startFleet(bus, { size: sizes[0] ?? 0, processes, ramp: rampPerSecond });
 await using observer = await startObserver(bus);
@@ -69,6 +73,8 @@ if (Object.keys(complaints).length > 0) say(`The peels logged: ${JSON.stringify(
 async function scatter(size: number): Promise<void> {
   const lines = {
     "svc: test.ping": () => runJob(observer, ping, size),
+    "svc: test.ping, signed by an operator": () =>
+      runJob(observer, ping, size, { by: ann, peels: fleet.peels }),
     "floor: bare ask and answer": () => runFloor(observer, fleet.peels, "bare"),
     "the same, answers stored": () => runFloor(observer, fleet.peels, "stored"),
     "the same, asks signed and verified": () => runFloor(observer, fleet.peels, "signed"),

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { consumerOpts } from "nats";
-import { systemClock } from "../../../internal/base/clock.ts";
+import { consumerOpts, type JetStreamSubscription } from "nats";
+import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import type { Bus } from "../../../internal/bus/connect.ts";
 import { connectBus } from "../../../internal/bus/connect.ts";
 import { parseJobSubject } from "../../../internal/bus/subjects.ts";
 import { type KeyPair, keyPairFromSeed } from "../../../internal/identity/nkey.ts";
-import { mintAsker } from "../../fleet/credentials.ts";
+import { enlist, mintAsker } from "../../fleet/credentials.ts";
 import { answerSubject } from "../../fleet/floor.ts";
 import { connectTo, type TestBus } from "../../harness/bus.ts";
 import { recordingLog } from "../../harness/log.ts";
@@ -55,19 +55,33 @@ export async function startObserver(bus: TestBus): Promise<Observer> {
     });
 
   const master = await connectTo(bus, "master");
-  const options = consumerOpts();
-  options.orderedConsumer();
-  options.deliverNew();
-  options.callback((_, message) => {
-    const jid = message === null ? undefined : parseJobSubject(message.subject)?.jid;
-    if (jid !== undefined) note(jid);
-  });
-  await master.nats.jetstream({ checkAPI: false }).subscribe("svc.job.*.return.*", options);
+  let last = 0;
+  let current: JetStreamSubscription | undefined;
+  const follow = async () => {
+    current?.unsubscribe();
+    const options = consumerOpts();
+    options.orderedConsumer();
+    if (last === 0) options.deliverNew();
+    else options.startSequence(last + 1);
+    options.callback((_, message) => {
+      if (message === null || message.seq <= last) return;
+      last = message.seq;
+      const jid = parseJobSubject(message.subject)?.jid;
+      if (jid !== undefined) note(jid);
+    });
+    current = await master.nats.jetstream({ checkAPI: false }).subscribe("svc.job.*.return.*", options);
+  };
+  await follow();
+  // A restart of the bus removes the consumer. The library finds that out by missing heartbeats, seconds later:
+  // until then it would look as if the peels did not answer.
+  master.onReconnect(() => void retry(follow));
 
+  const member = mintAsker(bus.authDir);
+  await enlist(master, bus.authDir, [member]);
   const asker = await connectBus({
     urls: [bus.url],
-    name: "floor",
-    identity: { credentials: mintAsker(bus.authDir) },
+    name: member.peelId,
+    identity: { credentials: member.credentials },
     ca: bus.caPem,
     clock: systemClock,
     log: recordingLog(),
@@ -87,4 +101,17 @@ export async function startObserver(bus: TestBus): Promise<Observer> {
       await master.nats.close();
     },
   };
+}
+
+const retryMs = 50;
+
+/** JetStream is ready a little later than its server. */
+async function retry(run: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await run();
+    } catch {
+      await sleep(systemClock, retryMs);
+    }
+  }
 }

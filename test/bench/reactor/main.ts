@@ -33,7 +33,7 @@ const memory = () => {
 
 const areas = ["disk", "net", "service", "package", "user", "backup", "certificate", "clock"];
 const states = ["full", "failed", "changed", "late", "gone"];
-const rules = readRules(
+const { rules } = readRules(
   `rules:\n${Array.from({ length: ruleCount }, (_, at) => ruleText(at)).join("\n")}\n`,
   "bench",
 );

@@ -15,6 +15,7 @@ import { followCatalog } from "../../../internal/tree/files/follow-catalog.ts";
 import { createHeadSeal } from "../../../internal/tree/files/head-seal.ts";
 import { takeOverHead } from "../../../internal/tree/files/publish.ts";
 import { createDirectoryScan } from "../../../internal/tree/files/scan-directory.ts";
+import { openBudgets } from "../../harness/budgets.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
 import { connectionOver } from "../../harness/connection.ts";
 import { recordingLog } from "../../harness/log.ts";
@@ -52,7 +53,8 @@ const command = newKeyPair("user", systemRandom);
 const seal = createHeadSeal(command, clock);
 const catalog = followCatalog({ store, seal, bus: master, clock, log });
 const blobs = createBlobCache(store, 256 * 1024 * 1024);
-const door = serveFetch({ bus: master, catalog, blobs, binaries: createBlobCache(store, 0), log });
+const binaries = createBlobCache(store, 0);
+const door = serveFetch({ bus: master, catalog, blobs, binaries, ...openBudgets(log) });
 
 interface Figure {
   ms: number[];
@@ -95,7 +97,8 @@ const peel = openStateFiles({
 });
 peel.attach(connection);
 await measure("a peel fetches everything", () => peel.open());
-const client = createStatesClient(connection, "bench");
+const { signal } = new AbortController();
+const client = createStatesClient({ connection, peelId: "bench", clock, jitter: () => 0, signal });
 const everything = [...first.files.values()].map(({ digest, size }) => ({ digest, size }));
 
 for (let round = 0; round < rounds; round++) {

@@ -13,7 +13,7 @@ import {
   chunkBytes,
   encodeBinaryManifest,
 } from "../../../internal/host/binary/manifest.ts";
-import { mintMember, peelsAccountKey } from "../../fleet/credentials.ts";
+import { enlist, type Member, mintMember, peelsAccountKey } from "../../fleet/credentials.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
 import { startMasterBinary } from "../../harness/fleet.ts";
 import { recordingLog } from "../../harness/log.ts";
@@ -38,6 +38,8 @@ await using bus = await startBus();
 await using master = await startMasterBinary(bus);
 const account = peelsAccountKey(bus.authDir);
 const operator = await connectTo(bus, "master");
+const members = Array.from({ length: peels }, (_, at) => mintMember(`peel-${at}`, account));
+await enlist(operator, bus.authDir, members);
 
 const chunk = (index: number) => {
   const data = Buffer.alloc(Math.min(chunkBytes, size - index * chunkBytes));
@@ -88,9 +90,7 @@ ${table(["peels", "seconds", "MiB/s", "sent away", "master MiB", "its most", "bu
 async function fetchAll(count: number): Promise<Sample> {
   const connections: Awaited<ReturnType<typeof connect>>[] = [];
   for (let at = 0; at < count; at += connectsAtOnce) {
-    const some = Array.from({ length: Math.min(connectsAtOnce, count - at) }, (_, i) =>
-      connect(`peel-${at + i}`),
-    );
+    const some = members.slice(at, Math.min(at + connectsAtOnce, count)).map(connect);
     connections.push(...(await Promise.all(some)));
   }
   let refused = 0;
@@ -123,8 +123,7 @@ async function fetchAll(count: number): Promise<Sample> {
   return { seconds, refused, masterMiB: now, masterPeakMiB: peak, busMiB: memoryOf(bus.server().pid).now };
 }
 
-async function connect(peelId: string) {
-  const { credentials } = mintMember(peelId, account);
+async function connect({ peelId, credentials }: Member) {
   const { nats } = await connectBus({
     urls: [bus.url],
     name: peelId,

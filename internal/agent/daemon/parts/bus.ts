@@ -1,14 +1,18 @@
 import { abortable } from "../../../base/abortable.ts";
-import { readTextFile } from "../../../base/file.ts";
+import { describeError } from "../../../base/errors.ts";
 import { displayPeelId } from "../../../base/peel-id.ts";
 import { type BusOptions, connectBus, peelInboxPrefix } from "../../../bus/mod.ts";
+import { TrustError } from "../../../identity/trust/mod.ts";
 import { assemble, type CheckResult } from "../../../program/health/mod.ts";
+import { readPeelCredentials } from "../../joining/mod.ts";
 import {
+  askingAgain,
   type BusSource,
   builtinBusUrl,
   createConnection,
   findBus,
   followCluster,
+  type Obstacle,
   startRecovery,
 } from "../../link/mod.ts";
 import type { PeelDeps } from "../options.ts";
@@ -19,18 +23,20 @@ import type { OwnCalls } from "./own-calls.ts";
 import type { Stores } from "./stores.ts";
 
 /** The connected phase: the bus is found, however long that takes, and from then on masters give work. */
+const askMastersEveryMs = 5 * 60_000;
+
 export const bus = {
-  waits: { bus: "not connected yet", kv: "not connected yet" },
-  start: (deps: PeelDeps & Stores & LocalPhase & OwnCalls & Masters & { tls: BusTls }) =>
+  start: (deps: BusDeps & Stores & LocalPhase & OwnCalls & Masters) =>
     assemble(async (stack) => {
       const { config, cache, refresh, firstDocument, clock, jitter, log, signal } = deps;
       const open = opener(deps);
       const explicit = config.bus_url !== "";
       const sources: BusSource[] = explicit
-        ? [{ name: "bus_url", urls: () => [config.bus_url] }]
+        ? [{ name: "bus_url", urls: explicitUrls(deps) }]
         : [
             { name: "cache", urls: cache.load },
             { name: "bootstrap document", urls: firstDocument },
+            { name: "succession", urls: () => deps.succession?.bus_urls },
             { name: "builtin", urls: () => [builtinBusUrl] },
           ];
       const first = await findBus({
@@ -44,7 +50,10 @@ export const bus = {
       });
       const connection = createConnection({ first, open, clock, jitter, log });
       stack.defer(() => connection.stop());
-      deps.attachUpgrades(connection);
+      connection.onConnect(deps.obstacle.clear);
+      deps.attachUpgrades(askingAgain(connection, clock));
+      deps.keeper.attach({ connection, open: openWith(deps), refresh });
+      deps.attachIdentity(deps.keeper);
       const session = startSession({
         ...deps,
         connection,
@@ -52,14 +61,25 @@ export const bus = {
       });
       stack.defer(() => session.stop());
       deps.startup.connected();
-      if (!explicit && refresh !== undefined) {
-        const recovery = startRecovery({ connection, discover: refresh, clock, jitter, log });
+      if (refresh !== undefined) {
+        const recovery = startRecovery({
+          connection,
+          discover: async () => {
+            const { urls } = await refresh();
+            return explicit ? undefined : urls;
+          },
+          clock,
+          jitter,
+          log,
+        });
         stack.defer(() => recovery.stop());
       }
       return {
         checks: {
           async bus(): Promise<CheckResult> {
-            if (!connection.connected) return { status: "down", message: "not connected" };
+            if (!connection.connected) {
+              return { status: "down", message: deps.obstacle.reason ?? "not connected" };
+            }
             // A server that no longer answers is found out here long before its connection breaks.
             await connection.flush();
             return { status: "up" };
@@ -74,18 +94,51 @@ export const bus = {
     }),
 };
 
-/** What connections to the bus are verified with. */
-type BusTls = Pick<BusOptions, "ca" | "clientCertificate">;
+interface BusDeps extends PeelDeps {
+  /** What connections to the bus are verified with. */
+  tls: Pick<BusOptions, "ca" | "clientCertificate">;
+  obstacle: Obstacle;
+}
+
+/**
+ * The address of `bus_url`. When nothing answered there, the masters are asked too, for what the peel trusts alone:
+ * the root of the bus may have been replaced while this peel was off.
+ */
+function explicitUrls({ config, refresh, clock, log }: BusDeps & Masters): () => Promise<readonly string[]> {
+  let askAt: number | undefined;
+  return async () => {
+    const now = clock.monotonic();
+    if (askAt !== undefined && now >= askAt) {
+      askAt = now + askMastersEveryMs;
+      await refresh?.().catch((thrown) => {
+        const level = thrown instanceof TrustError ? "error" : "debug";
+        log[level]("the masters could not be asked for the root of the bus", {
+          reason: describeError(thrown),
+        });
+      });
+    }
+    askAt ??= now;
+    return [config.bus_url];
+  };
+}
 
 /** Opens one connection, with the credentials as they are on disk at that moment. */
-function opener({ files, peelId, tls, clock, log }: PeelDeps & { tls: BusTls }) {
+function opener(deps: BusDeps) {
+  const open = openWith(deps);
   return (urls: readonly string[]) =>
+    deps.obstacle.attempt(async () => open(urls, readPeelCredentials(deps.files.credentials)));
+}
+
+/** Opens one connection with these credentials. */
+function openWith({ peelId, tls, obstacle, clock, log }: BusDeps) {
+  return (urls: readonly string[], credentials: string) =>
     connectBus({
       ...tls,
       urls,
       name: `svc-peel ${displayPeelId(peelId)}`,
-      identity: { credentials: readTextFile(files.credentials, "the bus credentials") },
+      identity: { credentials },
       inboxPrefix: peelInboxPrefix(peelId),
+      onRefused: obstacle.refused,
       clock,
       log,
     });

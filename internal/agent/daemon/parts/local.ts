@@ -1,3 +1,5 @@
+import { defined } from "../../../base/defined.ts";
+import type { IdentityService } from "../../../host/modules/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { createPeelStates } from "../../execution/mod.ts";
 import { credentialsExpiry } from "../../joining/mod.ts";
@@ -11,21 +13,22 @@ import type { Stores } from "./stores.ts";
 /** What runs calls: each finds this host around it, and what it returns waits for a bus. */
 export const local = {
   start(deps: PeelDeps & Stores) {
-    const { dataDir, files, facts, settings, clock } = deps;
+    const { dataDir, files, facts, settings, audit, clock } = deps;
     const waiting = openOutbox(deps);
     const sendEvent = createSendEvent({ ...deps, ...waiting });
     const around = (signal: AbortSignal) => ({ clock, facts, settings, sendEvent, signal });
     const states = createPeelStates({ ...deps, context: around });
     const { upgrades, watchdog, attach } = upgradesOfHost(deps);
+    let identity: IdentityService | undefined;
     const local = startLocal({
       ...deps,
       ...waiting,
-      context: (signal) => ({ ...around(signal), states }),
+      context: (signal) => ({ ...around(signal), states, audit, ...defined({ identity }) }),
       upgrades,
       isWatched: watchdog !== undefined,
     });
     const { executor, outbox, counts } = local;
-    const shown: Omit<PeelView, "connected"> = {
+    const shown: Omit<PeelView, "connected" | "renewals"> = {
       refused: () => counts.refused,
       jobs: () => counts.jobs,
       queued: () => executor.queued,
@@ -42,7 +45,10 @@ export const local = {
       watchdogRestarts: () => watchdog?.restarts ?? 0,
       lastUpgrade: () => upgradeFiles(dataDir).state().outcome,
     };
-    return { local, shown, attachUpgrades: attach, stop: local.stop };
+    const attachIdentity = (service: IdentityService) => {
+      identity = service;
+    };
+    return { local, shown, attachUpgrades: attach, attachIdentity, stop: local.stop };
   },
 };
 

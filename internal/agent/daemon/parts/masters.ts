@@ -1,22 +1,29 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describeError, SvcError } from "../../../base/errors.ts";
-import { createFileAtomic, publicMode, secretMode, writeFileAtomic } from "../../../base/file.ts";
+import { secretMode, writeFileAtomic } from "../../../base/file.ts";
 import type { Log } from "../../../base/log.ts";
 import { writing } from "../../../base/new-files.ts";
 import { displayPeelId } from "../../../base/peel-id.ts";
 import { createBootstrapCache } from "../../../identity/bootstrap/mod.ts";
 import { createTrust, TrustError } from "../../../identity/trust/mod.ts";
-import type { OffersOf } from "../../../program/health/mod.ts";
+import type { CheckResult, OffersOf } from "../../../program/health/mod.ts";
 import {
+  acrossRotations,
+  CredentialsGone,
   createMasterClient,
   enrollPeel,
   fetchDocument,
+  findEnrollment,
+  keepEnrollmentId,
   loadOrCreateKey,
   type MasterClient,
   masterUrls,
+  readEnrollmentId,
   rungOf,
 } from "../../joining/mod.ts";
+import type { Obstacle } from "../../link/mod.ts";
+import { isShort, type Keeper, startKeeper } from "../../renewal/mod.ts";
 import type { PeelDeps } from "../options.ts";
 
 const defaultMasterUrl = "https://svc:8443";
@@ -25,25 +32,32 @@ const guessedMasterAttempts = 4;
 
 /** The masters over HTTPS: this peel enrolls there when it must, and asks them for the way to the bus. */
 export const masters = {
-  async start(deps: PeelDeps) {
-    const { config, dataDir, files, commandKeys, log } = deps;
+  async start(deps: MastersDeps) {
+    const { config, dataDir, files, commandKeys, recoveryKeys, roots, succession, log } = deps;
     const configured = masterUrls(config);
     const client = clientOf(deps, configured);
-    if (!existsSync(files.credentials)) await enroll(deps, client);
+    const attempts = Math.max(2, configured.length);
+    const isKnown = configured.length > 0 || existsSync(files.anchor);
+    const keeper = startKeeper({ ...deps, masters: isKnown ? { client, attempts } : undefined });
+    if (!existsSync(files.credentials)) await obtain(deps, client, keeper, attempts);
     const cache = createBootstrapCache({
       path: join(dataDir, "nats-bootstrap.msgpack"),
       masterUrls: configured,
-      pins: config.enroll_ca_pin,
+      // URLs of the fleet before are not those of its successor, even where the masters have the same names.
+      pins: succession === undefined ? config.enroll_ca_pin : [succession.fingerprint],
       log,
     });
-    const attempts = Math.max(2, configured.length);
     // The guessed master is for enrolling alone.
     const refresh =
       configured.length === 0
         ? undefined
-        : () => fetchDocument({ masters: client, attempts, cache, commandKeys, log });
+        : () => fetchDocument({ masters: client, attempts, cache, commandKeys, recoveryKeys, roots, log });
     /** Before the first connection a master that is not who it must be ends the peel; one that is away does not. */
-    const firstDocument = () => refresh?.().catch((thrown) => unlessMismatch(thrown, log));
+    const firstDocument = () =>
+      refresh?.().then(
+        ({ urls }) => urls,
+        (thrown) => unlessMismatch(thrown, log),
+      );
     if (commandKeys.current.length === 0) {
       if (refresh === undefined) {
         log.error("no command keys: every job is refused until master_urls is set", {
@@ -51,17 +65,79 @@ export const masters = {
         });
       } else await firstDocument();
     }
-    return { cache, refresh, firstDocument, stop() {} };
+    return {
+      cache,
+      refresh,
+      firstDocument,
+      keeper,
+      checks: { credentials: () => judgeLife(keeper) },
+      view: { renewals: () => ({ ...keeper.counts }) },
+      stop: keeper.stop,
+    };
   },
 };
 
 export type Masters = OffersOf<typeof masters>;
 
+interface MastersDeps extends PeelDeps {
+  obstacle: Obstacle;
+  /** How the operator makes this peel enroll again. */
+  again: string;
+}
+
+/**
+ * Gets credentials for a peel that has none: it recovers those of its enrollment, and enrolls only when it has
+ * none yet.
+ */
+async function obtain(
+  deps: MastersDeps,
+  client: MasterClient,
+  keeper: Keeper,
+  attempts: number,
+): Promise<void> {
+  const { files, keys, log } = deps;
+  const recover = (id: string) => {
+    try {
+      keepEnrollmentId(files.enrollment, id);
+    } catch (thrown) {
+      // A full disk ends no peel: the keeper looks the id up again, as often as it takes.
+      log.warn("credentials not recovered yet", { reason: describeError(thrown) });
+    }
+    log.warn("the credentials of this peel are missing: recovering them", { enrollment_id: id });
+    return keeper.recover();
+  };
+  const known = readEnrollmentId(files.enrollment);
+  if (known !== undefined && existsSync(files.seed)) return recover(known);
+  const found = existsSync(files.seed)
+    ? await findEnrollment(client, keys.current(), attempts).catch((thrown) => unlessMismatch(thrown, log))
+    : undefined;
+  if (found !== undefined && ["issued", "active"].includes(found.state)) return recover(found.id);
+  try {
+    await enroll(deps, client);
+  } catch (thrown) {
+    if (!(thrown instanceof CredentialsGone)) throw thrown;
+    await recover(thrown.enrollmentId);
+  }
+}
+
+function judgeLife({ life, problem }: Keeper): CheckResult {
+  if (life === undefined) return { status: "down", message: "no credentials that can be used" };
+  const because = problem === undefined ? "" : `: ${problem}`;
+  if (life.leftMs <= 0) return { status: "down", message: `the bus credentials have ended${because}` };
+  if (!isShort(life)) return { status: "up" };
+  const hours = Math.ceil(life.leftMs / 3600_000);
+  return {
+    status: "degraded",
+    message: `the bus credentials end within ${hours} h and were not renewed${because}`,
+  };
+}
+
 function clientOf(deps: PeelDeps, configured: readonly string[]): MasterClient {
   const { config, files, clock, log, signal } = deps;
   const trust = createTrust({
     rung: rungOf(config, files),
-    keepAnchor: (pem) => writing(files.anchor, () => createFileAtomic(files.anchor, pem, publicMode)),
+    ...acrossRotations(deps, files, deps.roots),
+    keepAnchor: deps.roots.keep,
     clock,
     log,
     signal,
@@ -93,12 +169,15 @@ async function enroll(deps: PeelDeps, client: MasterClient): Promise<void> {
   try {
     // The command keys first: with credentials on disk the enrollment counts as done.
     deps.commandKeys.replace(enrolled.commandKeys);
+    deps.recoveryKeys.learn(enrolled.recoveryKeys);
+    deps.administrators.learn(enrolled.administrators);
+    keepEnrollmentId(files.enrollment, enrolled.enrollmentId);
     writing(files.credentials, () => writeFileAtomic(files.credentials, enrolled.credentials, secretMode));
   } catch (cause) {
     const reason = cause instanceof SvcError ? cause.message : describeError(cause);
     throw new SvcError(
       "storage",
-      `${reason}: these credentials are issued only once, so run svc enroll revoke ${enrolled.enrollmentId} and start again`,
+      `${reason}: make room, and restart the peel; it recovers the credentials of ${enrolled.enrollmentId} then`,
       { cause },
     );
   }

@@ -1,8 +1,11 @@
+import { join } from "node:path";
 import { displayPeelId } from "../../../base/peel-id.ts";
 import { version } from "../../../base/version.ts";
-import { keepFresh, openFactStore, runFactProgram, systemHost } from "../../../host/facts/mod.ts";
+import { type Facts, keepFresh, openFactStore, runFactProgram, systemHost } from "../../../host/facts/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
+import { openAuditHeads } from "../../link/mod.ts";
 import { openStateFiles } from "../../state-files/mod.ts";
+import { hasWatchdog } from "../../upgrade/mod.ts";
 import type { PeelDeps } from "../options.ts";
 import { openPeelSettings } from "../settings.ts";
 
@@ -13,16 +16,36 @@ export const stores = {
     const facts = await openFactStore({
       dataDir,
       host: systemHost(hostname, env),
-      own: { id: displayPeelId(peelId), svc_version: version },
+      own: () => ({
+        id: displayPeelId(peelId),
+        svc_version: version,
+        svc_watchdog: hasWatchdog(env),
+        ...trustFacts(deps),
+      }),
       run: (path) => runFactProgram(path, { env, clock, signal }),
       clock,
       log,
     });
+    deps.roots.onChange(() => void facts.refresh());
+    deps.refusedStatements.onChange(() => void facts.refresh());
     const settings = openPeelSettings(deps);
     const stateFiles = openStateFiles({ ...deps, dir: config.states_cache });
     const freshness = keepFresh({ ...deps, facts });
-    return { facts, settings, stateFiles, stop: () => freshness.stop() };
+    const audit = openAuditHeads({ ...deps, path: join(dataDir, "audit-heads") });
+    return { facts, settings, stateFiles, audit, stop: () => freshness.stop() };
   },
 };
+
+/** Which roots this peel trusts, the file that keeps it from following a rotation, and what it refuses to follow. */
+function trustFacts({ roots, refusedStatements, config, env }: PeelDeps): Facts {
+  const trusted = roots.trusted();
+  const refused = refusedStatements.current();
+  const named = config.bus_ca || env.BUS_CA_FILE;
+  return {
+    ...(trusted === undefined ? {} : { trust_roots: [...trusted] }),
+    ...(named ? { bus_ca_file: named } : {}),
+    ...(refused.length === 0 ? {} : { refused_statements: refused.map((one) => ({ ...one })) }),
+  };
+}
 
 export type Stores = OffersOf<typeof stores>;

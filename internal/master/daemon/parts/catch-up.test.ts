@@ -1,13 +1,20 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../../test/harness/clock.ts";
 import { recordingLog } from "../../../../test/harness/log.ts";
-import { catchUp } from "./catch-up.ts";
+import { SvcError } from "../../../base/errors.ts";
+import { awaitedChecks, catchUp, untilWhole } from "./catch-up.ts";
 
 test("a start that waits for a bucket logs it, and ends with the signal", async () => {
   const clock = manualClock();
   const log = recordingLog();
   const stopping = new AbortController();
-  const waiting = catchUp("jobs", new Promise(() => {}), { clock, log, signal: stopping.signal });
+  const awaited = new Map<string, number>();
+  const deps = { clock, log, signal: stopping.signal, awaited };
+  const waiting = catchUp("jobs", new Promise(() => {}), deps);
+  expect(await awaitedChecks(deps).start?.()).toEqual({
+    status: "down",
+    message: "waits for the contents of jobs for 0 s",
+  });
   clock.advance(29_999);
   expect(log.records).toEqual([]);
   clock.advance(30_001);
@@ -19,14 +26,30 @@ test("a start that waits for a bucket logs it, and ends with the signal", async 
     },
     { fields: { bucket: "jobs", waited_s: 60 } },
   ]);
+  expect(await awaitedChecks(deps).start?.()).toMatchObject({
+    message: expect.stringMatching(/^waits for the contents of jobs for 60 s: .*stop this bus server/),
+  });
   stopping.abort(new Error("stopped"));
   await expect(waiting).rejects.toThrow("stopped");
   expect(clock.pending).toBe(0);
+  expect(awaitedChecks(deps)).toEqual({});
 });
 
 test("a bucket that was read is not waited for", async () => {
   const clock = manualClock();
   const signal = new AbortController().signal;
-  await catchUp("jobs", Promise.resolve(), { clock, log: recordingLog(), signal });
+  await catchUp("jobs", Promise.resolve(), { clock, log: recordingLog(), signal, awaited: new Map() });
   expect(clock.pending).toBe(0);
+});
+
+test("what a lagging server left out of the first reading is waited for", async () => {
+  const clock = manualClock();
+  const signal = new AbortController().signal;
+  let asked = 0;
+  const caughtUp = async () => {
+    if (++asked < 3) throw new SvcError("unavailable", "the bucket enrollments is not read completely yet");
+  };
+  const waiting = untilWhole({ ready: Promise.resolve(), caughtUp }, { clock, log: recordingLog(), signal });
+  await clock.until(waiting, 10_000);
+  expect(asked).toBe(3);
 });

@@ -1,30 +1,49 @@
+import { isIP } from "node:net";
 import { abortable } from "../../../base/abortable.ts";
 import { defined } from "../../../base/defined.ts";
 import {
   type Bus,
   clientCertificate,
+  connectBus,
   connectBusForever,
   createSystemBus,
+  placeOf,
   resolveBusCa,
 } from "../../../bus/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
+import { trustedByMaster } from "../bus-roots.ts";
 import { startEmbeddedBus } from "../embedded-bus.ts";
+import { followAuthority } from "../follow-authority.ts";
 import type { MasterDeps } from "../options.ts";
+import type { Certificate } from "./certificate.ts";
 
-/** The embedded nats-server of this master, if it has one. */
+/** The embedded nats-server of this master, if it has one. Its certificate follows the authority of the fleet. */
 export const busServer = {
-  async start(deps: MasterDeps) {
-    return (await startEmbeddedBus(deps)) ?? { stop() {} };
-  },
+  start: (deps: MasterDeps & Certificate) =>
+    assemble(async (stack) => {
+      const follow = followAuthority(deps);
+      await follow.settled();
+      const server = await startEmbeddedBus(deps);
+      if (server !== undefined) stack.defer(() => server.stop());
+      follow.attach(server);
+      stack.defer(() => follow.stop());
+      return {};
+    }),
 };
+
+/** How long one server may take to accept a connection. */
+const oneServerMs = 5_000;
 
 /** A connection that is not established yet. */
 const absent = { connected: false, reconnects: 0 };
 
 /** Connects to the bus, and reports the connections that are not established yet. */
 export const links = {
-  start({ config, env, clock, log, signal }: MasterDeps) {
-    const ca = resolveBusCa({ explicit: config.bus_ca, env, authDir: config.auth_dir });
+  start({ config, env, certificates, clock, log, signal }: MasterDeps & Certificate) {
+    const ca = trustedByMaster(
+      () => resolveBusCa({ explicit: config.bus_ca, env, authDir: config.auth_dir }),
+      () => certificates.current().inForce,
+    );
     const client = clientCertificate(config.bus_tls_cert, config.bus_tls_key);
     const made = new Map<string, Bus | undefined>();
     return {
@@ -42,6 +61,7 @@ export const links = {
             urls: [config.bus_url],
             name,
             identity: { credentials },
+            isAwaited: true,
             ...defined({ ca, clientCertificate: client }),
             clock,
             log: log.with({ connection: name }),
@@ -53,6 +73,25 @@ export const links = {
         made.set(name, bus);
         return bus;
       },
+      /**
+       * Connects to one server of the cluster, as the bus names it, once.
+       *
+       * @throws SvcError `unavailable`
+       */
+      connectTo(address: string, credentials: string): Promise<Bus> {
+        const { host } = placeOf(config.bus_url);
+        return connectBus({
+          urls: [`tls://${address}`],
+          name: "svc-master-replicas",
+          identity: { credentials },
+          timeoutMs: oneServerMs,
+          ...defined({ ca, clientCertificate: client }),
+          // Addresses that servers tell are often IP addresses, and their certificates name all servers.
+          ...(isIP(host) === 0 && isIP(placeOf(`tls://${address}`).host) !== 0 ? { tlsName: host } : {}),
+          clock,
+          log: log.with({ connection: "svc-master-replicas" }),
+        });
+      },
       async stop() {
         // Where nobody answers a connection takes up to 30 s.
         await Promise.all([...made.values()].map((bus) => bus?.drain()));
@@ -63,24 +102,40 @@ export const links = {
 
 type Links = OffersOf<typeof links>;
 
-/** Both connections of a master. It waits for a bus that is not available. */
+/**
+ * The connections of a master. It waits for a bus that is not available. What peels send arrives on a
+ * connection of its own: the rest of the work does not queue behind a peel that floods.
+ */
 export const connect = {
   waits: { bus: "not connected yet" },
-  start: ({ connect, keys, signal }: MasterDeps & Links) =>
+  start: ({ connect, connectTo, keys, signal }: MasterDeps & Links) =>
     assemble(async (stack) => {
       const bus = await connect("svc-master", keys.credentials);
+      const peelBus = await connect("svc-master-peels", keys.credentials);
       const systemBus = await connect("svc-master-system", keys.systemCredentials);
       const system = await abortable(createSystemBus(systemBus), signal, (late) => late.stop());
       stack.defer(() => system.stop());
-      return { bus, system, checks: { bus: () => checkBus([bus, systemBus]) } };
+      return {
+        bus,
+        peelBus,
+        system,
+        connectTo: (address: string) => connectTo(address, keys.credentials),
+        checks: { bus: () => checkBus([bus, systemBus], peelBus) },
+      };
     }),
 };
 
 export type Connected = OffersOf<typeof connect>;
 
-/** A server that no longer answers is detected here, long before its connection breaks. */
-async function checkBus(connections: readonly Bus[]): Promise<CheckResult> {
-  if (!connections.every(({ connected }) => connected)) return { status: "down", message: "not connected" };
+/**
+ * A server that no longer answers is detected here, long before its connection breaks.
+ *
+ * @param busy a connection to the same servers that is not asked: the answer would wait behind what peels send
+ */
+async function checkBus(connections: readonly Bus[], busy: Bus): Promise<CheckResult> {
+  if (![...connections, busy].every(({ connected }) => connected)) {
+    return { status: "down", message: "not connected" };
+  }
   await Promise.all(connections.map(({ nats }) => nats.flush()));
   return { status: "up" };
 }

@@ -1,63 +1,158 @@
-import { serveEnrollments, serveJobs, serveTargets } from "../../../fleet/over-bus/mod.ts";
+import { inspectFullness } from "../../../bus/mod.ts";
+import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
+import {
+  serveApprovals,
+  serveAudit,
+  serveDecisions,
+  serveEnrollments,
+  serveJobs,
+  serveOperators,
+  serveRoles,
+  serveTargets,
+} from "../../../fleet/over-bus/mod.ts";
+import { tellClone } from "../../../fleet/reactor/mod.ts";
 import { assemble } from "../../../program/health/mod.ts";
 import {
+  approvalRoutes,
+  auditRoutes,
   bootstrapRoutes,
   docsRoutes,
   enrollmentRoutes,
   enrollRoutes,
+  httpDoor,
   jobRoutes,
+  operatorRoutes,
   startListener,
-  warnOfTokenFiles,
 } from "../../doors/http/mod.ts";
-import { serveHello } from "../../doors/peels/mod.ts";
+import { serveHello, serveRenewals } from "../../doors/peels/mod.ts";
+import { startApprovals } from "../approvals.ts";
 import { startDocument } from "../document.ts";
 import type { MasterDeps } from "../options.ts";
+import { viewRotations } from "../rotation-view.ts";
+import { startSignIn } from "../sign-in.ts";
+import { tellPeels } from "../tell-peels.ts";
+import { keepWitnesses } from "../witnesses.ts";
+import type { Audited } from "./audit.ts";
 import type { Certificate } from "./certificate.ts";
 import type { Connected } from "./connect.ts";
+import type { Decisions } from "./decisions.ts";
 import type { Fleet } from "./fleet.ts";
+import type { Gated } from "./gate.ts";
+import type { Operators } from "./operators.ts";
+import type { Requests } from "./requests.ts";
+import type { Roles } from "./roles.ts";
 import type { Stored } from "./storage.ts";
 import type { Work } from "./work.ts";
+
+/** A bus that does not answer in this time is refused the record as well. */
+const spaceMs = 2_000;
 
 /** The doors of operators and peels: HTTPS, and the subjects of the bus. */
 export const doors = {
   waits: { "enroll-server": "not started yet", "target-service": "not started yet" },
-  start: (deps: MasterDeps & Certificate & Connected & Stored & Fleet & Work) =>
+  start: (
+    deps: MasterDeps &
+      Certificate &
+      Connected &
+      Stored &
+      Decisions &
+      Fleet &
+      Gated &
+      Operators &
+      Requests &
+      Roles &
+      Audited &
+      Work,
+  ) =>
     assemble(async (stack) => {
-      const { config, keys, certificates, bus, storage, directory, resolver, jobs, rollouts } = deps;
-      const { metrics, clock, random, log } = deps;
-      const { revocations, enforcer, disconnections } = deps;
+      const { config, certificates, bus, storage, directory, resolver, jobs, rollouts } = deps;
+      const { keys, metrics, clock, random, log } = deps;
+      const { revocations, enforcer, disconnections, adoption } = deps;
       const { enrollments } = storage;
       const decisions = {
         directory,
         enrollments,
         clock,
         revocations,
+        adoption,
         enforce: { enforcer, disconnections, metrics, clock, log },
+        suspension: deps.suspension,
       };
-      const tokens = config["api.tokens"];
-      warnOfTokenFiles(tokens, log);
-      const commandKeys = [keys.command.publicKey];
+      const operators = {
+        rolesNow: (operator: string) => deps.registry.rolesNow(operator, clock.now()),
+        knownRoles: deps.roleNames,
+        covers: deps.covers,
+        admitsUnregistered: () => !config["operators.require_signed"],
+      };
+      const signIn = startSignIn({
+        ...{ config, tokens: storage.tokens, mac: deps.recordMac, operators },
+        ...{ clock, random, log, signal: deps.signal },
+      });
+      stack.defer(() => signIn.stop());
+      const approvals = startApprovals({ ...deps, signIn });
+      stack.defer(() => approvals.stop());
+      // Read for each answer: a key can be replaced meanwhile.
+      const commandKeys = () => deps.keyring.publicKeys;
+      const administrators = () => deps.registry.administrators();
+      const administratorsVersion = () => deps.statements.versionOf(administrators());
+      const learned = { commandKeys, recoveryKeys: keys.recoveryKeys, administrators, administratorsVersion };
+      const connectedPeels = () => {
+        const now = clock.now();
+        return directory.members().filter((peel) => deps.alive(peel, now));
+      };
+      const telling = tellPeels({ bus, connected: connectedPeels, clock });
+      stack.defer(() => telling.stop());
       const document = startDocument({
         certificates,
         urls: config.bus_advertise_urls,
-        commandKeys,
+        keyring: deps.keyring,
+        recoveryKeys: keys.recoveryKeys,
         secrets: storage.secrets,
         clock,
         log,
       });
       stack.defer(() => document.stop());
       const hello = serveHello({
-        bus,
+        bus: deps.peelBus,
+        budgets: deps.budgets,
+        lines: deps.lines,
         document: document.current,
         missed: deps.missed,
         settings: deps.settings.answer,
         states: deps.stateFiles.inForce,
+        auditHead: deps.auditHead,
+        administrators: deps.statements.after,
+        knows: deps.rotation.told,
         clock,
         log,
       });
       stack.defer(() => hello.stop());
+      const witnesses = keepWitnesses({
+        ...{ bus, auditHead: deps.auditHead, clock, jitter: deps.jitter },
+        connected: connectedPeels,
+      });
+      stack.defer(() => witnesses.stop());
+      const minting = {
+        account: () => deps.accountKeys.signer,
+        validityMs: config["enroll.creds_validity"],
+        clock,
+      };
+      const issuing = { ...minting, enrollments, directory, revocations, enforcer, log };
+      const renewals = serveRenewals({
+        ...{ bus: deps.peelBus, budgets: deps.budgets, lines: deps.lines, ...learned, metrics },
+        renewal: {
+          ...issuing,
+          enforce: decisions.enforce,
+          onClone: config["enroll.on_clone"],
+          tellClone: (id, peelId) => tellClone(bus, id, peelId),
+          metrics,
+        },
+      });
+      stack.defer(() => renewals.stop());
+      const { gate } = deps;
+      const door = httpDoor({ clock, gate });
       const routes = [
-        ...enrollRoutes({
+        ...enrollRoutes(door, {
           state: { enrollments, directory, metrics },
           challenge: { challenges: storage.challenges, clock, random },
           enroll: {
@@ -65,24 +160,49 @@ export const doors = {
             challenges: storage.challenges,
             clock,
             random,
-            get ownCaSpki() {
-              return certificates.current().root?.pin;
+            get ownCaSpkis() {
+              const { root, rotation } = certificates.current();
+              return root === undefined
+                ? []
+                : [root.pin, ...(rotation === undefined ? [] : [rotation.next.pin])];
             },
+            pending: createPendingTable({
+              directory,
+              max: config["enroll.max_pending"],
+              space: async () => (await inspectFullness(bus, ["enrollments"], spaceMs))[0],
+              metrics,
+              clock,
+            }),
             metrics,
             log,
           },
-          deliver: { enrollments, account: keys.account, commandKeys, clock, random, log },
+          deliver: { enrollments, ...minting, ...learned, random, log },
+          recover: {
+            ...issuing,
+            challenges: storage.challenges,
+            recoveryWindowMs: config["enroll.recovery_window"],
+            ...learned,
+            metrics,
+          },
+          byKey: { directory },
           clock,
         }),
-        ...bootstrapRoutes({ document: document.current }, clock),
-        ...(tokens.length === 0
-          ? []
-          : [...enrollmentRoutes(decisions), ...jobRoutes(jobs, clock), ...rollouts.routes]),
+        ...bootstrapRoutes(door, { document: document.current, succession: keys.succession }),
+        ...enrollmentRoutes(door, decisions),
+        ...jobRoutes(door, jobs),
+        ...rollouts.routes(door),
+        ...signIn.routes(door),
+        ...operatorRoutes(door, deps.operatorOperations),
+        ...approvalRoutes(door, approvals.operations),
+        ...auditRoutes(door, deps.auditDeps),
       ];
       const listener = await startListener({
         ...config["enroll.addr"],
         certificate: certificates.current(),
-        tokens,
+        tokens: config["api.tokens"],
+        bearers: signIn.bearers,
+        hidesWithoutTokens: true,
+        networks: config["enroll.networks"],
         metrics,
         clock,
         log,
@@ -92,11 +212,24 @@ export const doors = {
       stack.defer(certificates.onChange(listener.setCertificate));
       // A certificate that was renewed while the listener started.
       listener.setCertificate(certificates.current());
-      const busDoor = { bus, clock, log };
+      const busDoor = { bus, clock, log, gate, requests: deps.requests, starters: approvals.starters };
       serveEnrollments(busDoor, decisions);
+      serveDecisions(busDoor, deps.name, deps.decisions);
       serveJobs(busDoor, jobs);
       serveTargets(busDoor, { resolver });
-      rollouts.serve();
+      const { roleGate, roles, administrators: admins } = deps;
+      serveRoles(busDoor, { gate: roleGate, roles, administrators: admins });
+      serveOperators(busDoor, {
+        ...deps.operatorOperations,
+        ...{ statements: deps.statements, fleet: keys.account.publicKey, administrators },
+        succeeds: keys.succession !== undefined,
+        tellPeels: telling.tell,
+      });
+      rollouts.serve(busDoor);
+      signIn.serve(busDoor);
+      serveAudit(busDoor, deps.auditDeps);
+      serveApprovals(busDoor, approvals.operations);
+      approvals.open();
       return {
         listener,
         checks: {
@@ -105,6 +238,16 @@ export const doors = {
               ? ({ status: "up" } as const)
               : ({ status: "down", message: "the listener has exited" } as const),
           "target-service": deps.targetCheck,
+        },
+        view: {
+          rotations: () =>
+            viewRotations({
+              certificate: certificates.current(),
+              index: deps.index,
+              rotation: deps.rotation,
+              authDir: config.auth_dir,
+              nextKey: deps.keyring.next,
+            }),
         },
       };
     }),

@@ -1,48 +1,107 @@
 import { join } from "node:path";
+import { abortable } from "../../../base/abortable.ts";
+import { defined } from "../../../base/defined.ts";
 import { encodePeelsAccount } from "../../../bus/accounts/mod.ts";
+import { openBucket } from "../../../bus/mod.ts";
 import {
   createDirectory,
   createDisconnections,
   createEnforcer,
   createRevocations,
+  createTakeOver,
+  dropOldPending,
+  followAdoption,
+  keepExports,
+  refuseStrays,
   repairOrphans,
+  signerOfDirect,
 } from "../../../fleet/enrollment/mod.ts";
+import { adminRole } from "../../../fleet/operators/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { followAccountRotation } from "../account-rotation.ts";
+import { startBudgets } from "../budgets.ts";
 import type { MasterDeps } from "../options.ts";
+import { followOtherMasters } from "../other-masters.ts";
+import { followRotation } from "../rotation.ts";
 import { startSettings } from "../settings.ts";
 import { startTargeting } from "../targeting.ts";
-import { catchUp } from "./catch-up.ts";
+import type { Audited } from "./audit.ts";
+import { catchUp, untilWhole } from "./catch-up.ts";
+import type { SoundClock } from "./clock.ts";
 import type { Connected } from "./connect.ts";
+import type { Decisions } from "./decisions.ts";
+import type { Operators } from "./operators.ts";
 import type { Stored } from "./storage.ts";
 
 /** The members of the fleet, their facts, the resolution of targets, and their settings. */
 export const fleet = {
-  start: (deps: MasterDeps & Connected & Stored) =>
+  start: (deps: MasterDeps & Connected & Stored & SoundClock & Audited & Operators & Decisions) =>
     assemble(async (stack) => {
-      const { config, storage, system, keys, clock, log, signal } = deps;
-      const { enrollments } = storage;
-      const directory = createDirectory({ enrollments, log });
-      stack.defer(() => directory.stop());
-      await catchUp("enrollments", directory.ready, deps);
-      const repairing = repairOrphans({ enrollments, directory, clock, log });
-      stack.defer(() => repairing.stop());
-
+      const { config, bus, peelBus, storage, system, keys, recordMac, vouchers, metrics } = deps;
+      const { clock, log, signal } = deps;
+      const { enrollments, secrets } = storage;
+      const mayPrune = () => deps.sound.check().status !== "down";
+      const adopts = { enrollments, vouchers, secrets, mac: recordMac, clock, log };
+      const state = deps.adoptionState;
       const revocations = createRevocations({ bucket: storage.revocations, log });
       stack.defer(() => revocations.stop());
+      const { registry, recorder } = deps;
+      deps.directs.judge = (record) => {
+        const signer = signerOfDirect(record);
+        if (signer === undefined) return false;
+        const judged = registry.judge(signer.operator, signer.key, clock.now());
+        return "operator" in judged && judged.operator.roles.includes(adminRole);
+      };
+      const takeOver = createTakeOver({
+        ...{ enrollments, revocations, vouchers, log },
+        begin: ({ action, enrollment, peel, operator, key, digest }) =>
+          recorder.begin({
+            ...{ operator, key, via: "direct", action, subjects: { enrollment, peel } },
+            ...{ requestId: "", requestDigest: digest },
+          }),
+      });
+      const directory = createDirectory({ enrollments, log, onDirect: takeOver.consider });
+      stack.defer(() => directory.stop());
+      await catchUp("enrollments", untilWhole(directory, deps), deps);
+      const automatic = config["enroll.adopt_unvouched"];
+      const heartbeats = storage.masterHeartbeats;
+      const adoption = followAdoption({
+        ...{ ...adopts, directory, heartbeats, automatic, state },
+        ...defined({ quietMs: deps.quietMs }),
+      });
+      stack.defer(() => adoption.stop());
+      await abortable(adoption.ready, signal);
+      // What was decided while no master ran counts before peels and operators ask.
+      await abortable(takeOver.settled(), signal);
+      const repairing = repairOrphans({ enrollments, directory, clock, log });
+      stack.defer(() => repairing.stop());
+      const ttlMs = config["enroll.pending_ttl"];
+      const dropping = dropOldPending({ enrollments, directory, ttlMs, mayPrune, clock, log });
+      stack.defer(() => dropping.stop());
+
       const account = keys.account.publicKey;
+      // Before the imports of the peels' account, which the enforcer keeps.
+      const exported = keepExports({
+        ...{ system, account: keys.mastersAccount, signer: keys.operatorSigning, clock, log },
+      });
+      stack.defer(() => exported.stop());
+      await abortable(exported.ready, signal);
       const enforcer = createEnforcer({
         revocations,
         system,
         account,
-        encodeAccount: (list, issuedAt) =>
+        signingKeys: () => deps.accountKeys,
+        encodeAccount: (list, issuedAt, signingKeys) =>
           encodePeelsAccount({
             account,
             masters: keys.mastersAccount,
             revocations: list,
             issuedAt,
+            signingKeys,
             signer: keys.operatorSigning,
           }),
+        mayPrune,
         clock,
         log,
       });
@@ -51,11 +110,57 @@ export const fleet = {
       const disconnections = createDisconnections(system, account, clock);
       stack.defer(() => disconnections.stop());
 
-      const targeting = await startTargeting({ storage, directory, clock, log, signal });
+      const budgeted = startBudgets({
+        ...{
+          config,
+          bus,
+          peelBus,
+          system,
+          account,
+          directory,
+          enrollments,
+          revocations,
+          metrics,
+          clock,
+          log,
+        },
+        enforce: { enforcer, disconnections, metrics, clock, log },
+      });
+      stack.defer(() => budgeted.stop());
+      const { budgets, lines, suspension } = budgeted;
+
+      const strays = refuseStrays({
+        ...{ system, account, directory, revocations, enforcer, clock, log },
+        isWhole: () => deps.decisions.isWhole,
+      });
+      stack.defer(() => strays.stop());
+
+      // Peels write what these two report.
+      const watched = {
+        enrollments,
+        facts: await openBucket(peelBus, "facts"),
+        peelHeartbeats: await openBucket(peelBus, "peel-heartbeat"),
+      };
+      const targeting = await startTargeting({ storage: watched, directory, budgets, clock, log, signal });
       stack.defer(() => targeting.stop());
       const { index, alive } = targeting;
       const path = config.settings_dir;
-      const settings = startSettings({ ...deps, directory, index, path, command: keys.command });
+      const strictFacts = config["settings.strict_facts"];
+      const others = followOtherMasters({ heartbeats: storage.masterHeartbeats, name: deps.name, clock });
+      stack.defer(() => others.stop());
+      const accountRotation = followAccountRotation({
+        ...{ keys: deps.accountKeys, others, enforcer, secrets, clock, log },
+      });
+      stack.defer(() => accountRotation.stop());
+      await abortable(accountRotation.ready, signal);
+      const rotation = followRotation({
+        ...{ keyring: deps.keyring, bus, index, members: directory.members },
+        ...{ others, clock },
+      });
+      stack.defer(() => rotation.stop());
+      await abortable(rotation.ready, signal);
+      const { keyring } = deps;
+      const settings = startSettings({ ...deps, directory, index, path, strictFacts, keyring });
       stack.defer(() => settings.stop());
       const resolver = createResolver({
         directory,
@@ -69,17 +174,26 @@ export const fleet = {
       });
       return {
         directory,
+        adoption,
         revocations,
         enforcer,
         disconnections,
+        budgets,
+        lines,
+        suspension,
         index,
         alive,
         settings,
+        rotation,
+        reportKeys: () => ({ ...accountRotation.report(), ...rotation.report() }),
         resolver,
         targetCheck: targeting.check,
-        checks: { settings: settings.check },
+        checks: { settings: settings.check, enrollments: adoption.check },
         view: {
           enrollments: () => directory.countByState(),
+          peelsSuspended: () => directory.countSuspended(),
+          strays: () => strays.count,
+          distrusted: () => directory.distrusted(),
           credentials: () => directory.credentials(clock.now()),
           peelsAlive: () => (index.running ? directory.members().filter(index.alive).length : undefined),
         },

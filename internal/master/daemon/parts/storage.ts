@@ -1,21 +1,67 @@
+import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
+import { readTextIfPresent } from "../../../base/file.ts";
+import {
+  type Adoption,
+  adoptSuccession,
+  createVouchers,
+  type Enrollment,
+  parseSucceeded,
+} from "../../../fleet/enrollment/mod.ts";
+import { createRecordMac } from "../../../identity/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import { watchRoom } from "../room.ts";
-import { openStorage, provisionOnce } from "../storage.ts";
+import { openStorage, provisionOnce, replicasOf } from "../storage.ts";
 import type { Connected } from "./connect.ts";
+import { untilDone } from "./until-done.ts";
 
 /** The buckets of a master, on a bus that may still be electing leaders. */
 export const storage = {
   waits: { storage: "not opened yet" },
-  async start({ config, name, bus, system, clock, log, signal }: MasterDeps & Connected) {
+  async start({ config, name, bus, system, keys, clock, log, signal }: MasterDeps & Connected) {
     const configuredReplicas = config.storage_replicas;
     const jobsMaxBytes = config["jobs.max_bytes"];
-    const options = { bus, system, configuredReplicas, jobsMaxBytes, log };
-    const storage = await abortable(openStorage({ ...options, clock, signal }), signal);
-    const room = watchRoom({ bus, name, provision: () => provisionOnce(options), log });
+    // Not the command key, which can be replaced in a running fleet: vouchers last as long as the account.
+    const recordMac = createRecordMac(keys.account);
+    /** Set as soon as the operators are known; no direct decision counts before. */
+    const directs: { judge?: (record: Enrollment) => boolean } = {};
+    const vouchers = {
+      ...createVouchers(recordMac),
+      ...(config["operators.require_signed"]
+        ? { mayDecide: (record: Enrollment) => directs.judge?.(record) === true }
+        : {}),
+    };
+    // Known as soon as the storage was read.
+    const adoptionState: { current: Adoption } = { current: "awaited" };
+    const auditRetentionMs = config["audit.retention"];
+    const options = { bus, system, configuredReplicas, jobsMaxBytes, auditRetentionMs, log };
+    const storage = await abortable(
+      openStorage({ ...options, name, vouchers, adoptionState, clock, signal }),
+      signal,
+    );
+    const succeeded = readSucceeded(join(config.auth_dir, "succession.records"));
+    if (succeeded !== undefined) {
+      const deps = { ...storage, vouchers, mac: recordMac, clock, log, signal };
+      // Before anything serves: a peel that comes to recover is known.
+      await abortable(
+        untilDone(() => adoptSuccession(deps, succeeded), deps),
+        signal,
+      );
+    }
+    const room = watchRoom({
+      bus,
+      name,
+      provision: () => provisionOnce(options),
+      replicas: () => replicasOf(options).replicas,
+      log,
+    });
     return {
       storage,
+      recordMac,
+      vouchers,
+      directs,
+      adoptionState,
       checks: { storage: room.check },
       view: { storage: room.view },
       stop: room.stop,
@@ -24,3 +70,9 @@ export const storage = {
 };
 
 export type Stored = OffersOf<typeof storage>;
+
+/** What `svc fleet succeed` took over; `undefined` in a fleet that does not succeed another one. */
+function readSucceeded(path: string): ReturnType<typeof parseSucceeded> | undefined {
+  const text = readTextIfPresent(path);
+  return text === undefined ? undefined : parseSucceeded(path, text);
+}

@@ -1,41 +1,57 @@
 import { join } from "node:path";
+import { abortable } from "../../../base/abortable.ts";
 import { defined } from "../../../base/defined.ts";
 import {
   createCommands,
   createJobController,
   keepRoomForReturns,
-  readAlive,
   startScheduleResults,
 } from "../../../fleet/jobs/mod.ts";
 import { rolloutTiming } from "../../../fleet/rollout/mod.ts";
-import { createRecordMac } from "../../../identity/mod.ts";
 import { dataDir } from "../../../program/config/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { startBinaries } from "../binaries.ts";
+import { followCommandForms } from "../command-forms.ts";
 import type { MasterDeps } from "../options.ts";
 import { startMasterReactor } from "../reactor.ts";
 import { startRollouts } from "../rollouts.ts";
 import { startStateFiles } from "../state-files.ts";
+import type { Audited } from "./audit.ts";
 import { catchUp } from "./catch-up.ts";
 import type { Connected } from "./connect.ts";
 import type { Fleet } from "./fleet.ts";
+import type { Gated } from "./gate.ts";
+import type { Requests } from "./requests.ts";
 import type { Stored } from "./storage.ts";
 
 /** The work on the fleet: jobs, rollouts, binaries, state files, and reactions to events. */
 export const work = {
   waits: { "sched-consumer": "not running yet" },
-  start: (deps: MasterDeps & Connected & Stored & Fleet) =>
+  start: (deps: MasterDeps & Connected & Stored & Fleet & Gated & Audited & Requests) =>
     assemble(async (stack) => {
-      const { config, env, bus, storage, directory, index, alive, resolver, settings, keys } = deps;
+      const { config, env, bus, peelBus, storage, directory, index, alive, resolver, settings, keyring } =
+        deps;
+      const { budgets, lines, gate, requests, recordsOf } = deps;
       const { name, metrics, clock, random, jitter, log, signal } = deps;
-      const scheduleResults = startScheduleResults({ bus, jobs: storage.jobs, metrics, clock, log });
+      const scheduleResults = startScheduleResults({
+        ...{ bus, jobs: storage.jobs, metrics, lines, clock, log },
+        admit: (peel, bytes, storedAt) => budgets.take(peel, "schedule", bytes, storedAt),
+      });
       stack.defer(() => scheduleResults.stop());
 
-      const mac = createRecordMac(keys.command);
-      const commands = createCommands({ bus, key: keys.command, mac, log });
-      const { send } = commands;
+      const { mac, signer } = keyring;
+      const { opensProofs, stop: stopForms } = followCommandForms(index);
+      stack.defer(stopForms);
+      const commands = createCommands({ bus, key: signer, mac, recordsOf, opensProofs, log });
+      const { send, sendSingly } = commands;
+      const aliveOf = (peels: readonly string[], at: number) =>
+        new Set(peels.filter((peel) => alive(peel, at)));
       const settle = { bus, jobs: storage.jobs, alive, metrics, clock };
-      const controller = createJobController({ ...settle, send, jitter, log });
+      const controller = createJobController({
+        // It sends again what peels did not accept.
+        ...{ ...settle, peelBus, send: sendSingly, jitter, log },
+        admit: (peel, bytes) => budgets.take(peel, "messages", bytes),
+      });
       stack.defer(() => controller.stop());
       await catchUp("jobs", controller.ready, deps);
       const { oldestRunning } = controller;
@@ -55,7 +71,7 @@ export const work = {
           log,
         },
         cancel: { ...settle, send, mac, log },
-        show: { bus, jobs: storage.jobs, alive: readAlive(storage.peelHeartbeats), clock },
+        show: { bus, jobs: storage.jobs, alive: aliveOf, clock },
         controller,
       };
       const rollouts = await startRollouts({
@@ -66,13 +82,23 @@ export const work = {
       stack.defer(() => rollouts.stop());
       await catchUp("rollouts", rollouts.ready, deps);
 
-      const binaries = await startBinaries({ bus, jobs: storage.jobs, controller, clock, jitter, log });
+      const binaries = await startBinaries({
+        bus,
+        requests,
+        gate,
+        jobs: storage.jobs,
+        controller,
+        clock,
+        jitter,
+        log,
+      });
       stack.defer(() => binaries.stop());
       const stateFiles = startStateFiles({
-        bus,
+        ...{ bus, peelBus },
         leases: storage.leases,
-        command: keys.command,
+        keyring,
         members: directory.members,
+        ...{ budgets, lines },
         binaries: binaries.cache,
         statesDir: config.states_dir,
         git: {
@@ -89,11 +115,13 @@ export const work = {
       });
       stack.defer(() => stateFiles.stop());
       const reactor = startMasterReactor({
-        ...{ config, bus, storage, directory, index, dispatch: jobs.dispatch, command: keys.command },
-        ...{ name, metrics, clock, jitter, log },
+        ...{ config, bus, storage, directory, index, dispatch: jobs.dispatch, keyring, requests },
+        ...{ name, metrics, gate, clock, jitter, log },
       });
       stack.defer(() => reactor?.stop());
       const leases = [settings.lease, stateFiles.lease, ...(reactor === undefined ? [] : [reactor.lease])];
+      // Otherwise /readyz may say for a moment that it does not run, after the log says that the master is ready.
+      await abortable(scheduleResults.attempted, signal);
       return {
         jobs,
         rollouts,

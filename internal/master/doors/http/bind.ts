@@ -1,16 +1,20 @@
 import type * as v from "valibot";
 import type { Clock } from "../../../base/clock.ts";
+import { defined } from "../../../base/defined.ts";
+import { SvcError } from "../../../base/errors.ts";
+import { WaitingRequest } from "../../../base/waiting.ts";
 import {
   type Asked,
   type Call as Asking,
   type Caller,
   type FieldsSchema,
   type feed,
+  type Gate,
   type InputSchema,
   invoke,
   type Operation,
 } from "../../../fleet/operation/mod.ts";
-import { describeRoute, pathFields, type RouteLines } from "./describe-route.ts";
+import { describeRoute, hasBody, pathFields, type RouteLines } from "./describe-route.ts";
 import { withHint } from "./hints.ts";
 import { pageResponse } from "./page.ts";
 import { type AuthRule, type Call, json, type Route } from "./route.ts";
@@ -20,12 +24,12 @@ import { eventStream } from "./stream.ts";
  * How an operation is bound to HTTP: the fields of its input are in the path, in the query or in the body.
  */
 export interface HttpBinding<Output> extends RouteLines {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "DELETE";
   /** With `:name` for the field with that name. */
   path: string;
   auth: AuthRule;
   budget: Route["budget"];
-  /** Whether a POST requires a JSON body; otherwise the body is optional. */
+  /** A JSON body is required. Otherwise that of a POST is optional, and other methods have none. */
   body?: "required";
   /** The field of the answer that is the body of the response, or the fields in it; absent means all. */
   show?: (string & keyof Output) | readonly (string & keyof Output)[];
@@ -33,6 +37,8 @@ export interface HttpBinding<Output> extends RouteLines {
   page?: string & keyof Output;
   /** The status of a response; absent means the lowest of `answers`. */
   status?(output: Output): number;
+  /** Answers in place of this route those who accept server-sent events. */
+  orStream?: Pick<Route, "handle">;
   /** Makes a response that is more than a status and a body. */
   respond?(output: Output, call: Call): Response;
 }
@@ -47,8 +53,15 @@ export interface StreamBinding extends RouteLines {
 
 const heartbeatMs = 30_000;
 
-/** Makes routes of operations. */
-export function httpDoor(clock: Clock) {
+/** What makes routes of operations. */
+export type HttpDoor = ReturnType<typeof httpDoor>;
+
+/**
+ * The HTTPS door of a master.
+ *
+ * @param gate judges and records each request of an operator
+ */
+export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
   const ask = async <Deps, Input extends InputSchema, Output extends v.GenericSchema>(
     operation: Operation<Deps, Input, Output>,
     deps: Deps,
@@ -57,10 +70,18 @@ export function httpDoor(clock: Clock) {
     auth: AuthRule,
   ): Promise<v.InferOutput<Output>> => {
     const { requestId, log, note } = call;
-    const asking: Asking = { caller: callerOf(auth, call), requestId, log, note, clock };
+    const asking: Asking = {
+      caller: callerOf(auth, call),
+      requestId,
+      log,
+      note,
+      clock,
+      ...defined({ gate }),
+    };
     try {
       return await invoke(operation, deps, asked, asking);
     } catch (thrown) {
+      if (thrown instanceof WaitingRequest) throw thrown;
       throw withHint(operation.name, thrown);
     }
   };
@@ -73,21 +94,23 @@ export function httpDoor(clock: Clock) {
     ): Route {
       const { method, path, auth, budget, show, page, respond } = binding;
       const inPath = pathFields(path);
+      const inBody = hasBody(binding);
       const status = binding.status ?? (() => Number(Object.keys(binding.answers)[0]));
       return {
         method,
         path,
         auth,
         budget,
-        ...(method === "GET" ? {} : { body: binding.body === "required" ? "json" : "optional-json" }),
+        ...(inBody ? { body: binding.body === "required" ? "json" : "optional-json" } : {}),
         get doc() {
           return describeRoute(operation, binding);
         },
         operation: operation.name,
         async handle(call) {
-          const asked =
-            method === "GET" ? queryOf(operation.input, inPath, auth, call) : bodyOf(inPath, call);
-          const output = await ask(operation, deps, asked, call, auth);
+          if (binding.orStream !== undefined && acceptsStream(call)) return binding.orStream.handle(call);
+          const asked = inBody ? bodyOf(inPath, call) : queryOf(operation.input, inPath, auth, call);
+          const output = await ask(operation, deps, asked, call, auth).catch(orWaiting);
+          if (output instanceof WaitingRequest) return waitingResponse(output);
           if (respond !== undefined) return respond(output, call);
           const fields = output as Record<string, unknown>;
           if (page !== undefined) return pageResponse(operation, asked, fields, { path, page });
@@ -123,20 +146,38 @@ export function httpDoor(clock: Clock) {
   };
 }
 
+function acceptsStream({ headers }: Call): boolean {
+  return (headers.get("accept") ?? "")
+    .split(",")
+    .some((range) => range.split(";")[0]?.trim().toLowerCase() === "text/event-stream");
+}
+
+function orWaiting(thrown: unknown): WaitingRequest {
+  if (thrown instanceof WaitingRequest) return thrown;
+  throw thrown;
+}
+
+/** Accepted, and done when others have agreed. */
+function waitingResponse({ approval, needs }: WaitingRequest): Response {
+  return json(202, { ok: true, approval, needs }, { Location: `/api/v1/approvals/${approval}` });
+}
+
 function shownOf(fields: Record<string, unknown>, show: string | readonly string[] | undefined): unknown {
   if (show === undefined) return fields;
   if (typeof show === "string") return fields[show];
   return Object.fromEntries(show.map((name) => [name, fields[name]]));
 }
 
-function callerOf(auth: AuthRule, { username, headers }: Call): Caller {
+/** @throws SvcError `internal` for a route behind a token that was reached without one */
+function callerOf(auth: AuthRule, { operator, headers }: Call): Caller {
   switch (auth) {
     case "none":
       return { kind: "anonymous", door: "rest" };
     case "nkey":
       return { kind: "peel", proof: headers.get("authorization") ?? "", door: "rest" };
     case "bearer":
-      return { kind: "operator", name: username, door: "rest" };
+      if (operator === undefined) throw new SvcError("internal", "a request without its operator");
+      return { kind: "operator", door: "rest", ...operator };
   }
 }
 

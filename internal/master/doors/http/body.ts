@@ -1,4 +1,5 @@
 import { SvcError } from "../../../base/errors.ts";
+import { parseStrictJson } from "../../../base/strict-json.ts";
 import type { Incoming } from "./serve.ts";
 
 /** Largest request body, bytes (specification, section "Limits"). */
@@ -21,8 +22,9 @@ export async function readJson(
     throw new SvcError("unsupported_media_type", "the Content-Type must be application/json");
   }
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    throw new SvcError("bad_request", "the body is not valid JSON");
+    return parseStrictJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (thrown) {
+    const reason = thrown instanceof SvcError ? thrown.message : "not valid JSON";
+    throw new SvcError("bad_request", `the body is ${reason}`);
   }
 }

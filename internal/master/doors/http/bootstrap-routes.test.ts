@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../../../test/harness/clock.ts";
 import { recordingLog } from "../../../../test/harness/log.ts";
 import { type BootstrapDocument, createDocument, documentTag } from "../../../identity/bootstrap/document.ts";
+import { httpDoor } from "./bind.ts";
 import { bootstrapRoutes } from "./bootstrap-routes.ts";
 import type { Call } from "./route.ts";
 
@@ -10,19 +11,22 @@ const content = {
   fingerprint: "sha256:00",
   nats_urls: ["tls://bus:4222"],
   command_keys: ["UA"],
+  recovery_keys: ["UR"],
 };
 const document = createDocument(content, 0);
 const tag = documentTag(document);
 
 async function get(ifNoneMatch: string | undefined, served: () => BootstrapDocument = () => document) {
-  const [route] = bootstrapRoutes({ document: served }, manualClock());
+  const [route] = bootstrapRoutes(httpDoor({ clock: manualClock() }), {
+    document: served,
+    succession: undefined,
+  });
   if (route === undefined) throw new Error("no route");
   const call: Call = {
     params: {},
     query: new URLSearchParams(),
     headers: new Headers(ifNoneMatch === undefined ? {} : { "if-none-match": ifNoneMatch }),
     body: undefined,
-    username: "",
     requestId: "r",
     signal: new AbortController().signal,
     log: recordingLog(),
@@ -97,6 +101,7 @@ describe("GET /api/v1/enroll/ca", () => {
       { nats_urls: [] },
       { fingerprint: "" },
       { command_keys: [] },
+      { recovery_keys: [] },
       { ca_bundle_pem: "x" },
     ]) {
       expect(documentTag(createDocument({ ...content, ...change }, 0))).not.toBe(tag);

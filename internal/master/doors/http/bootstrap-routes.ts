@@ -1,11 +1,14 @@
-import type { Clock } from "../../../base/clock.ts";
-import { describeFleet, type FleetDeps } from "../../../fleet/bootstrap/mod.ts";
-import { httpDoor } from "./bind.ts";
+import {
+  describeFleet,
+  describeSuccession,
+  type FleetDeps,
+  type SuccessionDeps,
+} from "../../../fleet/bootstrap/mod.ts";
+import type { HttpDoor } from "./bind.ts";
 import { json, type Route } from "./route.ts";
 
-/** The public bootstrap document (specification, `GET /api/v1/enroll/ca`). */
-export function bootstrapRoutes(deps: FleetDeps, clock: Clock): Route[] {
-  const { bind } = httpDoor(clock);
+/** The public documents of a fleet: `GET /api/v1/enroll/ca` (specification), and its succession. */
+export function bootstrapRoutes({ bind }: HttpDoor, deps: FleetDeps & SuccessionDeps): Route[] {
   return [
     bind(describeFleet, deps, {
       method: "GET",
@@ -24,6 +27,15 @@ export function bootstrapRoutes(deps: FleetDeps, clock: Clock): Route[] {
           ? new Response(null, { status: 304, headers })
           : json(200, document, headers);
       },
+    }),
+    bind(describeSuccession, deps, {
+      method: "GET",
+      path: "/api/v1/enroll/succession",
+      auth: "none",
+      budget: "relaxed",
+      tag: "Enrollment",
+      id: "getSuccession",
+      answers: { 200: "The statement", 404: "This fleet does not succeed another one" },
     }),
   ];
 }

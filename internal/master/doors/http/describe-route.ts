@@ -1,5 +1,7 @@
 import type * as v from "valibot";
 import { defined } from "../../../base/defined.ts";
+import { idPattern } from "../../../base/id.ts";
+import { mayWait } from "../../../fleet/approvals/mod.ts";
 import type { FieldsSchema, InputSchema, Operation } from "../../../fleet/operation/mod.ts";
 import { type JsonSchema, schemaOf } from "./json-schema.ts";
 import { nextPage, pageParameters } from "./page.ts";
@@ -25,7 +27,7 @@ export interface RouteLines {
 
 type Described = Pick<
   Operation<never, InputSchema, v.GenericSchema>,
-  "summary" | "description" | "input" | "output"
+  "summary" | "description" | "input" | "output" | "kind" | "scope"
 >;
 
 const badQuery = { 400: "A parameter is unknown or malformed" };
@@ -35,28 +37,27 @@ export function pathFields(path: string): string[] {
   return [...path.matchAll(/:([a-z]+)/g)].map(([, name = ""]) => name);
 }
 
+/** Whether the fields that are not in the path are in the body; otherwise they are in the query. */
+export function hasBody({ method, body }: Pick<Route, "method"> & { body?: "required" }): boolean {
+  return method === "POST" || body === "required";
+}
+
 /** The description of a route: fields, types and texts come from the schemas of its operation. */
 export function describeRoute(
-  { summary, description, input, output }: Described,
+  { summary, description, input, output, kind, scope }: Described,
   lines: RouteLines &
-    Pick<Route, "method" | "path" | "auth"> & { show?: string | readonly string[]; page?: string },
+    Pick<Route, "method" | "path" | "auth"> & {
+      body?: "required";
+      show?: string | readonly string[];
+      page?: string;
+    },
 ): RouteDoc {
-  const {
-    method,
-    path,
-    auth,
-    tag,
-    id,
-    answers,
-    show,
-    page,
-    headers = page === undefined ? {} : nextPage,
-  } = lines;
+  const { path, auth, tag, id, answers, show, page, headers = page === undefined ? {} : nextPage } = lines;
   const shape = schemaOf(input);
   const fields = Object.entries(shape.properties as Record<string, JsonSchema>);
   const isRequired = (name: string) => (shape.required as string[]).includes(name);
   const inPath = pathFields(path);
-  const isParameter = (name: string) => method === "GET" || inPath.includes(name);
+  const isParameter = (name: string) => !hasBody(lines) || inPath.includes(name);
   const parameters = {
     ...Object.fromEntries(
       fields
@@ -93,17 +94,53 @@ export function describeRoute(
             required: inBody.map(([name]) => name).filter(isRequired),
           },
         }),
-    responses: Object.fromEntries(
-      Object.entries({ ...(auth === "bearer" && method === "GET" ? badQuery : {}), ...answers }).map(
-        ([status, text]) => {
-          if (Number(status) >= 400) return [status, { description: text }];
-          const more = Object.keys(headers).length === 0 ? {} : { headers };
-          if (Number(status) >= 300) return [status, { description: text, ...more }];
-          const body = isStream ? { type: "text/event-stream" } : { schema: answerOf(output, show ?? page) };
-          return [status, { description: text, ...body, ...more }];
-        },
+    responses: withWaiting(
+      auth === "bearer" && mayWait({ kind, scope }),
+      Object.fromEntries(
+        Object.entries({ ...(auth === "bearer" && !hasBody(lines) ? badQuery : {}), ...answers }).map(
+          ([status, text]) => {
+            if (Number(status) >= 400) return [status, { description: text }];
+            const more = Object.keys(headers).length === 0 ? {} : { headers };
+            if (Number(status) >= 300) return [status, { description: text, ...more }];
+            const body = isStream
+              ? { type: "text/event-stream" }
+              : { schema: answerOf(output, show ?? page) };
+            return [status, { description: text, ...body, ...more }];
+          },
+        ),
       ),
     ),
+  };
+}
+
+/** Accepted, and done when others have agreed. */
+const waits = {
+  description: "The request waits until other operators agree",
+  schema: {
+    title: "WaitingRequest",
+    type: "object",
+    properties: {
+      ok: { const: true },
+      approval: { type: "string", pattern: idPattern("apr"), description: "Id of the request that waits" },
+      needs: { type: "integer", minimum: 1, description: "How many other operators must agree" },
+    },
+    required: ["ok", "approval", "needs"],
+  },
+  headers: { Location: "Path of the request that waits" },
+} as const;
+
+/** Adds what is answered when a role requires the agreement of others. */
+function withWaiting(isAdded: boolean, responses: RouteDoc["responses"]): RouteDoc["responses"] {
+  if (!isAdded) return responses;
+  const own = responses[202];
+  if (own === undefined) return { ...responses, 202: waits };
+  return {
+    ...responses,
+    202: {
+      description: `${own.description}. Or: ${waits.description}`,
+      schema: { oneOf: [own.schema, waits.schema] },
+      headers: { ...own.headers, ...waits.headers },
+    },
   };
 }
 

@@ -1,20 +1,21 @@
 import {
   deliver,
+  findByKey,
   followState,
   getChallenge,
   getState,
   type PeelEnrollmentDeps,
+  recoverCredentials,
   submit,
 } from "../../../fleet/enrollment/mod.ts";
-import { httpDoor } from "./bind.ts";
+import type { HttpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
 
 const noSuchEnrollment = "There is no enrollment with this id";
 const open = { auth: "none", budget: "strict", tag: "Enrollment" } as const;
 
 /** The routes for peels without credentials (specification, "Peel-facing enrollment endpoints"). */
-export function enrollRoutes(deps: PeelEnrollmentDeps): Route[] {
-  const { bind, stream } = httpDoor(deps.clock);
+export function enrollRoutes({ bind, stream }: HttpDoor, deps: PeelEnrollmentDeps): Route[] {
   return [
     bind(getChallenge, deps.challenge, {
       ...open,
@@ -64,6 +65,33 @@ export function enrollRoutes(deps: PeelEnrollmentDeps): Route[] {
         403: "The enrollment is not `approved`",
         404: noSuchEnrollment,
         409: "A concurrent download was first",
+      },
+    }),
+    bind(recoverCredentials, deps.recover, {
+      ...open,
+      method: "POST",
+      path: "/api/v1/enroll/:id/recover",
+      id: "recoverCredentials",
+      body: "required",
+      bodyTitle: "Recovery",
+      answers: {
+        200: "The credentials, without the seed, which only the peel has",
+        401: "The key, the challenge or the signature is not valid",
+        403: "The enrollment is neither `issued` nor `active`, or its credentials ended longer ago than `enroll.recovery_window`",
+        404: noSuchEnrollment,
+        503: "The peel is suspended",
+      },
+    }),
+    bind(findByKey, deps.byKey, {
+      ...open,
+      auth: "nkey",
+      method: "GET",
+      path: "/api/v1/enroll/by-key/:key",
+      id: "findEnrollmentOfKey",
+      answers: {
+        200: "The enrollment",
+        401: "The signature is not valid, or not of the key in the path",
+        404: "No enrollment has this key",
       },
     }),
   ];

@@ -1,12 +1,18 @@
 import {
   approveEnrollment,
+  clearClone,
   listEnrollments,
   type OperatorEnrollmentDeps,
   rejectEnrollment,
+  restoreEnrollment,
+  resumeEnrollment,
   revokeEnrollment,
+  suspendEnrollment,
+  vouchEnrollments,
 } from "../../../fleet/enrollment/mod.ts";
-import { httpDoor } from "./bind.ts";
+import type { HttpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
+import { notRead } from "./words.ts";
 
 const behindToken = { auth: "bearer", budget: "relaxed", tag: "Enrollments" } as const;
 const decision = { ...behindToken, method: "POST", show: "enrollment" } as const;
@@ -14,11 +20,11 @@ const decided = {
   200: "The enrollment as it is now",
   404: "There is no enrollment with this id",
   409: "Its state does not allow this, or other requests are changing it",
+  503: "The bus has lost what this master knows, and the master is putting it back",
 };
 
 /** The operator's routes to enrollments (specification, "Operator REST API"). */
-export function enrollmentRoutes(deps: OperatorEnrollmentDeps): Route[] {
-  const { bind } = httpDoor(deps.clock);
+export function enrollmentRoutes({ bind }: HttpDoor, deps: OperatorEnrollmentDeps): Route[] {
   return [
     bind(listEnrollments, deps, {
       ...behindToken,
@@ -26,7 +32,7 @@ export function enrollmentRoutes(deps: OperatorEnrollmentDeps): Route[] {
       path: "/api/v1/enrollments",
       id: "listEnrollments",
       page: "enrollments",
-      answers: { 200: "One page of them", 400: "A parameter is malformed" },
+      answers: { 200: "One page of them", 400: "A parameter is malformed", 503: notRead },
     }),
     bind(approveEnrollment, deps, {
       ...decision,
@@ -53,6 +59,53 @@ export function enrollmentRoutes(deps: OperatorEnrollmentDeps): Route[] {
       answers: {
         ...decided,
         503: "The enrollment is revoked; the bus has not confirmed it yet",
+      },
+    }),
+    bind(suspendEnrollment, deps, {
+      ...decision,
+      path: "/api/v1/enrollments/:id/suspend",
+      id: "suspendEnrollment",
+      bodyTitle: "Reason",
+      answers: {
+        ...decided,
+        503: "The enrollment is suspended; the bus has not confirmed it yet",
+      },
+    }),
+    bind(resumeEnrollment, deps, {
+      ...decision,
+      path: "/api/v1/enrollments/:id/resume",
+      id: "resumeEnrollment",
+      answers: {
+        ...decided,
+        503: "The enrollment is resumed; the bus has not confirmed it yet",
+      },
+    }),
+    bind(clearClone, deps, {
+      ...decision,
+      path: "/api/v1/enrollments/:id/clear-clone",
+      id: "clearClone",
+      answers: decided,
+    }),
+    bind(restoreEnrollment, deps, {
+      ...decision,
+      path: "/api/v1/enrollments/:id/restore",
+      id: "restoreEnrollment",
+      answers: {
+        200: "The enrollment as it is again",
+        404: "No revision of it is left that a master made",
+        409: "It is as a master made it, or its peel has another live enrollment",
+        503: decided[503],
+      },
+    }),
+    bind(vouchEnrollments, deps, {
+      ...behindToken,
+      method: "POST",
+      path: "/api/v1/enrollments/vouch",
+      id: "vouchEnrollments",
+      answers: {
+        200: "How many records count from now on",
+        409: "A master of an earlier version runs",
+        503: decided[503],
       },
     }),
   ];

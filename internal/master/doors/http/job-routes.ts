@@ -1,4 +1,3 @@
-import type { Clock } from "../../../base/clock.ts";
 import {
   createJob,
   getJob,
@@ -7,15 +6,15 @@ import {
   stopJob,
   streamJob,
 } from "../../../fleet/jobs/mod.ts";
-import { httpDoor } from "./bind.ts";
+import type { HttpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
+import { notRead } from "./words.ts";
 
 const behindToken = { auth: "bearer", budget: "relaxed", tag: "Jobs" } as const;
 const noSuchJob = "There is no job with this id";
 
 /** The operator's routes to jobs (specification, "Operator REST API"). */
-export function jobRoutes(deps: JobOperationDeps, clock: Clock): Route[] {
-  const { bind, stream } = httpDoor(clock);
+export function jobRoutes({ bind, stream }: HttpDoor, deps: JobOperationDeps): Route[] {
   return [
     bind(createJob, deps.dispatch, {
       ...behindToken,
@@ -24,7 +23,7 @@ export function jobRoutes(deps: JobOperationDeps, clock: Clock): Route[] {
       id: "createJob",
       body: "required",
       show: ["jid", "targets", "status"],
-      answers: { 202: "The job is stored and sent", 404: "No peel matches" },
+      answers: { 202: "The job is stored and sent", 404: "No peel matches", 503: notRead },
     }),
     bind(listJobs, deps, {
       ...behindToken,
@@ -32,7 +31,7 @@ export function jobRoutes(deps: JobOperationDeps, clock: Clock): Route[] {
       path: "/api/v1/jobs",
       id: "listJobs",
       page: "jobs",
-      answers: { 200: "One page of them", 400: "A parameter is malformed" },
+      answers: { 200: "One page of them", 400: "A parameter is malformed", 503: notRead },
     }),
     bind(getJob, deps.show, {
       ...behindToken,

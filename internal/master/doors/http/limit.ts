@@ -25,10 +25,12 @@ interface Level {
 }
 
 /** Decides request by request whether a source is within its budget. */
-export function createLimiter(
-  budget: Budget,
-  clock: Clock,
-): { allow(source: string): boolean; readonly size: number } {
+export interface Limiter {
+  allow(source: string): boolean;
+  readonly size: number;
+}
+
+export function createLimiter(budget: Budget, clock: Clock): Limiter {
   // A map iterates in the order of insertion; each use inserts again, so the oldest come first.
   const levels = new Map<string, Level>();
   return {

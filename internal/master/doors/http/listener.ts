@@ -4,10 +4,11 @@ import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/er
 import type { Log, LogFields } from "../../../base/log.ts";
 import { newRequestId, requestIdOf } from "../../../base/request-id.ts";
 import { readJson } from "./body.ts";
-import { budgets, createLimiter } from "./limit.ts";
+import type { budgets } from "./limit.ts";
+import { createRateLimits, type LimitedNetwork } from "./rate-limits.ts";
 import { type AuthRule, type Call, json, type Route } from "./route.ts";
 import { type Certificate, type Incoming, serveHttps } from "./serve.ts";
-import { findOperator, type TokenEntry } from "./tokens.ts";
+import { type Bearers, signIn, type TokenEntry, tokenFiles } from "./tokens.ts";
 
 const commonHeaders: Record<string, string> = {
   "Strict-Transport-Security": "max-age=63072000; includeSubDomains",
@@ -24,6 +25,12 @@ export interface ListenerOptions {
   certificate: Certificate;
   routes: readonly Route[];
   tokens: readonly TokenEntry[];
+  /** Further kinds of bearer tokens. */
+  bearers?: readonly Bearers[];
+  /** Hide the routes behind a token while nobody can have one. */
+  hidesWithoutTokens?: boolean;
+  /** Networks with a budget of their own for enrollment. */
+  networks?: readonly LimitedNetwork[];
   metrics: {
     rateLimited(budget: string): void;
     httpRequest(request: { method: string; route: string; status: number; seconds: number }): void;
@@ -81,16 +88,17 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 
 /** The listener without its socket. */
 export function createHandler(
-  options: Pick<ListenerOptions, "routes" | "tokens" | "metrics" | "clock" | "log">,
+  options: Pick<
+    ListenerOptions,
+    "routes" | "tokens" | "bearers" | "hidesWithoutTokens" | "networks" | "metrics" | "clock" | "log"
+  >,
 ): {
   handle(incoming: Incoming): Promise<Response>;
   routes: readonly ServedRoute[];
 } {
-  const { clock, log, routes, tokens } = options;
-  const limiters = {
-    strict: createLimiter(budgets.strict, clock),
-    relaxed: createLimiter(budgets.relaxed, clock),
-  };
+  const { clock, log, routes, tokens, bearers = [], hidesWithoutTokens = false } = options;
+  const kinds = [tokenFiles(tokens, clock), ...bearers];
+  const limits = createRateLimits(options.networks ?? [], clock);
   // Elysia routes; the arguments of a handler are looked up by its request.
   const calls = new WeakMap<Request, { call: Omit<Call, "params">; incoming: Incoming }>();
   // A hook applies only to the routes after it.
@@ -105,7 +113,8 @@ export function createHandler(
       async ({ request, params }) => {
         const found = calls.get(request);
         if (found === undefined) throw new SvcError("internal", "a request without a call");
-        const authorized = authorize(route, found.call);
+        if (!isServed(route)) return unknownRoute(new URL(request.url).pathname);
+        const authorized = await authorize(route, found.call);
         const body =
           route.body === undefined ? undefined : await readJson(found.incoming, route.body === "json");
         return route.handle(Object.assign(authorized, { body, params: params as Record<string, string> }));
@@ -117,21 +126,26 @@ export function createHandler(
     route,
     pattern: new RegExp(`^${route.path.replace(/:[a-z]+/g, "[^/]+")}$`),
   }));
+  const isServed = ({ auth }: Route) =>
+    auth !== "bearer" || !hidesWithoutTokens || kinds.some((kind) => kind.open());
   const unknownRoute = (path: string): Response => {
-    const allowed = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method);
+    const allowed = patterns
+      .filter(({ pattern, route }) => pattern.test(path) && isServed(route))
+      .map(({ route }) => route.method);
     if (allowed.length === 0) return json(404, { error: "not found" });
     const allow = [...new Set(allowed.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))];
     return json(405, { error: "method not allowed" }, { Allow: allow.join(", ") });
   };
-  const authorize = (route: Route, call: Omit<Call, "params">): Omit<Call, "params"> => {
+  const authorize = async (route: Route, call: Omit<Call, "params">): Promise<Omit<Call, "params">> => {
     if (route.auth !== "bearer") return call;
-    const username = findOperator(tokens, call.headers.get("authorization"));
-    if (username === undefined) {
-      call.log.warn("http.request.unauthorized");
-      throw new SvcError("unauthorized", "a valid bearer token is required");
+    try {
+      const operator = await signIn(kinds, call.headers.get("authorization"));
+      call.note({ auth_username: operator.name });
+      return Object.assign(call, { operator });
+    } catch (thrown) {
+      if (toSvcError(thrown).kind === "unauthorized") call.log.warn("http.request.unauthorized");
+      throw thrown;
     }
-    call.note({ auth_username: username });
-    return Object.assign(call, { username });
   };
   const routeOf = (path: string): Route | undefined =>
     patterns.find(({ pattern }) => pattern.test(path))?.route;
@@ -149,13 +163,12 @@ export function createHandler(
     const route = async (): Promise<Response> => {
       const method = incoming.method === "HEAD" ? "GET" : incoming.method;
       // Some methods cannot be represented by a Request, and no route has them.
-      if (method !== "GET" && method !== "POST") return unknownRoute(url.pathname);
+      if (method !== "GET" && method !== "POST" && method !== "DELETE") return unknownRoute(url.pathname);
       const request = new Request(url.href, { method });
       const call = {
         query: url.searchParams,
         headers,
         body: undefined,
-        username: "",
         requestId,
         get signal() {
           return incoming.signal;
@@ -169,7 +182,7 @@ export function createHandler(
     };
     let response: Response;
     const budget = budgetOf(url.pathname);
-    if (!limiters[budget].allow(ip)) {
+    if (!limits.allow(budget, ip)) {
       options.metrics.rateLimited(budget);
       requestLog.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
       response = json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
@@ -181,7 +194,7 @@ export function createHandler(
     const tookMs = clock.monotonic() - started;
     options.metrics.httpRequest({
       // A client can send anything as a method, and each would be its own series.
-      method: /^(?:GET|HEAD|POST)$/.test(incoming.method) ? incoming.method : "other",
+      method: /^(?:GET|HEAD|POST|DELETE)$/.test(incoming.method) ? incoming.method : "other",
       route: routeOf(url.pathname)?.path ?? "none",
       status: response.status,
       seconds: tookMs / 1000,
@@ -214,8 +227,13 @@ function withCommonHeaders(response: Response, requestId: string): Response {
 function failure(thrown: unknown, log: Log): Response {
   const error = toSvcError(thrown);
   const meaning = meaningOf(error.kind);
-  if (meaning.http >= 500) log.error("request failed", { error: describeError(thrown) });
-  return json(meaning.http, { error: error.message });
+  // A client that is asked to come later does not mean a failure of the master: anyone could fill the log with it.
+  if (meaning.http >= 500 && error.retryAfterMs === undefined)
+    log.error("request failed", { error: describeError(thrown) });
+  const laterMs = error.retryAfterMs ?? meaning.retryAfterMs;
+  const later: Record<string, string> =
+    laterMs === undefined ? {} : { "Retry-After": String(Math.max(1, Math.ceil(laterMs / 1000))) };
+  return json(meaning.http, { error: error.message }, later);
 }
 
 async function withoutBody(response: Response): Promise<Response> {

@@ -1,9 +1,14 @@
+export { approvalRoutes } from "./approval-routes.ts";
+export { auditRoutes } from "./audit-routes.ts";
+export { type HttpDoor, httpDoor } from "./bind.ts";
 export { bootstrapRoutes } from "./bootstrap-routes.ts";
 export { docsRoutes } from "./docs-routes.ts";
 export { enrollRoutes } from "./enroll-routes.ts";
 export { enrollmentRoutes } from "./enrollment-routes.ts";
 export { jobRoutes } from "./job-routes.ts";
 export { type ServedRoute, startListener } from "./listener.ts";
+export { operatorRoutes } from "./operator-routes.ts";
 export { rolloutRoutes } from "./rollout-routes.ts";
 export type { Route } from "./route.ts";
-export { warnOfTokenFiles } from "./tokens.ts";
+export { tokenRoutes } from "./token-routes.ts";
+export { type Bearers, rolesOf, warnOfTokenFiles } from "./tokens.ts";

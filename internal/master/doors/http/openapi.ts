@@ -41,7 +41,8 @@ export function describeApi(routes: readonly Route[]): ApiDescription {
         bearer: {
           type: "http",
           scheme: "bearer",
-          description: "The token of an operator, from `api.tokens`",
+          description:
+            "The token of an operator: from `api.tokens`, from `svc token create`, or from an identity provider of `api.oidc`",
         },
         nkey: {
           type: "apiKey",
@@ -94,8 +95,14 @@ function operationOf(route: Route, components: Map<string, JsonSchema>): Record<
   };
 }
 
+/** Any operation may need what the bus stores. */
+const storageAway =
+  "The storage of the bus does not answer, or has no majority of its servers. Ask again; what was asked may be done already";
+
+const notYours = "Your roles do not allow this; the message names who can do it";
+
 /** The answers of a route, including those from its rules. */
-function responsesOf({ auth, body, doc }: Route): RouteDoc["responses"] {
+function responsesOf({ auth, body, doc, operation }: Route): RouteDoc["responses"] {
   const ruled: Record<number, RouteDoc["responses"][number]> = {};
   if (auth === "bearer") ruled[401] = { description: "No valid token" };
   if (body !== undefined) {
@@ -107,8 +114,21 @@ function responsesOf({ auth, body, doc }: Route): RouteDoc["responses"] {
     description: "Too many requests from this address",
     headers: { "Retry-After": "Seconds to wait" },
   };
-  ruled[500] = { description: "The master failed; the storage may be unavailable" };
-  return { ...ruled, ...doc.responses };
+  ruled[500] = { description: "The master failed; its log has the reason" };
+  if (operation === undefined) return { ...ruled, ...doc.responses };
+  const alsoFor = (status: number, reason: string) => {
+    const own = doc.responses[status]?.description;
+    return own === undefined ? reason : `${own}. Or: ${reason}`;
+  };
+  return {
+    ...ruled,
+    ...doc.responses,
+    ...(auth === "bearer" ? { 403: { description: alsoFor(403, notYours) } } : {}),
+    503: {
+      description: alsoFor(503, storageAway),
+      headers: { "Retry-After": "Seconds to wait, where they are known" },
+    },
+  };
 }
 
 function parametersOf(path: string, parameters: NonNullable<RouteDoc["parameters"]>): unknown[] {

@@ -1,4 +1,3 @@
-import type { Clock } from "../../../base/clock.ts";
 import {
   abort,
   follow,
@@ -9,15 +8,15 @@ import {
   show,
   start,
 } from "../../../fleet/rollout/mod.ts";
-import { httpDoor } from "./bind.ts";
+import type { HttpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
+import { notRead } from "./words.ts";
 
 const behindToken = { auth: "bearer", budget: "relaxed", tag: "Rollouts" } as const;
 const noSuchRollout = "There is no rollout with this id";
 
 /** The operator's routes to rollouts. */
-export function rolloutRoutes(deps: RolloutOperationDeps, clock: Clock): Route[] {
-  const { bind, stream } = httpDoor(clock);
+export function rolloutRoutes({ bind, stream }: HttpDoor, deps: RolloutOperationDeps): Route[] {
   const command = (action: "pause" | "resume" | "abort", operation: typeof pause) =>
     bind(operation, deps.command, {
       ...behindToken,
@@ -40,6 +39,7 @@ export function rolloutRoutes(deps: RolloutOperationDeps, clock: Clock): Route[]
         202: "The rollout is stored, and its list frozen",
         404: "No peel matches",
         409: "Too many rollouts run",
+        503: notRead,
       },
     }),
     bind(list, deps, {
@@ -48,7 +48,7 @@ export function rolloutRoutes(deps: RolloutOperationDeps, clock: Clock): Route[]
       path: "/api/v1/rollouts",
       id: "listRollouts",
       page: "rollouts",
-      answers: { 200: "One page of them", 400: "A parameter is malformed" },
+      answers: { 200: "One page of them", 400: "A parameter is malformed", 503: notRead },
     }),
     bind(show, deps.follow, {
       ...behindToken,

@@ -6,6 +6,10 @@ export const tags = {
   Enrollments: "How operators decide on enrollments",
   Jobs: "Run functions on peels and read the results",
   Rollouts: "Run a function on one wave of peels after the other, as long as it succeeds",
+  Approvals: "Requests that wait for other operators",
+  Tokens: "Tokens of this interface",
+  Operators: "Who may ask: persons and pipelines with keys of their own",
+  Audit: "What was decided and who asked for it, in a chain that cannot be rewritten unseen",
   Documentation: "This description",
 } as const;
 

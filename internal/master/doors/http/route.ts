@@ -1,6 +1,7 @@
 import type { Log, LogFields } from "../../../base/log.ts";
 import type { budgets } from "./limit.ts";
 import type { RouteDoc } from "./route-doc.ts";
+import type { SignedIn } from "./tokens.ts";
 
 /** Who may call a route. Every route must set it; there is no default. */
 export type AuthRule =
@@ -18,8 +19,8 @@ export interface Call {
   headers: Pick<Headers, "get">;
   /** The parsed JSON body; `undefined` when there is none. */
   body: unknown;
-  /** Name of the operator with this token; empty on routes without a token. */
-  username: string;
+  /** Who the token is for; absent on routes without a token. */
+  operator?: SignedIn;
   /** Names the request in logs: the ID that the client sent, if it is well formed. */
   requestId: string;
   /** Aborts when the client goes away. */
@@ -32,7 +33,7 @@ export interface Call {
 }
 
 export interface Route {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "DELETE";
   /** Path with `:name` parameters. */
   path: string;
   auth: AuthRule;

@@ -16,6 +16,7 @@ const files = temporaryDirectory("serve");
 const day = 24 * 3600_000;
 let authority: Authority;
 let server: HttpsServer;
+const slow = Promise.withResolvers<void>();
 let clock: ManualClock;
 let opened = 0;
 let onGone = () => {};
@@ -51,6 +52,10 @@ beforeAll(async () => {
     log: recordingLog(),
     malformed: (status) => Response.json({ error: "malformed request" }, { status }),
     async handle({ method, target, ip, signal, body, keepOpen }) {
+      if (target === "/slow") {
+        await slow.promise;
+        return new Response("slow", { headers: { "Content-Length": "4" } });
+      }
       if (target === "/stream") {
         keepOpen();
         opened++;
@@ -166,11 +171,24 @@ test("anything that is not HTTP, or is ambiguous, is refused and the connection 
     [`GET / HTTP/1.1\r\nHost: a\r\nX: ${"a".repeat(40_000)}\r\n\r\n`, 431],
     ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400],
     ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello", 400],
+    ["GET / HTTP/1.1\r\n\r\n", 400],
+    ["GET / HTTP/1.1\r\nX-Host: a\r\n\r\n", 400],
+    ["POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\nx", 400],
+    ["GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n", 400],
   ];
   for (const [request, status] of rows) {
     const raw = open();
     raw.write(request);
     expect(await raw.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*"malformed request"`));
+  }
+});
+
+test("HTTP/1.0 knows no Host, and an empty one is a Host", async () => {
+  for (const request of ["GET /old HTTP/1.0\r\n\r\n", "GET /old HTTP/1.1\r\nHost:\r\n\r\n"]) {
+    const raw = open();
+    raw.write(request);
+    await raw.received(/HTTP\/1\.1 200 [\s\S]*"\/old"/);
+    raw.destroy();
   }
 });
 
@@ -194,6 +212,20 @@ test("a client that is silent, or sends a request slowly, is disconnected after 
   await Promise.all([silent.closed, header.closed, body.closed]);
   other.write("GET /still HTTP/1.1\r\nHost: a\r\n\r\n");
   await other.received(/still/);
+  other.destroy();
+});
+
+test("a request without a body is handled for as long as it takes", async () => {
+  const raw = open();
+  const other = open();
+  await Promise.all([raw.serial, other.serial]);
+  raw.write("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
+  other.write("GET /after HTTP/1.1\r\nHost: a\r\n\r\n");
+  await other.received(/after/);
+  clock.advance(30_000);
+  slow.resolve();
+  expect(await raw.received(/slow$/)).toContain("200 OK");
+  raw.destroy();
   other.destroy();
 });
 

@@ -179,8 +179,15 @@ async function answer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
+  if (!namesOneHost(incoming)) {
+    outgoing.setHeader("Connection", "close");
+    await sendResponse(options.malformed(400, connection.ip), outgoing);
+    return incoming.socket.destroySoon();
+  }
   let isStream = false;
-  incoming.on("end", connection.requestRead);
+  // The end of a request without a body is not reported before someone reads it.
+  if (hasBody(incoming)) incoming.on("end", connection.requestRead);
+  else connection.requestRead();
   const response = await options.handle({
     method: incoming.method ?? "",
     target: targetOf(incoming.url ?? "/"),
@@ -205,6 +212,17 @@ async function answer(
   await sendResponse(response, outgoing);
   if (incoming.complete) connection.responseDone();
   else incoming.socket.destroySoon();
+}
+
+/** RFC 9112, section 3.2: a request of HTTP/1.1 without Host, or with more than one, is answered with 400. */
+function namesOneHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
+  const count = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host").length;
+  return httpVersion === "1.1" ? count === 1 : count <= 1;
+}
+
+/** RFC 9112, section 6. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) !== 0;
 }
 
 function headersOf({ headers }: IncomingMessage): Incoming["headers"] {

@@ -1,9 +1,16 @@
 import * as v from "valibot";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
-import type { Log } from "../../../base/log.ts";
-import { decode, encode } from "../../../base/msgpack.ts";
+import { decodeForeign, encode } from "../../../base/msgpack.ts";
 import { createSlots, type Slots } from "../../../base/slots.ts";
-import { type Bus, encodeFailure, fetchSubject, mastersQueue } from "../../../bus/mod.ts";
+import {
+  type Bus,
+  badReply,
+  encodeFailure,
+  encodeRateLimited,
+  fetchSubject,
+  mastersQueue,
+} from "../../../bus/mod.ts";
+import type { Budgets, LogLines } from "../../../fleet/budget/mod.ts";
 import {
   type BlobCache,
   type CatalogView,
@@ -40,7 +47,8 @@ export interface FetchDeps {
   blobs: BlobCache;
   /** Chunks and manifests of binaries. */
   binaries: BlobCache;
-  log: Log;
+  budgets: Pick<Budgets, "take">;
+  lines: Pick<LogLines, "say">;
 }
 
 /**
@@ -54,7 +62,8 @@ export interface FetchDeps {
  * newest one with that commit, and the signed `statement` of the catalog with this snapshot. The catalog is a
  * blob like the others. Failures are answered with an error map. Each request goes to one master.
  */
-export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): { stop(): void } {
+export function serveFetch({ bus, catalog, blobs, binaries, budgets, lines }: FetchDeps): { stop(): void } {
+  const refusal = encodeRateLimited();
   const stateFileSlots = createSlots(stateFileBounds);
   const binarySlots = createSlots(binaryBounds);
   const find = async (environment: string, commit: string | undefined) => {
@@ -77,8 +86,7 @@ export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): {
         .finally(release);
     }
   };
-  return bus.serve(fetchSubject("*"), mastersQueue, async (data, subject) => {
-    const peelId = subject.split(".")[2] ?? "";
+  const answer = async (peelId: string, data: Uint8Array): Promise<Uint8Array> => {
     try {
       const request = readRequest(data);
       if ("digests" in request) {
@@ -92,14 +100,27 @@ export function serveFetch({ bus, catalog, blobs, binaries, log }: FetchDeps): {
     } catch (thrown) {
       const { kind } = toSvcError(thrown);
       // A peel that sends too many requests must not fill the log too.
-      log[kind === "rate_limited" ? "debug" : meaningOf(kind).level]("fetch refused", {
-        peel_id: peelId,
-        reason: describeError(thrown),
-      });
-      return encodeFailure(thrown);
+      const level = kind === "rate_limited" ? "debug" : meaningOf(kind).level;
+      lines.say(level, "fetch refused", peelId, { reason: describeError(thrown) });
+      return kind === "rate_limited" ? refusal : encodeFailure(thrown);
     }
-  });
+  };
+  return bus.serve(
+    fetchSubject("*"),
+    mastersQueue,
+    (data, subject) => {
+      const peelId = peelOf(subject);
+      return budgets.take(peelId, "requests", data.length) ? answer(peelId, data) : refusal;
+    },
+    (subject) => {
+      // It counts like any other: otherwise a peel could send these without limit.
+      const peelId = peelOf(subject);
+      if (budgets.take(peelId, "requests")) lines.say("warn", badReply, peelId);
+    },
+  );
 }
+
+const peelOf = (subject: string): string => subject.split(".")[2] ?? "";
 
 /**
  * @param what names a blob in the error. @throws SvcError `not_found` when the first one does not exist,
@@ -123,10 +144,7 @@ async function readBlobs(blobs: BlobCache, digests: readonly string[], what: str
 
 /** @throws SvcError `bad_request` naming the field */
 function readRequest(data: Uint8Array): v.InferOutput<typeof requestSchema> {
-  if (data.length > maxRequestBytes) {
-    throw new SvcError("bad_request", `a request must have at most ${maxRequestBytes} bytes`);
-  }
-  const parsed = v.safeParse(requestSchema, decode(data));
+  const parsed = v.safeParse(requestSchema, decodeForeign(data, maxRequestBytes));
   if (parsed.success) return parsed.output;
   throw new SvcError(
     "bad_request",

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { openBudgets } from "../../../../test/harness/budgets.ts";
 import { connectTo, startBus, type TestBus } from "../../../../test/harness/bus.ts";
 import { type LogRecord, recordingLog } from "../../../../test/harness/log.ts";
 import { connectPeel, type PeelConnection, refusals } from "../../../../test/harness/peel-connection.ts";
 import { systemClock } from "../../../base/clock.ts";
 import { systemRandom } from "../../../base/id.ts";
 import { decode, encode } from "../../../base/msgpack.ts";
-import type { Bus } from "../../../bus/connect.ts";
+import { type Bus, badReply } from "../../../bus/connect.ts";
 import { peelPermissions } from "../../../fleet/enrollment/permissions.ts";
 import { createDocument } from "../../../identity/bootstrap/document.ts";
 import { formatCredentials } from "../../../identity/credentials.ts";
@@ -32,14 +33,18 @@ beforeAll(async () => {
   for (let i = 0; i < 2; i++) {
     const master = await connectTo(bus, "master");
     const clock = { ...systemClock, now: () => now };
+    const log = recordingLog(records);
     serveHello({
       bus: master,
       document: () => document,
       missed: () => [],
       settings: async () => ({}),
       states: async () => undefined,
+      auditHead: () => undefined,
+      knows: () => {},
       clock,
-      log: recordingLog(records),
+      log,
+      ...openBudgets(log),
     });
     await master.nats.flush();
     masters.push(master);
@@ -121,6 +126,57 @@ test("a hello without a reply subject, or with a foreign one, is harmless", asyn
   const secrets = await masters[0]?.nats.jetstream().views.kv("hello-secrets");
   peel.nats.publish(`svc.peel.${peelId}.hello`, encode({}));
   peel.nats.publish(`svc.peel.${peelId}.hello`, encode({}), { reply: "$KV.hello-secrets._cluster_info" });
+  // One hello of a peel is answered at a time.
+  for (const { nats } of [peel, ...masters]) await nats.flush();
   expect(await ask(encode({}))).toMatchObject({ cluster_info: { v: 1 } });
   expect(await secrets?.get("_cluster_info")).toBeNull();
+  expect(records.map(({ event }) => event)).toContain(badReply);
+});
+
+test("a peel that asks more than its budget, or again before it was answered, is refused without work", async () => {
+  const master = await connectTo(bus, "master");
+  const log = recordingLog();
+  const id = "eager";
+  let answered = 0;
+  let mayAsk = true;
+  const waiting = Promise.withResolvers<void>();
+  const serving = serveHello({
+    // The other masters would take a part of the requests.
+    bus: {
+      serve: (subject, _, answer, onDropped) =>
+        master.serve(subject.replace("svc.", "test."), "q", answer, onDropped),
+    },
+    document: () => document,
+    missed: () => [],
+    settings: async () => {
+      answered++;
+      await waiting.promise;
+      return {};
+    },
+    states: async () => undefined,
+    auditHead: () => undefined,
+    knows: () => {},
+    clock: systemClock,
+    log,
+    ...openBudgets(log),
+    budgets: { take: () => mayAsk },
+  });
+  await master.nats.flush();
+  const other = await connectTo(bus, "master");
+  const hello = async () => decode((await other.nats.request(`test.peel.${id}.hello`, encode({}))).data);
+  const first = hello();
+  const refused = { ok: false, error: { code: "rate_limited", message: expect.any(String) } };
+  expect(await Promise.all([hello(), hello()])).toEqual([refused, refused]);
+  waiting.resolve();
+  expect(await first).toMatchObject({ cluster_info: { v: 1 } });
+  mayAsk = false;
+  expect(await hello()).toEqual(refused);
+  expect(answered).toBe(1);
+  // A request without an inbox is charged as well, and beyond the budget nothing is logged of it.
+  other.nats.publish(`test.peel.${id}.hello`, encode({}));
+  await other.nats.flush();
+  expect(await hello()).toEqual(refused);
+  expect(log.records.filter(({ level }) => level === "warn")).toEqual([]);
+  serving.stop();
+  await Promise.all([master.nats.close(), other.nats.close()]);
 });

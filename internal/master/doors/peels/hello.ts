@@ -1,8 +1,17 @@
 import { type Clock, rfc3339 } from "../../../base/clock.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
-import { decode, encode } from "../../../base/msgpack.ts";
-import { type Bus, encodeFailure, helloSubject, mastersQueue } from "../../../bus/mod.ts";
+import { decodeForeign, encode } from "../../../base/msgpack.ts";
+import { createSlots } from "../../../base/slots.ts";
+import {
+  type Bus,
+  badReply,
+  encodeFailure,
+  encodeRateLimited,
+  helloSubject,
+  mastersQueue,
+} from "../../../bus/mod.ts";
+import type { Budgets, LogLines } from "../../../fleet/budget/mod.ts";
 import type { SettingsAnswer } from "../../../fleet/settings/mod.ts";
 import type { BootstrapDocument } from "../../../identity/bootstrap/mod.ts";
 
@@ -10,8 +19,15 @@ import type { BootstrapDocument } from "../../../identity/bootstrap/mod.ts";
 const maxRequestBytes = 4096;
 /** Maximum size of one answer. */
 const maxCommands = 256;
+/** Of the command keys that a peel says it knows; a fleet has two at most. */
+const mostKeys = 16;
+
+/** How many hellos are answered at the same time, and how many wait; each peel has one of them. */
+const bounds = { atOnce: 64, ofOne: 1, waiting: 16_384 } as const;
 
 export interface HelloDeps {
+  budgets: Pick<Budgets, "take">;
+  lines: Pick<LogLines, "say">;
   bus: Pick<Bus, "serve">;
   /** The current bootstrap document. */
   document(): BootstrapDocument;
@@ -21,6 +37,12 @@ export interface HelloDeps {
   settings(peelId: string, version: number): Promise<SettingsAnswer>;
   /** The snapshot of state files of `base` in force and what was signed of it; `undefined` when there is none. */
   states(): Promise<{ base: string; statement: Uint8Array } | undefined>;
+  /** The newest entry of the audit, signed; `undefined` before the first. */
+  auditHead(): Uint8Array | undefined;
+  /** The statements of administrators about the administrators that follow a version. */
+  administrators?(version: number): readonly Uint8Array[];
+  /** Takes note of the command keys that a peel says it knows. */
+  knows(peelId: string, commandKeys: readonly string[]): void;
   clock: Clock;
   log: Log;
 }
@@ -33,15 +55,24 @@ export interface HelloDeps {
  * are no newer ones. `incomplete` means that something could not be read, so the peel asks again. `states`
  * has the digest of the snapshot of the environment `base`, whose files are fetched, and the signed
  * `statement` that proves it. Each request goes to one master. The token of the subject identifies the peel.
- * A malformed request is answered with an error map.
+ * `audit` is the newest entry of the audit, signed, which the peel remembers. `administrators` are signed statements
+ * that change the administrators of the peel, whose version is `administrators_version` of the request.
+ * `knows_command_keys` of the request are the public keys whose commands the peel accepts. A malformed request is
+ * answered with an error map.
  */
-export function serveHello({ bus, document, missed, settings, states, clock, log }: HelloDeps): {
+export function serveHello(deps: HelloDeps): {
   stop(): void;
 } {
-  return bus.serve(helloSubject("*"), mastersQueue, async (data, subject) => {
-    const peelId = subject.split(".")[2] ?? "";
+  const { bus, document, missed, settings, states, auditHead, knows, clock, log, budgets, lines } = deps;
+  const refusal = encodeRateLimited();
+  const slots = createSlots(bounds);
+  const answer = async (peelId: string, data: Uint8Array): Promise<Uint8Array> => {
+    const release = await slots.take(peelId).catch(() => undefined);
+    if (release === undefined) return refusal;
     try {
-      const { version } = checkRequest(data);
+      const { version, known, administratorsVersion } = checkRequest(data);
+      const later = administratorsVersion === undefined ? [] : deps.administrators?.(administratorsVersion);
+      if (known.length > 0) knows(peelId, known);
       const jobs = missed(peelId, maxCommands);
       if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
       else log.debug("peel said hello", { peel_id: peelId });
@@ -55,27 +86,52 @@ export function serveHello({ bus, document, missed, settings, states, clock, log
         settings: told?.envelope,
         settings_error: told?.error,
         states: await states(),
+        audit: auditHead(),
+        administrators: later === undefined || later.length === 0 ? undefined : later,
         jobs,
         incomplete: told === undefined ? true : undefined,
       });
     } catch (thrown) {
-      log[meaningOf(toSvcError(thrown).kind).level]("hello refused", {
-        peel_id: peelId,
-        reason: describeError(thrown),
-      });
+      const { level } = meaningOf(toSvcError(thrown).kind);
+      lines.say(level, "hello refused", peelId, { reason: describeError(thrown) });
       return encodeFailure(thrown);
+    } finally {
+      release();
     }
-  });
+  };
+  return bus.serve(
+    helloSubject("*"),
+    mastersQueue,
+    (data, subject) => {
+      const peelId = peelOf(subject);
+      // Answered in any case: the bus remembers each request without an answer for two minutes.
+      return budgets.take(peelId, "hello", data.length) ? answer(peelId, data) : refusal;
+    },
+    (subject) => {
+      // It counts like any other: otherwise a peel could send these without limit.
+      const peelId = peelOf(subject);
+      if (budgets.take(peelId, "hello")) lines.say("warn", badReply, peelId);
+    },
+  );
 }
 
+const peelOf = (subject: string): string => subject.split(".")[2] ?? "";
+
 /** Other fields of the map are ignored: later peels may send more. @throws SvcError `bad_request` */
-function checkRequest(data: Uint8Array): { version: number } {
-  if (data.length > maxRequestBytes) {
-    throw new SvcError("bad_request", `a hello must have at most ${maxRequestBytes} bytes`);
-  }
-  const value = decode(data);
+function checkRequest(data: Uint8Array): {
+  version: number;
+  known: string[];
+  administratorsVersion: number | undefined;
+} {
+  const value = decodeForeign(data, maxRequestBytes);
   const isMap = value !== null && typeof value === "object" && !Array.isArray(value);
   if (!isMap || value instanceof Uint8Array) throw new SvcError("bad_request", "a hello must be a map");
   const version = value.settings_version;
-  return { version: typeof version === "number" ? version : 0 };
+  const known: unknown = value.knows_command_keys;
+  const ofAdministrators = value.administrators_version;
+  return {
+    version: typeof version === "number" ? version : 0,
+    known: Array.isArray(known) ? known.filter((key) => typeof key === "string").slice(0, mostKeys) : [],
+    administratorsVersion: typeof ofAdministrators === "number" ? ofAdministrators : undefined,
+  };
 }

@@ -1,2 +1,3 @@
 export { serveFetch } from "./fetch.ts";
 export { serveHello } from "./hello.ts";
+export { serveRenewals } from "./renew.ts";

@@ -63,6 +63,14 @@ test("a file that differs is replaced and keeps its mode and owner unless they a
   expect(mode(path)).toBe("604");
 });
 
+test("a file with the longest name that the file system has is created and replaced", async () => {
+  using directory = temporaryDirectory("managed");
+  const path = join(directory.path, "n".repeat(255));
+  await proveHonest(directory.path, ...managed, path, { contents: ["one"] });
+  await proveHonest(directory.path, ...managed, path, { contents: ["two"] });
+  expect(readFileSync(path, "utf8")).toBe("two\n");
+});
+
 test("mode and owner alone are set on the file itself", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "motd");

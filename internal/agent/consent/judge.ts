@@ -1,0 +1,119 @@
+import { formatDuration } from "../../base/duration.ts";
+import { encode } from "../../base/msgpack.ts";
+import { cancelSubject, jobRequestSubject, rolloutSubject } from "../../bus/mod.ts";
+import { type Call, type Command, decodeEvidence } from "../../fleet/jobs/mod.ts";
+import { clockToleranceMs, isSignedFor, openRequest } from "../../fleet/requests/mod.ts";
+import { isProven } from "../../identity/mod.ts";
+import { agreedAt, mostWaitingMs } from "./agreement.ts";
+import { orRefusal, type Refusal, refuse } from "./refusal.ts";
+import { readJob, readRollout } from "./signed-body.ts";
+import { type Rules, signerOf } from "./signer.ts";
+
+// A master signs commands, and anyone who steals one can sign any. So a peel may insist on what the operator signed:
+// then it judges by itself who asked for what, and believes no master.
+
+/** A command that this peel obeys. */
+export type Consent =
+  | { by: "automation" }
+  | {
+      by: "operator";
+      operator: string;
+      /** Each signed request counts once. */
+      nonce: Uint8Array;
+      /** Milliseconds since the Unix epoch, as all times here. */
+      sentAt: number;
+      /** Until then the request may count. */
+      until: number;
+      /** How long the operator lets it run. */
+      timeoutMs: number;
+      /** It is a wave of a rollout, or its check: masters may end it without an operator. */
+      isWave: boolean;
+    };
+
+/** Judges a command to run a function. */
+export function judgeDispatch(
+  { body, peel, deadline, proof }: Pick<Command, "body" | "peel" | "deadline" | "proof">,
+  call: Call,
+  rules: Rules,
+): Consent | Refusal {
+  return orRefusal(() => {
+    const evidence = decodeEvidence(body);
+    if (evidence === undefined) return withoutOperator(call.function, rules);
+    const request = openRequest(evidence.request);
+    const isRollout = isSignedFor(rolloutSubject("start"), request);
+    const subject = isRollout ? rolloutSubject("start") : jobRequestSubject;
+    const who = signerOf(request, subject, evidence.records, rules);
+    const asked = (isRollout ? readRollout : readJob)(request.body, evidence.step, who);
+    if (asked.function !== call.function) {
+      refuse(`${who} signed a request for ${asked.function}, and the command is ${call.function}`);
+    }
+    if (!isSame(asked.args, call.args)) refuse(`${who} signed other arguments of ${call.function}`);
+    const agreed = agreedAt(request, asked.approvals, evidence, rules);
+    const { timeoutMs, lastsMs } = asked;
+    const until = (agreed ?? request.sentAt) + lastsMs;
+    if (rules.now > until) {
+      const ago = formatDuration(rules.now - until);
+      const what = isRollout ? "its deadline" : "its timeout";
+      refuse(`the request of ${who} ended ${ago} ago: ${what} has passed`);
+    }
+    if (deadline > Math.min(until, isRollout ? rules.now + timeoutMs : until) + clockToleranceMs) {
+      refuse(`${who} signed a timeout of ${formatDuration(timeoutMs)}, and the command has a longer one`);
+    }
+    if (asked.targets_digest === undefined) {
+      refuse(`${who} did not sign which peels it is for (targets_digest): use svc of this version`);
+    } else if (!isProven(peel, evidence.proof ?? proof ?? [], asked.targets_digest)) {
+      refuse(`this peel is not among those that the request of ${who} is for`);
+    }
+    return {
+      by: "operator",
+      operator: who,
+      // The check of a wave runs as well as the wave, and each once.
+      nonce: Uint8Array.from([...request.nonce, ...Buffer.from(evidence.step ?? "")]),
+      sentAt: request.sentAt,
+      // Others may agree again to a request that was used: it is remembered as long as they could.
+      until: agreed === undefined ? until : request.sentAt + mostWaitingMs + lastsMs,
+      timeoutMs,
+      isWave: isRollout,
+    };
+  });
+}
+
+/**
+ * Judges a command to stop a job.
+ *
+ * @param isAutomatic whether the job runs without an operator, so that it may be stopped without one
+ */
+export function judgeStop(
+  { body, jid }: Pick<Command, "body" | "jid">,
+  isAutomatic: boolean,
+  rules: Rules,
+): { by: "automation" | "operator" } | Refusal {
+  return orRefusal(() => {
+    const evidence = decodeEvidence(body);
+    if (evidence !== undefined) {
+      signerOf(openRequest(evidence.request), cancelSubject(jid), evidence.records, rules);
+      return { by: "operator" };
+    }
+    if (!isAutomatic) refuse("no operator signed that the job shall stop");
+    return { by: "automation" };
+  });
+}
+
+/** Whether a function is one of those that run without an operator. */
+export function isAutomatic(name: string, functions: readonly string[]): boolean {
+  return functions.some((pattern) =>
+    pattern.endsWith(".*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
+  );
+}
+
+function withoutOperator(name: string, { automationFunctions }: Rules): Consent {
+  if (isAutomatic(name, automationFunctions)) return { by: "automation" };
+  return refuse(
+    `no operator signed it, and ${name} is not in automation_functions: ask with svc and an operator file (svc login)`,
+  );
+}
+
+/** Both were decoded in the same way, so that the same bytes give the same values. */
+function isSame(one: unknown, other: unknown): boolean {
+  return Buffer.from(encode(one)).equals(encode(other));
+}

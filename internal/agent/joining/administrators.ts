@@ -1,0 +1,197 @@
+import { existsSync } from "node:fs";
+import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
+import { createFileAtomic, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import type { Log } from "../../base/log.ts";
+import { writing } from "../../base/new-files.ts";
+import {
+  type Administrator,
+  decodeAdministrators,
+  digestOfAdministrators,
+  formatAdministrators,
+  isOperatorName,
+  isSameList,
+  isSignedStatement,
+  parseAdministrators,
+} from "../../fleet/operators/mod.ts";
+import { decodePublicKey, parseCredentials, readClaims } from "../../identity/mod.ts";
+
+/** What a master says of the administrators. */
+export interface LearnedAdministrators {
+  list: readonly Administrator[];
+  /** 0 from masters of earlier versions. */
+  version: number;
+  /** The account of the peels, which names the fleet; absent when the credentials do not say it. */
+  fleet?: string;
+}
+
+/** The administrators whose operators this peel obeys where it insists on them, stored in a file. */
+export interface Administrators {
+  /** None when the peel has learned none yet, and when the file is damaged. */
+  readonly current: readonly Administrator[];
+  /** Of the newest statement that this peel follows; 0 before the first of its fleet. */
+  readonly version: number;
+  /** Of the current list, hex; absent where there is none. */
+  readonly digest: string | undefined;
+  /** Whether this peel has learned none. A damaged file is still one. */
+  readonly lacking: boolean;
+  /**
+   * Keeps the first list that names one. It must come from a master over verified TLS. What is kept is replaced by
+   * a statement of an administrator and nothing else: who steals a master has its certificate as well.
+   *
+   * @throws SvcError `storage` when it cannot be stored
+   */
+  learn(learned: LearnedAdministrators): void;
+  /**
+   * Judges statements of administrators, oldest first, and follows those that count: signed by one of the
+   * administrators that this peel has, for its fleet, with a greater version. The others are logged and ignored.
+   *
+   * @returns whether it followed one
+   */
+  take(statements: readonly Uint8Array[]): boolean;
+}
+
+interface Kept {
+  list: readonly Administrator[];
+  /** The fleet of the statement that the list is from; absent for a list that was learned from a master. */
+  fleet?: string;
+  version: number;
+}
+
+/** The first line of the file. Peels of earlier versions read it as a comment. */
+const versionLine = /^# version (\d{1,10}) (A[A-Z2-7]{55})$/m;
+
+/**
+ * Opens the administrators of a peel.
+ *
+ * @param files.credentials the bus credentials, which name the fleet
+ */
+export function createAdministrators(
+  files: { administrators: string; credentials: string },
+  log: Log,
+): Administrators {
+  const { administrators: file } = files;
+  const ownFleet = () => fleetOf(readTextIfPresent(files.credentials) ?? "");
+  let refused = "";
+  const read = (): Kept => {
+    const text = readTextIfPresent(file);
+    if (text === undefined) return { list: [], version: 0 };
+    try {
+      const [, version = "0", fleet] = versionLine.exec(text) ?? [];
+      const list = parseAdministrators(file, text);
+      return { list, version: Number(version), ...(fleet === undefined ? {} : { fleet }) };
+    } catch {
+      return { list: [], version: 0 };
+    }
+  };
+  let kept = read();
+  /** A peel that came to the fleet that succeeds its own counts the statements of that fleet from the start. */
+  const versionIn = (fleet: string | undefined) => (kept.fleet === fleet ? kept.version : 0);
+  const textOf = (list: readonly Administrator[], version: number, fleet: string | undefined) =>
+    `${version === 0 || fleet === undefined ? "" : `# version ${version} ${fleet}\n`}${formatAdministrators(list)}`;
+
+  const follow = (bytes: Uint8Array, fleet: string) => {
+    const statement = decodeAdministrators(bytes);
+    const { version, administrators, key } = statement;
+    const refuse = (reason: string): never => {
+      throw new SvcError("forbidden", `version ${version}: ${reason}`);
+    };
+    if (statement.fleet !== fleet) refuse(`it is for the fleet ${statement.fleet}, and this is ${fleet}`);
+    const known = versionIn(fleet);
+    if (version <= known) {
+      // Masters repeat what a peel has; anything else is an attempt to go back.
+      if (version === known && isSameList(administrators, kept.list)) return;
+      refuse(`this peel follows version ${known}`);
+    }
+    const signer = kept.list.find(({ publicKey }) => publicKey === key);
+    if (signer === undefined) return refuse(`the key ${key} is not of an administrator that this peel knows`);
+    if (!isSignedStatement(statement)) refuse(`the signature of ${signer.name} is wrong`);
+    writing(file, () => writeFileAtomic(file, textOf(administrators, version, fleet), secretMode));
+    kept = { list: administrators, version, fleet };
+    log.info("administrators replaced by a statement", {
+      version,
+      signed_by: signer.name,
+      administrators: administrators.map(({ name }) => name).join(","),
+    });
+  };
+
+  return {
+    get current() {
+      return kept.list;
+    },
+    get version() {
+      return versionIn(ownFleet());
+    },
+    get digest() {
+      return kept.list.length === 0 ? undefined : digestOfAdministrators(kept.list);
+    },
+    get lacking() {
+      return !existsSync(file);
+    },
+    learn({ list, version, fleet }) {
+      // A damaged file is still one: what it held is not known, so nothing takes its place.
+      if (list.length === 0 || existsSync(file)) return;
+      const text = textOf(list, version, fleet);
+      writing(file, () => createFileAtomic(file, text, secretMode));
+      kept = read();
+      log.info("administrators learned", { administrators: list.map(({ name }) => name).join(",") });
+    },
+    take(statements) {
+      const fleet = statements.length === 0 ? undefined : ownFleet();
+      if (fleet === undefined) return false;
+      const before = kept;
+      for (const bytes of statements) {
+        try {
+          follow(bytes, fleet);
+        } catch (thrown) {
+          const reason = describeError(thrown);
+          if (reason !== refused) log.warn("a statement about administrators is refused", { reason });
+          refused = reason;
+        }
+      }
+      return kept !== before;
+    },
+  };
+}
+
+/** The account of the peels, which names the fleet; `undefined` for text that is not of credentials. */
+function fleetOf(credentials: string): string | undefined {
+  try {
+    const { iss, nats } = readClaims(parseCredentials(credentials).jwt);
+    return typeof nats.issuer_account === "string" ? nats.issuer_account : iss;
+  } catch {
+    return undefined;
+  }
+}
+
+const listed = v.pipe(
+  v.array(v.object({ name: v.string(), public_key: v.string() })),
+  v.maxLength(64),
+  v.transform((list) => list.map(({ name, public_key }) => ({ name, publicKey: public_key }))),
+  v.check((list) =>
+    list.every(
+      ({ name, publicKey }) => isOperatorName(name) && decodePublicKey("user", publicKey) !== undefined,
+    ),
+  ),
+);
+
+const versionOf = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2 ** 31 - 1));
+
+/**
+ * The administrators in an answer of a master; none when it names none, or the list is malformed.
+ *
+ * @param credentials that came with the same answer
+ */
+export function administratorsIn(
+  answer: Readonly<Record<string, unknown>>,
+  credentials: string,
+): LearnedAdministrators {
+  const parsed = v.safeParse(listed, answer.administrators);
+  const version = v.safeParse(versionOf, answer.administrators_version);
+  return {
+    list: parsed.success ? parsed.output : [],
+    version: version.success ? version.output : 0,
+    ...defined({ fleet: fleetOf(credentials) }),
+  };
+}

@@ -1,0 +1,125 @@
+import type { Clock } from "../../base/clock.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { isCredentialsRefused } from "../../bus/mod.ts";
+import { credentialsExpiry, DamagedFile, damagedEvent } from "../joining/mod.ts";
+
+/** What keeps a peel off the bus and does not end by itself. It is logged once, however often it is met. */
+export interface Obstacle {
+  /** For /readyz; `undefined` when nothing of that kind is known. */
+  readonly reason: string | undefined;
+  /**
+   * Runs an attempt to connect.
+   *
+   * @throws MetObstacle when it failed for such a reason; otherwise what the attempt throws
+   */
+  attempt<T>(connect: () => Promise<T>): Promise<T>;
+  /** A server refuses the credentials that it took before. @param words of the server */
+  refused(words: string): void;
+  /** The peel is connected. */
+  clear(): void;
+  /** What keeps the peel off the bus, as far as its credentials are concerned. */
+  readonly blocked: Blocked;
+  /** Calls `run` after each failed attempt and each refusal. Returns a function that stops this. */
+  onBlocked(run: () => void): () => void;
+  /** Another reason became known. It is logged once. */
+  tell(reason: string, next: string, fields?: Record<string, string>): void;
+}
+
+/** Since the last connection. */
+export interface Blocked {
+  /** The file of the credentials is missing or damaged. */
+  readonly unusable: boolean;
+  /** How often servers refused the credentials, one after the other. */
+  readonly refusals: number;
+  /** When the first of these refusals came, on the monotonic clock. */
+  readonly since: number | undefined;
+}
+
+/** An attempt to connect failed for a reason that is already in the log. */
+export class MetObstacle extends SvcError {}
+
+export function createObstacle(options: {
+  /** Path of the `.creds` file. */
+  credentials: string;
+  /** How the operator makes this peel enroll again. */
+  again: string;
+  clock: Clock;
+  log: Log;
+}): Obstacle {
+  const { credentials, again, clock, log } = options;
+  let reason: string | undefined;
+  const none: Blocked = { unusable: false, refusals: 0, since: undefined };
+  let blocked = none;
+  const listeners = new Set<() => void>();
+  const block = (next: Blocked) => {
+    blocked = next;
+    for (const run of listeners) run();
+  };
+
+  const tell = (event: string, next: string, fields: Record<string, string> = {}) => {
+    if (reason !== event) log.error(event, { ...fields, next });
+    reason = event;
+  };
+  const refused = (words: string) => {
+    if ((credentialsExpiry(credentials) ?? Number.POSITIVE_INFINITY) <= clock.now()) {
+      tell(
+        "the credentials of this peel have expired",
+        `nothing, where the peel reaches a master: it recovers them by itself; otherwise set master_url, or run svc enroll revoke, and ${again}`,
+        { reason: words },
+      );
+    } else if (/revoked/i.test(words)) {
+      tell(
+        "this peel is revoked or suspended",
+        `svc enroll list --state all shows why; if it is suspended, run svc enroll resume; otherwise ${again}`,
+        { reason: words },
+      );
+    } else if (reason === undefined) {
+      tell(
+        "the bus refuses the credentials of this peel: it is revoked or suspended, or the bus is of another fleet",
+        `svc enroll list --state all shows which; if it is suspended, run svc enroll resume; if it is revoked, ${again}`,
+        { reason: words },
+      );
+    }
+    const { refusals, since = clock.monotonic() } = blocked;
+    block({ unusable: false, refusals: refusals + 1, since });
+  };
+  return {
+    get reason() {
+      return reason;
+    },
+    async attempt(connect) {
+      try {
+        const connected = await connect();
+        reason = undefined;
+        blocked = none;
+        return connected;
+      } catch (thrown) {
+        if (thrown instanceof DamagedFile) {
+          const { next, ...fields } = thrown.fields;
+          if (reason !== thrown.message) log.error(damagedEvent, { ...fields, next });
+          reason = thrown.message;
+          block({ ...blocked, unusable: true });
+        } else if (isCredentialsRefused(thrown)) refused(describeError(thrown));
+        else {
+          block(blocked);
+          throw thrown;
+        }
+        throw new MetObstacle("unavailable", reason ?? "", { cause: thrown });
+      }
+    },
+    refused,
+    clear() {
+      reason = undefined;
+      blocked = none;
+    },
+    get blocked() {
+      return blocked;
+    },
+    onBlocked(run) {
+      listeners.add(run);
+      return () => listeners.delete(run);
+    },
+    tell,
+  };
+}

@@ -1,0 +1,393 @@
+import { expect, test } from "bun:test";
+import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { newId, systemRandom } from "../../base/id.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import { encodeJwt, formatCredentials, newKeyPair, parseCredentials } from "../../identity/mod.ts";
+import { createAdministrators, createKeyRing, identityFiles, type MasterClient } from "../joining/mod.ts";
+import type { Connection } from "../link/mod.ts";
+import { startKeeper } from "./keeper.ts";
+
+// The keeper on a clock that a test moves, with masters in memory: what is asked when, and what every crash leaves.
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+const peelId = "web-1";
+
+/** Masters in memory: the keys of one record, and what is done with a request before it is answered. */
+function fleet(clock: ReturnType<typeof manualClock>, lifetimeMs: number) {
+  const issuer = newKeyPair("account", systemRandom);
+  const key = newKeyPair("user", systemRandom);
+  const enrollmentId = newId("enr", clock.now(), systemRandom);
+  const record = { publicKey: key.publicKey, busKeys: [] as string[], state: "active" };
+  const state = {
+    renewals: 0,
+    recoveries: 0,
+    lose: false,
+    away: false,
+    administrators: [] as object[],
+    onAsked: () => {},
+  };
+  const mint = (subject: string) => {
+    const issuedAt = Math.floor(clock.now() / 1000);
+    const allow = ["renew", "rekey"].map((name) => `svc.peel.${peelId}.${name}`);
+    const nats = { pub: { allow } };
+    const expiresAt = issuedAt + lifetimeMs / 1000;
+    return encodeJwt({ type: "user", name: peelId, subject, issuedAt, expiresAt, nats }, issuer);
+  };
+  const take = (subject: string) => {
+    if (record.busKeys.at(-1) !== subject) record.busKeys.push(subject);
+    return { jwt: mint(subject), command_keys: [], administrators: state.administrators };
+  };
+  const refuse = (code: string) => encode({ ok: false, error: { code, message: code } });
+  return {
+    key,
+    enrollmentId,
+    record,
+    state,
+    issue() {
+      const first = newKeyPair("user", systemRandom);
+      return formatCredentials(take(first.publicKey).jwt, first.seed);
+    },
+    async request(subject: string, data: Uint8Array): Promise<Uint8Array> {
+      state.onAsked();
+      if (state.away) throw new Error("no answer");
+      const asked = decode(data) as Record<string, string>;
+      const { renews, bus_public_key: next = "", public_key: renamed } = asked;
+      const current = record.busKeys.at(-1);
+      const isRepeat = next === current && renews === record.busKeys.at(-2);
+      if (subject.endsWith(".rekey")) {
+        if (renamed === record.publicKey) return refuse("unauthorized");
+        record.publicKey = renamed ?? "";
+      } else if (renews !== current && !isRepeat) return refuse("clone_suspected");
+      state.renewals++;
+      const answer = encode({ ok: true, ...take(next) });
+      if (state.lose) throw new Error("the answer was lost");
+      return answer;
+    },
+    client: {
+      async request(method, path, options) {
+        if (state.away) throw new Error("no master responded");
+        if (path.includes("/by-key/"))
+          return { status: 200, body: { id: enrollmentId, state: record.state } };
+        if (method === "GET")
+          return { status: 200, body: { challenge: "A".repeat(43).concat("="), challenge_id: "c" } };
+        const asked = options?.body?.(undefined) ?? {};
+        if (!["issued", "active"].includes(record.state)) return { status: 403, body: {} };
+        if (asked.public_key !== record.publicKey) return { status: 401, body: { error: "wrong key" } };
+        if (record.busKeys.includes(String(asked.bus_public_key))) return { status: 400, body: {} };
+        state.recoveries++;
+        if (asked.revoke_previous === true) record.busKeys = [];
+        return { status: 200, body: take(String(asked.bus_public_key)) };
+      },
+    } satisfies Pick<MasterClient, "request">,
+  };
+}
+
+type Fleet = ReturnType<typeof fleet>;
+
+function filesIn(dir: string) {
+  const auth = join(dir, "auth");
+  mkdirSync(auth, { recursive: true });
+  return identityFiles(auth, peelId);
+}
+
+function enrolled(dir: string, masters: Fleet) {
+  const files = filesIn(dir);
+  writeFileSync(files.credentials, masters.issue());
+  writeFileSync(files.seed, `${masters.key.seed}\n`);
+  writeFileSync(files.enrollment, `${masters.enrollmentId}\n`);
+}
+
+/** A peel with these files. The bus takes a connection with a key of the record, and no other. */
+function peel(
+  dir: string,
+  masters: Fleet,
+  clock: ReturnType<typeof manualClock>,
+  snapshot = (_: string) => {},
+  hasMaster = true,
+) {
+  const files = filesIn(dir);
+  const log = recordingLog();
+  const blocked = { unusable: false, refusals: 0, since: undefined as number | undefined };
+  const told: string[] = [];
+  const wakes: (() => void)[] = [];
+  const onConnect: (() => void)[] = [];
+  const connection = {
+    connected: true,
+    urls: [],
+    request: masters.request,
+    onConnect(run: () => void) {
+      onConnect.push(run);
+      run();
+      return () => {};
+    },
+    async reopen(open: (urls: string[]) => Promise<unknown>, taken: () => void) {
+      await open([]);
+      snapshot("before the file is replaced");
+      taken();
+      snapshot("after the file was replaced");
+      for (const run of onConnect) run();
+    },
+    async restart() {},
+  };
+  const keeper = startKeeper({
+    files,
+    peelId,
+    keys: createKeyRing(files, log),
+    commandKeys: { replace() {}, differs: () => false },
+    recoveryKeys: { learn() {} },
+    administrators: createAdministrators(files, log),
+    masters: hasMaster ? { client: masters.client, attempts: 1 } : undefined,
+    obstacle: {
+      blocked,
+      onBlocked: (run) => wakes.push(run) > 0 && (() => {}),
+      tell: (reason) => told.push(reason),
+      clear() {
+        Object.assign(blocked, { unusable: false, refusals: 0, since: undefined });
+      },
+    } as Parameters<typeof startKeeper>[0]["obstacle"],
+    again: "enroll again",
+    clock,
+    jitter: () => 0.5,
+    random: systemRandom,
+    log,
+    signal: new AbortController().signal,
+  });
+  const link = {
+    connection: connection as unknown as Connection,
+    async open(_: readonly string[], credentials: string) {
+      const { publicKey } = parseCredentials(credentials).key;
+      if (!masters.record.busKeys.includes(publicKey)) throw new Error("refused");
+      return undefined as never;
+    },
+    refresh: undefined,
+  };
+  const busKey = () => parseCredentials(readFileSync(files.credentials, "utf8")).key.publicKey;
+  const wake = () => {
+    for (const run of wakes) run();
+  };
+  return { files, log, keeper, link, connection, blocked, told, wake, busKey };
+}
+
+test("renewals follow one another at two thirds of each lifetime, with none in between", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 18 * day);
+  enrolled(directory.path, masters);
+  const { keeper, link, busKey } = peel(directory.path, masters, clock);
+  keeper.attach(link);
+  await clock.pass(11.9 * day);
+  expect(masters.state.renewals).toBe(0);
+  await clock.pass(0.2 * day);
+  expect([masters.state.renewals, masters.record.busKeys.at(-1)]).toEqual([1, busKey()]);
+  await clock.pass(4 * 12.1 * day);
+  expect(masters.state.renewals).toBe(5);
+  expect(keeper.counts).toMatchObject({ renewed: 5, failed: 0, refused: 0 });
+  keeper.stop();
+  expect(clock.pending).toBe(0);
+});
+
+test.each([
+  ["over HTTPS, where there is a master", true, 1],
+  ["over the bus, with a warning, where there is none", false, 0],
+])(
+  "a peel that knows no administrators learns them with its next credentials: %s",
+  async (_, hasMaster, recoveries) => {
+    using directory = temporaryDirectory("keeper");
+    const clock = manualClock();
+    const masters = fleet(clock, 18 * day);
+    enrolled(directory.path, masters);
+    const { keeper, link, files, log, busKey } = peel(directory.path, masters, clock, () => {}, hasMaster);
+    keeper.attach(link);
+    const root = newKeyPair("user", systemRandom).publicKey;
+    masters.state.administrators = [{ name: "root", public_key: root }];
+    await clock.pass(12.1 * day);
+    expect(readFileSync(files.administrators, "utf8")).toBe(`${root} root\n`);
+    expect([masters.state.renewals, masters.state.recoveries]).toEqual([1, recoveries]);
+    expect(masters.record.busKeys.at(-1)).toBe(busKey());
+    const warned = log.records.some(({ event }) => event.startsWith("administrators learned over the bus"));
+    expect(warned).toBe(!hasMaster);
+    // The first list stays.
+    masters.state.administrators = [{ name: "eve", public_key: newKeyPair("user", systemRandom).publicKey }];
+    await clock.pass(12.1 * day);
+    expect([masters.state.renewals, masters.state.recoveries]).toEqual([2, recoveries]);
+    expect(readFileSync(files.administrators, "utf8")).toBe(`${root} root\n`);
+    keeper.stop();
+  },
+);
+
+test("while masters are away it is tried after a minute, and then ever more seldom", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 18 * day);
+  enrolled(directory.path, masters);
+  const { keeper, link } = peel(directory.path, masters, clock);
+  const at: number[] = [];
+  masters.state.away = true;
+  masters.state.onAsked = () => at.push(clock.monotonic());
+  keeper.attach(link);
+  await clock.pass(12.5 * day);
+  const gaps = at.slice(1).map((each, index) => each - (at[index] ?? 0));
+  const waits = gaps.filter((each) => each > 30_000);
+  expect(Math.min(...waits)).toBeGreaterThanOrEqual(minute);
+  expect(waits.slice(0, 3)).toEqual(waits.slice(0, 3).toSorted((one, other) => one - other));
+  expect(Math.max(...waits)).toBeLessThanOrEqual(61 * minute);
+  masters.state.away = false;
+  await clock.pass(61 * minute);
+  expect(masters.state.renewals).toBe(1);
+  keeper.stop();
+});
+
+test("nothing is asked while the bus is away, whatever is due, and what is late comes after the connection", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 10 * day);
+  enrolled(directory.path, masters);
+  const { keeper, link, connection } = peel(directory.path, masters, clock);
+  connection.connected = false;
+  keeper.attach(link);
+  await clock.pass(8 * day);
+  expect([masters.state.renewals, clock.pending]).toEqual([0, 0]);
+  keeper.stop();
+});
+
+test("a host clock that jumps costs one renewal for each jump, and no storm", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 180 * day);
+  enrolled(directory.path, masters);
+  let jumpMs = 0;
+  const host = { ...clock, now: () => clock.now() + jumpMs } as typeof clock;
+  const { keeper, link } = peel(directory.path, masters, host);
+  keeper.attach(link);
+  jumpMs = 3650 * day;
+  await clock.pass(day);
+  expect(masters.state.renewals).toBe(1);
+  jumpMs = -3650 * day;
+  await clock.pass(100 * day);
+  expect(masters.state.renewals).toBe(1);
+  await clock.pass(30 * day);
+  expect(masters.state.renewals).toBe(2);
+  keeper.stop();
+});
+
+test("a peel that is off the bus recovers once, and after that only as often as the backoff allows", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 180 * day);
+  enrolled(directory.path, masters);
+  const { keeper, blocked, wake } = peel(directory.path, masters, clock);
+  Object.assign(blocked, { refusals: 2, since: clock.monotonic() });
+  wake();
+  await settle();
+  expect(masters.state.recoveries).toBe(0);
+  await clock.pass(minute);
+  expect(masters.state.recoveries).toBe(1);
+  for (let refused = 0; refused < 1000; refused++) {
+    Object.assign(blocked, { refusals: 3, since: clock.monotonic() });
+    wake();
+    await clock.pass(3_600);
+  }
+  expect(masters.state.recoveries).toBeLessThan(12);
+  keeper.stop();
+});
+
+test("an enrollment that has ended is said once, and asked for about once an hour", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 180 * day);
+  enrolled(directory.path, masters);
+  masters.record.state = "revoked";
+  const { keeper, blocked, told, wake } = peel(directory.path, masters, clock);
+  for (let refused = 0; refused < 60; refused++) {
+    Object.assign(blocked, { refusals: 3, since: 0 });
+    wake();
+    await clock.pass(minute);
+  }
+  expect(told).toEqual([`the enrollment ${masters.enrollmentId} of this peel was revoked`]);
+  keeper.stop();
+});
+
+test("whatever a crash leaves of a renewal or a change of keys, the next start completes it", async () => {
+  using directory = temporaryDirectory("keeper");
+  for (const act of ["renew", "rekey"] as const) {
+    const clock = manualClock();
+    const masters = fleet(clock, 180 * day);
+    const dir = join(directory.path, act);
+    enrolled(dir, masters);
+    const left: { name: string; dir: string; record: string }[] = [];
+    const snapshot = (name: string) => {
+      const to = join(directory.path, `${act}-${left.length}`);
+      cpSync(dir, to, { recursive: true });
+      left.push({ name, dir: to, record: JSON.stringify(masters.record) });
+    };
+    const { keeper, link } = peel(dir, masters, clock, snapshot);
+    snapshot("before");
+    masters.state.onAsked = () => snapshot("as it is asked");
+    keeper.attach(link);
+    await keeper[act]();
+    snapshot("after");
+    keeper.stop();
+    masters.state.onAsked = () => {};
+    expect(left.length).toBeGreaterThanOrEqual(5);
+    const answered = JSON.stringify(masters.record);
+    for (const crash of left) {
+      // The masters may have answered, or not, when the peel crashed as it asked.
+      for (const record of new Set([crash.record, ...(crash.name === "as it is asked" ? [answered] : [])])) {
+        Object.assign(masters.record, JSON.parse(record));
+        const again = join(directory.path, "again");
+        rmSync(again, { recursive: true, force: true });
+        cpSync(crash.dir, again, { recursive: true });
+        const restarted = peel(again, masters, clock);
+        restarted.keeper.attach(restarted.link);
+        await clock.pass(20 * minute);
+        const key = createKeyRing(restarted.files, restarted.log).current().publicKey;
+        expect([crash.name, restarted.busKey(), key]).toEqual([
+          crash.name,
+          masters.record.busKeys.at(-1) ?? "",
+          masters.record.publicKey,
+        ]);
+        restarted.keeper.stop();
+      }
+    }
+  }
+}, 60_000);
+
+test("credentials that were cut off at any byte are recovered", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 180 * day);
+  enrolled(directory.path, masters);
+  const { credentials } = filesIn(directory.path);
+  const whole = readFileSync(credentials);
+  for (let bytes = 0; bytes < whole.length - 70; bytes += 41) {
+    writeFileSync(credentials, whole);
+    truncateSync(credentials, bytes);
+    const { keeper, blocked, wake, busKey } = peel(directory.path, masters, clock);
+    blocked.unusable = true;
+    wake();
+    await clock.pass(1_000);
+    expect(masters.record.busKeys).toEqual([busKey()]);
+    keeper.stop();
+  }
+});
+
+test("an enrollment id that was cut off at any byte is looked up again", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 180 * day);
+  enrolled(directory.path, masters);
+  const { enrollment } = filesIn(directory.path);
+  for (let bytes = 0; bytes < masters.enrollmentId.length; bytes++) {
+    writeFileSync(enrollment, masters.enrollmentId.slice(0, bytes));
+    const { keeper, link } = peel(directory.path, masters, clock);
+    keeper.attach(link);
+    await clock.pass(minute);
+    expect(readFileSync(enrollment, "utf8")).toBe(`${masters.enrollmentId}\n`);
+    keeper.stop();
+  }
+});

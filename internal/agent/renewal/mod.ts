@@ -1,0 +1,2 @@
+export { type Keeper, startKeeper } from "./keeper.ts";
+export { isShort } from "./rules.ts";

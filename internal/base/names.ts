@@ -1,0 +1,5 @@
+/** The name of an operator: a key of a bucket and the name of a file, so that no two names may look the same. */
+export const operatorNameForm = /^[a-z0-9](?:[a-z0-9_-]|\.(?=[a-z0-9])){0,62}$/;
+
+/** The name of a role. */
+export const roleNameForm = /^[a-z][a-z0-9_-]{0,62}$/;

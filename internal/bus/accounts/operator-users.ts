@@ -1,0 +1,198 @@
+import { type AccountSigner, encodeJwt } from "../../identity/mod.ts";
+
+// What the bus user of an operator may do. Its JWT has no subjects of its own: it has tags, and the JWT of the account
+// has a template for the key that signs it. So the JWT stays small, and who steals that key gets no more than the
+// template. The tags come from this table, and from nothing else.
+
+/** The tags of a template, each with what may follow it. */
+interface Grant {
+  /** Requests to masters: subjects below `svc.`. */
+  ask?: readonly string[];
+  /** Streams that are read and followed. */
+  read?: readonly string[];
+  /** Subjects below `svc.` that are subscribed to. */
+  hear?: readonly string[];
+  /** Buckets whose changes are subscribed to. */
+  follow?: readonly string[];
+}
+
+const enroll = (action: string): Grant => ({ ask: [`admin.enroll.${action}`] });
+const records: Grant = { read: ["KV_enrollments", "KV_revocations"] };
+const jobs: Grant = { read: ["KV_jobs", "job-events"], hear: ["job.>"], follow: ["jobs"] };
+const rollouts: Grant = { read: ["KV_rollouts"], follow: ["rollouts"] };
+const peels: Grant = { read: ["KV_facts", "KV_peel-heartbeat"] };
+const asks = (...ask: string[]): Grant => ({ ask });
+/** Who signs what runs on peels asks before which peels these are, and how many others must agree. */
+const starting = (...ask: string[]): Grant => asks(...ask, "target.resolve", "admin.role.can");
+
+/**
+ * The subjects of each scope, by its name. A scope without a row has no subject of the bus.
+ * @internal exported for the tests that compare it with the scopes and the bindings
+ */
+export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
+  "jobs run": [starting("job.request"), jobs, peels, records],
+  "jobs list": [asks("job.list"), jobs],
+  "jobs show": [jobs],
+  "jobs cancel": [asks("job.*.cancel"), jobs],
+  "enrollments list": [enroll("list"), records],
+  "enrollments show": [records],
+  "enrollments approve": [enroll("approve"), records],
+  "enrollments reject": [enroll("reject"), records],
+  "enrollments revoke": [enroll("revoke"), records],
+  "enrollments suspend": [enroll("suspend"), records],
+  "enrollments resume": [enroll("resume"), records],
+  "enrollments clear-clone": [enroll("clear-clone"), records],
+  "enrollments restore": [enroll("restore"), records],
+  "enrollments discard": [enroll("discard"), records],
+  "enrollments vouch": [enroll("vouch"), records],
+  "enrollments revoke-user": [enroll("revoke-user"), records],
+  "rollouts list": [asks("rollout.list"), rollouts],
+  "rollouts show": [rollouts],
+  "rollouts start": [starting("rollout.start"), rollouts, jobs],
+  "rollouts pause": [asks("rollout.pause"), rollouts],
+  "rollouts resume": [asks("rollout.resume"), rollouts],
+  "rollouts abort": [asks("rollout.abort"), rollouts],
+  "upgrades start": [starting("rollout.start", "job.request"), rollouts, jobs],
+  "approvals list": [asks("admin.approval.list")],
+  "approvals show": [asks("admin.approval.show")],
+  "approvals approve": [asks("admin.approval.approve")],
+  "approvals deny": [asks("admin.approval.deny")],
+  "reactor status": [asks("reactor.status")],
+  "reactor rules": [asks("reactor.rules")],
+  "reactor test": [asks("reactor.test")],
+  "reactor reset": [asks("reactor.reset")],
+  "facts read": [peels],
+  "facts resolve": [asks("target.resolve")],
+  "binaries put": [asks("binary.*")],
+  "roles read": [asks("admin.role.*")],
+  "tokens list": [asks("admin.token.list")],
+  "tokens create": [asks("admin.token.create")],
+  "tokens revoke": [asks("admin.token.revoke")],
+  "operators list": [asks("admin.operator.list", "admin.operator.adoption", "admin.operator.administrators")],
+  "operators show": [asks("admin.operator.show")],
+  "operators add": [asks("admin.operator.add")],
+  "operators disable": [asks("admin.operator.disable")],
+  "operators enable": [asks("admin.operator.enable")],
+  "operators roles": [asks("admin.operator.roles")],
+  "operators remove": [asks("admin.operator.remove")],
+  "operators administrators": [asks("admin.operator.replace-administrators")],
+  "audit read": [asks("admin.audit.*")],
+  "audit verify": [asks("admin.audit.*")],
+};
+
+/**
+ * What all scopes about enrollments together may ask: also each master about its log of decisions, whose name is a part
+ * of the last token, where no wildcard can stand for it alone.
+ */
+const allOfEnrollments = "admin.enroll.*";
+
+/**
+ * What everyone who is registered may ask: about itself, and whether the masters are well.
+ * @internal exported for the test that compares it with the bindings
+ */
+export const everyones: readonly string[] = [
+  "svc.admin.operator.whoami",
+  "svc.admin.operator.renew",
+  "svc.admin.role.can",
+  "svc.master.*.readyz",
+];
+
+const read = (stream: string): string[] => [
+  `$JS.API.STREAM.INFO.${stream}`,
+  `$JS.API.STREAM.MSG.GET.${stream}`,
+  `$JS.API.CONSUMER.CREATE.${stream}`,
+  `$JS.API.CONSUMER.CREATE.${stream}.>`,
+  `$JS.API.CONSUMER.INFO.${stream}.*`,
+  `$JS.API.CONSUMER.DELETE.${stream}.*`,
+];
+
+/** The prefix of the reply subjects of an operator: no other one may subscribe below it. */
+export const operatorInboxPrefix = (publicKey: string): string => `_INBOX.${publicKey}`;
+
+/** What the masters alone publish, and the peels: no tag may reach it. */
+const ofOthers = [
+  "svc.job.*.dispatch.>",
+  "svc.job.*.stop.>",
+  "svc.job.*.ack.>",
+  "svc.job.*.return.>",
+  "svc.job.*.schedule.>",
+  "svc.job.*.progress.>",
+  "svc.event.>",
+  "svc.peel.>",
+  "svc.audit.>",
+  "svc.master.known-keys",
+];
+
+// Servers put a value only where it is a whole token of the subject.
+const template = {
+  pub: {
+    allow: [
+      ...everyones,
+      "svc.{{tag(ask)}}",
+      "$JS.FC.>",
+      "$KV.probe.*",
+      "$JS.API.STREAM.INFO.KV_probe",
+      "$JS.API.STREAM.MSG.GET.KV_probe",
+      "$JS.API.INFO",
+      "$JS.API.STREAM.NAMES",
+      ...["KV_master-heartbeat", "KV_leases", "{{tag(read)}}"].flatMap(read),
+    ],
+    deny: ofOthers,
+  },
+  sub: {
+    allow: [`${operatorInboxPrefix("{{subject()}}")}.>`, "svc.{{tag(hear)}}", "$KV.{{tag(follow)}}.*"],
+  },
+  subs: -1,
+  data: -1,
+  payload: -1,
+  allowed_connection_types: ["STANDARD"],
+};
+
+/** The entry of a signing key of operators in the JWT of the masters' account. */
+export function operatorScope(signingKey: string): Readonly<Record<string, unknown>> {
+  return { kind: "user_scope", key: signingKey, role: "operator", template };
+}
+
+/** A JWT that an operator connects with; its secret half never leaves the operator. */
+export interface OperatorUser {
+  name: string;
+  /** `U…` */
+  publicKey: string;
+  /** Names of the scopes that its roles have: `jobs run`. Unknown ones have no subject. */
+  scopes: readonly string[];
+  /** Unix seconds. */
+  issuedAt: number;
+  /** Unix seconds. */
+  expiresAt: number;
+}
+
+/** Encodes the JWT of an operator. @param signer the operators' signing key of the masters' account */
+export function encodeOperatorUser(user: OperatorUser, signer: AccountSigner): string {
+  const tags = new Set<string>();
+  const isWhole = Object.keys(grantsOfScopes)
+    .filter((scope) => scope.startsWith("enrollments "))
+    .every((scope) => user.scopes.includes(scope));
+  if (isWhole) tags.add(`ask:${allOfEnrollments}`);
+  for (const scope of user.scopes) {
+    const grants = Object.hasOwn(grantsOfScopes, scope) ? grantsOfScopes[scope] : undefined;
+    for (const grant of grants ?? []) {
+      for (const [tag, values] of Object.entries(grant)) {
+        for (const value of values as readonly string[]) {
+          if (!isWhole || !value.startsWith("admin.enroll.")) tags.add(`${tag}:${value}`);
+        }
+      }
+    }
+  }
+  // An empty list would leave the subject of the template out, which some servers take for a mistake.
+  return encodeJwt(
+    {
+      type: "user",
+      name: user.name,
+      subject: user.publicKey,
+      issuedAt: user.issuedAt,
+      expiresAt: user.expiresAt,
+      nats: { tags: [...tags].sort() },
+    },
+    signer,
+  );
+}

@@ -1,0 +1,29 @@
+import type { Bus } from "../connect.ts";
+import { type GotMessage, getMessage } from "./get-message.ts";
+import { isNotFound } from "./request.ts";
+
+/**
+ * Asks the leader of a stream for what it holds on a subject, oldest first.
+ *
+ * @param most how many at most
+ * @throws JetStreamError when it was refused, NatsError when no server answers in time
+ */
+export async function subjectHistory(
+  bus: Pick<Bus, "nats">,
+  stream: string,
+  subject: string,
+  most: number,
+): Promise<GotMessage[]> {
+  const found: GotMessage[] = [];
+  for (let next = 1; found.length < most; ) {
+    try {
+      const message = await getMessage(bus, stream, { seq: next, next_by_subj: subject });
+      found.push(message);
+      next = message.sequence + 1;
+    } catch (thrown) {
+      if (isNotFound(thrown)) break;
+      throw thrown;
+    }
+  }
+  return found;
+}

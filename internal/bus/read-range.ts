@@ -1,0 +1,103 @@
+import { createInbox } from "nats";
+import { rfc3339 } from "../base/clock.ts";
+import type { Bus } from "./connect.ts";
+import { createConsumer, dropConsumer } from "./jetstream/create-consumer.ts";
+import { requestTimeoutMs } from "./jetstream/request.ts";
+import { orStorageError } from "./or-storage-error.ts";
+import type { StoredMessage } from "./stream.ts";
+
+/** The server removes a reader that was forgotten after this time. */
+const idleNs = 10_000_000_000;
+
+/** A message of a stream, with its place in it. */
+type PlacedMessage = StoredMessage & { sequence: number };
+
+/**
+ * Reads the messages of a stream from a sequence on, at most as many as are asked for, through one short-lived
+ * consumer. What the stream holds elsewhere costs nothing.
+ *
+ * @param range.filter only messages on this subject; wildcards allowed
+ * @returns in the order of their sequences; removed ones are left out
+ * @throws SvcError `storage`
+ */
+export function readRange(
+  bus: Bus,
+  stream: string,
+  { from, count, filter }: { from: number; count: number; filter?: string },
+): Promise<PlacedMessage[]> {
+  const start = { deliver_policy: "by_start_sequence", opt_start_seq: Math.max(1, from) };
+  return pull(bus, stream, filter === undefined ? start : { ...start, filter_subject: filter }, count);
+}
+
+/**
+ * The sequence of the first message that was stored at a time or later.
+ *
+ * @param at milliseconds since the Unix epoch
+ * @returns `undefined` when there is none
+ * @throws SvcError `storage`
+ */
+export async function sequenceAt(bus: Bus, stream: string, at: number): Promise<number | undefined> {
+  const start = { deliver_policy: "by_start_time", opt_start_time: rfc3339(at) };
+  return (await pull(bus, stream, start, 1))[0]?.sequence;
+}
+
+function pull(
+  bus: Bus,
+  stream: string,
+  start: Readonly<Record<string, unknown>>,
+  count: number,
+): Promise<PlacedMessage[]> {
+  return orStorageError(`the stream ${stream}`, async () => {
+    const { name, num_pending: pending = 0 } = await createConsumer(bus, stream, {
+      ...start,
+      ack_policy: "none",
+      replay_policy: "instant",
+      inactive_threshold: idleNs,
+      mem_storage: true,
+      num_replicas: 1,
+    });
+    if (name === undefined) throw new Error("a reply without a name");
+    const batch = Math.min(count, pending);
+    try {
+      return batch === 0 ? [] : await fetchBatch(bus, stream, name, batch);
+    } finally {
+      dropConsumer(bus, stream, name);
+    }
+  });
+}
+
+async function fetchBatch(bus: Bus, stream: string, name: string, batch: number): Promise<PlacedMessage[]> {
+  const found: PlacedMessage[] = [];
+  const done = Promise.withResolvers<void>();
+  const inbox = createInbox();
+  const silence = () =>
+    bus.clock.after(requestTimeoutMs, () => done.reject(new Error("the stream stopped sending")));
+  let timer = silence();
+  const subscription = bus.nats.subscribe(inbox, {
+    callback(error, message) {
+      if (error !== null) return done.reject(error);
+      const position = /^\$JS\.ACK\.(.+)$/.exec(message.reply ?? "")?.[1]?.split(".");
+      // The end of the batch, or that messages were removed meanwhile.
+      if (position === undefined) return done.resolve();
+      timer.cancel();
+      timer = silence();
+      found.push({
+        subject: message.subject,
+        data: message.data,
+        storedAt: Math.floor(Number(position.at(-2)) / 1e6),
+        sequence: Number(position.at(-4)),
+      });
+      if (found.length >= batch) done.resolve();
+    },
+  });
+  try {
+    const request = JSON.stringify({ batch, expires: 1_000_000_000 * (requestTimeoutMs / 1000) });
+    bus.nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, request, { reply: inbox });
+    await done.promise;
+    return found;
+  } finally {
+    timer.cancel();
+    done.promise.catch(() => {});
+    subscription.unsubscribe();
+  }
+}

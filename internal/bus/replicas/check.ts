@@ -1,0 +1,105 @@
+import { sleep } from "../../base/clock.ts";
+import { streamName } from "../assets.ts";
+import type { Bus } from "../connect.ts";
+import type { SystemBus } from "../system.ts";
+import { compareReplicas, type Difference } from "./compare.ts";
+import { type Look, lookAtReplicas } from "./look.ts";
+import { compareSamples, readSample, type Sample, samplePositions } from "./sample.ts";
+
+const looks = 4;
+const pauseMs = 2_500;
+
+export interface ReplicaCheck {
+  /** Number of replicated streams. */
+  streams: number;
+  /** Number of those of which a sample was compared. */
+  sampled: number;
+  differences: Difference[];
+}
+
+/**
+ * Compares the replicas of each stream: number of messages, oldest and newest message, and a digest of a sample.
+ *
+ * @param options.account public key of the account that owns the streams
+ * @param options.connectTo opens a connection to the server at this address and no other
+ * @param options.offset in [0, 1): which messages the sample has
+ */
+export async function checkReplicas(options: {
+  bus: Bus;
+  system: Pick<SystemBus, "askServers">;
+  account: string;
+  connectTo: (address: string) => Promise<Bus>;
+  offset: number;
+  signal: AbortSignal;
+}): Promise<ReplicaCheck> {
+  const { bus, system, account, signal } = options;
+  const seen: Look[] = [];
+  for (let i = 0; i < looks; i++) {
+    if (i > 0) await sleep(bus.clock, pauseMs, signal);
+    seen.push(await lookAtReplicas(system, account));
+  }
+  const latest = seen.at(-1)?.streams ?? new Map<string, never>();
+  if (latest.size === 0) return { streams: 0, sampled: 0, differences: [] };
+  const counted = compareReplicas(seen);
+  // A replica that lags passes reads to another server, and one that was renumbered has other messages at the same
+  // sequences: then a sample would blame servers that are right. It is taken when that replica was rebuilt.
+  const known = new Set(counted.map(({ stream }) => stream));
+  const even = new Map([...latest].filter(([name]) => !known.has(name)));
+  const { sampled, differences } = await checkSamples(options, even);
+  return {
+    streams: latest.size,
+    sampled,
+    // The values of the probe are replaced all the time, also while they are compared.
+    differences: [...counted, ...differences].filter(({ stream }) => stream !== streamName("probe")),
+  };
+}
+
+async function checkSamples(
+  { bus, connectTo, offset }: Parameters<typeof checkReplicas>[0],
+  streams: Look["streams"],
+): Promise<Omit<ReplicaCheck, "streams">> {
+  const readers = await openReaders(bus.nats.info?.connect_urls ?? [], connectTo);
+  try {
+    let sampled = 0;
+    const differences: Difference[] = [];
+    for (const [name, stream] of streams) {
+      const positions = samplePositions(stream, offset);
+      const read = async () => {
+        const samples = new Map<string, Sample>();
+        for (const server of stream.peers) {
+          const reader = readers.get(server);
+          const sample = reader === undefined ? undefined : await readSample(reader, name, positions);
+          if (sample !== undefined) samples.set(server, sample);
+        }
+        return samples;
+      };
+      if (!stream.direct || stream.leader === "") continue;
+      const before = await read();
+      if (before.size < 2) continue;
+      sampled++;
+      differences.push(...compareSamples(name, stream.leader, positions, [before, await read()]));
+    }
+    return { sampled, differences };
+  } finally {
+    await Promise.all([...readers.values()].map((reader) => reader.nats.close()));
+  }
+}
+
+/** One connection to each server that can be reached, by name of the server. */
+async function openReaders(
+  addresses: readonly string[],
+  connectTo: (address: string) => Promise<Bus>,
+): Promise<Map<string, Bus>> {
+  const readers = new Map<string, Bus>();
+  for (const address of addresses) {
+    try {
+      const reader = await connectTo(address);
+      const name = reader.nats.info?.server_name ?? "";
+      if (readers.has(name)) await reader.nats.close();
+      else readers.set(name, reader);
+    } catch {
+      // It is away, or not reachable from here: the others are compared.
+    }
+  }
+  return readers;
+}

@@ -1,0 +1,58 @@
+import { expect, test } from "bun:test";
+import { systemRandom } from "../../base/id.ts";
+import { encode } from "../../base/msgpack.ts";
+import { sha256 } from "../../base/sha256.ts";
+import { signRequest } from "../../fleet/requests/mod.ts";
+import { merkleTree, newKeyPair } from "../../identity/mod.ts";
+import { digestOf } from "./seen.ts";
+
+// A stolen master shows a request to those who shall agree. What it shows must be what was signed.
+
+const key = newKeyPair("user", systemRandom);
+const subject = "svc.job.request";
+const targets = ["web-1", "web-2"];
+const body = encode({
+  ...{
+    target: "web-*",
+    function: "cmd.run",
+    args: { command: "id\u202e" },
+    operator: "root",
+    request_id: "r",
+  },
+  targets_digest: merkleTree(targets).root,
+});
+const envelope = signRequest(
+  subject,
+  { body, operator: "ann", sentAt: Date.UTC(2026, 0, 1), nonce: systemRandom(16) },
+  key,
+);
+const signed = (bytes: Uint8Array, at = subject) => ({
+  subject: at,
+  envelope: Buffer.from(bytes).toString("base64"),
+});
+const shown = { asked_by: "ann", targets };
+const said: string[] = [];
+const cli = { say: (line: string) => void said.push(line) };
+
+test("what was signed is said, and its digest agreed to", () => {
+  expect(digestOf(shown, signed(envelope), cli)).toEqual(sha256(envelope));
+  expect(said).toEqual([
+    'ann signed svc.job.request on 2 peels at 2026-01-01T00:00:00.000Z: {"target":"web-*","function":"cmd.run","args":{"command":"id\\u202e"}}',
+  ]);
+});
+
+test("nobody agrees to what was not signed", () => {
+  const changed = Buffer.from(envelope);
+  const at = changed.indexOf("cmd.run");
+  changed.write("cmd.rux", at);
+  const digest = (of: Partial<typeof shown>, what = signed(envelope)) =>
+    digestOf({ ...shown, ...of }, what, cli);
+  expect(() => digest({}, signed(changed))).toThrow("ann did not sign the request that the master shows");
+  expect(() => digest({}, signed(envelope, "svc.rollout.start"))).toThrow("ann did not sign the request");
+  expect(() => digest({ asked_by: "ben" })).toThrow("ben did not sign the request");
+  expect(() => digest({ targets: ["web-1"] })).toThrow("ann signed other peels than the master shows");
+  expect(() => digest({ targets: [] })).toThrow("ann signed other peels");
+  expect(() => digest({}, { subject, envelope: "AAAA" })).toThrow(
+    "a signed request must be a MessagePack map",
+  );
+});

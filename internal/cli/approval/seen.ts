@@ -1,0 +1,67 @@
+import { rfc3339 } from "../../base/clock.ts";
+import { SvcError, toSvcError } from "../../base/errors.ts";
+import { escapeInvisible } from "../../base/invisible.ts";
+import { decode } from "../../base/msgpack.ts";
+import { sha256 } from "../../base/sha256.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { approvalsOverBus } from "../../fleet/over-bus/mod.ts";
+import { isSignedFor, openRequest } from "../../fleet/requests/mod.ts";
+import { merkleTree } from "../../identity/mod.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { peelCount } from "../job/counts.ts";
+
+type Shown = Awaited<ReturnType<(typeof approvalsOverBus.show)["operation"]["run"]>>["approval"];
+
+/**
+ * Says what the operator who asks signed, in the words of that operator and not in those of a master.
+ *
+ * @returns the digest of what was signed, by which an agreement counts for this request alone; `undefined` for a
+ *   request without a signature, and for an operator who may not see it
+ * @throws SvcError `unauthorized` when a master shows another request than the one that was signed
+ */
+export async function seenDigest(
+  bus: Bus,
+  id: string,
+  cli: Pick<Cli, "say">,
+): Promise<Uint8Array | undefined> {
+  let shown: Shown;
+  try {
+    shown = (await ask(bus, approvalsOverBus.show, { id })).approval;
+  } catch (thrown) {
+    if (toSvcError(thrown).kind !== "forbidden") throw thrown;
+    cli.say(
+      "peels that obey operators only do not count this agreement: your roles lack approvals show, so you cannot see what was signed",
+    );
+    return undefined;
+  }
+  return shown.signed === undefined ? undefined : digestOf(shown, shown.signed, cli);
+}
+
+/** @throws SvcError as `seenDigest` */
+export function digestOf(
+  { asked_by, targets }: Pick<Shown, "asked_by" | "targets">,
+  { subject, envelope: text }: NonNullable<Shown["signed"]>,
+  { say }: Pick<Cli, "say">,
+): Uint8Array {
+  const envelope = Buffer.from(text, "base64");
+  const request = openRequest(envelope);
+  const { operator, sentAt, body } = request;
+  const { operator: _, request_id: __, targets_digest, ...asked } = decode(body) as Record<string, unknown>;
+  if (operator !== asked_by || !isSignedFor(subject, request)) {
+    throw other(`${asked_by} did not sign the request that the master shows`);
+  }
+  let on = "";
+  if (targets_digest instanceof Uint8Array && targets !== undefined) {
+    if (targets.length === 0 || !Buffer.from(targets_digest).equals(merkleTree(targets).root)) {
+      throw other(`${asked_by} signed other peels than the master shows`);
+    }
+    on = ` on ${peelCount(targets.length)}`;
+  }
+  // Not what the master calls it: the subject is signed.
+  say(`${operator} signed ${subject}${on} at ${rfc3339(sentAt)}: ${escapeInvisible(JSON.stringify(asked))}`);
+  return sha256(envelope);
+}
+
+const other = (reason: string) =>
+  new SvcError("unauthorized", `${reason}: nothing was agreed to; tell who answers for the masters`);

@@ -1,0 +1,42 @@
+import { approvalsOverBus } from "../../fleet/over-bus/mod.ts";
+import { command, formatFields } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { withBus } from "../operator.ts";
+import { describeRequest } from "./request.ts";
+
+const mostShown = 10;
+
+export const idArg = {
+  id: { type: "positional", required: true, description: "Id of the request, apr-…" },
+} as const;
+
+export const showCommand = command({
+  name: "show",
+  description: "Show a request that waits for other operators, or waited.",
+  args: idArg,
+  run: ({ id }, cli) =>
+    withBus(cli, async (bus) => {
+      const { approval } = await ask(bus, approvalsOverBus.show, { id });
+      const { targets, agreed, needs, outcome, reason, denied_by } = approval;
+      const ending = denied_by ?? (reason === undefined ? outcome : `${outcome}: ${reason}`);
+      const more = (targets?.length ?? 0) > mostShown ? ", …" : "";
+      await cli.print(approval, () =>
+        formatFields([
+          ["Id", approval.id],
+          ["State", ending === undefined ? approval.state : `${approval.state} (${ending})`],
+          ["Operation", approval.operation],
+          ...describeRequest(approval.request),
+          ["Digest", approval.request_digest],
+          ...(targets === undefined
+            ? []
+            : [["Peels", `${targets.length}: ${targets.slice(0, mostShown).join(", ")}${more}`] as const]),
+          ["Asked", `${approval.asked_at} by ${approval.asked_by}`],
+          ["Agreed", `${agreed.length} of ${needs}${agreed.length === 0 ? "" : `: ${agreed.join(", ")}`}`],
+          ["Rule", approval.rule],
+          [approval.state === "waiting" ? "Until" : "Expired", approval.expires_at],
+          ...(approval.job === undefined ? [] : [["Job", approval.job] as const]),
+          ...(approval.rollout === undefined ? [] : [["Rollout", approval.rollout] as const]),
+        ]),
+      );
+    }),
+});

@@ -1,0 +1,55 @@
+import { SvcError } from "../../base/errors.ts";
+import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
+import { withBus } from "../operator.ts";
+import { type AuditView, filterArgs, filterOf, readPages, subjectLine } from "./ask.ts";
+
+const mostEntries = 10_000;
+
+export const listCommand = command({
+  name: "list",
+  description: "List what was decided, newest first.",
+  args: {
+    ...filterArgs,
+    limit: {
+      type: "string",
+      valueHint: "n",
+      default: "50",
+      description: `Maximum number of entries, 1 to ${mostEntries}`,
+    },
+  },
+  async run(args, cli) {
+    const limit = readFlag("--limit", args.limit, parseLimit);
+    const filter = filterOf(args, cli.clock.now());
+    await withBus(cli, async (bus) => {
+      const found: AuditView[] = [];
+      const { more } = await readPages(bus, filter, limit, (entries) => found.push(...entries));
+      await cli.print(found, () =>
+        formatTable(
+          ["SEQ", "AT", "OPERATOR", "VIA", "ACTION", "OUTCOME", "ABOUT"],
+          found.map((entry) => [
+            String(entry.seq),
+            entry.at,
+            entry.operator,
+            entry.via,
+            entry.action,
+            entry.genuine ? entry.outcome : `${entry.outcome} (not genuine)`,
+            [subjectLine(entry), entry.reason ?? ""].filter((text) => text !== "").join(": "),
+          ]),
+          cli,
+        ),
+      );
+      if (found.length === 0) cli.say("no entries");
+      if (more) cli.say(`there are more: --limit takes up to ${mostEntries}, and svc audit export all`);
+    });
+  },
+});
+
+/** @throws SvcError `bad_request` */
+function parseLimit(text: string): number {
+  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= mostEntries) return limit;
+  throw new SvcError(
+    "bad_request",
+    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${mostEntries}`,
+  );
+}

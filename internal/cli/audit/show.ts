@@ -1,0 +1,25 @@
+import { SvcError } from "../../base/errors.ts";
+import { auditOverBus } from "../../fleet/over-bus/mod.ts";
+import { command, formatFields } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { withBus } from "../operator.ts";
+
+export const showCommand = command({
+  name: "show",
+  description: "Show an entry of the audit.",
+  args: { seq: { type: "positional", required: true, description: "Number of the entry" } },
+  async run({ seq }, cli) {
+    if (!/^[1-9]\d{0,14}$/.test(seq)) throw new SvcError("usage", "seq: must be the number of an entry");
+    await withBus(cli, async (bus) => {
+      const { entry } = await ask(bus, auditOverBus.show, { seq });
+      await cli.print(entry, () =>
+        formatFields(
+          Object.entries(entry).map(([name, value]) => [
+            name,
+            typeof value === "object" ? JSON.stringify(value) : String(value),
+          ]),
+        ),
+      );
+    });
+  },
+});

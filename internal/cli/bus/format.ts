@@ -1,0 +1,18 @@
+import { displayPeelId } from "../../base/peel-id.ts";
+import type { Backup } from "../../bus/mod.ts";
+import { type Cli, formatFields, formatTable } from "../../program/command-line/mod.ts";
+
+/** A backup for people: its streams, and the newest decision in it. */
+export function formatBackup({ streams, newest_decision: newest }: Backup, cli: Pick<Cli, "color">): string {
+  const table = formatTable(
+    ["STREAM", "BYTES"],
+    streams.map(({ name, bytes }) => [name, `${bytes}`]),
+    cli,
+  );
+  return `${table}\n\n${formatFields([["newest decision", newest === undefined ? "none" : describe(newest)]])}`;
+}
+
+function describe(newest: Readonly<Record<string, unknown>>): string {
+  const { at, state, peel_id, key } = newest;
+  return `${String(at)} ${String(state)} ${displayPeelId(String(peel_id))} (${String(key)})`;
+}

@@ -1,0 +1,74 @@
+import { resolve } from "node:path";
+import { displayPeelId } from "../../base/peel-id.ts";
+import { type Bus, openBucket, restoreBus } from "../../bus/mod.ts";
+import { judgeWithoutKeys, readDecisionFile, restoreDecisions } from "../../fleet/decisions/mod.ts";
+import { type Cli, command } from "../../program/command-line/mod.ts";
+import { withBus } from "../operator.ts";
+import { credsArg } from "./args.ts";
+import { formatBackup } from "./format.ts";
+
+export const restoreCommand = command({
+  name: "restore",
+  description: "Restore a backup to a new bus, before a master uses it.",
+  args: {
+    dir: { type: "positional", required: true, description: "Directory of the backup" },
+    creds: credsArg,
+    decisions: {
+      type: "string",
+      valueHint: "file",
+      description: "The decisions.log of a master: also restore what was decided after the backup",
+    },
+    replicas: {
+      type: "enum",
+      options: ["1", "3", "5"],
+      default: "1",
+      description: "Number of cluster servers that store each bucket and stream",
+    },
+  },
+  run: ({ dir, creds, decisions, replicas }, cli) =>
+    withBus(
+      cli,
+      async (bus) => {
+        // Read first: a file that cannot be used must not leave a bus that is half restored.
+        const log = decisions === undefined ? undefined : readDecisionFile(resolve(decisions));
+        const backup = await restoreBus(bus, resolve(dir), Number(replicas));
+        const added = log === undefined ? undefined : await addDecisions(bus, log, cli);
+        await cli.print({ ...backup, ...(added === undefined ? {} : { decisions: added }) }, () =>
+          formatBackup(backup, cli),
+        );
+        if (added !== undefined)
+          cli.say(`${added.length} decisions of ${decisions} were missing and are restored`);
+      },
+      { credsFile: creds },
+    ),
+});
+
+type DecisionFile = ReturnType<typeof readDecisionFile>;
+
+async function addDecisions(
+  bus: Bus,
+  { decisions, damagedBytes }: DecisionFile,
+  cli: Pick<Cli, "say">,
+): Promise<{ bucket: string; key: string; peel_id: string; was: string }[]> {
+  if (damagedBytes > 0)
+    cli.say(`${damagedBytes} damaged bytes of the log were skipped: use also the logs of other masters`);
+  const buckets = {
+    enrollments: await openBucket(bus, "enrollments"),
+    revocations: await openBucket(bus, "revocations"),
+  };
+  const known = decisions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
+  const added: { bucket: string; key: string; peel_id: string; was: string }[] = [];
+  const { superseded } = await restoreDecisions(
+    buckets,
+    () => known,
+    () => judgeWithoutKeys(bus.clock.now()),
+    {
+      onRestored: ({ decision: { bucket, key }, peelId, was }) =>
+        added.push({ bucket, key, peel_id: peelId, was }),
+    },
+  );
+  for (const { decision, peelId } of superseded) {
+    cli.say(`${decision.key} was not restored: ${displayPeelId(peelId)} has another enrollment`);
+  }
+  return added;
+}

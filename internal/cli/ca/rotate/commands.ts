@@ -1,0 +1,221 @@
+import { join } from "node:path";
+import { parseDuration } from "../../../base/duration.ts";
+import { describeError, SvcError } from "../../../base/errors.ts";
+import { displayPeelId } from "../../../base/peel-id.ts";
+import {
+  abortRotation,
+  activateRotation,
+  finishRotation,
+  type Rotating,
+  readRotation,
+  startRotation,
+} from "../../../identity/ca/mod.ts";
+import { type Cli, command, Exit, formatFields, group, readFlag } from "../../../program/command-line/mod.ts";
+import { withBus } from "../../operator.ts";
+import { dirArg } from "../args.ts";
+import { checkEarlierMasters } from "./earlier-masters.ts";
+import { formatSurvey } from "./format.ts";
+import { updatePeelFile } from "./peel-file.ts";
+import { surveyTrust, type TrustSurvey } from "./survey.ts";
+
+const mostNamed = 10;
+const forceArg = { type: "boolean", description: "Continue although the check of the fleet fails" } as const;
+
+const startCommand = command({
+  name: "start",
+  description:
+    "Make the next root and its intermediate in next/ of the CA directory. Peels learn to trust it in addition. Needs root.key. Refused while a master of an earlier version runs.",
+  args: {
+    dir: dirArg,
+    "root-validity": {
+      type: "string",
+      valueHint: "duration",
+      default: "87600h",
+      description: "Validity of the next root; its intermediate is valid for 5 years",
+    },
+    "without-root-key": {
+      type: "boolean",
+      description: "The key of the current root is lost: peels that are off until activate need a visit",
+    },
+    force: forceArg,
+  },
+  async run(args, cli) {
+    const { dir, "without-root-key": withoutRootKey = false, force = false } = args;
+    const rootValidityMs = readFlag("--root-validity", args["root-validity"], parseDuration);
+    const { clock, random } = cli;
+    const { rotation } = await readRotation(dir);
+    const notAsked = rotation === undefined ? await checkEarlierMasters(force, cli) : undefined;
+    const rotating = await startRotation({ dir, rootValidityMs, withoutRootKey, clock, random });
+    await tell(dir, rotating, cli);
+    if (notAsked !== undefined) {
+      cli.warn(
+        `the versions of the masters are not checked: ${notAsked}; a master of an earlier version removes the next root from the document of the fleet, so upgrade all masters first`,
+      );
+    }
+    cli.say(
+      `Copy ${join(dir, "next")} to the CA directory of every other master, without root.key. Masters notice it within a minute. Then run svc ca rotate status, and svc ca rotate activate when no peel lacks the next root.`,
+    );
+  },
+});
+
+const activateCommand = command({
+  name: "activate",
+  description:
+    "Let masters issue from the next authority. Refused while a running peel or master does not know the next root.",
+  args: { dir: dirArg, force: forceArg },
+  async run({ dir, force = false }, cli) {
+    const { current, rotation } = await readRotation(dir);
+    if (rotation?.phase === "start") await checkFleet("activate", { current, ...rotation }, force, cli);
+    await tell(dir, await activateRotation(dir), cli);
+    cli.say(
+      `Copy ${join(dir, "next")} to the other masters again. Masters with embedded_bus issue the certificate of their bus again and reload it. For another bus server, run svc ca issue nats-server --dir ${dir} --force with its names and its directory as --out, then nats-server --signal reload. Then run svc ca rotate finish.`,
+    );
+  },
+});
+
+const finishCommand = command({
+  name: "finish",
+  description:
+    "Drop the current root: the next one takes its place. This cannot be undone. Refused while a running peel or master is not ready.",
+  args: { dir: dirArg, force: forceArg },
+  async run({ dir, force = false }, cli) {
+    const { current, rotation } = await readRotation(dir);
+    if (rotation?.phase === "activate") await checkFleet("finish", { current, ...rotation }, force, cli);
+    const root = await finishRotation(dir);
+    const file = updatePeelFile(dir, [root.pin]);
+    await cli.print({ dir, phase: "none", current: root.pin }, () =>
+      formatFields([
+        ["Phase", "none: the rotation is finished"],
+        ["Root", root.pin],
+      ]),
+    );
+    sayPeelFile(file, cli);
+    cli.say(
+      `Copy ${dir} to the other masters, without root.key, and remove next/ there. New peels need the new pin as enroll_ca_pin; copies of nats-ca.crt for operators need the new root.`,
+    );
+  },
+});
+
+const abortCommand = command({
+  name: "abort",
+  description: "Go back to the current root, before finish. The next authority is removed.",
+  args: { dir: dirArg },
+  async run({ dir }, cli) {
+    const { root, ran } = await abortRotation(dir);
+    const file = updatePeelFile(dir, [root.pin]);
+    await cli.print({ dir, phase: "none", current: root.pin }, () =>
+      formatFields([
+        ["Phase", ran ? "none: the rotation was aborted" : "none: no rotation ran"],
+        ["Root", root.pin],
+      ]),
+    );
+    sayPeelFile(file, cli);
+    if (ran) cli.say("Remove next/ from the CA directories of the other masters.");
+  },
+});
+
+const statusCommand = command({
+  name: "status",
+  description: "Show the phase, how many peels trust which root, and which lack the next one.",
+  args: { dir: dirArg },
+  async run({ dir }, cli) {
+    const { current, rotation } = await readRotation(dir);
+    if (rotation === undefined) {
+      return cli.print({ dir, phase: "none", current: current.pin }, () =>
+        formatFields([
+          ["Phase", "none: no rotation runs"],
+          ["Root", current.pin],
+        ]),
+      );
+    }
+    const { phase, next } = rotation;
+    const shown = { dir, phase, current: current.pin, next: next.pin };
+    let survey: TrustSurvey;
+    try {
+      survey = await withBus(cli, (bus) => surveyTrust(bus, { current: current.pin, next }));
+    } catch (thrown) {
+      await cli.print(shown, () => formatRotating({ current, ...rotation }));
+      cli.warn(`the fleet is not shown: ${describeError(thrown)}`);
+      throw new Exit(1);
+    }
+    await cli.print({ ...shown, ...survey }, () =>
+      formatSurvey(formatRotating({ current, ...rotation }), survey, cli),
+    );
+  },
+});
+
+export const rotateCommand = group({
+  name: "rotate",
+  description: "Replace the root of the CA without a visit to any host: start, activate, finish.",
+  commands: () => [startCommand, statusCommand, activateCommand, finishCommand, abortCommand],
+});
+
+async function tell(dir: string, rotating: Rotating, cli: Cli): Promise<void> {
+  const { phase, current, next } = rotating;
+  const file = updatePeelFile(dir, [current.pin, next.pin]);
+  await cli.print({ dir, phase, current: current.pin, next: next.pin }, () => formatRotating(rotating));
+  sayPeelFile(file, cli);
+}
+
+function formatRotating({ phase, current, next }: Rotating): string {
+  return formatFields([
+    ["Phase", phase],
+    ["Current root", current.pin],
+    ["Next root", next.pin],
+  ]);
+}
+
+function sayPeelFile(file: string | undefined, cli: Pick<Cli, "say">): void {
+  if (file !== undefined)
+    cli.say(`${file} has the pins of this phase. Install it on hosts that join from now on.`);
+}
+
+/**
+ * Refuses a step that would cut off a running peel, or that a running master has not prepared.
+ *
+ * @throws SvcError `conflict` naming them, `unavailable` when the fleet cannot be asked
+ */
+async function checkFleet(
+  step: "activate" | "finish",
+  { current, next }: Rotating,
+  force: boolean,
+  cli: Cli,
+): Promise<void> {
+  let problem: SvcError | undefined;
+  try {
+    problem = problemOf(step, await withBus(cli, (bus) => surveyTrust(bus, { current: current.pin, next })));
+  } catch (thrown) {
+    problem = new SvcError(
+      "unavailable",
+      `the fleet cannot be asked which roots it trusts: ${describeError(thrown)}; name it with --config, or use --force`,
+    );
+  }
+  if (problem === undefined) return;
+  if (!force) throw problem;
+  cli.warn(`forced: ${problem.message}`);
+}
+
+function problemOf(step: "activate" | "finish", { masters, lacking }: TrustSurvey): SvcError | undefined {
+  const late = masters.filter(
+    ({ phase, knows_next }) => !knows_next || (step === "finish" && phase === "start"),
+  );
+  if (late.length > 0) {
+    return new SvcError(
+      "conflict",
+      `${countOf(late.length, "running master")} ${step === "finish" ? "did not activate the next root" : "did not notice the next root"} yet: ${named(late.map(({ name }) => name))}; copy next/ there, wait a minute, and try again, or use --force`,
+    );
+  }
+  const alive = lacking.filter((peel) => peel.alive);
+  if (alive.length === 0) return undefined;
+  return new SvcError(
+    "conflict",
+    `${countOf(alive.length, "running peel")} without the next root: ${named(alive.map(({ peel_id }) => displayPeelId(peel_id)))}; see svc ca rotate status, or use --force`,
+  );
+}
+
+const countOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+function named(names: readonly string[]): string {
+  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
+  return `${names.slice(0, mostNamed).join(", ")}${more}`;
+}

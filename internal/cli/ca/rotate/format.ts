@@ -1,0 +1,44 @@
+import { displayPeelId } from "../../../base/peel-id.ts";
+import { type Cli, formatFields, formatTable } from "../../../program/command-line/mod.ts";
+import type { TrustSurvey } from "./survey.ts";
+
+/** Maximum number of listed peels. `--output json` lists all. */
+const mostListed = 50;
+
+/** The survey for people: the phase, the counts, the masters, and the peels that lack the next root. */
+export function formatSurvey(
+  head: string,
+  { masters, peels, lacking }: TrustSurvey,
+  cli: Pick<Cli, "color">,
+): string {
+  const counts = formatFields([
+    ["Trust both roots", String(peels.both)],
+    ["Trust the next only", String(peels.next_only)],
+    ["Trust the current only", String(peels.current_only)],
+    ["Do not report it", String(peels.unknown)],
+  ]);
+  const parts = [head, counts];
+  if (masters.length > 0) {
+    parts.push(
+      formatTable(
+        ["MASTER", "PHASE"],
+        masters.map(({ name, phase }) => [name, phase]),
+        cli,
+      ),
+    );
+  }
+  if (lacking.length === 0) parts.push("No peel lacks the next root.");
+  else {
+    const shown = lacking.slice(0, mostListed);
+    parts.push(
+      formatTable(
+        ["LACKS THE NEXT ROOT", "RUNS", "WHY"],
+        shown.map(({ peel_id, alive, reason }) => [displayPeelId(peel_id), alive ? "yes" : "no", reason]),
+        cli,
+      ),
+    );
+    if (lacking.length > shown.length)
+      parts.push(`${lacking.length - shown.length} more; --output json lists all.`);
+  }
+  return parts.join("\n\n");
+}

@@ -1,0 +1,38 @@
+import { readTextFile } from "../../base/file.ts";
+import { parseOperatorFile } from "../../identity/mod.ts";
+import { command, formatTable } from "../../program/command-line/mod.ts";
+import { chooseContext, contextFile, currentContext, listContexts, loginFile } from "../contexts.ts";
+
+const listCommand = command({
+  name: "list",
+  description: "List the fleets that svc login installed operator files for.",
+  args: {},
+  async run(_, cli) {
+    const current = currentContext();
+    const rows = listContexts().map((context) => {
+      const path = contextFile(context);
+      const { name, fleet, busUrls } = parseOperatorFile(readTextFile(path, "the operator file"), path);
+      return { context, current: context === current, name, fleet, bus_urls: [...busUrls] };
+    });
+    await cli.print(rows, () =>
+      formatTable(
+        ["", "CONTEXT", "NAME", "BUS"],
+        rows.map((row) => [row.current ? "*" : "", row.context, row.name, row.bus_urls.join(",")]),
+        cli,
+      ),
+    );
+  },
+});
+
+const useCommand = command({
+  name: "use",
+  description: "Choose the fleet that svc asks without --context.",
+  args: { name: { type: "positional", required: true, description: "Name of the context" } },
+  async run({ name: context }, cli) {
+    loginFile(context);
+    chooseContext(context);
+    await cli.print({ context }, () => `svc asks ${context} from now on`);
+  },
+});
+
+export const contextCommands = [listCommand, useCommand];

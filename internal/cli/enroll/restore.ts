@@ -1,0 +1,18 @@
+import { displayPeelId } from "../../base/peel-id.ts";
+import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
+import { command } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { withBus } from "../operator.ts";
+import { idArg } from "./ask.ts";
+
+export const restoreCommand = command({
+  name: "restore",
+  description: "Put back the last revision of a TAMPERED enrollment that a master made.",
+  args: { id: idArg },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const { enrollment } = await ask(bus, enrollmentsOverBus.restore, { id: args.id });
+      const { id, peel_id, state } = enrollment;
+      await cli.print(enrollment, () => `restored ${id} (${displayPeelId(peel_id)}): ${state}`);
+    }),
+});

@@ -1,0 +1,53 @@
+import { assertBusUrl } from "../base/bus-url.ts";
+import type { OperatorFile } from "../identity/mod.ts";
+import { leadTo, rootsOf, spkiPin } from "../identity/trust/mod.ts";
+
+/** How an operator reaches the bus. */
+type Address = Pick<OperatorFile, "busUrls" | "caPem">;
+
+const mostUrls = 64;
+
+/**
+ * Decides what an operator file takes over of what a master says about the way to the bus. The answer came over the
+ * bus, and who controls one of its servers can change it: so a root counts only when the file has it, or when a root
+ * in the file signed its key. Addresses count only where such a root verifies who answers there.
+ *
+ * @param told `ca_cross_pem` are certificates that lead from one root to the next
+ * @param now milliseconds since the Unix epoch
+ * @returns `undefined` when nothing changes
+ */
+export function followAddress(
+  own: Address,
+  told: { bus_urls: readonly string[]; ca_pem: string; ca_cross_pem?: string },
+  now: number,
+): Address | undefined {
+  const trusted = rootsOf(own.caPem);
+  if (trusted.length === 0) return undefined;
+  const pins = trusted.map(spkiPin);
+  const crossPem = told.ca_cross_pem ?? "";
+  const roots = rootsOf(told.ca_pem).filter(
+    (pem) => pins.includes(spkiPin(pem)) || leadTo(pem, { trusted, crossPem, now }).kind === "found",
+  );
+  // Masters of another CA, or of one to which nothing leads: their addresses do not count either.
+  if (roots.length === 0) return undefined;
+  const isSame = roots.length === trusted.length && roots.every((pem) => pins.includes(spkiPin(pem)));
+  const address = {
+    caPem: isSame ? own.caPem : roots.map((pem) => `${pem.trim()}\n`).join(""),
+    busUrls: areUrls(told.bus_urls) ? told.bus_urls : own.busUrls,
+  };
+  const isUnchanged = isSame && address.busUrls.join() === own.busUrls.join();
+  return isUnchanged ? undefined : address;
+}
+
+/** Whether each of them is verified with the roots. */
+function areUrls(urls: readonly string[]): boolean {
+  if (urls.length === 0 || urls.length > mostUrls) return false;
+  return urls.every((url) => {
+    try {
+      assertBusUrl("bus_urls", url);
+      return url.startsWith("tls://");
+    } catch {
+      return false;
+    }
+  });
+}

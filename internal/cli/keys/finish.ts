@@ -1,0 +1,89 @@
+import { SvcError } from "../../base/errors.ts";
+import {
+  isFinishInterrupted,
+  keyFile,
+  type ReplaceableKey,
+  readKeySlot,
+  replaceKey,
+} from "../../bus/accounts/mod.ts";
+import type { Bus } from "../../bus/mod.ts";
+import type { KeyPair } from "../../identity/mod.ts";
+import { command, formatFields } from "../../program/command-line/mod.ts";
+import { withBus } from "../operator.ts";
+import { dirArg, keyArg, readKeyName } from "./args.ts";
+import { dependentsOf, readRecords } from "./dependents.ts";
+import { type MasterKeys, readMasterKeys } from "./fleet-keys.ts";
+import { accountObstacle, commandObstacle } from "./obstacle.ts";
+import { readOpenRecords } from "./open-records.ts";
+import { assertAuthDirectory } from "./rotate.ts";
+
+export const finishCommand = command({
+  name: "finish",
+  description: "Drop the key before, when nothing depends on it.",
+  args: { key: keyArg, dir: dirArg },
+  async run({ key: name, dir }, cli) {
+    const key = readKeyName(name);
+    assertAuthDirectory(dir);
+    const { current, next } = readKeySlot(dir, key);
+    if (next === undefined && !isFinishInterrupted(dir, key)) {
+      throw new SvcError(
+        "bad_request",
+        `there is no next ${key} key in ${dir}: run svc keys rotate ${key} first`,
+      );
+    }
+    if (next !== undefined) {
+      // All is read before anything is written.
+      const records = await withBus(cli, async (bus) => {
+        const masters = await readMasterKeys(bus);
+        if (masters.length === 0) {
+          throw new SvcError(
+            "unavailable",
+            "no master is running: start one, it follows who has confirmed the key",
+          );
+        }
+        return key === "command"
+          ? mayDropCommand(bus, next, current, masters)
+          : mayDropAccount(bus, next, masters, cli.clock.now());
+      });
+      replaceKey(dir, key, records);
+    } else replaceKey(dir, key);
+    const inUse = readKeySlot(dir, key).current?.publicKey ?? "";
+    const file = keyFile(dir, key, "current");
+    await cli.print({ key, public_key: inUse, file }, () =>
+      formatFields([
+        ["Key", inUse],
+        ["File", file],
+      ]),
+    );
+    cli.say(`Next: run svc keys finish ${key} on every other master.`);
+  },
+});
+
+/** @returns the records that stay valid. @throws SvcError `conflict` */
+async function mayDropCommand(
+  bus: Bus,
+  next: KeyPair,
+  current: KeyPair | undefined,
+  masters: readonly MasterKeys[],
+): Promise<string[]> {
+  refuse("command", commandObstacle(next.publicKey, masters));
+  return current === undefined ? [] : readOpenRecords(bus, current);
+}
+
+/** @throws SvcError `conflict` */
+async function mayDropAccount(
+  bus: Bus,
+  next: KeyPair,
+  masters: readonly MasterKeys[],
+  now: number,
+): Promise<string[]> {
+  const since = Math.max(...masters.map(({ issues_since }) => Date.parse(issues_since ?? "")));
+  const dependents = Number.isNaN(since) ? [] : dependentsOf(await readRecords(bus), since, now);
+  refuse("account", accountObstacle(next.publicKey, masters, dependents));
+  return [];
+}
+
+function refuse(key: ReplaceableKey, obstacle: string | undefined): void {
+  if (obstacle !== undefined)
+    throw new SvcError("conflict", `the ${key} key before is still needed: ${obstacle}`);
+}

@@ -1,0 +1,170 @@
+import { describeError } from "../../base/errors.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
+import { readCommandKeys, readKeySlot } from "../../bus/accounts/mod.ts";
+import { type Cli, command, Exit, formatFields, formatTable } from "../../program/command-line/mod.ts";
+import { withBus } from "../operator.ts";
+import { dirArg } from "./args.ts";
+import { dependentsOf, readRecords } from "./dependents.ts";
+import { type MasterKeys, readMasterKeys, unconfirmedOf } from "./fleet-keys.ts";
+import { type KeyRow, listKeys } from "./inventory.ts";
+import { accountObstacle, commandObstacle } from "./obstacle.ts";
+import { assertAuthDirectory } from "./rotate.ts";
+
+/** A key that can be replaced, and how far that is. */
+interface Change {
+  current?: string;
+  next?: string;
+  /** `none`, `waiting` for masters and peels, or `ready` to be finished. */
+  phase: "none" | "waiting" | "ready";
+  reason?: string;
+}
+
+interface KeysStatus {
+  keys: KeyRow[];
+  command: Change & { unconfirmed: string[]; unconfirmed_count: number };
+  account: Change & { dependents: string[] };
+  masters: MasterKeys[];
+  /** Members whose keys the fleet has: each holds its own. */
+  peels: number;
+  notes: string[];
+}
+
+export const statusCommand = command({
+  name: "status",
+  description: "Show every key of a fleet, who holds it, since when, and what depends on it.",
+  args: { dir: dirArg },
+  async run({ dir }, cli) {
+    assertAuthDirectory(dir);
+    const { status, failed } = await readKeysStatus(dir, cli);
+    await cli.print(status, () => format(status, cli));
+    if (failed) throw new Exit(1);
+  },
+});
+
+async function readKeysStatus(dir: string, cli: Cli): Promise<{ status: KeysStatus; failed: boolean }> {
+  const keys = listKeys(dir);
+  const own = readCommandKeys(dir);
+  const account = readKeySlot(dir, "account");
+  const notes: string[] = [];
+  let failed = false;
+  const { masters, records } = await withBus(cli, async (bus) => ({
+    masters: await readMasterKeys(bus),
+    records: await readRecords(bus),
+  })).catch((thrown) => {
+    failed = true;
+    notes.push(`only the files of ${dir} are shown: ${describeError(thrown)}`);
+    return { masters: [], records: [] };
+  });
+  if (!failed && masters.length === 0)
+    notes.push("no master is running: nothing is known about confirmations");
+  notes.push(...differences(own, account, masters));
+  const waits = (obstacle: string | undefined): Pick<Change, "phase" | "reason"> =>
+    obstacle === undefined ? { phase: "ready" } : { phase: "waiting", reason: obstacle };
+  const { named, count } = unconfirmedOf(masters);
+  const sinces = masters.map(({ issues_since }) => Date.parse(issues_since ?? ""));
+  const since = sinces.length === 0 ? Number.NaN : Math.max(...sinces);
+  const dependents =
+    account.next === undefined || Number.isNaN(since) ? [] : dependentsOf(records, since, cli.clock.now());
+  const nobody = masters.length === 0 ? "no master is running" : undefined;
+  const status: KeysStatus = {
+    keys,
+    command: {
+      current: own.current.publicKey,
+      ...(own.next === undefined
+        ? { phase: "none" }
+        : {
+            next: own.next.publicKey,
+            ...waits(nobody ?? commandObstacle(own.next.publicKey, masters)),
+          }),
+      unconfirmed: named,
+      unconfirmed_count: count,
+    },
+    account: {
+      ...(account.current === undefined ? {} : { current: account.current.publicKey }),
+      ...(account.next === undefined
+        ? { phase: "none" }
+        : {
+            next: account.next.publicKey,
+            ...waits(nobody ?? accountObstacle(account.next.publicKey, masters, dependents)),
+          }),
+      dependents,
+    },
+    masters,
+    peels: records.filter(({ state }) => state === "issued" || state === "active").length,
+    notes,
+  };
+  return { status, failed };
+}
+
+/** What masters have that this directory lacks, and the other way round. */
+function differences(
+  own: ReturnType<typeof readCommandKeys>,
+  account: ReturnType<typeof readKeySlot>,
+  masters: readonly MasterKeys[],
+): string[] {
+  const keysOf = (slot: {
+    current: { publicKey: string } | undefined;
+    next: { publicKey: string } | undefined;
+  }) => [slot.current, slot.next].flatMap((pair) => (pair === undefined ? [] : [pair.publicKey]));
+  const [ownCommand, ownAccount] = [keysOf(own), keysOf(account)];
+  const differs = (one: readonly string[], other: readonly string[]) =>
+    [...one].sort().join() !== [...other].sort().join();
+  return masters.flatMap((master) => {
+    const { name, command_keys, account_keys, keys_problem } = master;
+    if (command_keys.length === 0) {
+      return [
+        `master ${name} is of an earlier version: it reports no keys, and no key can be replaced until it is upgraded`,
+      ];
+    }
+    return [
+      ...(differs(command_keys, ownCommand)
+        ? [
+            `master ${name} does not have the same command keys as this directory: copy the files of one to the other`,
+          ]
+        : []),
+      ...(differs(account_keys, ownAccount)
+        ? [
+            `master ${name} does not have the same signing keys of the account as this directory: copy the files of one to the other`,
+          ]
+        : []),
+      ...(keys_problem === undefined ? [] : [`master ${name} cannot read its keys: ${keys_problem}`]),
+    ];
+  });
+}
+
+function format(status: KeysStatus, cli: Pick<Cli, "color">): string {
+  const { keys, command: commandKey, account, masters, peels, notes } = status;
+  const told = ({ phase, reason }: Change) =>
+    phase === "none" ? "not being replaced" : phase === "ready" ? "can be finished" : `waits: ${reason}`;
+  return [
+    formatTable(
+      ["KEY", "PUBLIC KEY", "HELD BY", "SINCE", "NEEDED FOR"],
+      keys.map((row) => [row.key, row.public_key, row.holder, row.since ?? "-", row.depends]),
+      cli,
+    ),
+    formatFields([
+      ["command key", told(commandKey)],
+      ["account signing key", told(account)],
+      ["keys of peels", `${peels} members hold their own`],
+    ]),
+    ...(masters.length === 0
+      ? []
+      : [
+          formatTable(
+            ["MASTER", "COMMAND KEYS", "SIGNS WITH"],
+            masters.map((one) => [one.name, `${one.command_keys.length}`, one.signs_with || "-"]),
+            cli,
+          ),
+        ]),
+    ...(commandKey.unconfirmed.length === 0
+      ? []
+      : [
+          formatTable(
+            ["NOT CONFIRMED"],
+            commandKey.unconfirmed.map((peel) => [displayPeelId(peel)]),
+            cli,
+          ),
+        ]),
+    ...(notes.length === 0 ? [] : [notes.map((note) => `note: ${note}`).join("\n")]),
+  ].join("\n\n");
+}

@@ -1,0 +1,87 @@
+import { defined } from "../../base/defined.ts";
+import { SvcError } from "../../base/errors.ts";
+import { parseLifetime } from "../../base/lifetime.ts";
+import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { decodePublicKey, formatOperatorFile, newKeyPair } from "../../identity/mod.ts";
+import { command, readFlag, readListFlag } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { ownOperatorFile, withBus } from "../operator.ts";
+import { approvalsFor } from "../roles/ask.ts";
+import { readKnown, sayWhereFileIs, signedText } from "./sign.ts";
+
+export const nameArg = {
+  type: "positional",
+  required: true,
+  description: "Name of the operator: lower-case letters, digits, dots, - and _",
+} as const;
+
+export const addCommand = command({
+  name: "add",
+  description:
+    "Add an operator, and write its operator file to standard output. You sign its record with your own key.",
+  args: {
+    name: nameArg,
+    role: { type: "string", valueHint: "role,...", required: true, description: "Roles of the operator" },
+    "public-key": {
+      type: "string",
+      valueHint: "U…",
+      description: "Public key that svc login --new printed on the host of the operator",
+    },
+    "with-key": {
+      type: "boolean",
+      description: "Make the key here, and put it into the file, for who cannot make one",
+    },
+    expires: { type: "string", valueHint: "90d", description: "When the operator ends (default: never)" },
+  },
+  async run(args, cli) {
+    const { name } = args;
+    const roles = readListFlag("--role", args.role, (text) => text);
+    const publicKey = args["public-key"];
+    if ((publicKey === undefined) === (args["with-key"] !== true)) {
+      throw new SvcError("usage", "name one of: --public-key, --with-key");
+    }
+    if (publicKey !== undefined) readFlag("--public-key", publicKey, assertPublicKey);
+    const lastsMs = args.expires === undefined ? undefined : readFlag("--expires", args.expires, readLife);
+    const signer = ownOperatorFile(cli);
+    const key = publicKey === undefined ? newKeyPair("user", cli.random) : undefined;
+    const now = cli.clock.now();
+    await withBus(cli, async (bus) => {
+      if (key !== undefined && (await approvalsFor(bus, { kind: "operators", action: "add" })) > 0) {
+        throw new SvcError(
+          "usage",
+          "--with-key: your role needs the agreement of others to add an operator, and a key that is made here cannot wait: let the operator run svc login --new, and use --public-key",
+        );
+      }
+      const { nextVersion } = await readKnown(bus, name, signer, now);
+      const record = {
+        ...{ name, roles, publicKey: publicKey ?? key?.publicKey ?? "", createdAt: now },
+        ...{ createdBy: signer.name, version: nextVersion },
+        ...defined({ expiresAt: lastsMs === undefined ? undefined : now + lastsMs }),
+      };
+      const asked = { record: signedText(record, signer) };
+      const added = await ask(bus, operatorsOverBus.add, asked).catch((thrown) => {
+        throw sayWhereFileIs(thrown, name, cli);
+      });
+      const { operator, fleet, bus_urls, ca_pem, jwt } = added;
+      const file = { fleet, busUrls: bus_urls, caPem: ca_pem, name, publicKey: record.publicKey, jwt };
+      const data = { fleet, bus_urls, ca_pem, name, public_key: operator.public_key, jwt };
+      await cli.print({ ...data, ...defined({ seed: key?.seed }) }, () =>
+        formatOperatorFile({ ...file, ...defined({ key }) }).trimEnd(),
+      );
+      cli.say(`added ${name} with ${roles.join(", ")}: give this file to ${name}, who runs svc login FILE`);
+      if (key !== undefined) cli.warn("the file holds the secret key: who reads it is this operator");
+    });
+  },
+});
+
+function assertPublicKey(text: string): string {
+  if (decodePublicKey("user", text) !== undefined) return text;
+  throw new SvcError("usage", `${JSON.stringify(text.slice(0, 60))} is not a public key, U…: copy it whole`);
+}
+
+/** `90d`, or a duration. */
+function readLife(text: string): number {
+  const lasts = parseLifetime(text);
+  if (lasts > 0) return lasts;
+  throw new SvcError("usage", "it must be longer than 0, such as 90d");
+}

@@ -1,0 +1,159 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { SvcError } from "../../base/errors.ts";
+import { readTextFile } from "../../base/file.ts";
+import { createFiles } from "../../base/new-files.ts";
+import { makeOperatorsKey, readOperatorsKey } from "../../bus/accounts/mod.ts";
+import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { readClaims } from "../../identity/mod.ts";
+import { type Cli, command, formatTable } from "../../program/command-line/mod.ts";
+import { ask, NoMaster } from "../ask.ts";
+import { operatorBus, operatorName, withBus } from "../operator.ts";
+import { firstOperator, operatorNameOf } from "../setup/mod.ts";
+
+/** One step on the way of a fleet. */
+interface Step {
+  step: string;
+  state: "done" | "open";
+  detail: string;
+  /** What to do; absent where it is done. */
+  next?: string;
+}
+
+export const adoptCommand = command({
+  name: "adopt",
+  description:
+    "Lead a fleet of an earlier version to operators with keys of their own, step by step, and show what would be refused with operators.require_signed. With --auth-dir it makes the keys that are missing.",
+  args: {
+    "auth-dir": {
+      type: "string",
+      valueHint: "directory",
+      description: "The auth directory of a master on this host: makes what is missing in it",
+    },
+    name: {
+      type: "string",
+      valueHint: "name",
+      description: "With --auth-dir: name of the first operator (default: that of your account)",
+    },
+    out: {
+      type: "string",
+      valueHint: "file",
+      description: "With --auth-dir: the operator file to write (default: NAME.operator)",
+    },
+  },
+  async run(args, cli) {
+    const { "auth-dir": authDir, name, out } = args;
+    if (authDir === undefined && (name !== undefined || out !== undefined)) {
+      throw new SvcError("usage", "--name and --out are for --auth-dir");
+    }
+    const made = authDir === undefined ? [] : makeKeys(authDir, { name, out }, cli);
+    const steps = [...made, ...(await lookAtFleet(cli, made.length > 0))];
+    await cli.print(steps, () =>
+      formatTable(
+        ["STEP", "STATE", "DETAIL"],
+        steps.map(({ step, state, detail }) => [step, state, detail]),
+        cli,
+      ),
+    );
+    const open = steps.find(({ state }) => state === "open");
+    if (open?.next !== undefined) cli.say(`Next: ${open.next}`);
+  },
+});
+
+/** Makes the signing key and the first operator where they are missing. @throws SvcError `bad_request`, `storage` */
+function makeKeys(
+  authDir: string,
+  options: { name: string | undefined; out: string | undefined },
+  cli: Cli,
+): Step[] {
+  const credentials = join(authDir, "masters.jwt");
+  const fleet = readClaims(readTextFile(credentials, "the JWT of the masters' account")).sub;
+  const hadKey = readOperatorsKey(authDir) !== undefined;
+  if (!hadKey) makeOperatorsKey(authDir, cli.random);
+  const signer = readOperatorsKey(authDir);
+  if (signer === undefined) throw new SvcError("storage", `${authDir}: the signing key was not stored`);
+  const key: Step = {
+    step: "signing key",
+    state: "done",
+    detail: hadKey ? "masters-operators.seed is there" : "masters-operators.seed was made",
+  };
+  if (existsSync(join(authDir, "administrators"))) {
+    return [key, { step: "administrators", state: "done", detail: "the file is there" }];
+  }
+  const name = options.name ?? operatorNameOf(operatorName());
+  const { urls, ca = "" } = operatorBus(cli);
+  const first = firstOperator({
+    ...{ name, fleet, signer, busUrls: urls, caPem: ca, dir: ".", authDir },
+    ...{ clock: cli.clock, random: cli.random },
+  });
+  const path = resolve(options.out ?? first.file.path);
+  createFiles([{ ...first.file, path }, first.administrators]);
+  cli.say(
+    `Copy masters-operators.seed and administrators from ${authDir} to auth_dir of every other master.`,
+  );
+  cli.say(`Give ${path} to ${name}, who runs svc login on it, and remove it.`);
+  return [
+    key,
+    {
+      step: "administrators",
+      state: "done",
+      detail: `the file was made, with ${name} as the first operator`,
+    },
+  ];
+}
+
+/** What the masters say about the rest of the way. */
+async function lookAtFleet(cli: Cli, hasMade: boolean): Promise<Step[]> {
+  const looked = await withBus(cli, (bus) => ask(bus, operatorsOverBus.adoption, {})).catch((thrown) => {
+    // After the first steps it may be the masters that are not upgraded, or not started yet.
+    if (thrown instanceof NoMaster || hasMade) return thrown as Error;
+    throw thrown;
+  });
+  if (looked instanceof Error) {
+    const next = "start masters of this version, and run svc operator adopt again";
+    return [{ step: "masters", state: "open", detail: looked.message, next }];
+  }
+  const { require_signed, signing_key, administrators, operators, unsigned, shared_credentials } = looked;
+  const askers = [...new Set(unsigned.map(({ name }) => name || "without a name"))];
+  const users = shared_credentials.map(({ name, connections }) => `${name} (${connections})`);
+  const step = (name: string, done: boolean, detail: string, next: string): Step => ({
+    ...{ step: name, state: done ? "done" : "open", detail },
+    ...(done ? {} : { next }),
+  });
+  return [
+    step(
+      "masters",
+      signing_key && administrators.length > 0,
+      signing_key
+        ? `they know ${administrators.join(", ") || "no administrators"}`
+        : "they have no signing key",
+      "on the host of a master: svc operator adopt --auth-dir DIR, and copy what it makes to the others",
+    ),
+    step(
+      "operators",
+      operators > 0,
+      `${operators} in the registry`,
+      "add each person and pipeline: svc login --new on their host, then svc operator add",
+    ),
+    step(
+      "unsigned requests",
+      askers.length === 0,
+      askers.length === 0
+        ? "none since the start of the master that answered"
+        : `would be refused: ${askers.slice(0, 5).join(", ")}${askers.length > 5 ? ", …" : ""}`,
+      "let them log in with operator files of their own; a request counts until its master restarts",
+    ),
+    step(
+      "shared credentials",
+      users.length === 0,
+      users.length === 0 ? "nobody is connected with them now" : `connected now: ${users.join(", ")}`,
+      "replace creds_file in their configurations by svc login",
+    ),
+    step(
+      "require_signed",
+      require_signed,
+      require_signed ? "unsigned requests are refused" : "unsigned requests are taken",
+      "set operators.require_signed: true in the configuration of every master, and restart them",
+    ),
+  ];
+}

@@ -1,0 +1,59 @@
+import { SvcError } from "../../base/errors.ts";
+import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { command, formatFields, formatTable } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { withBus } from "../operator.ts";
+import { nameArg } from "./add.ts";
+
+export const listCommand = command({
+  name: "list",
+  description: "List the operators of the fleet, and the administrators that its masters know.",
+  args: {},
+  run: (_, cli) =>
+    withBus(cli, async (bus) => {
+      const { operators } = await ask(bus, operatorsOverBus.list, {});
+      await cli.print(operators, () =>
+        formatTable(
+          ["NAME", "STATE", "ROLES", "EXPIRES", "KEY"],
+          operators.map(({ name, state, roles, expires_at = "never", public_key }) => [
+            name,
+            state,
+            roles.join(","),
+            expires_at,
+            public_key,
+          ]),
+          cli,
+        ),
+      );
+    }),
+});
+
+export const showCommand = command({
+  name: "show",
+  description: "Show an operator, and who counts by its signature only.",
+  args: { name: { ...nameArg, description: "Name of the operator" } },
+  run: ({ name }, cli) =>
+    withBus(cli, async (bus) => {
+      const { operator, dependents } = await ask(bus, operatorsOverBus.show, { name });
+      if (operator === undefined) {
+        throw new SvcError("not_found", `there is no operator ${name}: see svc operator list`);
+      }
+      await cli.print({ ...operator, dependents }, () =>
+        formatFields([
+          ["Name", operator.name],
+          ["State", operator.reason === undefined ? operator.state : `${operator.state}: ${operator.reason}`],
+          ["Roles", operator.roles.join(", ")],
+          ["Key", operator.public_key],
+          ["Known from", operator.administrator ? "auth/administrators of the masters" : "the registry"],
+          ...(operator.created_at === undefined
+            ? []
+            : [["Created", `${operator.created_at} by ${operator.created_by ?? ""}`] as const]),
+          ["Expires", operator.expires_at ?? "never"],
+          ...(operator.version === undefined
+            ? []
+            : [["Version", `${operator.version}, signed by ${operator.signed_by ?? ""}`] as const]),
+          ["Signs for", dependents.length === 0 ? "nobody else" : dependents.join(", ")],
+        ]),
+      );
+    }),
+});

@@ -1,0 +1,14 @@
+import { command, visible } from "../../program/command-line/mod.ts";
+import { printLint } from "../print-lint.ts";
+
+export const lintCommand = command({
+  name: "lint",
+  description: "Show each place of a directory of rule files where an event decides what a rule does.",
+  args: {
+    dir: { type: "positional", required: true, description: "Directory of the rule files" },
+  },
+  async run(args, cli) {
+    const { lintRules } = await import("../../fleet/reactor/mod.ts");
+    await printLint(cli, "rule", lintRules(args.dir), (problem) => [visible(problem)]);
+  },
+});

@@ -1,0 +1,56 @@
+import { defined } from "../base/defined.ts";
+import { secretMode, writeFileAtomic } from "../base/file.ts";
+import { encode } from "../base/msgpack.ts";
+import { type Bus, requestReply } from "../bus/mod.ts";
+import { operatorsOverBus, readReply } from "../fleet/over-bus/mod.ts";
+import { formatOperatorFile, type OperatorFile, readClaims, readOperatorFile } from "../identity/mod.ts";
+
+const renewedEveryMs = 24 * 3_600_000;
+/** Nobody waits long for what can be done with the next command. */
+const patienceMs = 1_000;
+
+/**
+ * Renews the JWT of an operator file where it is older than a day, and the way to the bus with it. The next command
+ * tries again what fails.
+ *
+ * @param now milliseconds since the Unix epoch
+ * @param open connects once as this operator file says. @throws where that does not work
+ */
+export async function renewOperatorFile(
+  bus: Bus,
+  path: string,
+  now: number,
+  open: (file: OperatorFile) => Promise<void>,
+): Promise<void> {
+  try {
+    const file = readOperatorFile(path);
+    if (now < readClaims(file.jwt).iat * 1000 + renewedEveryMs) return;
+    await renewNow(bus, path, file, { now, open });
+  } catch {
+    // It is not what the person asked for, and the JWT is good for weeks.
+  }
+}
+
+/** Asks for a new JWT, and stores it in the operator file. @throws SvcError what the masters answer, `storage` */
+async function renewNow(
+  bus: Bus,
+  path: string,
+  { key, ...file }: OperatorFile,
+  { now, open }: { now: number; open: (file: OperatorFile) => Promise<void> },
+): Promise<void> {
+  const input = { name: file.name, public_key: file.publicKey };
+  const { renew } = operatorsOverBus;
+  const reply = await requestReply(bus, renew.subject, encode({ ...input, operator: file.name }), patienceMs);
+  if (reply === undefined) return;
+  const { fleet, jwt, ...told } = readReply(renew, reply);
+  if (fleet !== file.fleet || readClaims(jwt).sub !== file.publicKey) return;
+  const store = (one: OperatorFile) => writeFileAtomic(path, formatOperatorFile(one), secretMode);
+  const renewed = { ...file, jwt, ...defined({ key }) };
+  store(renewed);
+  const { followAddress } = await import("./follow-address.ts");
+  const address = followAddress(file, told, now);
+  if (address === undefined) return;
+  // What does not lead to the fleet from here is not stored.
+  await open({ ...renewed, ...address });
+  store({ ...renewed, ...address });
+}

@@ -1,0 +1,32 @@
+import { SvcError } from "../../base/errors.ts";
+import { command } from "../../program/command-line/mod.ts";
+
+/** Imported by the command tree, so it loads its own imports only when it runs. */
+export const canCommand = command({
+  name: "can",
+  description: "See whether you may do something, and by which rule. The exit code is 1 if you may not.",
+  args: {
+    role: {
+      type: "string",
+      valueHint: "role",
+      description: "Ask for an operator who has this role, or these, separated by commas",
+    },
+    words: {
+      type: "positional",
+      rest: true,
+      description:
+        "What: run TARGET FUNCTION, upgrade TARGET, rollout TARGET FUNCTION, or a kind and an action such as enrollments approve",
+    },
+  },
+  async run({ words: { words, literal }, role }, cli) {
+    const asked = [...words, ...literal];
+    if (asked.length === 0) {
+      throw new SvcError(
+        "usage",
+        "say what: run TARGET FUNCTION, or a kind and an action such as enrollments approve",
+      );
+    }
+    const { askWhether } = await import("./ask.ts");
+    await askWhether(asked, role?.split(","), cli);
+  },
+});

@@ -1,0 +1,31 @@
+import { join } from "node:path";
+import { SvcError } from "../../base/errors.ts";
+import { command, visible } from "../../program/command-line/mod.ts";
+import { dataDir, readConfigFile } from "../../program/config/mod.ts";
+import { printLint } from "../print-lint.ts";
+
+export const lintCommand = command({
+  name: "lint",
+  description: "Check a roles file, offline.",
+  args: {
+    file: {
+      type: "positional",
+      required: false,
+      description: "The roles file (default: roles.yaml in the data directory of a master)",
+    },
+  },
+  async run({ file }, cli) {
+    const { readRoles } = await import("../../fleet/roles/mod.ts");
+    const path = file ?? join(dataDir(cli.env), "roles.yaml");
+    const text = readConfigFile(path);
+    if (text === undefined) throw new SvcError("not_found", `${path}: no such file: name the roles file`);
+    const problems: string[] = [];
+    try {
+      readRoles(text, path);
+    } catch (thrown) {
+      if (!(thrown instanceof SvcError)) throw thrown;
+      problems.push(thrown.message);
+    }
+    await printLint(cli, "roles", { checked: 1, problems }, (problem) => [visible(problem)]);
+  },
+});

@@ -1,0 +1,14 @@
+import { command, visible } from "../../program/command-line/mod.ts";
+import { printLint } from "../print-lint.ts";
+
+export const lintCommand = command({
+  name: "lint",
+  description: "Show each place of a directory of settings files where a fact chooses what a peel gets.",
+  args: {
+    dir: { type: "positional", required: true, description: "Directory of the settings files" },
+  },
+  async run(args, cli) {
+    const { lintSettings } = await import("../../fleet/settings/mod.ts");
+    await printLint(cli, "settings", lintSettings(args.dir), (problem) => [visible(problem)]);
+  },
+});

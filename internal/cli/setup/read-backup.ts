@@ -1,0 +1,141 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { readTextFile } from "../../base/file.ts";
+import type { Random } from "../../base/id.ts";
+import { createLog } from "../../base/log.ts";
+import { type Bus, connectBus, type Entry, inspectAssets, openBucket, restoreBus } from "../../bus/mod.ts";
+import { startBusServer } from "../../bus/server/mod.ts";
+import { judgeWithoutKeys, readDecisionFile, restoreDecisions } from "../../fleet/decisions/mod.ts";
+import { busProgram } from "./bus-version.ts";
+import { initFleet } from "./init.ts";
+
+export interface ReadBackupOptions {
+  /** Directory that `svc bus backup` wrote. */
+  backup: string;
+  /** The log of decisions of a master. It is used when it exists. */
+  decisions: string;
+  /** Directory of the programs. */
+  programs: string;
+  env: Readonly<Record<string, string | undefined>>;
+  clock: Clock;
+  random: Random;
+  /** What a person should know. */
+  say(line: string): void;
+}
+
+const needed = ["enrollments", "revocations", "secrets"] as const;
+
+/**
+ * Reads the enrollments in a backup, with what was decided after it. Only a server understands a backup: it is
+ * restored to one of its own, in a temporary directory, that ends before this returns.
+ *
+ * @returns the entries of the bucket `enrollments`, and the keys of the bucket `secrets`
+ * @throws SvcError `bad_request` for a directory that is not a complete backup
+ */
+export async function readBackup(options: ReadBackupOptions): Promise<{
+  entries: Entry[];
+  secrets: ReadonlyMap<string, Uint8Array>;
+}> {
+  const { backup, programs, env, clock, random } = options;
+  // Before a server is started for nothing.
+  readTextFile(join(backup, "backup.json"), "the backup");
+  const log = existsSync(options.decisions) ? readDecisionFile(options.decisions) : undefined;
+  const directory = mkdtempSync(join(tmpdir(), "svc-fleet-succeed-"));
+  const stopping = new AbortController();
+  try {
+    const { plan } = await initFleet({
+      dir: join(directory, "fleet"),
+      hosts: [],
+      hostname: "localhost",
+      busPort: await freePort(),
+      apiPort: 8443,
+      organization: "backup",
+      owner: "",
+      programs,
+      clock,
+      random,
+    });
+    const quiet = createLog({ level: "error", format: "text", clock, write: () => {} });
+    const server = await startBusServer({
+      dir: plan.paths.bus,
+      program: await busProgram(programs, join(directory, "bin"), { env, clock }),
+      carried: undefined,
+      searchPath: "",
+      onRestart: () => {},
+      clock,
+      log: quiet,
+      signal: stopping.signal,
+    });
+    try {
+      const bus = await connectBus({
+        urls: [plan.busUrl],
+        name: "svc fleet succeed",
+        identity: { credentials: readFileSync(join(plan.paths.auth, "master.creds"), "utf8") },
+        ca: readFileSync(plan.paths.busCa, "utf8"),
+        clock,
+        log: quiet,
+      });
+      try {
+        return await read(bus, log, options);
+      } finally {
+        await bus.nats.close();
+      }
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    stopping.abort();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function read(
+  bus: Bus,
+  log: ReturnType<typeof readDecisionFile> | undefined,
+  { backup, decisions, say }: ReadBackupOptions,
+): Promise<{ entries: Entry[]; secrets: Map<string, Uint8Array> }> {
+  await restoreBus(bus, backup, 1, new Set(needed.map((name) => `KV_${name}`)));
+  const states = await inspectAssets(bus, needed);
+  const lacking = needed.find((name) => states.get(name) !== "there");
+  if (lacking !== undefined) {
+    throw new SvcError("bad_request", `${backup} has no ${lacking}: it is not a backup of a fleet`);
+  }
+  const [enrollments, revocations, secrets] = await Promise.all([
+    openBucket(bus, "enrollments"),
+    openBucket(bus, "revocations"),
+    openBucket(bus, "secrets"),
+  ]);
+  if (log !== undefined) {
+    if (log.damagedBytes > 0) say(`${log.damagedBytes} damaged bytes of ${decisions} were skipped`);
+    const known = log.decisions.flatMap(({ value, ...rest }) =>
+      value === undefined ? [] : [{ ...rest, value }],
+    );
+    await restoreDecisions(
+      { enrollments, revocations },
+      () => known,
+      () => judgeWithoutKeys(bus.clock.now()),
+      { onRestored: () => {} },
+    );
+  }
+  const found = await secrets.entries();
+  return {
+    entries: await enrollments.entries(),
+    secrets: new Map(found.map(({ key, value }) => [key, value])),
+  };
+}
+
+/** A port of the loopback address that is free now. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen({ host: "127.0.0.1", port: 0 }, resolve);
+  await promise;
+  const address = server.address();
+  await new Promise<void>((closed) => server.close(() => closed()));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

@@ -1,0 +1,15 @@
+import { tokensOverBus } from "../../fleet/over-bus/mod.ts";
+import { command } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { withBus } from "../operator.ts";
+
+export const revokeCommand = command({
+  name: "revoke",
+  description: "Revoke a token of the REST API. Every master refuses it at once.",
+  args: { token: { type: "positional", required: true, description: "Name or id of the token" } },
+  run: (args, cli) =>
+    withBus(cli, async (bus) => {
+      const { token } = await ask(bus, tokensOverBus.revoke, { id: args.token });
+      await cli.print(token, () => `revoked ${token.name} (${token.id})`);
+    }),
+});

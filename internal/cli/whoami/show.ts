@@ -1,0 +1,29 @@
+import { SvcError } from "../../base/errors.ts";
+import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { type Cli, formatFields } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { configuredFleet, withBus } from "../operator.ts";
+
+/** Shows who asks, as the masters see it. @throws SvcError `forbidden` with the operator file of another fleet */
+export function showWho(cli: Cli): Promise<void> {
+  return withBus(cli, async (bus) => {
+    const who = await ask(bus, operatorsOverBus.whoami, {});
+    const expected = configuredFleet(cli);
+    if (expected !== undefined && expected !== who.fleet) {
+      throw new SvcError(
+        "forbidden",
+        `your operator file is of the fleet ${expected}, and these masters are of the fleet ${who.fleet}: choose another --context`,
+      );
+    }
+    await cli.print(who, () =>
+      formatFields([
+        ["Name", who.name],
+        ["Roles", who.registered ? (who.roles ?? []).join(", ") : "everything: you are not registered"],
+        ["Key", who.public_key ?? "-"],
+        ["Ends", who.expires_at ?? "never"],
+        ["Fleet", who.fleet],
+        ["Signed", who.signed ? "yes" : "no: the name is only what this host says"],
+      ]),
+    );
+  });
+}

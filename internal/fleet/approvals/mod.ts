@@ -1,0 +1,4 @@
+export { type Approvals, createApprovals } from "./approvals.ts";
+export { type ApprovalDeps, approveRequest, denyRequest, listApprovals, showApproval } from "./operations.ts";
+export type { Party } from "./record.ts";
+export { createStarters, mayWait, type Starters } from "./starters.ts";

@@ -1,0 +1,182 @@
+import * as v from "valibot";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { encode, type Plain } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
+import {
+  type Call,
+  described,
+  digest,
+  integer,
+  operation,
+  plain,
+  timestamp,
+  titled,
+} from "../operation/mod.ts";
+import { type Approvals, stateOf } from "./approvals.ts";
+import { partyOf } from "./party.ts";
+import { type Approval, type Party, startOutcomes } from "./record.ts";
+
+const summaryFields = {
+  id: v.string(),
+  operation: described(v.string(), "What was asked for: `jobs.create`"),
+  state: described(
+    v.picklist(["waiting", "started", "denied", "expired"]),
+    "`started`: enough operators agreed; `outcome` is how it went",
+  ),
+  needs: described(integer, "How many other operators must agree"),
+  asked_by: v.string(),
+  asked_at: timestamp,
+  expires_at: described(timestamp, "Until then others can agree"),
+  agreed: described(v.array(v.string()), "Who agreed"),
+  rule: described(v.string(), "The rule for which it waits"),
+  denied_by: v.exactOptional(v.string()),
+  started_at: v.exactOptional(timestamp),
+  outcome: v.exactOptional(v.picklist(startOutcomes)),
+  reason: v.exactOptional(described(v.string(), "Why it failed")),
+  job: v.exactOptional(described(v.string(), "Id of the job that it started")),
+  rollout: v.exactOptional(described(v.string(), "Id of the rollout that it started")),
+};
+const summary = titled("ApprovalSummary", v.object(summaryFields));
+/** What who asked signed; an agreement names its digest, so that it counts for nothing else. */
+const signedRequest = v.object({
+  subject: described(v.string(), "The subject that it was signed for"),
+  envelope: described(v.string(), "The signed envelope, base64"),
+});
+const view = titled(
+  "Approval",
+  v.object({
+    ...summaryFields,
+    request: described(plain, "The request"),
+    request_digest: described(
+      v.string(),
+      "SHA-256 of the signed request, or of its fields, in hexadecimal, as in the audit",
+    ),
+    signed: v.exactOptional(described(signedRequest, "What who asked signed; absent without a key")),
+    targets: v.exactOptional(described(v.array(v.string()), "Encoded ids of the peels that it is about")),
+    request_id: v.exactOptional(described(v.string(), "Id of the request, as in the logs of masters")),
+  }),
+);
+
+/** What the operations on requests that wait need. */
+export interface ApprovalDeps {
+  approvals: Pick<Approvals, "list" | "find" | "approve" | "deny">;
+  clock: Pick<Clock, "now">;
+}
+
+const id = described(v.string(), "Its id: `apr-` and a KSUID");
+const onlyId = v.strictObject({ id });
+const touches = ({ id }: { id: string }) => ({ approval: id });
+
+export const listApprovals = operation({
+  name: "approvals.list",
+  kind: "read",
+  summary: "List the requests that wait for other operators, or waited, newest first",
+  admits: ["operator"],
+  scope: { kind: "approvals", action: "list" },
+  input: v.strictObject({}),
+  output: v.object({ approvals: v.array(summary) }),
+  touches: () => ({ fleet: true }),
+  async run({ approvals, clock }: ApprovalDeps) {
+    const now = clock.now();
+    return { approvals: (await approvals.list()).map((one) => summarize(one, now)) };
+  },
+});
+
+export const showApproval = operation({
+  name: "approvals.show",
+  kind: "read",
+  summary: "Get a request that waits for other operators, or waited",
+  admits: ["operator"],
+  scope: { kind: "approvals", action: "show" },
+  input: onlyId,
+  output: v.object({ approval: view }),
+  touches,
+  async run({ approvals, clock }: ApprovalDeps, { id }) {
+    return { approval: show(await approvals.find(id), clock.now()) };
+  },
+});
+
+export const approveRequest = operation({
+  name: "approvals.approve",
+  kind: "decide",
+  summary: "Agree to the request of another operator",
+  description: "The last agreement that it needs starts it, as the operator who asked.",
+  admits: ["operator"],
+  scope: { kind: "approvals", action: "approve" },
+  input: v.strictObject({
+    id,
+    request_digest: v.optional(
+      described(
+        digest,
+        "SHA-256 of the signed envelope that is agreed to, 64 hexadecimal digits; peels that insist on operators count no agreement without it",
+      ),
+    ),
+  }),
+  output: v.object({ approval: view }),
+  touches,
+  async run({ approvals, clock }: ApprovalDeps, input, { caller }: Call) {
+    const by = partyOf(caller, clock.now());
+    return { approval: show(await approvals.approve(input.id, by, input.request_digest), clock.now()) };
+  },
+});
+
+export const denyRequest = operation({
+  name: "approvals.deny",
+  kind: "decide",
+  summary: "Deny the request of an operator that waits, or withdraw your own",
+  admits: ["operator"],
+  scope: { kind: "approvals", action: "deny" },
+  input: onlyId,
+  output: v.object({ approval: view }),
+  touches,
+  async run({ approvals, clock }: ApprovalDeps, { id }, { caller }: Call) {
+    return { approval: show(await approvals.deny(id, partyOf(caller, clock.now())), clock.now()) };
+  },
+});
+
+function summarize(approval: Approval, now: number): v.InferOutput<typeof summary> {
+  const { id, operation: name, needs, asker, agreed, rule, deniedBy, startedAt, outcome, reason } = approval;
+  const { job, rollout } = approval;
+  return {
+    ...{ id, operation: name, state: stateOf(approval, now), needs, rule },
+    asked_by: asker.name,
+    asked_at: rfc3339(asker.at),
+    expires_at: rfc3339(approval.expiresAt),
+    agreed: agreed.map((one) => one.name),
+    ...defined({
+      denied_by: deniedBy,
+      started_at: startedAt === undefined ? undefined : rfc3339(startedAt),
+      outcome,
+      reason,
+      job,
+      rollout,
+    }),
+  };
+}
+
+/** Bytes, such as the digest of the targets, as hexadecimal digits. */
+function readable(input: Plain): Plain {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  if (input instanceof Uint8Array) return Buffer.from(input).toString("hex");
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, readable(value as Plain)]));
+}
+
+function show(approval: Approval, now: number): v.InferOutput<typeof view> {
+  const { input, targets, requestId, asker } = approval;
+  return {
+    ...summarize(approval, now),
+    request: readable(input),
+    request_digest: sha256Hex(asker.envelope ?? encode(input)),
+    ...defined({
+      targets: targets === undefined ? undefined : [...targets],
+      request_id: requestId,
+      signed: signedBy(asker),
+    }),
+  };
+}
+
+function signedBy({ subject, envelope }: Party): v.InferOutput<typeof signedRequest> | undefined {
+  if (subject === undefined || envelope === undefined) return undefined;
+  return { subject, envelope: Buffer.from(envelope).toString("base64") };
+}

@@ -1,0 +1,44 @@
+import { defined } from "../../base/defined.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Caller, OperatorCaller } from "../operation/mod.ts";
+import type { Party } from "./record.ts";
+
+/**
+ * Who asks or agrees, as it is stored.
+ *
+ * @param at milliseconds since the Unix epoch
+ * @throws SvcError `forbidden` for who only claims a name: anyone could agree in the name of another
+ */
+export function partyOf(caller: Caller, at: number): Party {
+  if (caller.kind !== "operator" || caller.roles === undefined) {
+    throw new SvcError(
+      "forbidden",
+      "only an operator with a key or a token of their own can do this: install your operator file with svc login FILE",
+    );
+  }
+  const { name, door, roles, key, signed, bearer } = caller;
+  return {
+    ...{ name, door, roles, at },
+    person: bearer?.kind === "token" ? bearer.creator : name,
+    ...defined({ key, subject: signed?.subject, envelope: signed?.envelope, bearer: bearerOf(bearer) }),
+  };
+}
+
+function bearerOf(bearer: OperatorCaller["bearer"]): string | undefined {
+  return bearer?.kind === "token" ? bearer.id : bearer?.kind;
+}
+
+/** The caller of a stored request, with the roles of now. */
+export function callerOf(
+  { name, person, door, key, subject, envelope, bearer }: Party,
+  roles: readonly string[],
+): OperatorCaller {
+  const kind =
+    bearer === undefined || bearer === "oidc"
+      ? undefined
+      : bearer === "file"
+        ? ({ kind: "file" } as const)
+        : ({ kind: "token", id: bearer, creator: person } as const);
+  const signed = subject === undefined || envelope === undefined ? undefined : { subject, envelope };
+  return { kind: "operator", name, door, roles, ...defined({ key, signed, bearer: kind }) };
+}

@@ -1,0 +1,226 @@
+import * as v from "valibot";
+import { encodeBase64Url } from "../../base/base64.ts";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { describeError } from "../../base/errors.ts";
+import { encodePeelId } from "../../base/peel-id.ts";
+import { type Bus, readRange, streamEnds } from "../../bus/mod.ts";
+import { described, feed, integer, operation, plainMap, timestamp, titled } from "../operation/mod.ts";
+import { auditStream } from "./append.ts";
+import { ways } from "./entry.ts";
+import type { AuditMemory } from "./memory.ts";
+import {
+  listEntries,
+  type ReadDeps,
+  readWindow,
+  type ShownEntry,
+  show,
+  showEntry,
+  shownOutcomes,
+} from "./read.ts";
+
+/** What the operations on the audit need. */
+export interface AuditDeps {
+  bus: Bus;
+  /** The public command keys that the fleet has or had. */
+  keys(): readonly string[];
+  /** `audit.retention`, milliseconds. */
+  retentionMs: number;
+  memory: Pick<AuditMemory, "current" | "refresh">;
+  clock: Clock;
+}
+
+const mostListed = 500;
+/** Of one page of the chain: it must fit into one message. */
+const mostChainBytes = 512 * 1024;
+const mostChained = 1_000;
+const lookEveryMs = 1_000;
+const atOnce = 256;
+
+const sequence = v.pipe(
+  v.string("must be the number of an entry"),
+  v.regex(/^[1-9]\d{0,14}$/, "must be the number of an entry"),
+  v.metadata({ pattern: "^[1-9][0-9]{0,14}$" }),
+);
+const outside = `must be 1 to ${mostListed}`;
+
+const view = titled(
+  "AuditEntry",
+  v.object({
+    seq: described(integer, "Its number; rises by one"),
+    at: timestamp,
+    master: described(v.string(), "The master that decided"),
+    operator: v.string(),
+    key: described(v.string(), "The public key that signed the request; empty where none did"),
+    via: v.picklist(ways),
+    action: described(v.string(), "The operation"),
+    subjects: described(plainMap, "What it is about; `begun` is the entry whose end this is"),
+    outcome: described(v.picklist(shownOutcomes), "`unknown` is what began, and has no end"),
+    reason: v.exactOptional(v.string()),
+    request_id: v.string(),
+    request_digest: described(v.string(), "SHA-256 of the request, in hexadecimal"),
+    key_of_master: described(v.string(), "The command key that signed the entry"),
+    genuine: described(v.boolean(), "Whether that is a key of this fleet, and its signature is right"),
+  }),
+);
+
+function viewOf({ at, requestId, requestDigest, keyOfMaster, ...rest }: ShownEntry) {
+  const { seq, master, operator, key, via, action, subjects, outcome, reason, genuine } = rest;
+  return {
+    ...{ seq, at: rfc3339(at), master, operator, key, via, action, subjects: { ...subjects }, outcome },
+    ...defined({ reason }),
+    request_id: requestId,
+    request_digest: Buffer.from(requestDigest).toString("hex"),
+    key_of_master: keyOfMaster,
+    genuine,
+  };
+}
+
+const reading = ({ bus, keys, clock }: AuditDeps): ReadDeps => ({ bus, keys, now: clock.now });
+
+export const listAudit = operation({
+  name: "audit.list",
+  kind: "read",
+  summary: "List the entries of the audit, newest first",
+  description:
+    "A page looks at a limited number of entries: with a filter it may be short, or empty, before the last.",
+  admits: ["operator"],
+  scope: { kind: "audit", action: "read" },
+  input: v.strictObject({
+    since: v.optional(described(timestamp, "Only entries of this time or later")),
+    until: v.optional(described(timestamp, "Only entries of this time or earlier")),
+    // Not `operator`: over the bus that is who asks.
+    by: v.optional(described(v.string(), "Only what this operator asked for")),
+    action: v.optional(described(v.string(), "Only this operation; with `*` at its end all that begin so")),
+    peel: v.optional(described(v.string(), "Only what names this peel")),
+    outcome: v.optional(v.picklist(shownOutcomes)),
+    limit: v.optional(
+      v.pipe(
+        v.number(outside),
+        v.integer(outside),
+        v.minValue(1, outside),
+        v.maxValue(mostListed, outside),
+        v.description("Maximum number of entries"),
+      ),
+      100,
+    ),
+    cursor: v.optional(v.pipe(sequence, v.description("Where the page starts, from the previous page"))),
+  }),
+  output: v.object({ entries: v.array(view), next: v.exactOptional(v.string()) }),
+  touches: () => ({ fleet: true }),
+  async run(deps: AuditDeps, { since, until, by, peel, limit, cursor, ...rest }) {
+    const filter = {
+      ...rest,
+      operator: by,
+      since: timeOf(since),
+      until: timeOf(until),
+      peel: peel === undefined ? undefined : encodePeelId(peel),
+    };
+    const before = cursor === undefined ? undefined : Number(cursor);
+    const { entries, next } = await listEntries(reading(deps), filter, { limit, before });
+    return { entries: entries.map(viewOf), ...(next === undefined ? {} : { next: String(next) }) };
+  },
+});
+
+export const showAudit = operation({
+  name: "audit.show",
+  kind: "read",
+  summary: "Get an entry of the audit",
+  admits: ["operator"],
+  scope: { kind: "audit", action: "read" },
+  input: v.strictObject({ seq: described(sequence, "Number of the entry") }),
+  output: v.object({ entry: view }),
+  touches: () => ({ fleet: true }),
+  run: async (deps: AuditDeps, { seq }) => ({ entry: viewOf(await showEntry(reading(deps), Number(seq))) }),
+});
+
+export const readChain = operation({
+  name: "audit.chain",
+  kind: "read",
+  summary: "Read the stored entries of the audit, to verify them",
+  admits: ["operator"],
+  scope: { kind: "audit", action: "verify" },
+  input: v.strictObject({ from: described(v.pipe(integer, v.minValue(1)), "The first entry of the page") }),
+  output: v.object({
+    entries: v.array(
+      v.object({ seq: integer, stored: described(v.string(), "Its bytes, as base64url without padding") }),
+    ),
+    first: described(integer, "The oldest entry that is stored"),
+    last: described(integer, "The newest one"),
+    keys: described(v.array(v.string()), "The public command keys that the fleet has or had"),
+    kept_since: described(timestamp, "What was written since then has not expired"),
+    remembered: v.exactOptional(
+      described(
+        v.object({ first: integer, last: integer, last_hash: v.string() }),
+        "What this master remembers: the oldest entry that has not expired, and the newest with its SHA-256",
+      ),
+    ),
+    next: v.exactOptional(described(integer, "Where the next page begins")),
+  }),
+  touches: () => ({ fleet: true }),
+  async run({ bus, keys, retentionMs, memory, clock }: AuditDeps, { from }) {
+    if (from === 1) await memory.refresh();
+    const { current: known } = memory;
+    const { first, last } = await streamEnds(bus, auditStream);
+    const found = from > last ? [] : await readRange(bus, auditStream, { from, count: mostChained });
+    let bytes = 0;
+    const page = found.filter(({ data }, index) => {
+      bytes += data.length;
+      return index === 0 || bytes <= mostChainBytes;
+    });
+    const end = page.at(-1)?.sequence ?? last;
+    return {
+      entries: page.map(({ sequence: seq, data }) => ({ seq, stored: encodeBase64Url(data) })),
+      ...{ first, last, keys: [...keys()], kept_since: rfc3339(clock.now() - retentionMs) },
+      ...(known === undefined
+        ? {}
+        : { remembered: { first: known.first.seq, last: known.last.seq, last_hash: known.last.hash } }),
+      ...(end < last ? { next: end + 1 } : {}),
+    };
+  },
+});
+
+export const followAudit = operation({
+  name: "audit.follow",
+  kind: "read",
+  summary: "Follow the audit",
+  description:
+    "Server-sent events. `entry`: each entry that is written from now on, as `AuditEntry`. A comment comes every 30 seconds.",
+  admits: ["operator"],
+  scope: { kind: "audit", action: "read" },
+  input: v.strictObject({}),
+  output: feed,
+  touches: () => ({ fleet: true }),
+  async run(deps: AuditDeps, _, { log }) {
+    const { bus, clock } = deps;
+    let next = (await streamEnds(bus, auditStream)).last + 1;
+    return {
+      start(sink) {
+        let looking = false;
+        const look = async () => {
+          const { last } = await streamEnds(bus, auditStream);
+          while (next <= last) {
+            const until = Math.min(last + 1, next + atOnce);
+            for (const entry of await readWindow(bus, next, until)) {
+              sink.send("entry", viewOf(show(entry, new Map(), reading(deps))));
+            }
+            next = until;
+          }
+        };
+        const timer = clock.every(lookEveryMs, () => {
+          if (looking) return;
+          looking = true;
+          look()
+            .catch((thrown) => log.debug("the audit cannot be read", { reason: describeError(thrown) }))
+            .finally(() => {
+              looking = false;
+            });
+        });
+        return () => timer.cancel();
+      },
+    };
+  },
+});
+
+const timeOf = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : Date.parse(text);

@@ -1,0 +1,100 @@
+import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
+import type { Passenger, Touch } from "../operation/mod.ts";
+
+type Subjects = Readonly<Record<string, Plain>>;
+
+/** More peels of a job are counted only; the job names them. */
+const mostPeels = 256;
+const longestText = 500;
+/** Arguments that take more are recorded as their digest. */
+const mostArgumentBytes = 4_096;
+
+/** What a request is about, as its first entry says it. */
+export function describeSubjects(
+  { touched, input, scope, agreement }: Pick<Passenger, "touched" | "input" | "scope" | "agreement">,
+  isSafe: (functionName: string) => boolean,
+): Subjects {
+  const fields = Object(input) as Record<string, unknown>;
+  const called = fields.function;
+  return {
+    ...ofTouch(touched),
+    ...texts({ approval: agreement?.approval }),
+    ...(scope.kind === "operators" ? { ...texts({ operator: fields.name }), ...versionOf(fields) } : {}),
+    ...(typeof called === "string"
+      ? { function: short(called), ...ofArguments(fields.args, isSafe(called)) }
+      : {}),
+  };
+}
+
+/**
+ * What the entry at its end says in addition.
+ *
+ * @param output what the operation answered
+ */
+export function describeEnd({ scope }: Pick<Passenger, "scope">, output: unknown): Subjects {
+  const answer = Object(output) as Record<string, unknown>;
+  const { jid, id, targets } = answer;
+  const { peel_id } = Object(answer.enrollment) as Record<string, unknown>;
+  return {
+    ...texts({ job: jid, peel: peel_id }),
+    ...(scope.kind === "rollouts" ? texts({ rollout: id }) : {}),
+    ...(isTexts(targets) ? ofPeels(targets) : {}),
+    ...(scope.kind === "operators" ? versionOf(answer) : {}),
+  };
+}
+
+/** What a job is about that no request names; its arguments as their digest. */
+export function jobSubjects(called: { function: string; args: unknown }, peels: readonly string[]): Subjects {
+  return { function: short(called.function), ...ofArguments(called.args, false), ...ofPeels(peels) };
+}
+
+/** The version of an operator's record, which `versions.ts` reads. */
+function versionOf({ version }: Readonly<Record<string, unknown>>): Subjects {
+  return typeof version === "number" && Number.isSafeInteger(version) && version > 0 ? { version } : {};
+}
+
+function ofTouch(touched: Touch): Subjects {
+  if ("fleet" in touched) return {};
+  if ("peels" in touched) {
+    const { peels } = touched;
+    return "expression" in peels ? { target: short(peels.expression) } : ofPeels(peels.peels);
+  }
+  return texts(touched);
+}
+
+function ofPeels(peels: readonly string[]): Subjects {
+  return { peels: peels.slice(0, mostPeels).map(short), peel_count: peels.length };
+}
+
+/** Digests of arguments, and their values where they contain no secrets. */
+function ofArguments(args: unknown, isSafe: boolean): Subjects {
+  const bytes = encode(args ?? {});
+  const digest = { args_digest: sha256Hex(bytes) };
+  const shown = isSafe && bytes.length <= mostArgumentBytes ? readBack(bytes) : undefined;
+  return shown === undefined ? digest : { ...digest, args: shown };
+}
+
+/** What a reader finds; `undefined` for what it does not find as it was written, such as a name like `__proto__`. */
+function readBack(bytes: Uint8Array): Plain | undefined {
+  try {
+    const value = decode(bytes);
+    return Buffer.from(encode(value)).equals(bytes) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function texts(fields: Readonly<Record<string, unknown>>): Subjects {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) =>
+      typeof value === "string" ? [[name, short(value)]] : [],
+    ),
+  );
+}
+
+const short = (text: string): string => text.slice(0, longestText).toWellFormed();
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}

@@ -1,0 +1,72 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
+import type { Clock } from "../../base/clock.ts";
+import { type Budget, charge, type Meter, newMeter } from "./meter.ts";
+
+/**
+ * What is counted apart: `hello`; `requests`, which are all others; `messages`, acks, returns and schedule
+ * results as they come by; `schedule`, schedule results that become jobs; `facts`; `heartbeats`;
+ * `connections`; and `events` and `progress`, which have limits where they are used and are only watched for
+ * floods.
+ */
+export const budgetKinds = [
+  "hello",
+  "requests",
+  "messages",
+  "schedule",
+  "facts",
+  "heartbeats",
+  "connections",
+  "events",
+  "progress",
+] as const;
+export type BudgetKind = (typeof budgetKinds)[number];
+
+/** More than a fleet has peels: what is forgotten begins with a full budget. */
+const mostPeels = 65_536;
+
+/** The budgets of all peels on one master. */
+export interface Budgets {
+  /**
+   * Counts a message of a peel; to be asked before anything is decoded or stored.
+   *
+   * @param at when it was sent, if that is known: a backlog does not count as a flood; always of the same clock for one kind
+   * @returns whether it is within the budget
+   */
+  take(peel: string, kind: BudgetKind, bytes?: number, at?: number): boolean;
+  /** Counts a message that is not refused here: only a flood of them is reported. */
+  note(peel: string, kind: BudgetKind, bytes: number): void;
+}
+
+export interface BudgetsOptions {
+  limits: Readonly<Record<BudgetKind, Budget>>;
+  /** A message was beyond its budget. */
+  onExceeded(kind: BudgetKind, peel: string): void;
+  /** A peel floods, and does not stop; called with each further message. */
+  onFlood(peel: string, kind: BudgetKind): void;
+  clock: Pick<Clock, "monotonic">;
+}
+
+type Meters = Partial<Record<BudgetKind, Meter>>;
+
+export function createBudgets({ limits, onExceeded, onFlood, clock }: BudgetsOptions): Budgets {
+  const peels = createBoundedMap<Meters>(2 * mostPeels);
+  const count = (peel: string, kind: BudgetKind, bytes: number, at: number): boolean => {
+    const budget = limits[kind];
+    // A part of a subject would keep all of it in memory.
+    const meters = peels.get(peel) ?? peels.set(Buffer.from(peel).toString(), {});
+    meters[kind] ??= newMeter(budget, at);
+    const { within, flooding } = charge(meters[kind], budget, bytes, at);
+    if (flooding) onFlood(peel, kind);
+    return within;
+  };
+  return {
+    take(peel, kind, bytes = 0, at = clock.monotonic()) {
+      const within = count(peel, kind, bytes, at);
+      if (!within) onExceeded(kind, peel);
+      return within;
+    },
+    note(peel, kind, bytes) {
+      count(peel, kind, bytes, clock.monotonic());
+    },
+  };
+}

@@ -1,0 +1,6 @@
+export { startDecisionKeeper } from "./keeper.ts";
+export { type DecisionLog, openDecisionLog, readDecisionFile } from "./log.ts";
+export { createMemoryLog } from "./memory-log.ts";
+export { showNewest, type VerifyDeps, verifyDecisions } from "./operations.ts";
+export { judgeWithoutKeys, newestOf } from "./order.ts";
+export { readContents, restoreDecisions } from "./restore.ts";

@@ -1,0 +1,179 @@
+import { isId } from "../../base/id.ts";
+import {
+  compareRevocations,
+  decodeRecord,
+  decodeRevocation,
+  type Enrollment,
+  type EnrollmentState,
+  isOver,
+  type Revocation,
+  transitions,
+} from "../enrollment/mod.ts";
+import type { Decision } from "./decision.ts";
+
+/** A stored value: the part of a decision that is compared. */
+export type Stored = Pick<Decision, "bucket" | "key"> & { value: Uint8Array };
+
+/** How a stored value relates to the one that is known. */
+export type Order = "older" | "same" | "newer";
+
+/** What decides whether a stored value counts. */
+export interface Judge {
+  /** Milliseconds since the Unix epoch. */
+  now: number;
+  /** How long an enrollment may be pending, milliseconds: masters remove it after that. */
+  pendingTtlMs: number;
+  /** Whether this enrollment record counts. */
+  vouched(value: Uint8Array): boolean;
+  /** Whether it has the vouchers of a master, without which it may count no longer soon. */
+  hasVouchers(value: Uint8Array): boolean;
+}
+
+/** A judge for commands: they have no keys, and masters judge again what they write. */
+export function judgeWithoutKeys(now: number): Judge {
+  return { now, pendingTtlMs: Number.POSITIVE_INFINITY, vouched: () => true, hasVouchers: () => false };
+}
+
+/**
+ * The record of an enrollment; `undefined` for a value that is malformed, or is stored under a foreign key, or
+ * belongs to the index.
+ */
+export function enrollmentOf({ bucket, key, value }: Stored): Enrollment | undefined {
+  if (bucket !== "enrollments" || !isId("enr", key)) return undefined;
+  try {
+    const record = decodeRecord(value);
+    return record.id === key ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function revocationOf({ bucket, key, value }: Stored): Revocation | undefined {
+  if (bucket !== "revocations") return undefined;
+  try {
+    return decodeRevocation(key, value);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether a value is a decision that must not be lost: an enrollment that masters made, or a revocation or a
+ * suspension that is not over. What masters refuse by themselves until a record appears is not a decision, and
+ * neither is an enrollment that was pending for too long.
+ */
+export function isDecision(stored: Stored, { now, pendingTtlMs, vouched }: Judge): boolean {
+  const record = enrollmentOf(stored);
+  if (record !== undefined) {
+    const isTooOld = record.state === "pending" && record.createdAt <= now - pendingTtlMs;
+    return !isTooOld && vouched(stored.value);
+  }
+  const entry = revocationOf(stored);
+  return entry !== undefined && entry.stray !== true && !isOver(entry.expiresAt, now);
+}
+
+/** Whether the bus may remove this record: nothing was decided about it, or it is over. */
+export function isRemovable(stored: Stored, judge: Judge): boolean {
+  if (!isDecision(stored, judge)) return true;
+  return enrollmentOf(stored)?.state === "pending";
+}
+
+/** How a value relates to a known value of the same record. */
+export function orderOf(value: Stored, known: Stored): Order {
+  const difference = differenceOf(value, known);
+  return difference === 0 ? "same" : difference > 0 ? "newer" : "older";
+}
+
+function differenceOf(value: Stored, known: Stored): number {
+  const [one, other] = [enrollmentOf(value), enrollmentOf(known)];
+  if (one !== undefined && other !== undefined) return compareRecords(one, other);
+  const [entry, earlier] = [revocationOf(value), revocationOf(known)];
+  return entry === undefined || earlier === undefined ? 0 : compareRevocations(entry, earlier);
+}
+
+/**
+ * Whether the bus has less than a value that is known, and that is a decision.
+ *
+ * A record that can be read but that no master made is left as it is: an operator sees it and restores it, or a
+ * master takes it over.
+ */
+export function isLost(there: Stored | undefined, known: Stored, judge: Judge): boolean {
+  if (!isDecision(known, judge)) return false;
+  if (there === undefined) return true;
+  const isRecord = enrollmentOf(there) !== undefined;
+  if (!isRecord && revocationOf(there) === undefined) return true;
+  if (isRecord && !judge.vouched(there.value)) return false;
+  return orderOf(there, known) === "older";
+}
+
+/** Whether a decision replaces what a log knows of the same record. */
+export function isNews(value: Stored, known: Stored | undefined, judge: Judge): boolean {
+  if (known === undefined) return true;
+  if (Buffer.from(known.value).equals(value.value)) return false;
+  if (!isDecision(known, judge)) return true;
+  const order = orderOf(value, known);
+  return order === "newer" || (order === "same" && isAdopted(value, known, judge));
+}
+
+/** Whether a value is a known record that got its vouchers. */
+function isAdopted(value: Stored, known: Stored, judge: Judge): boolean {
+  if (enrollmentOf(value) === undefined) return false;
+  return judge.hasVouchers(value.value) && !judge.hasVouchers(known.value);
+}
+
+/**
+ * Compares two versions of one record: by the table of transitions, so that a clock decides only between
+ * versions that the table does not order. A suspension and its end keep the state, and always raise the time.
+ *
+ * @returns more than 0 when `one` is later
+ */
+export function compareRecords(one: Enrollment, other: Enrollment): number {
+  if (one.state !== other.state) {
+    if (leadsTo(other.state, one.state)) return 1;
+    if (leadsTo(one.state, other.state)) return -1;
+    // Two masters decided apart from each other; the end of an enrollment is never taken back.
+    if (one.state === "revoked") return 1;
+    if (other.state === "revoked") return -1;
+  }
+  return one.updatedAt - other.updatedAt;
+}
+
+/** Whether the table leads from one state to another, which is not the same. */
+function leadsTo(from: EnrollmentState, to: EnrollmentState): boolean {
+  return Object.values(transitions[from]).some((next) => next !== from && (next === to || leadsTo(next, to)));
+}
+
+/** When and what was decided last. */
+export interface NewestDecision {
+  /** Milliseconds since the Unix epoch. */
+  at: number;
+  bucket: string;
+  key: string;
+  peelId: string;
+  /** The state of an enrollment; for a key, what was decided about it. */
+  state: EnrollmentState | "suspended" | "resumed";
+}
+
+/** The newest decision of some values; `undefined` when there is none. */
+export function newestOf(values: Iterable<Stored>, judge: Judge): NewestDecision | undefined {
+  let newest: NewestDecision | undefined;
+  for (const stored of values) {
+    const found = isDecision(stored, judge) ? whenDecided(stored) : undefined;
+    if (found !== undefined && (newest === undefined || found.at > newest.at)) newest = found;
+  }
+  return newest;
+}
+
+function whenDecided(stored: Stored): NewestDecision | undefined {
+  const { bucket, key } = stored;
+  const record = enrollmentOf(stored);
+  if (record !== undefined) {
+    const state = record.suspended === undefined ? record.state : "suspended";
+    return { at: record.updatedAt, bucket, key, peelId: record.peelId, state };
+  }
+  const entry = revocationOf(stored);
+  if (entry === undefined) return undefined;
+  const { peelId, revokedAt: at, suspension, liftedAt } = entry;
+  const state = suspension !== true ? "revoked" : liftedAt === undefined ? "suspended" : "resumed";
+  return { at, bucket, key, peelId, state };
+}

@@ -1,0 +1,104 @@
+import { SvcError } from "../../base/errors.ts";
+import type { Bucket, Change } from "../../bus/mod.ts";
+import { parseKey } from "../enrollment/mod.ts";
+import type { DecisionBucket } from "./decision.ts";
+import type { DecisionLog } from "./log.ts";
+import { isDecision, isLost, isNews, isRemovable, type Judge } from "./order.ts";
+
+/** What a bucket needs so that its records are logged. */
+export interface Recorder {
+  log: Pick<DecisionLog, "get" | "keep" | "flush">;
+  judge(): Judge;
+  /** Called when a watch shows less of a record than the log has; it may only be late. */
+  onSuspicion(key: string): void;
+  /** Called when a decision that another master made could not be logged; it is kept for the next attempt. */
+  onFailure(cause: unknown): void;
+}
+
+/** What the watch showed of the index of each peel; the log has records only. */
+type Indexes = Set<string>;
+
+/**
+ * A bucket whose decisions are logged: those that this master writes before its write returns, and those of others
+ * when its watch shows them.
+ *
+ * Nothing is written to the bus while earlier decisions are not on disk: the disk must recover first. A key for
+ * which the bus has less than this master knows cannot be read: "not found" would be taken as final, although a
+ * server may only be behind after an election, and what is lost is put back soon.
+ */
+export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: Recorder): Bucket {
+  const { log, judge, onSuspicion, onFailure } = recorder;
+  const indexes: Indexes = new Set();
+  /** What is known of a key at this moment. */
+  const knownOf = (key: string) => ({ known: log.get({ bucket: name, key }), isIndexed: indexes.has(key) });
+  const hasLess = (
+    key: string,
+    value: Uint8Array | undefined,
+    { known, isIndexed }: ReturnType<typeof knownOf>,
+  ): boolean => {
+    if (known === undefined) return value === undefined && isIndexed;
+    if (value !== undefined && Buffer.from(known.value).equals(value)) return false;
+    return isLost(value === undefined ? undefined : { bucket: name, key, value }, known, judge());
+  };
+  const noteIndex = (key: string, value: Uint8Array | undefined) => {
+    if (name !== "enrollments" || "id" in parseKey(key)) return;
+    if (value === undefined) indexes.delete(key);
+    else indexes.add(key);
+  };
+  const written = async (key: string, value: Uint8Array, write: () => Promise<number | undefined>) => {
+    await log.flush();
+    const revision = await write();
+    if (revision !== undefined) noteIndex(key, value);
+    const stored = { bucket: name, key, value };
+    if (revision === undefined || !isDecision(stored, judge())) return revision;
+    // The watch may have been first, also with what another master wrote after this.
+    await (isNews(stored, log.get(stored), judge()) ? log.keep(stored) : log.flush());
+    return revision;
+  };
+  /** @returns `false` when the log has more than the change shows */
+  const follow = ({ key, value }: Change): boolean => {
+    const known = log.get({ bucket: name, key });
+    if (value !== undefined && known !== undefined && Buffer.from(known.value).equals(value)) return true;
+    if (value === undefined || !isDecision({ bucket: name, key, value }, judge())) {
+      if (known === undefined) return true;
+      if (value !== undefined || !isRemovable(known, judge())) return false;
+      log.keep({ bucket: name, key }).catch(onFailure);
+      return true;
+    }
+    const stored = { bucket: name, key, value };
+    if (isNews(stored, known, judge())) {
+      log.keep(stored).catch(onFailure);
+      return true;
+    }
+    return known === undefined || !isLost(stored, known, judge());
+  };
+  return {
+    ...bucket,
+    async get(key) {
+      // What becomes known during the read is not missing in it.
+      const before = knownOf(key);
+      const entry = await bucket.get(key);
+      if (!hasLess(key, entry?.value, before)) return entry;
+      onSuspicion(key);
+      throw new SvcError(
+        "unavailable",
+        `the bus has less of ${key} than this master knows: try again in a moment`,
+      );
+    },
+    create: (key, value) => written(key, value, () => bucket.create(key, value)),
+    update: (key, value, revision) => written(key, value, () => bucket.update(key, value, revision)),
+    put: async (key, value) => (await written(key, value, () => bucket.put(key, value))) ?? 0,
+    async remove(key, revision) {
+      const isRemoved = await bucket.remove(key, revision);
+      if (isRemoved) noteIndex(key, undefined);
+      if (isRemoved && log.get({ bucket: name, key }) !== undefined) await log.keep({ bucket: name, key });
+      return isRemoved;
+    },
+    watch: (onChange, keys) =>
+      bucket.watch((change) => {
+        noteIndex(change.key, change.value);
+        if (!follow(change)) onSuspicion(change.key);
+        onChange(change);
+      }, keys),
+  };
+}

@@ -1,0 +1,49 @@
+import { expect, test } from "bun:test";
+import { sampleStored } from "../../../test/harness/decisions.ts";
+import { decodeRecord } from "../enrollment/mod.ts";
+import { verificationOf } from "./verify.ts";
+
+const entry = (stored: ReturnType<typeof sampleStored>) => ({ ...stored, revision: 1, storedAt: 0 });
+
+const judge = {
+  now: 0,
+  pendingTtlMs: Number.POSITIVE_INFINITY,
+  vouched: () => true,
+  hasVouchers: () => false,
+};
+
+test("each difference between the bus and a log is named", () => {
+  const logged = [
+    sampleStored("equal"),
+    sampleStored("lost", { state: "revoked" }),
+    sampleStored("older", { state: "revoked" }),
+    sampleStored("other", { hostname: "a" }),
+  ];
+  const stored = [
+    sampleStored("equal"),
+    sampleStored("older", { state: "active" }),
+    sampleStored("other", { hostname: "b" }),
+    sampleStored("new", { state: "active", updatedAt: 9_000 }),
+  ];
+  const found = verificationOf(logged, { enrollments: stored.map(entry), revocations: [] }, judge);
+  expect(Object.fromEntries(found.differences.map(({ peelId, problem }) => [peelId, problem]))).toEqual({
+    "peel-lost": "lost",
+    "peel-older": "outdated",
+    "peel-other": "different",
+    "peel-new": "unlogged",
+  });
+  expect([found.logged, found.stored]).toEqual([4, 4]);
+});
+
+test("a record that no master made is named, and is not what the log lacks", () => {
+  const judge = {
+    now: 0,
+    pendingTtlMs: 1,
+    vouched: (value: Uint8Array) => decodeRecord(value).hostname !== "forged",
+    hasVouchers: () => false,
+  };
+  const logged = [sampleStored("a", { state: "active" })];
+  const stored = [sampleStored("a", { state: "revoked", hostname: "forged", updatedAt: 9_000 })];
+  const found = verificationOf(logged, { enrollments: stored.map(entry), revocations: [] }, judge);
+  expect(found.differences.map(({ problem }) => problem)).toEqual(["tampered"]);
+});

@@ -1,0 +1,65 @@
+import { nameOf } from "./decision.ts";
+import { enrollmentOf, isDecision, type Judge, orderOf, type Stored } from "./order.ts";
+import { type Contents, planRestore } from "./plan.ts";
+
+/** How a record differs between the bus and the log of a master. */
+export const problems = ["lost", "outdated", "unlogged", "different", "tampered", "superseded"] as const;
+
+export interface Difference {
+  bucket: string;
+  key: string;
+  peelId: string;
+  /**
+   * `lost`: the bus does not have it. `outdated`: the bus has an older version. `unlogged`: the log lacks this
+   * version. `different`: equally new, with other contents. `tampered`: no master made what is on the bus. `superseded`: the peel has another enrollment.
+   */
+  problem: (typeof problems)[number];
+}
+
+/** The result of comparing the bus with the log of one master. */
+export interface Verification {
+  /** Decisions in the log. */
+  logged: number;
+  /** Decisions on the bus. */
+  stored: number;
+  differences: Difference[];
+}
+
+/** Compares the bus with a log. */
+export function verificationOf(known: Iterable<Stored>, contents: Contents, judge: Judge): Verification {
+  // What a log contains was a decision once, and what is equal to it is one as well: that is not decoded again.
+  const logged = [...known].filter((one) => one.bucket === "enrollments" || isDecision(one, judge));
+  const byName = new Map(logged.map((one) => [nameOf(one), one]));
+  const isEqual = (one: Stored) => Buffer.from(byName.get(nameOf(one))?.value ?? []).equals(one.value);
+  const stored = (["enrollments", "revocations"] as const).flatMap((bucket) =>
+    contents[bucket]
+      .map(({ key, value }) => ({ bucket, key, value }))
+      .filter((one) => isEqual(one) || isDecision(one, judge)),
+  );
+  const { lost, superseded, unlogged } = planRestore(logged, contents, judge);
+  const differ = (one: Stored, problem: Difference["problem"]): Difference => ({
+    bucket: one.bucket,
+    key: one.key,
+    peelId: enrollmentOf(one)?.peelId ?? "",
+    problem,
+  });
+  const tampered = contents.enrollments
+    .map(({ key, value }): Stored => ({ bucket: "enrollments", key, value }))
+    .filter((one) => byName.has(nameOf(one)) && !isEqual(one))
+    .filter((one) => enrollmentOf(one) !== undefined && !isDecision(one, judge));
+  const different = stored.filter((one) => {
+    const other = byName.get(nameOf(one));
+    return other !== undefined && !isEqual(one) && orderOf(one, other) === "same";
+  });
+  return {
+    logged: logged.length,
+    stored: stored.length,
+    differences: [
+      ...lost.map(({ decision, was }) => differ(decision, was === "missing" ? "lost" : "outdated")),
+      ...superseded.map(({ decision }) => differ(decision, "superseded")),
+      ...unlogged.map((one) => differ(one, "unlogged")),
+      ...tampered.map((one) => differ(one, "tampered")),
+      ...different.map((one) => differ(one, "different")),
+    ],
+  };
+}

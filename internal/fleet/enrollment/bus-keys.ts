@@ -1,0 +1,31 @@
+import type { BusKey, Enrollment } from "./record.ts";
+
+/** How many unexpired keys a record lists. */
+export const mostBusKeys = 4;
+
+type Keyed = Pick<Enrollment, "busKeys" | "busPublicKey" | "credsExpiresAt">;
+
+/** All keys that a record lists, the current one last. A record of an earlier version names only that. */
+export function busKeysOf({ busKeys, busPublicKey, credsExpiresAt }: Keyed): readonly BusKey[] {
+  if (busKeys !== undefined) return busKeys;
+  if (busPublicKey === undefined || credsExpiresAt === undefined) return [];
+  return [{ publicKey: busPublicKey, expiresAt: credsExpiresAt }];
+}
+
+/**
+ * The list with a new current key: without the expired keys, and with at most four.
+ *
+ * @param now milliseconds since the Unix epoch
+ * @param revokePrevious whether all keys before are revoked
+ */
+export function withBusKey(
+  record: Keyed,
+  next: BusKey,
+  { now, revokePrevious = false }: { now: number; revokePrevious?: boolean },
+): { busKeys: BusKey[]; revoked: BusKey[] } {
+  const others = busKeysOf(record).filter(
+    ({ publicKey, expiresAt }) => publicKey !== next.publicKey && expiresAt > now,
+  );
+  const kept = revokePrevious ? [] : others.slice(-(mostBusKeys - 1));
+  return { busKeys: [...kept, next], revoked: others.slice(0, others.length - kept.length) };
+}

@@ -1,0 +1,40 @@
+import type { SystemBus, UserConnection } from "../../bus/mod.ts";
+
+/** What is remembered of the connections of one user, whatever their number. */
+const mostRemembered = 64;
+
+/**
+ * Reports users that have more connections at a time than they may. What ended unseen is forgotten with all
+ * the rest: a user is rather counted too low than disconnected without a reason.
+ *
+ * @param most 0 means no limit
+ * @param onConnect called with each connection that begins
+ * @param onExcess called with each connection above the limit
+ */
+export function watchExcessConnections(options: {
+  system: Pick<SystemBus, "followConnections">;
+  account: string;
+  most: number;
+  onConnect(connection: UserConnection): void;
+  onExcess(connection: UserConnection): void;
+}): { stop(): void } {
+  const { most, onConnect, onExcess } = options;
+  const open = new Map<string, Set<string>>();
+  const stop = options.system.followConnections(options.account, {
+    began(connection) {
+      const { id, user } = connection;
+      onConnect(connection);
+      const known = open.get(user) ?? new Set();
+      open.set(user, known);
+      if (known.size < mostRemembered) known.add(id);
+      if (most > 0 && known.size > most) onExcess(connection);
+    },
+    ended({ id, user }) {
+      const known = open.get(user);
+      known?.delete(id);
+      if (known?.size === 0) open.delete(user);
+    },
+    unsure: () => open.clear(),
+  });
+  return { stop };
+}

@@ -1,0 +1,42 @@
+import type { Clock } from "../../base/clock.ts";
+import { type AccountSigner, encodeJwt, type KeyPair } from "../../identity/mod.ts";
+import { peelLimits, peelPermissions } from "./permissions.ts";
+
+/** The longest that `enroll.creds_validity` allows: credentials of which nothing is known last no longer. */
+export const longestValidityMs = 87_600 * 60 * 60 * 1000;
+
+export interface MintDeps {
+  /** What signs the JWT for the peels' account. Asked each time: a signing key can be replaced meanwhile. */
+  account: () => KeyPair | AccountSigner;
+  /** How long credentials last. */
+  validityMs: number;
+  clock: Clock;
+}
+
+/**
+ * The JWT with which a peel connects to the bus.
+ *
+ * @param busPublicKey `U…`, the key that it connects with
+ * @param until when the JWT expires, milliseconds since the Unix epoch; a whole lifetime from now unless given
+ */
+export function mint(
+  { account, validityMs, clock }: MintDeps,
+  peelId: string,
+  busPublicKey: string,
+  until?: number,
+): { jwt: string; expiresAt: number } {
+  const issuedAt = Math.floor(clock.now() / 1000);
+  const expiresAt = Math.floor((until ?? issuedAt * 1000 + validityMs) / 1000);
+  const jwt = encodeJwt(
+    {
+      type: "user",
+      name: peelId,
+      subject: busPublicKey,
+      issuedAt,
+      expiresAt,
+      nats: { ...peelPermissions(peelId), ...peelLimits },
+    },
+    account(),
+  );
+  return { jwt, expiresAt: expiresAt * 1000 };
+}

@@ -1,0 +1,129 @@
+import { expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import type { ConnectedUser, UserConnection } from "../../bus/mod.ts";
+import { createRevocations, isLifted, readStrays, writeRevocation } from "./revocations.ts";
+import { refuseStrays } from "./strays.ts";
+
+function world(connected: ConnectedUser[] = []) {
+  const clock = manualClock();
+  const log = recordingLog();
+  const bucket = memoryBucket();
+  const revocations = createRevocations({ bucket, log });
+  const held = new Map<string, string>();
+  const connects = new Set<(connection: UserConnection) => void>();
+  const members = new Set<(peelId: string) => void>();
+  const fleet = { isWhole: true, enforced: 0 };
+  const strays = refuseStrays({
+    system: {
+      followConnections(_, { began }) {
+        connects.add(began);
+        return () => connects.delete(began);
+      },
+      connectedUsers: async () => connected,
+    },
+    account: "A",
+    directory: {
+      holds: (peelId, key) => held.get(peelId) === key,
+      caughtUp: async () => {},
+      onMember(run) {
+        members.add(run);
+        return () => members.delete(run);
+      },
+    },
+    revocations,
+    enforcer: {
+      async enforce() {
+        fleet.enforced++;
+        return true;
+      },
+    },
+    isWhole: () => fleet.isWhole,
+    clock,
+    log,
+  });
+  return {
+    fleet,
+    clock,
+    strays,
+    revocations,
+    bucket,
+    connect(name: string, user: string) {
+      for (const run of connects) run({ id: user, name, user, jwt: "" });
+    },
+    enroll(peelId: string, key: string) {
+      held.set(peelId, key);
+      for (const run of members) run(peelId);
+    },
+    refused: async () => (await readStrays(bucket, clock.now())).map(({ busPublicKey }) => busPublicKey),
+  };
+}
+
+test("one that is connected already, and one that connects, are refused with one push each", async () => {
+  const { clock, connect, refused, fleet, strays, enroll } = world([{ name: "a", user: "UA", jwt: "" }]);
+  await clock.pass(1_000);
+  expect([await refused(), fleet.enforced]).toEqual([["UA"], 1]);
+  enroll("good", "UGOOD");
+  for (const [name, key] of [
+    ["good", "UGOOD"],
+    ["b", "UB"],
+    ["c", "UC"],
+  ] as const)
+    connect(name, key);
+  await clock.pass(1_000);
+  expect(await refused()).toEqual(["UA", "UB", "UC"]);
+  expect([fleet.enforced, strays.count]).toEqual([2, 3]);
+});
+
+test("another key than the one in the record is a stray, whatever name its credentials have", async () => {
+  const { clock, connect, refused, enroll } = world();
+  enroll("web", "UNEW");
+  connect("web", "UOLD");
+  await clock.pass(1_000);
+  expect(await refused()).toEqual(["UOLD"]);
+});
+
+test("while the bus lacks decisions no one is refused: the record may be among them", async () => {
+  const { clock, connect, refused, enroll, fleet } = world();
+  fleet.isWhole = false;
+  connect("web", "UA");
+  connect("gone", "UB");
+  await clock.pass(30_000);
+  expect(await refused()).toEqual([]);
+  enroll("web", "UA");
+  fleet.isWhole = true;
+  await clock.pass(6_000);
+  expect(await refused()).toEqual(["UB"]);
+});
+
+test("the refusal ends when a record has the key; a revocation does not", async () => {
+  const { clock, connect, refused, enroll, revocations, bucket } = world();
+  connect("web", "UA");
+  connect("gone", "UB");
+  await clock.pass(1_000);
+  const [, entry] = await readStrays(bucket, clock.now());
+  if (entry === undefined) throw new Error("no second stray");
+  const { stray: _, ...revoked } = entry;
+  await revocations.add(revoked);
+  enroll("web", "UA");
+  enroll("gone", "UB");
+  await clock.pass(1_000);
+  expect(await refused()).toEqual([]);
+  const now = clock.now();
+  const listed = await revocations.current(now);
+  expect([...listed].map(([key, one]) => [key, isLifted(one, now)])).toEqual([
+    ["UA", true],
+    ["UB", false],
+  ]);
+});
+
+test("the refusal of a stray never replaces a revocation, and a revocation replaces the refusal", async () => {
+  const bucket = memoryBucket();
+  const entry = { busPublicKey: "UA", peelId: "web", enrollmentId: "", revokedAt: 1_000, expiresAt: 9e12 };
+  await writeRevocation(bucket, { ...entry, stray: true });
+  expect(await readStrays(bucket, 0)).toHaveLength(1);
+  await writeRevocation(bucket, entry);
+  await writeRevocation(bucket, { ...entry, stray: true });
+  expect(await readStrays(bucket, 0)).toEqual([]);
+});

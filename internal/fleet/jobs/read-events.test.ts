@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { systemClock } from "../../base/clock.ts";
+import { encode } from "../../base/msgpack.ts";
+import { provision } from "../../bus/assets.ts";
+import { openBucket } from "../../bus/bucket.ts";
+import type { Bus } from "../../bus/connect.ts";
+import { ackSubject, returnSubject, scheduleSubject } from "../../bus/subjects.ts";
+import { followJob } from "./follow.ts";
+import { readEvents } from "./read-events.ts";
+import { encodeJob, type Job } from "./record.ts";
+import { showJob } from "./show.ts";
+import { createTally, settledOf, standingOf } from "./tally.ts";
+
+let bus: TestBus;
+let master: Bus;
+let witness: Bus;
+let asked: string[];
+
+beforeAll(async () => {
+  bus = await startBus();
+  master = await connectTo(bus, "master");
+  await provision(master, { replicas: 1, onlyRaise: true }, recordingLog());
+  witness = await connectTo(bus, "master");
+  witness.nats.subscribe("$JS.API.>", {
+    callback: (_, message) => void asked.push(`${message.subject} ${message.string()}`),
+  });
+  await witness.nats.flush();
+});
+afterAll(async () => {
+  await witness?.nats.close();
+  await master?.nats.close();
+  await bus?.[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  asked = [];
+});
+
+const peels = (count: number) => Array.from({ length: count }, (_, at) => `web-${at}`);
+let made = 0;
+function jobOf(fields: Partial<Job> = {}): Job {
+  const createdAt = systemClock.now();
+  return {
+    ...{ jid: `job-${`${++made}`.padStart(27, "0")}`, function: "test.ping", args: {}, metadata: {} },
+    ...{ targets: peels(2), timeoutMs: 60_000, createdAt, createdBy: "op", deadline: createdAt + 60_000 },
+    ...fields,
+  };
+}
+const returned = (fields: Record<string, unknown> = {}) =>
+  encode({ success: true, retcode: 0, started_at: "", duration_ms: 1, ...fields });
+const store = async (subject: string, data: Uint8Array = new Uint8Array()) => {
+  expect((await master.nats.request(subject, data)).string()).toContain('"seq"');
+};
+async function tallyOf(job: Job) {
+  const tally = createTally(job);
+  await readEvents(master, job, (event) => tally.note(event));
+  return tally;
+}
+/** What JetStream was asked. */
+async function requests(): Promise<string[]> {
+  await witness.nats.flush();
+  return asked;
+}
+
+test("a job with a few targets is read message by message: nothing is created or compared for it", async () => {
+  const job = jobOf({ targets: peels(3) });
+  await store(ackSubject(job.jid, "web-0"));
+  await store(returnSubject(job.jid, "web-0"), returned());
+  await store(ackSubject(job.jid, "web-1"));
+  const tally = await tallyOf(job);
+  expect(job.targets.map((peel) => tally.known(peel))).toEqual([
+    { acknowledged: true, ending: { success: true } },
+    { acknowledged: true },
+    { acknowledged: false },
+  ]);
+  expect(await requests()).toHaveLength(6);
+  for (const request of asked) {
+    expect(request).toMatch(/^\$JS\.API\.STREAM\.MSG\.GET\.job-events \{"last_by_subj":"[^*>]+"\}$/);
+  }
+});
+
+test("a target in a record that is not an ID of a peel is not asked for", async () => {
+  await tallyOf(jobOf({ targets: ["*", ">", "web-0.>", "web-1"] }));
+  expect((await requests()).filter((request) => !request.includes("web-1"))).toEqual([]);
+});
+
+test("the result of a schedule is read in the same way", async () => {
+  const job = jobOf({ schedule: "hourly", targets: ["web-0"] });
+  await store(scheduleSubject(job.jid, "web-0"), returned({ outcome: "timeout", success: false }));
+  expect((await tallyOf(job)).known("web-0").ending).toEqual({ success: false, outcome: "timeout" });
+  expect(await requests()).toHaveLength(1);
+});
+
+test("many targets are read by one reader for each kind, which begins where the job began", async () => {
+  const job = jobOf({ targets: peels(65) });
+  await store(ackSubject(job.jid, "web-0"));
+  for (const peel of job.targets) await store(returnSubject(job.jid, peel), returned());
+  const tally = await tallyOf(job);
+  expect([tally.open, tally.known("web-0").acknowledged]).toEqual([0, true]);
+  const readers = (await requests()).filter((request) => request.startsWith("$JS.API.CONSUMER.CREATE."));
+  expect(readers).toHaveLength(2);
+  for (const request of readers) expect(request).toContain('"deliver_policy":"by_start_time"');
+});
+
+test("what a peel saw outweighs what it assumed later", async () => {
+  const job = jobOf();
+  await store(returnSubject(job.jid, "web-0"), returned());
+  await store(returnSubject(job.jid, "web-0"), returned({ outcome: "lost", success: false }));
+  await store(returnSubject(job.jid, "web-1"), returned({ outcome: "lost", success: false }));
+  const tally = await tallyOf(job);
+  expect(tally.known("web-0").ending).toEqual({ success: true });
+  expect(tally.known("web-1").ending).toEqual({ success: false, outcome: "lost" });
+});
+
+test("a return that is repeated after the deadline came when it came first", async () => {
+  const jobs = await openBucket(master, "jobs");
+  const job = jobOf({ targets: ["web-0"], createdAt: systemClock.now() - 60_000 });
+  await jobs.put(job.jid, encodeJob({ ...job, deadline: systemClock.now() }));
+  await store(returnSubject(job.jid, "web-0"), returned());
+  const clock = { ...systemClock, now: () => job.deadline + 60_000 };
+  const finishedAt = systemClock.now() - 30_000;
+  const settled = { status: "completed", counts: { ok: 1 }, finishedAt, offline: [] } as const;
+  // It counts as late by its own time, so the earlier messages are read as well.
+  const late = { ...job, deadline: finishedAt, settled: { ...settled, offline: [] } };
+  await jobs.put(job.jid, encodeJob(late));
+  await store(returnSubject(job.jid, "web-0"), returned({ retcode: 7 }));
+  const shown = await showJob({ bus: master, jobs, alive: () => new Set(), clock }, job.jid);
+  expect(shown.returns["web-0"]).toMatchObject({ retcode: 0 });
+});
+
+test("a stream that is missing is not one without messages", async () => {
+  const { streams } = await master.nats.jetstreamManager();
+  await streams.delete("job-events");
+  await expect(tallyOf(jobOf())).rejects.toThrow("job-events is not available");
+  await provision(master, { replicas: 1, onlyRaise: true }, recordingLog());
+});
+
+test("a follower that missed a return ends when the record says that the job has ended", async () => {
+  const jobs = await openBucket(master, "jobs");
+  const job = jobOf({ targets: ["web-0"] });
+  await jobs.put(job.jid, encodeJob(job));
+  // The bus took the return before the subscription, and stored it after the read.
+  const nats = Object.create(master.nats) as Bus["nats"];
+  nats.subscribe = (subject, options) =>
+    master.nats.subscribe(subject.replace(".return.", ".nothing."), options);
+  const deps = { bus: { ...master, nats }, jobs, alive: () => new Set<string>(), clock: systemClock };
+  let hasBegun = false;
+  const shown = await followJob(deps, job.jid, () => {
+    if (hasBegun) return;
+    hasBegun = true;
+    void (async () => {
+      await store(returnSubject(job.jid, "web-0"), returned());
+      const standing = standingOf(job, await tallyOf(job), () => true, systemClock.now());
+      const settled = settledOf(standing);
+      if (settled !== undefined) await jobs.put(job.jid, encodeJob({ ...job, settled }));
+    })();
+  });
+  expect(shown.status).toBe("completed");
+});

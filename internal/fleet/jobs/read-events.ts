@@ -1,0 +1,82 @@
+import { mapBounded } from "../../base/map-bounded.ts";
+import { isPeelId } from "../../base/peel-id.ts";
+import {
+  ackSubject,
+  type Bus,
+  readLatest,
+  readStream,
+  returnSubject,
+  type StoredMessage,
+  scheduleSubject,
+} from "../../bus/mod.ts";
+import { type JobEvent, readEvent } from "./events.ts";
+import { isAssumed } from "./outcome.ts";
+import type { Job } from "./record.ts";
+
+const stream = "job-events";
+/** From this number of targets on, one reader of all messages costs the bus less than a request for each. */
+const mostSingly = 64;
+const atOnce = 32;
+/** The clocks of masters and of the bus may differ. */
+const clockMarginMs = 5 * 60_000;
+/** A message in transit when the job ended. */
+const graceMs = 1_000;
+
+type ReadableJob = Pick<Job, "jid" | "schedule" | "targets" | "createdAt" | "deadline" | "settled">;
+type OnEvent = (event: JobEvent, size: number) => void;
+
+/**
+ * Reads what is stored about a job: the events of its targets, or the result of a schedule. What that costs
+ * does not grow with the number of earlier jobs.
+ *
+ * Of a few targets, the last message of each is requested by its subject. A reader of all messages, which
+ * makes servers before 2.10 compare every subject they store, is left to jobs with many targets, and to
+ * those where earlier messages may matter. It begins where the job began.
+ *
+ * @param onEvent called with each event and the size of its message in bytes, in any order; an event may be
+ *   repeated, and one that a later one of the same target replaces may be left out
+ * @throws SvcError `storage`
+ */
+export async function readEvents(bus: Bus, job: ReadableJob, onEvent: OnEvent): Promise<void> {
+  const { jid, targets } = job;
+  const kinds = job.schedule === undefined ? [ackSubject, returnSubject] : [scheduleSubject];
+  const since = Math.min(job.createdAt, bus.clock.now()) - clockMarginMs;
+  // One reader for each: the filter of a consumer must lie within one subject of the stream.
+  const readAll = (subjects: readonly string[]) =>
+    Promise.all(
+      subjects.map((subject) =>
+        readStream(bus, stream, subject, (message) => report(message, onEvent), { since }),
+      ),
+    );
+  if (targets.length > mostSingly) {
+    await readAll(kinds.map((subjectOf) => subjectOf(jid, "*")));
+    return;
+  }
+  // What is not an ID of a peel could be a pattern: records are read from the bus.
+  const senders = targets.filter(isPeelId);
+  const subjects = kinds.flatMap((subjectOf) => senders.map((peel) => subjectOf(jid, peel)));
+  const doubtful: StoredMessage[] = [];
+  await mapBounded(subjects, { atOnce }, async (subject) => {
+    const message = await readLatest(bus, stream, subject);
+    if (message === undefined) return;
+    report(message, (event, size) => {
+      if (job.schedule === undefined && mayHide(job, event)) doubtful.push(message);
+      else onEvent(event, size);
+    });
+  });
+  if (doubtful.length === 0) return;
+  await readAll([returnSubject(jid, "*")]);
+  // In a cluster the reader may be on a server that lags behind.
+  for (const message of doubtful) report(message, onEvent);
+}
+
+/** Whether an earlier return of the same target may say more: how it ended, or that this was in time. */
+function mayHide({ deadline, settled }: ReadableJob, { at, return: returned }: JobEvent): boolean {
+  if (returned === undefined) return false;
+  return isAssumed(returned) || at > (settled?.finishedAt ?? deadline) + graceMs;
+}
+
+function report(message: StoredMessage, onEvent: OnEvent): void {
+  const event = readEvent(message);
+  if (event !== undefined) onEvent(event, message.data.length);
+}

@@ -1,0 +1,43 @@
+/**
+ * What a role can be allowed, by kind: the one table of scopes (operators.md, "Roles"). An operation names its
+ * scope from it, and a roles file uses the same words.
+ */
+export const scopes = {
+  jobs: ["run", "list", "show", "cancel"],
+  enrollments: [
+    "list",
+    "show",
+    "approve",
+    "reject",
+    "revoke",
+    "suspend",
+    "resume",
+    "clear-clone",
+    "restore",
+    "discard",
+    "vouch",
+    "revoke-user",
+  ],
+  rollouts: ["list", "show", "start", "pause", "resume", "abort"],
+  upgrades: ["start"],
+  approvals: ["list", "show", "approve", "deny"],
+  keys: ["read", "rotate"],
+  roles: ["read"],
+  reactor: ["status", "rules", "test", "reset"],
+  settings: ["render"],
+  facts: ["read", "resolve"],
+  events: ["read"],
+  binaries: ["put"],
+  tokens: ["list", "create", "revoke"],
+  operators: ["list", "show", "add", "disable", "enable", "roles", "remove", "administrators"],
+  audit: ["read", "verify"],
+  console: ["use"],
+} as const satisfies Record<string, readonly string[]>;
+
+export type ScopeKind = keyof typeof scopes;
+
+/** What a caller needs to be allowed for an operation. */
+export type Scope = { [K in ScopeKind]: { kind: K; action: (typeof scopes)[K][number] } }[ScopeKind];
+
+/** `enrollments approve` */
+export const nameOfScope = ({ kind, action }: Scope): string => `${kind} ${action}`;

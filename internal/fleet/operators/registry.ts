@@ -1,0 +1,183 @@
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { type Bucket, createOrderedView } from "../../bus/mod.ts";
+import type { Administrator } from "./administrators.ts";
+import { adminRole, chainAbove, type Judgement, judgeOperator, type Standing } from "./judge.ts";
+import { decodeOperator, isSignedOperator, type SignedOperatorRecord } from "./record.ts";
+
+/** The greatest versions of the records of operators. A record with a smaller one was put back by someone. */
+export interface VersionFloors {
+  /** 0 for a name without one. */
+  of(name: string): number;
+  /** Remembers the version of a record that was verified. */
+  note(name: string, version: number): void;
+}
+
+/** The operators of a fleet, in the memory of a master. */
+export interface Registry {
+  readonly ready: Promise<void>;
+  /** Resolves when everything that is stored now was seen. @throws SvcError `unavailable`, `storage` */
+  caughtUp(): Promise<void>;
+  /** Whether an operator may act with a key at a time, milliseconds since the Unix epoch. */
+  judge(name: string, key: string, at: number): Judgement;
+  /** The stored record, whatever it is worth. */
+  find(name: string): SignedOperatorRecord | undefined;
+  list(): readonly SignedOperatorRecord[];
+  administrators(): readonly Administrator[];
+  /** Names of those who have the role `admin` now, sorted. */
+  administratorsNow(at: number): readonly string[];
+  /** The greatest version of this name that was seen; 0 for none. */
+  versionFloor(name: string): number;
+  /** The roles that a name has now; `undefined` when it does not count. */
+  rolesNow(name: string, at: number): readonly string[] | undefined;
+  /**
+   * The records that prove an operator to who knows only the administrators: its own, then that of each signer.
+   *
+   * @returns `undefined` when it does not count; empty for an administrator of the file
+   */
+  chainOf(name: string, at: number): readonly SignedOperatorRecord[] | undefined;
+  /** Keys of the records that an administrator disabled. */
+  disabledKeys(): readonly string[];
+  /** Remembers the version of a record that this master stores. */
+  noteVersion(record: SignedOperatorRecord): void;
+  /** What changes are judged against. */
+  readonly standing: Standing;
+  /** The records that count now and would not without this one. */
+  dependents(name: string, at: number): readonly string[];
+  /** Calls `run` after each change. @returns a function that unsubscribes */
+  onChange(run: () => void): () => void;
+  stop(): void;
+}
+
+export function createRegistry(deps: {
+  bucket: Pick<Bucket, "watch">;
+  administrators(): readonly Administrator[];
+  /** The greatest versions of names, which outlive a restart. */
+  floors: VersionFloors;
+  clock: Pick<Clock, "now">;
+  log: Log;
+}): Registry {
+  const { bucket, administrators, clock, log } = deps;
+  const byKey = new Map<string, Set<string>>();
+  const listeners = new Set<() => void>();
+  /** A record does not change in memory: its signature is verified once. */
+  const signed = new WeakMap<SignedOperatorRecord, boolean>();
+  const isSigned = (record: SignedOperatorRecord) => {
+    const known = signed.get(record) ?? isSignedOperator(record);
+    signed.set(record, known);
+    return known;
+  };
+  const floorOf = (name: string) => deps.floors.of(name);
+  const tell = () => {
+    for (const run of [...listeners]) run();
+  };
+  const unlink = ({ publicKey, name }: SignedOperatorRecord) => {
+    const names = byKey.get(publicKey);
+    names?.delete(name);
+    if (names?.size === 0) byKey.delete(publicKey);
+  };
+  const view = createOrderedView<SignedOperatorRecord, SignedOperatorRecord>({
+    read: (bytes) => decodeOperator(bytes),
+    itemOf: (record) => record,
+    placeOf: ({ name, createdAt }) => ({ id: name, createdAt: rfc3339(createdAt) }),
+    onValue(record, _, before) {
+      if (before !== undefined) unlink(before);
+      byKey.set(record.publicKey, (byKey.get(record.publicKey) ?? new Set()).add(record.name));
+    },
+    onGone: (_, record) => unlink(record),
+    onUnreadable: (name, thrown) =>
+      log.error("a stored operator cannot be read", { operator: name, reason: describeError(thrown) }),
+  });
+  const standing: Standing = {
+    get administrators() {
+      return administrators();
+    },
+    find: (name) => view.get(name)?.item,
+    holdersOf: (publicKey) => [...(byKey.get(publicKey) ?? [])].flatMap((name) => view.get(name)?.item ?? []),
+    versionFloor: floorOf,
+    isSigned,
+  };
+  /** Only what an administrator signed raises the floor: who may only write to the bus cannot shut anyone out. */
+  const noteVersion = (record: SignedOperatorRecord) => {
+    if (record.version <= floorOf(record.name) || !isSigned(record)) return;
+    if (chainAbove(standing, record, clock.now()) === undefined) return;
+    deps.floors.note(record.name, record.version);
+  };
+  const records = () => view.kept().map(({ item }) => item);
+  let isWhole = false;
+  const watch = bucket.watch((change) => {
+    view.apply(change);
+    if (!isWhole) return;
+    const record = view.get(change.key)?.item;
+    if (record !== undefined) noteVersion(record);
+    // Those whose signer comes after them.
+    for (const one of records()) if (one.key === record?.publicKey) noteVersion(one);
+    tell();
+  });
+  const ready = watch.ready.then(() => {
+    isWhole = true;
+    for (const record of records()) noteVersion(record);
+    tell();
+  });
+  const judge = (name: string, key: string, at: number) => judgeOperator(standing, name, key, at);
+  const judgeNow = (name: string, at: number) => {
+    const listed = administrators().find((one) => one.name === name);
+    const key = listed?.publicKey ?? standing.find(name)?.publicKey;
+    return key === undefined ? undefined : judge(name, key, at);
+  };
+  const counts = (against: Standing, record: SignedOperatorRecord, at: number) =>
+    "operator" in judgeOperator(against, record.name, record.publicKey, at);
+  return {
+    ready,
+    caughtUp: () => watch.caughtUp(),
+    judge,
+    find: standing.find,
+    list: records,
+    administrators,
+    administratorsNow(at) {
+      const named = [...administrators(), ...records().filter(({ roles }) => roles.includes(adminRole))];
+      const names = [...new Set(named.map(({ name }) => name))].sort();
+      return names.filter((name) => {
+        const judged = judgeNow(name, at);
+        return judged !== undefined && "operator" in judged && judged.operator.roles.includes(adminRole);
+      });
+    },
+    versionFloor: floorOf,
+    rolesNow(name, at) {
+      const judged = judgeNow(name, at);
+      return judged !== undefined && "operator" in judged ? judged.operator.roles : undefined;
+    },
+    chainOf(name, at) {
+      const judged = judgeNow(name, at);
+      if (judged === undefined || "refused" in judged) return undefined;
+      if (administrators().some((one) => one.name === name)) return [];
+      const record = standing.find(name);
+      return record === undefined ? undefined : chainAbove(standing, record, at);
+    },
+    standing,
+    noteVersion,
+    disabledKeys: () =>
+      records()
+        .filter((record) => record.disabled === true && isSigned(record))
+        .filter((record) => chainAbove(standing, record, clock.now()) !== undefined)
+        .map(({ publicKey }) => publicKey),
+    dependents(name, at) {
+      const gone: Standing = {
+        administrators: administrators().filter((one) => one.name !== name),
+        find: (other) => (other === name ? undefined : standing.find(other)),
+        holdersOf: (key) => standing.holdersOf(key).filter((one) => one.name !== name),
+        versionFloor: floorOf,
+        isSigned,
+      };
+      return records()
+        .filter((one) => one.name !== name && counts(standing, one, at) && !counts(gone, one, at))
+        .map((one) => one.name);
+    },
+    onChange(run) {
+      listeners.add(run);
+      return () => listeners.delete(run);
+    },
+    stop: () => watch.stop(),
+  };
+}

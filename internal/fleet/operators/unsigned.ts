@@ -1,0 +1,37 @@
+/** Who still asks without a signature, as one master has seen it since its start. */
+export interface UnsignedAsker {
+  /** The name in the request, which proves nothing. */
+  name: string;
+  subject: string;
+  requests: number;
+  /** Milliseconds since the Unix epoch. */
+  lastAt: number;
+}
+
+/** Names and subjects that are remembered; those that asked longest ago are forgotten first. */
+const most = 256;
+const longestName = 64;
+
+export interface UnsignedAskers {
+  note(subject: string, claimed: unknown): void;
+  /** The last to ask comes first. */
+  list(): readonly UnsignedAsker[];
+}
+
+export function createUnsignedAskers(clock: { now(): number }): UnsignedAskers {
+  const known = new Map<string, UnsignedAsker>();
+  return {
+    note(subject, claimed) {
+      const name = typeof claimed === "string" ? claimed.slice(0, longestName) : "";
+      // A job has a subject of its own for its cancellation.
+      const group = subject.replace(/^svc\.job\.[^.]+\./, "svc.job.*.");
+      const key = JSON.stringify([name, group]);
+      const { requests } = known.get(key) ?? { requests: 0 };
+      known.delete(key);
+      known.set(key, { name, subject: group, requests: requests + 1, lastAt: clock.now() });
+      const [oldest] = known.keys();
+      if (known.size > most && oldest !== undefined) known.delete(oldest);
+    },
+    list: () => [...known.values()].reverse(),
+  };
+}

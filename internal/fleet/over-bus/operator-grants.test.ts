@@ -1,0 +1,71 @@
+import { expect, test } from "bun:test";
+import { everyones, grantsOfScopes } from "../../bus/accounts/operator-users.ts";
+import { nameOfScope, type Scope, type ScopeKind, scopes } from "../operation/mod.ts";
+import type { BusBinding } from "./bind.ts";
+import {
+  approvalsOverBus,
+  auditOverBus,
+  binariesOverBus,
+  decisionsOverBus,
+  enrollmentsOverBus,
+  jobsOverBus,
+  operatorsOverBus,
+  reactorOverBus,
+  rolesOverBus,
+  rolloutsOverBus,
+  targetsOverBus,
+  tokensOverBus,
+} from "./mod.ts";
+
+// The JWT of an operator and the operations agree: who has a scope may ask on its subject, and nobody else.
+
+const names = (Object.keys(scopes) as ScopeKind[]).flatMap((kind) =>
+  scopes[kind].map((action) => nameOfScope({ kind, action } as Scope)),
+);
+const bindings = [
+  ...[enrollmentsOverBus, decisionsOverBus("one"), jobsOverBus, rolloutsOverBus, reactorOverBus],
+  ...[targetsOverBus, binariesOverBus, operatorsOverBus, rolesOverBus, tokensOverBus],
+  ...[auditOverBus, approvalsOverBus],
+].flatMap((room) => Object.values(room) as unknown as BusBinding<never, never, never, never>[]);
+
+/** A wildcard is a whole token. */
+const covers = (pattern: string, subject: string) => {
+  const [tokens, asked] = [pattern.split("."), subject.split(".")];
+  return tokens.length === asked.length && tokens.every((token, at) => token === "*" || token === asked[at]);
+};
+const mayAsk = (scope: string, subject: string) =>
+  (grantsOfScopes[scope] ?? []).some(({ ask = [] }) =>
+    ask.some((pattern) => covers(`svc.${pattern}`, subject.replace("*", "job-1"))),
+  );
+
+test("every row of the table is a scope", () => {
+  expect(Object.keys(grantsOfScopes).filter((name) => !names.includes(name))).toEqual([]);
+});
+
+test.each(bindings.map((binding) => [binding.subject, binding] as const))(
+  "%s may be asked by who has its scope",
+  (subject, { operation }) => {
+    const { scope } = operation as { scope: Scope | "self" | "public" };
+    if (scope === "public") return;
+    if (scope === "self") return expect(everyones).toContain(subject);
+    // Its subject has the name of the master; who has every scope of enrollments may ask.
+    if (subject.includes(".decisions-")) return;
+    expect(mayAsk(nameOfScope(scope), subject)).toBe(true);
+  },
+);
+
+test.each(["jobs run", "rollouts start", "upgrades start"])(
+  "who has %s may ask what it signs: which peels, and how many others must agree",
+  (scope) => {
+    for (const { subject } of [targetsOverBus.resolve, rolesOverBus.can])
+      expect(mayAsk(scope, subject)).toBe(true);
+  },
+);
+
+test("a scope that only reads asks on no subject of what changes something", () => {
+  const changing = bindings.filter(({ operation }) => (operation as { kind: string }).kind !== "read");
+  for (const scope of names.filter((name) => / (?:list|show|read)$/.test(name))) {
+    const allowed = changing.filter(({ subject }) => mayAsk(scope, subject)).map(({ subject }) => subject);
+    expect([scope, allowed]).toEqual([scope, []]);
+  }
+});

@@ -1,0 +1,13 @@
+import { append, type Bus, eventSubject } from "../../bus/mod.ts";
+import { masterSource } from "./event.ts";
+import { encodeServiceEvent } from "./message.ts";
+
+/**
+ * Reports to the reactor that two hosts appear to hold the identity of a peel.
+ *
+ * @throws SvcError `unavailable`
+ */
+export async function tellClone(bus: Bus, id: string, peel: string): Promise<void> {
+  const message = encodeServiceEvent({ data: { id, peel_id: peel }, source: peel, depth: 0 });
+  await append(bus, eventSubject(masterSource, "svc.enrollment.clone"), message, {});
+}

@@ -1,0 +1,13 @@
+import { append, type Bus, eventSubject } from "../../bus/mod.ts";
+import { masterSource } from "./event.ts";
+import { encodeServiceEvent } from "./message.ts";
+
+/**
+ * Reports to the reactor that a peel was suspended.
+ *
+ * @throws SvcError `unavailable`
+ */
+export async function tellSuspended(bus: Bus, peel: string, reason: string): Promise<void> {
+  const message = encodeServiceEvent({ data: { reason }, source: peel, depth: 0 });
+  await append(bus, eventSubject(masterSource, `svc.peel.${peel}.suspended`), message, {});
+}

@@ -1,0 +1,73 @@
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { OperatorCaller } from "../operation/mod.ts";
+import { openRequest, type SignedRequest } from "./envelope.ts";
+import type { Nonces } from "./nonces.ts";
+import { judgeRequest, type RequestRegistry } from "./verify.ts";
+
+/** Judges the signed requests of operators, for every door that they come through. */
+export interface RequestJudge {
+  /** `operators.require_signed`: requests without a signature are refused. */
+  readonly required: boolean;
+  /** Called with each request without a signature, and the name that it claims. */
+  onUnsigned?(subject: string, claimed: unknown): void;
+  /**
+   * Verifies a signed request and takes its nonce, so it does so once.
+   *
+   * @param subject on which it arrived
+   * @param changes whether the operation may change something
+   * @returns the bytes of the request, and the operator who asks
+   * @throws SvcError `unauthorized` telling who asks and what is lacking; `storage` and `unavailable` when nobody
+   *   can know whether it was taken before
+   */
+  open(
+    envelope: Uint8Array,
+    subject: string,
+    changes: boolean,
+  ): Promise<{ body: Uint8Array; caller: OperatorCaller }>;
+}
+
+export function createRequestJudge({
+  registry,
+  nonces,
+  required,
+  clock,
+}: {
+  registry: RequestRegistry;
+  nonces: Nonces;
+  required: boolean;
+  clock: Pick<Clock, "now">;
+}): RequestJudge {
+  return {
+    required,
+    async open(envelope, subject, changes) {
+      const request = openRequest(envelope);
+      const judged = judgeRequest(request, subject, { registry, now: clock.now() });
+      if ("refused" in judged) throw new SvcError("unauthorized", judged.refused);
+      // Last: only requests of operators may take room.
+      if (!(await nonces.take(request.key, request.nonce, changes))) throw repeated(request);
+      const { name, roles } = judged.operator;
+      const signed = { envelope, subject };
+      return {
+        body: request.body,
+        caller: { kind: "operator", name, door: "bus", roles, key: request.key, signed },
+      };
+    },
+  };
+}
+
+function repeated({ operator }: SignedRequest): SvcError {
+  return new SvcError(
+    "unauthorized",
+    `the request of ${operator} is refused: it was taken before, and each signed request counts once: ask again`,
+  );
+}
+
+/** The refusal of a request without a signature. @param claimed the name in the request, which proves nothing */
+export function unsigned(claimed: unknown): SvcError {
+  const who = typeof claimed === "string" ? ` of ${JSON.stringify(claimed.slice(0, 64))}` : "";
+  return new SvcError(
+    "unauthorized",
+    `the request${who} is not signed, and this fleet takes signed requests only: install your operator file with svc login FILE; an operator with role admin makes one with svc operator add`,
+  );
+}

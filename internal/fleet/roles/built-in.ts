@@ -1,0 +1,36 @@
+import { type Scope, type ScopeKind, scopes } from "../operation/mod.ts";
+import { type Declared, roleOf } from "./declared.ts";
+import type { Role } from "./role.ts";
+
+/** Everything of these kinds. */
+const all = (kinds: readonly ScopeKind[]): Declared =>
+  Object.fromEntries(
+    kinds.map((kind) =>
+      kind === "jobs"
+        ? [kind, [{ functions: ["*"], targets: "*" }, "cancel"]]
+        : [kind, [...(scopes[kind] as readonly Scope["action"][])]],
+    ),
+  );
+
+const every = Object.keys(scopes) as ScopeKind[];
+const notForOperators: readonly ScopeKind[] = ["operators", "roles", "tokens", "keys"];
+
+/** Peels, facts and jobs, and which peels a target means. */
+const reads = {
+  jobs: ["list", "show"],
+  enrollments: ["list", "show"],
+  facts: ["read", "resolve"],
+} satisfies Declared;
+
+const declared: Readonly<Record<string, Declared>> = {
+  admin: all(every),
+  operator: all(every.filter((kind) => !notForOperators.includes(kind))),
+  approver: { ...reads, ...all(["enrollments", "approvals"]) },
+  viewer: reads,
+  auditor: { ...reads, ...all(["audit"]) },
+};
+
+/** The roles that every master has, which a file cannot change. */
+export const builtIn: ReadonlyMap<string, Role> = new Map(
+  Object.entries(declared).map(([name, one]) => [name, roleOf(name, one)]),
+);

@@ -1,0 +1,32 @@
+import type { Scope } from "../operation/mod.ts";
+import { wordOf } from "./decide.ts";
+import type { Grant, JobRule, Role, RoleBook } from "./role.ts";
+
+/**
+ * Whether these roles together allow everything that another role allows, with no more approvals. A rule of jobs is
+ * covered by rules for all peels, or for the same target expression: which peels an expression means changes.
+ *
+ * @param names of roles; unknown ones allow nothing
+ * @param role its name; an unknown one allows nothing, and so is covered
+ */
+export function covers(book: RoleBook, names: readonly string[], role: string): boolean {
+  if (names.includes(role)) return true;
+  const asked = book.get(role);
+  if (asked === undefined) return true;
+  const roles = names.flatMap((name) => book.get(name) ?? []);
+  return (
+    asked.grants.every((grant) => isGranted(roles, grant)) && asked.jobs.every((rule) => isRuled(roles, rule))
+  );
+}
+
+function isGranted(roles: readonly Role[], { kind, action, approvals }: Grant): boolean {
+  const found = wordOf(roles, { kind, action } as Scope);
+  return found.allowed && found.approvals <= approvals;
+}
+
+function isRuled(roles: readonly Role[], { functions, targets, approvals }: JobRule): boolean {
+  const rules = roles
+    .flatMap(({ jobs }) => jobs)
+    .filter((one) => (one.targets === "*" || one.targets === targets) && one.approvals <= approvals);
+  return [...functions].every((name) => rules.some((one) => one.functions.has(name)));
+}

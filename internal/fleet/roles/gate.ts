@@ -1,0 +1,228 @@
+import * as v from "valibot";
+import { SvcError } from "../../base/errors.ts";
+import { suggestion } from "../../base/nearest.ts";
+import { functionNamed } from "../../host/modules/mod.ts";
+import type { OperatorCaller, Passenger } from "../operation/mod.ts";
+import type { Target } from "../targeting/mod.ts";
+import { type Decision, decide, type Wanted, type Work } from "./decide.ts";
+import type { RoleBook } from "./role.ts";
+
+/** A stored job or rollout, as far as roles ask. */
+export interface StoredWork {
+  functions: readonly string[];
+  /** Encoded ids. */
+  peels: readonly string[];
+}
+
+export interface RoleGateDeps {
+  /** The roles in force. */
+  book(): RoleBook;
+  /** @returns sorted encoded peel ids of members @throws SvcError `bad_request`, `unavailable`, `storage` */
+  resolve(target: Target): Promise<string[]>;
+  /** @returns `undefined` when there is none with this id */
+  jobOf(jid: string): Promise<StoredWork | undefined>;
+  /** @returns `undefined` when there is none with this id */
+  rolloutOf(id: string): Promise<StoredWork | undefined>;
+  /** Names of the operators who have the role `admin` now. */
+  administrators(): readonly string[];
+}
+
+/** A decision on a request. */
+export type Judgement = Decision & {
+  /** The peels that it is about, if it starts something on peels. */
+  peels?: readonly string[];
+  /** The job or rollout does not exist: the decision is whether the caller may know that. */
+  isMissing?: true;
+};
+
+/** The question of a request, with everything of the fleet that it depends on. */
+type Question = Pick<Passenger, "scope" | "input" | "touched">;
+
+export interface RoleGate {
+  /** Decides on a request of these roles without refusing it. @throws SvcError as `authorize`, but not `forbidden` */
+  judge(roles: readonly string[] | undefined, question: Question): Promise<Judgement>;
+  /**
+   * Lets a request pass. What it starts runs on the peels that were judged, whatever happens to the fleet
+   * meanwhile.
+   *
+   * @returns how many others must agree before it happens, and the rules that allow it
+   * @throws SvcError `forbidden` naming who asks, what is lacking and who has it; `bad_request` for an unknown
+   *   function or a malformed target; `unavailable` or `storage` when the peels cannot be told
+   */
+  authorize(passenger: Passenger): Promise<{ approvals: number; rule?: string }>;
+}
+
+/** The decision step of a master: what the roles of an operator allow. Rules of the reactor have none. */
+export function createRoleGate(deps: RoleGateDeps): RoleGate {
+  const judge: RoleGate["judge"] = async (roles, question) => {
+    if (roles === undefined) {
+      return { allowed: true, rule: "credentials without roles may do everything", approvals: 0 };
+    }
+    const book = deps.book();
+    const words = wordsToStop(question.scope);
+    if (words?.every((scope) => decide(book, roles, { scope }).allowed)) {
+      // Whatever it is about, and also while the bus cannot be read.
+      return decide(book, roles, { scope: question.scope });
+    }
+    const asked = await askedOf(deps, question);
+    if (asked === "missing") {
+      // It can be neither stopped nor continued; who may see it learns from the operation that there is none.
+      return { ...decide(book, roles, { scope: lookingAt(question.scope) }), isMissing: true };
+    }
+    if (asked === undefined) return decide(book, roles, { scope: question.scope });
+    const { target, ...kind } = asked;
+    // Without any rule for the functions nobody learns anything about the peels.
+    const nowhere = { ...kind, peels: [], within: () => false };
+    const possible = decide(book, roles, { scope: question.scope, work: nowhere });
+    if (!possible.allowed) return possible;
+    const peels = await deps.resolve(target);
+    const work = { ...kind, peels };
+    const { covered, problems } = await coveredBy(deps, book, roles, kind);
+    const within = (targets: string, peel: string) => covered.get(targets)?.has(peel) ?? false;
+    const decision = decide(book, roles, { scope: question.scope, work: { ...work, within } });
+    const starts = work.to === "start" ? { peels } : {};
+    if (!decision.allowed) {
+      return { ...decision, reason: [decision.reason, ...problems].join("; "), ...starts };
+    }
+    return { ...decision, approvals: isDryRun(question.input) ? 0 : decision.approvals, ...starts };
+  };
+  return {
+    judge,
+    async authorize(passenger) {
+      const { caller } = passenger;
+      // The reactor is configured on the masters, and a chunk without its binary does nothing.
+      if (caller.kind !== "operator") return { approvals: 0 };
+      if (caller.roles === undefined) return { approvals: 0 };
+      const judgement = await judge(caller.roles, passenger);
+      if (!judgement.allowed) {
+        throw new SvcError("forbidden", refusal(caller, caller.roles, judgement, deps));
+      }
+      if (judgement.peels !== undefined) passenger.fix?.(judgement.peels);
+      return { approvals: judgement.approvals, rule: judgement.rule };
+    },
+  };
+}
+
+const call = v.object({
+  function: v.string(),
+  check: v.optional(v.object({ function: v.string() })),
+});
+const dryRun = v.object({ dry_run: v.literal(true) });
+const isDryRun = (input: unknown) => v.is(dryRun, input);
+
+/** What a request does, before its peels are known. */
+type Asked = Pick<Work, "to" | "functions"> & { target: Target };
+
+/** What a request does to peels; `undefined` for one that does nothing to any, or of which it cannot be told. */
+async function askedOf(
+  { jobOf, rolloutOf }: RoleGateDeps,
+  { scope, input, touched }: Question,
+): Promise<Asked | "missing" | undefined> {
+  const isRun = scope.kind === "jobs" && scope.action === "run";
+  if (isRun || (scope.kind === "rollouts" && scope.action === "start")) {
+    const parsed = v.safeParse(call, input);
+    if (!("peels" in touched) || !parsed.success) return undefined;
+    const { check } = parsed.output;
+    const names = [parsed.output.function, ...(check === undefined ? [] : [check.function])];
+    return { to: "start", functions: names.map((name) => functionNamed(name).name), target: touched.peels };
+  }
+  const isCancel = scope.kind === "jobs" && scope.action === "cancel";
+  const isCommand = scope.kind === "rollouts" && ["pause", "resume", "abort"].includes(scope.action);
+  if (!isCancel && !isCommand) return undefined;
+  if (isCancel ? !("job" in touched) : !("rollout" in touched)) return undefined;
+  const stored =
+    "job" in touched
+      ? await jobOf(touched.job)
+      : "rollout" in touched
+        ? await rolloutOf(touched.rollout)
+        : undefined;
+  if (stored === undefined) return "missing";
+  const to = scope.action === "resume" ? "continue" : "stop";
+  // Of these the resolver leaves out those that have left the fleet since, which are in nobody's targets.
+  return { to, functions: stored.functions.map(ownName), target: { peels: stored.peels } };
+}
+
+/** A stored function may be one of another version. */
+function ownName(name: string): string {
+  try {
+    return functionNamed(name).name;
+  } catch {
+    return name;
+  }
+}
+
+/** The words that together allow to stop all work of this kind. */
+function wordsToStop(scope: Wanted["scope"]): readonly Wanted["scope"][] | undefined {
+  const cancel = { kind: "jobs", action: "cancel" } as const;
+  if (scope.kind === "jobs" && scope.action === "cancel") return [cancel];
+  const isStop = scope.kind === "rollouts" && (scope.action === "pause" || scope.action === "abort");
+  return isStop ? [scope, cancel] : undefined;
+}
+
+const lookingAt = ({ kind }: Wanted["scope"]): Wanted["scope"] =>
+  kind === "rollouts" ? { kind, action: "show" } : { kind: "jobs", action: "show" };
+
+/** The peels that each target expression of the rules in question means now. */
+async function coveredBy(
+  { resolve }: RoleGateDeps,
+  book: RoleBook,
+  roles: readonly string[],
+  { functions }: Pick<Work, "functions">,
+): Promise<{ covered: ReadonlyMap<string, ReadonlySet<string>>; problems: readonly string[] }> {
+  const covered = new Map<string, ReadonlySet<string>>();
+  const problems: string[] = [];
+  for (const { targets, rule, ...of } of roles.flatMap((name) => book.get(name)?.jobs ?? [])) {
+    if (targets === "*" || covered.has(targets) || !functions.some((name) => of.functions.has(name)))
+      continue;
+    try {
+      covered.set(targets, new Set(await resolve({ expression: targets })));
+    } catch (thrown) {
+      // A rule whose peels nobody can tell covers none; another rule may.
+      if (!(thrown instanceof SvcError) || thrown.kind !== "bad_request") throw thrown;
+      covered.set(targets, new Set());
+      problems.push(`${rule}: ${thrown.message}`);
+    }
+  }
+  return { covered, problems };
+}
+
+/** One line on a refusal: who asks, what is lacking, and who has it. */
+function refusal(
+  { name }: Pick<OperatorCaller, "name">,
+  roles: readonly string[],
+  { reason, holders }: Extract<Decision, { allowed: false }>,
+  deps: Pick<RoleGateDeps, "book" | "administrators">,
+): string {
+  const book = deps.book();
+  const unknown = roles
+    .filter((role) => !book.has(role))
+    .slice(0, 3)
+    .map((role) => `; this master has no role ${role}${suggestion(role, [...book.keys()])}`);
+  const ask = whoCan(holders, deps.administrators());
+  return `${whoAsks(name, roles)} may not do this: ${reason}${unknown.join("")}${ask}`;
+}
+
+/** Who asks, in a refusal: `ann (role viewer)`. */
+export function whoAsks(name: string, roles: readonly string[]): string {
+  const shown = roles.slice(0, 8).join(", ");
+  return `${name} (${roles.length === 0 ? "no role" : `${roles.length === 1 ? "role" : "roles"} ${shown}`})`;
+}
+
+const mostAdministrators = 3;
+
+/**
+ * The end of a refusal: `; ask an operator with role admin or operator, such as root`.
+ *
+ * @param holders the roles that allow it
+ * @param administrators names of the operators with role `admin`
+ */
+export function whoCan(holders: readonly string[], administrators: readonly string[]): string {
+  const named = holders.includes("admin") ? administrators.slice(0, mostAdministrators) : [];
+  const such = named.length === 0 ? "" : `, such as ${listed(named)}`;
+  return holders.length === 0 ? "" : `; ask an operator with role ${listed(holders)}${such}`;
+}
+
+function listed(names: readonly string[]): string {
+  const [last = "", ...others] = [...names].reverse();
+  return others.length === 0 ? last : `${others.reverse().join(", ")} or ${last}`;
+}

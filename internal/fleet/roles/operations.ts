@@ -1,0 +1,221 @@
+import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
+import { SvcError } from "../../base/errors.ts";
+import { suggestion } from "../../base/nearest.ts";
+import {
+  type Call,
+  described,
+  integer,
+  operation,
+  type Passenger,
+  type Scope,
+  type ScopeKind,
+  scopes,
+  titled,
+} from "../operation/mod.ts";
+import { targetFields, targetOf } from "../targeting/mod.ts";
+import type { RoleGate } from "./gate.ts";
+import { checkRoleNames } from "./known.ts";
+import type { Role, RoleBook } from "./role.ts";
+
+/** What the operations on roles need. */
+export interface RoleOperationDeps {
+  gate: Pick<RoleGate, "judge">;
+  roles: { path: string; current(): RoleBook; problem(): string | undefined };
+  /** Names of the operators who have the role `admin` now. */
+  administrators(): readonly string[];
+}
+
+const shownRole = titled(
+  "Role",
+  v.object({
+    name: v.string(),
+    built_in: described(v.boolean(), "Every master has it, and no file can change it"),
+    jobs: described(
+      v.array(
+        v.object({
+          functions: described(v.array(v.string()), "Globs of function names"),
+          targets: described(v.string(), "A target expression"),
+          approvals: described(integer, "How many others must agree"),
+        }),
+      ),
+      "Which functions it may run on which peels",
+    ),
+    may: described(
+      v.array(
+        v.object({
+          kind: v.string(),
+          action: v.string(),
+          approvals: described(integer, "How many others must agree"),
+        }),
+      ),
+      "What else it may do",
+    ),
+  }),
+);
+
+function showRole({ name, builtIn, jobs, grants }: Role): v.InferOutput<typeof shownRole> {
+  return {
+    name,
+    built_in: builtIn,
+    jobs: jobs.map(({ patterns, targets, approvals }) => ({ functions: [...patterns], targets, approvals })),
+    may: grants.map(({ kind, action, approvals }) => ({ kind, action, approvals })),
+  };
+}
+
+export const showRoles = operation({
+  name: "roles.show",
+  kind: "read",
+  summary: "Show the roles in force on the answering master",
+  admits: ["operator"],
+  scope: { kind: "roles", action: "read" },
+  input: v.strictObject({ role: v.optional(described(v.string(), "Only this role")) }),
+  output: v.object({
+    roles: v.array(shownRole),
+    file: described(v.string(), "The roles file of the master"),
+    problem: v.exactOptional(described(v.string(), "Why the file is not in force as it is now")),
+  }),
+  touches: () => ({ fleet: true }),
+  async run({ roles }: RoleOperationDeps, { role }) {
+    const book = roles.current();
+    if (role !== undefined) checkRoleNames(book, [role]);
+    const shown = [...book.values()].filter(({ name }) => role === undefined || name === role);
+    return { roles: shown.map(showRole), file: roles.path, ...defined({ problem: roles.problem() }) };
+  },
+});
+
+const mostRoles = 64;
+const mostAdministrators = 3;
+
+const question = {
+  kind: described(v.string(), "Kind of what is asked for, such as `jobs`"),
+  action: described(v.string(), "What of it, such as `run`"),
+  ...targetFields,
+  function: v.optional(described(v.string(), "For `jobs run` and `rollouts start`: the function")),
+  check: v.optional(described(v.strictObject({ function: v.string() }), "For `rollouts start`: its check")),
+  roles: v.optional(
+    described(
+      v.pipe(
+        v.array(v.string()),
+        v.minLength(1, "must name a role"),
+        v.maxLength(mostRoles, `must have at most ${mostRoles} names`),
+      ),
+      "Ask for an operator who has these roles; needs `roles read`",
+    ),
+  ),
+  id: v.optional(
+    described(v.string(), "Id of the job to cancel, or of the rollout to pause, resume or abort"),
+  ),
+};
+
+export const mayDo = operation({
+  name: "roles.can",
+  kind: "read",
+  summary: "See whether the caller may do something, and by which rule",
+  admits: ["operator"],
+  scope: "self",
+  input: v.strictObject(question),
+  output: v.object({
+    allowed: v.boolean(),
+    /** The roles of the caller; absent for credentials without roles. */
+    roles: v.exactOptional(v.array(v.string())),
+    rule: v.exactOptional(described(v.string(), "The rules that allow it")),
+    approvals: v.exactOptional(described(integer, "How many others must agree")),
+    reason: v.exactOptional(described(v.string(), "Why it is refused")),
+    lacking: v.exactOptional(v.string()),
+    holders: v.exactOptional(described(v.array(v.string()), "Roles that allow it")),
+    administrators: v.exactOptional(
+      described(v.array(v.string()), "Where it is refused: some operators with the role `admin`"),
+    ),
+    peels: v.exactOptional(described(integer, "How many peels it would run on")),
+  }),
+  touches: (input) =>
+    input.target === undefined && input.targets === undefined ? { fleet: true } : { peels: targetOf(input) },
+  async run(deps: RoleOperationDeps, input, call) {
+    const own = rolesOf(call);
+    if (input.roles !== undefined) await admitToOthers(deps, own, input.roles);
+    const roles = input.roles ?? own;
+    const judged = await deps.gate.judge(roles, questionOf(input));
+    const { peels, isMissing, ...decision } = judged;
+    if (isMissing && decision.allowed) {
+      throw new SvcError("not_found", `no ${input.kind === "jobs" ? "job" : "rollout"} with this id`);
+    }
+    return {
+      ...("holders" in decision
+        ? {
+            ...decision,
+            holders: [...decision.holders],
+            administrators: deps.administrators().slice(0, mostAdministrators),
+          }
+        : decision),
+      ...defined({ roles: roles === undefined ? undefined : [...roles], peels: peels?.length }),
+    };
+  },
+});
+
+/** What other roles allow is for those who may read roles. @throws SvcError `forbidden`, `bad_request` */
+async function admitToOthers(
+  { gate, roles }: RoleOperationDeps,
+  own: readonly string[] | undefined,
+  names: readonly string[],
+): Promise<void> {
+  const reading = { scope: { kind: "roles", action: "read" }, input: {}, touched: { fleet: true } } as const;
+  const { allowed } = await gate.judge(own, reading);
+  if (!allowed && names.some((name) => own?.includes(name) !== true)) {
+    throw new SvcError(
+      "forbidden",
+      "what other roles allow is shown to those with roles read: ask an operator with role admin",
+    );
+  }
+  checkRoleNames(roles.current(), names);
+}
+
+function rolesOf({ caller }: Call): readonly string[] | undefined {
+  return caller.kind === "operator" ? caller.roles : undefined;
+}
+
+const commands: readonly string[] = ["pause", "resume", "abort"];
+
+type Asked = v.InferOutput<typeof mayDo.input>;
+
+/** The question as the gate would be asked it by the operation itself. @throws SvcError `bad_request` */
+function questionOf(asked: Asked): Pick<Passenger, "scope" | "input" | "touched"> {
+  const scope = scopeOf(asked.kind, asked.action);
+  const starts =
+    (scope.kind === "jobs" && scope.action === "run") ||
+    (scope.kind === "rollouts" && scope.action === "start");
+  if (starts) {
+    if (asked.function === undefined) {
+      throw new SvcError("bad_request", `${scope.kind} ${scope.action} needs a target and a function`);
+    }
+    return { scope, input: asked, touched: { peels: targetOf(asked) } };
+  }
+  const isCancel = scope.kind === "jobs" && scope.action === "cancel";
+  if (isCancel || (scope.kind === "rollouts" && commands.includes(scope.action))) {
+    const { id } = asked;
+    if (id === undefined) throw new SvcError("bad_request", `${scope.kind} ${scope.action} needs an id`);
+    return { scope, input: asked, touched: isCancel ? { job: id } : { rollout: id } };
+  }
+  return { scope, input: asked, touched: { fleet: true } };
+}
+
+/** @throws SvcError `bad_request` with the nearest words */
+function scopeOf(kind: string, action: string): Scope {
+  const kinds = Object.keys(scopes);
+  const known = kinds.includes(kind) ? (scopes[kind as ScopeKind] as readonly string[]) : undefined;
+  if (known === undefined) {
+    const shown = JSON.stringify(kind.slice(0, 60));
+    throw new SvcError(
+      "bad_request",
+      `unknown kind ${shown}${suggestion(kind, kinds)}; known are ${kinds.join(", ")}`,
+    );
+  }
+  if (!known.includes(action)) {
+    const shown = JSON.stringify(action.slice(0, 60));
+    throw new SvcError(
+      "bad_request",
+      `unknown action ${shown}${suggestion(action, known)}; known for ${kind} are ${known.join(", ")}`,
+    );
+  }
+  return { kind, action } as Scope;
+}

@@ -1,0 +1,37 @@
+import type { ScopeKind } from "../operation/mod.ts";
+
+/** A rule of `jobs`: these functions on these peels. */
+export interface JobRule {
+  /** Globs, as the file has them. */
+  readonly patterns: readonly string[];
+  /** The names of the functions that the globs match; aliases count as the function. */
+  readonly functions: ReadonlySet<string>;
+  /** A target expression. */
+  readonly targets: string;
+  /** How many others must agree. */
+  readonly approvals: number;
+  /** Where it is written, for people: `role web-team, roles.yaml:4`. */
+  readonly rule: string;
+}
+
+/** A word of a list: an action of a kind. */
+export interface Grant {
+  readonly kind: ScopeKind;
+  readonly action: string;
+  /** How many others must agree. */
+  readonly approvals: number;
+  /** As in `JobRule`. */
+  readonly rule: string;
+}
+
+/** What a role allows; everything else is refused. */
+export interface Role {
+  readonly name: string;
+  /** Whether every master has it without a file. */
+  readonly builtIn: boolean;
+  readonly jobs: readonly JobRule[];
+  readonly grants: readonly Grant[];
+}
+
+/** Every role of a master, by name: those of its file, and those that are built in. */
+export type RoleBook = ReadonlyMap<string, Role>;

@@ -1,0 +1,77 @@
+import { statSync } from "node:fs";
+import { describeError } from "../../base/errors.ts";
+import { fileVersion } from "../../base/file-version.ts";
+import type { Log } from "../../base/log.ts";
+import { readConfigFile } from "../../program/config/mod.ts";
+import { builtIn } from "./built-in.ts";
+import { readRoles } from "./read-roles.ts";
+import type { RoleBook } from "./role.ts";
+
+/** The roles of a master. */
+export interface Roles {
+  readonly path: string;
+  /** The roles in force: the last good ones of the file, and those that are built in. */
+  current(): RoleBook;
+  /** What is wrong with the file as it is now, in one line. */
+  problem(): string | undefined;
+}
+
+/**
+ * Looks at a roles file without following it.
+ *
+ * @returns the number of its roles, and whether group or others can change it, and so what they may do
+ * @throws SvcError as `readRoles`
+ */
+export function inspectRoles(path: string): { roles: number; isOpen: boolean } {
+  const { size } = loadRoles(path);
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  return { roles: size - builtIn.size, isOpen: (mode & 0o022) !== 0 };
+}
+
+/** Without a file there are the built-in roles. */
+function loadRoles(path: string): RoleBook {
+  const text = readConfigFile(path);
+  return text === undefined ? builtIn : readRoles(text, path);
+}
+
+/**
+ * Follows a roles file: looks at it whenever it is asked, and reads it again when its time, size or inode changed.
+ * While it is broken, or missing after it was there, the last good roles stay in force.
+ */
+export function followRoles(path: string, log: Log): Roles {
+  let seen: string | undefined;
+  let book: RoleBook = builtIn;
+  let problem: string | undefined;
+  const refresh = () => {
+    const version = fileVersion(path);
+    if (version === seen) return;
+    const isFirst = seen === undefined;
+    seen = version;
+    try {
+      if (version === "" && book.size > builtIn.size) throw new Error(`${path} does not exist any more`);
+      book = loadRoles(path);
+      problem = undefined;
+      if (!isFirst || version !== "") log.info("roles read", { file: path, roles: book.size - builtIn.size });
+    } catch (thrown) {
+      const kept = book.size === builtIn.size ? "only the built-in roles are" : "the last good roles stay";
+      problem = `${kept} in force: ${describeError(thrown)}`;
+      log.error("the roles file cannot be used", {
+        file: path,
+        reason: describeError(thrown),
+        kept: book.size,
+      });
+    }
+  };
+  refresh();
+  return {
+    path,
+    current() {
+      refresh();
+      return book;
+    },
+    problem() {
+      refresh();
+      return problem;
+    },
+  };
+}

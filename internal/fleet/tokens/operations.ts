@@ -1,0 +1,144 @@
+import * as v from "valibot";
+import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { SvcError } from "../../base/errors.ts";
+import { described, operation, operatorOf, timestamp, titled } from "../operation/mod.ts";
+import { createToken, creatorOf, digestOf, newTokenText, type TokenDeps } from "./create.ts";
+import type { Token } from "./record.ts";
+import { revokeToken } from "./revoke.ts";
+import { standingOf, tokenStates } from "./state.ts";
+
+const role = v.pipe(v.string(), v.minLength(1), v.maxLength(63));
+
+const summaryFields = {
+  id: v.string(),
+  name: v.string(),
+  roles: described(v.array(v.string()), "As it was created; it never has a role that its creator lacks"),
+  state: described(
+    v.picklist(tokenStates),
+    "`live`, `expired`, `revoked`, or `orphaned`: its creator has ended, or lost its roles",
+  ),
+  created_by: v.string(),
+  created_at: timestamp,
+  expires_at: timestamp,
+  last_used_at: v.exactOptional(described(timestamp, "The hour of its last use")),
+  revoked_at: v.exactOptional(timestamp),
+  revoked_by: v.exactOptional(v.string()),
+};
+const summary = titled("Token", v.object(summaryFields));
+type TokenSummary = v.InferOutput<typeof summary>;
+
+export const createTokenOperation = operation({
+  name: "tokens.create",
+  kind: "change",
+  summary: "Create a token of the REST API",
+  description:
+    "The token is in this answer only: masters keep its SHA-256. It never has more than its creator has now, and ends with its creator.",
+  admits: ["operator"],
+  scope: { kind: "tokens", action: "create" },
+  input: v.strictObject({
+    name: described(
+      v.pipe(v.string(), v.maxLength(63)),
+      "Its name, which requests with it are recorded under",
+    ),
+    roles: described(
+      v.pipe(
+        v.array(role),
+        v.minLength(1, "must have 1 to 16 roles"),
+        v.maxLength(16, "must have 1 to 16 roles"),
+      ),
+      "Its roles, which allow no more than those of its creator",
+    ),
+    expires: v.optional(described(v.string(), "How long it lasts: 1m to 366d"), "90d"),
+    digest: v.optional(
+      described(
+        v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hexadecimal")),
+        "SHA-256 of a token that the client made: `svct_` and 43 characters of base64url; the answer has no token then",
+      ),
+    ),
+  }),
+  output: titled(
+    "CreatedToken",
+    v.object({
+      ...summaryFields,
+      token: v.exactOptional(described(v.string(), "The token, which is shown once")),
+    }),
+  ),
+  touches: ({ name }) => ({ token: name }),
+  async run(deps: TokenDeps, input, call) {
+    const { digest, expires: lifetime, ...asked } = input;
+    creatorOf(call.caller);
+    // A token in a reply could be read by who controls a server of the bus.
+    if (digest === undefined && call.caller.door !== "rest") {
+      throw new SvcError(
+        "bad_request",
+        "digest is required: the client makes the token, and sends its SHA-256",
+      );
+    }
+    const text = digest === undefined ? newTokenText(deps.random) : undefined;
+    const created = await createToken(
+      deps,
+      { ...asked, lifetime, digest: digest ?? digestOf(text ?? "") },
+      call.caller,
+    );
+    call.log.info("token created", {
+      ...{
+        token: created.id,
+        name: created.name,
+        roles: created.roles.join(","),
+        operator: operatorOf(call),
+      },
+    });
+    return { ...summarize(deps, created), ...defined({ token: text }) };
+  },
+});
+
+export const listTokens = operation({
+  name: "tokens.list",
+  kind: "read",
+  summary: "List the tokens of the REST API, by name",
+  admits: ["operator"],
+  scope: { kind: "tokens", action: "list" },
+  input: v.strictObject({}),
+  output: v.object({ tokens: v.array(summary) }),
+  touches: () => ({ fleet: true }),
+  async run(deps: TokenDeps) {
+    await deps.view.caughtUp();
+    return { tokens: deps.view.all().map((token) => summarize(deps, token)) };
+  },
+});
+
+export const revokeTokenOperation = operation({
+  name: "tokens.revoke",
+  kind: "change",
+  summary: "Revoke a token of the REST API",
+  description: "Every master refuses it as soon as this is answered.",
+  admits: ["operator"],
+  scope: { kind: "tokens", action: "revoke" },
+  input: v.strictObject({ id: described(v.string(), "Its id, or its name") }),
+  output: v.object({ token: summary }),
+  touches: ({ id }) => ({ token: id }),
+  async run(deps: TokenDeps, input, call) {
+    const revoked = await revokeToken(deps, input.id, operatorOf(call));
+    call.log.info("token revoked", { token: revoked.id, name: revoked.name, operator: operatorOf(call) });
+    return { token: summarize(deps, revoked) };
+  },
+});
+
+function summarize(deps: TokenDeps, token: Token): TokenSummary {
+  const at = (ms: number | undefined) => (ms === undefined ? undefined : rfc3339(ms));
+  return {
+    id: token.id,
+    name: token.name,
+    roles: [...token.roles],
+    state: standingOf(token, deps, deps.clock.now()).state,
+    created_by: token.createdBy,
+    created_at: rfc3339(token.createdAt),
+    expires_at: rfc3339(token.expiresAt),
+    ...defined({
+      last_used_at: at(token.lastUsedAt),
+      revoked_at: at(token.revokedAt),
+      revoked_by: token.revokedBy,
+    }),
+  };
+}

@@ -1,0 +1,3 @@
+export { refreshToken, type SignedToken, signInWithDevice } from "./device.ts";
+export { inspectProvider } from "./inspect.ts";
+export { createOidc } from "./verify.ts";

@@ -1,0 +1,26 @@
+/** A claim of a token that gives a role. */
+export interface RoleClaim {
+  /** Name of the claim; `a.b` also finds `b` in the object `a`. */
+  readonly claim: string;
+  /** What it must be, or one of what it must list. */
+  readonly value: string;
+  readonly role: string;
+}
+
+/** An identity provider whose tokens count. */
+export interface Provider {
+  /** Exactly as its tokens name it; `https://…`. */
+  readonly issuer: string;
+  readonly audience: string;
+  /** Absent means `email`, or `sub` without one. */
+  readonly username_claim?: string;
+  readonly role_claims: readonly RoleClaim[];
+  /** CA file that verifies the provider; absent means the trust store of the host. */
+  readonly ca_file?: string;
+}
+
+/** What follows the name of a person: so that nobody has the name of a registered operator. */
+export function placeOfIssuer(issuer: string): string {
+  const { host, pathname } = new URL(issuer);
+  return `${host}${pathname.replace(/\/+$/, "")}`;
+}

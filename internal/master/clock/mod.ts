@@ -1,0 +1,1 @@
+export { type ClockWatch, watchClock } from "./watch.ts";

@@ -1,0 +1,105 @@
+import { dirname, resolve } from "node:path";
+import { abortable } from "../../../base/abortable.ts";
+import type { Clock } from "../../../base/clock.ts";
+import { describeError } from "../../../base/errors.ts";
+import { lockFile } from "../../../base/lock-file.ts";
+import type { Log } from "../../../base/log.ts";
+import { makePrivateDirectory } from "../../../base/new-files.ts";
+import { countStored, readSingly } from "../../../bus/mod.ts";
+import {
+  createMemoryLog,
+  type DecisionLog,
+  openDecisionLog,
+  startDecisionKeeper,
+} from "../../../fleet/decisions/mod.ts";
+import { hasVouchers, readAdoption } from "../../../fleet/enrollment/mod.ts";
+import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import type { MasterDeps } from "../options.ts";
+import { catchUp } from "./catch-up.ts";
+import type { Connected } from "./connect.ts";
+import type { Stored } from "./storage.ts";
+import { untilDone } from "./until-done.ts";
+
+/** Decisions outside the bus: later parts get the buckets of decisions with everything logged. */
+export const decisions = {
+  start: (deps: MasterDeps & Connected & Stored) =>
+    assemble(async (stack) => {
+      const { bus, config, storage, vouchers, adoptionState, recordMac, clock, log, signal } = deps;
+      const { secrets } = storage;
+      // Before anything is judged: a record without vouchers does not count as a decision once the adoption is done.
+      adoptionState.current = await abortable(
+        untilDone(() => readAdoption({ secrets, mac: recordMac, log }), deps),
+        signal,
+      );
+      const opened = openLog(resolve(config.decisions_log), clock, log);
+      stack.defer(() => opened.close());
+      const keeper = startDecisionKeeper({
+        buckets: { enrollments: storage.enrollments, revocations: storage.revocations },
+        log: opened.log,
+        readSingly: (bucket, until) => readSingly(bus, bucket, until),
+        counts: () => Promise.all([countStored(bus, "enrollments"), countStored(bus, "revocations")]),
+        onReconnect: bus.onReconnect,
+        pendingTtlMs: config["enroll.pending_ttl"],
+        vouched: (value) => adoptionState.current === "awaited" || hasVouchers(value, vouchers),
+        hasVouchers: (value) => hasVouchers(value, vouchers),
+        clock,
+        report: log,
+      });
+      stack.defer(() => keeper.stop());
+      await catchUp("decisions", keeper.ready, deps);
+      return {
+        decisions: keeper,
+        storage: {
+          ...storage,
+          ...keeper.buckets,
+          enrollments: { ...storage.enrollments, ...keeper.buckets.enrollments },
+        },
+        checks: {
+          decisions: () => {
+            const { problem: message } = keeper;
+            if (message === undefined) return { status: "up" } as const;
+            // While its log cannot be written, this master decides nothing: another one must be asked.
+            const isStuck = opened.onDisk && opened.log.failure !== undefined;
+            return { status: isStuck ? "down" : "degraded", message } as const;
+          },
+        },
+        view: {
+          decisions: () => ({
+            lost: keeper.lost,
+            restored: keeper.restored,
+            failed: opened.log.failure !== undefined,
+          }),
+        },
+      };
+    }),
+};
+
+export type Decisions = OffersOf<typeof decisions>;
+
+/** Opens the log of this master. A master that cannot use its path runs without one, and reports it. */
+function openLog(path: string, clock: Clock, log: Log): { log: DecisionLog; onDisk: boolean; close(): void } {
+  const without = (reason: string) => {
+    log.error("decisions are not logged outside the bus", { path, reason });
+    return { log: createMemoryLog(reason, clock), onDisk: false, close() {} };
+  };
+  let lock: ReturnType<typeof lockFile>;
+  try {
+    makePrivateDirectory(dirname(path));
+    lock = lockFile(`${path}.lock`);
+    if (lock === undefined) {
+      return without(`another master uses ${path}: set decisions_log to a different path for each master`);
+    }
+    const opened = openDecisionLog(path, { clock, log });
+    return {
+      log: opened,
+      onDisk: true,
+      close() {
+        opened.close();
+        lock?.release();
+      },
+    };
+  } catch (cause) {
+    lock?.release();
+    return without(describeError(cause));
+  }
+}

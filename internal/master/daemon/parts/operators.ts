@@ -1,0 +1,103 @@
+import { createDisconnections } from "../../../fleet/enrollment/mod.ts";
+import {
+  createAccountKeeper,
+  createOperatorRevocations,
+  createRegistry,
+  createUnsignedAskers,
+  followStatements,
+  type OperatorDeps,
+} from "../../../fleet/operators/mod.ts";
+import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { followOperatorFiles } from "../administrators.ts";
+import type { MasterDeps } from "../options.ts";
+import type { Audited } from "./audit.ts";
+import { catchUp } from "./catch-up.ts";
+import type { Certificate } from "./certificate.ts";
+import type { SoundClock } from "./clock.ts";
+import type { Connected } from "./connect.ts";
+import type { Roles } from "./roles.ts";
+import type { Stored } from "./storage.ts";
+
+/** Who is an operator: the registry, and what the bus must hold for it. */
+export const operators = {
+  start: (deps: MasterDeps & Audited & Roles & Connected & Stored & SoundClock & Certificate) =>
+    assemble(async (stack) => {
+      const { config, keys, storage, system, certificates, clock, log } = deps;
+      const account = keys.mastersAccount;
+      const files = followOperatorFiles({ authDir: config.auth_dir, account, clock, log });
+      stack.defer(() => files.stop());
+      const registry = createRegistry({
+        bucket: storage.operators,
+        administrators: () => files.administrators,
+        floors: deps.versionFloors,
+        clock,
+        log,
+      });
+      stack.defer(() => registry.stop());
+      const statements = followStatements({
+        bucket: storage.secrets,
+        fleet: keys.account.publicKey,
+        administrators: () => files.administrators,
+        log,
+      });
+      stack.defer(() => statements.stop());
+      await catchUp("operators", Promise.all([registry.ready, statements.ready]), deps);
+      const revocations = createOperatorRevocations({ bucket: storage.operatorRevocations, log });
+      stack.defer(() => revocations.stop());
+      const keeper = createAccountKeeper({
+        ...{ revocations, system, account, signer: keys.operatorSigning, clock, log },
+        signingKey: () => files.signer?.publicKey,
+        async disabledKeys() {
+          await registry.caughtUp();
+          return registry.disabledKeys();
+        },
+        mayPrune: () => deps.sound.check().status !== "down",
+      });
+      const keeping = keeper.start();
+      stack.defer(() => keeping.stop());
+      stack.defer(files.onChange(() => void keeper.enforce().catch(() => false)));
+      const disconnections = createDisconnections(system, account, clock);
+      stack.defer(() => disconnections.stop());
+      const unsigned = createUnsignedAskers(clock);
+      const operation: OperatorDeps = {
+        adoption: {
+          requireSigned: config["operators.require_signed"],
+          unsigned,
+          connected: () => system.connectedUsers(account),
+        },
+        ...{ registry, revocations, keeper, disconnections, clock, log },
+        bucket: storage.operators,
+        mint: { signer: () => files.signer, scopesOf: deps.scopesOf },
+        scopesOf: deps.scopesOf,
+        knownRoles: deps.roleNames,
+        address: {
+          fleet: account,
+          busUrls: () =>
+            config.bus_advertise_urls.length > 0 ? config.bus_advertise_urls : [config.bus_url],
+          caPem: () => {
+            const { root, rotation } = certificates.current();
+            return root === undefined ? "" : root.pem + (rotation?.next.pem ?? "");
+          },
+          crossPem: () => {
+            const { inForce } = certificates.current();
+            const crosses = [inForce?.authority.crossPem ?? [], inForce?.crosses ?? []].flat();
+            return crosses.map((pem) => `${pem.trim()}\n`).join("");
+          },
+        },
+      };
+      return {
+        registry,
+        statements,
+        unsigned,
+        operatorOperations: operation,
+        checks: {
+          operators: () =>
+            files.problem === undefined
+              ? ({ status: "up" } as const)
+              : ({ status: "degraded", message: files.problem } as const),
+        },
+      };
+    }),
+};
+
+export type Operators = OffersOf<typeof operators>;

@@ -1,0 +1,44 @@
+import { encodeOperator } from "../../../fleet/operators/mod.ts";
+import { createNonces, createRequestJudge } from "../../../fleet/requests/mod.ts";
+import type { OffersOf } from "../../../program/health/mod.ts";
+import type { MasterDeps } from "../options.ts";
+import type { Operators } from "./operators.ts";
+import type { Stored } from "./storage.ts";
+
+type RequestsDeps = MasterDeps & Stored & Pick<Operators, "registry" | "unsigned">;
+
+/** The judge of what operators sign. */
+export const requests = {
+  start({ config, registry, unsigned, operators: given, storage, signedReads, clock, log }: RequestsDeps) {
+    const required = config["operators.require_signed"];
+    // A test gives operators of its own.
+    const judging = { registry: given ?? registry, required, clock };
+    const requests = createRequestJudge({
+      ...judging,
+      nonces: createNonces({ bucket: storage.requestNonces, clock }),
+    });
+    // The subject names this master, so no other one can be asked the same, and its own memory is enough.
+    signedReads.judge = createRequestJudge({ ...judging, nonces: createNonces({ clock }) });
+    if (required) log.info("requests of operators must be signed");
+    return {
+      /** The roles that who signed a request has now, or why none. */
+      rolesOfSigner(name: string, key: string): { roles: readonly string[] } | { refused: string } {
+        const judged = judging.registry.judge(name, key, clock.now());
+        return "operator" in judged ? { roles: judged.operator.roles } : judged;
+      },
+      requests: { ...requests, onUnsigned: unsigned.note },
+      /** The encoded records that prove an operator to a peel, which knows the administrators alone. */
+      recordsOf(operator: string): readonly Uint8Array[] {
+        const now = clock.now();
+        return (
+          given?.recordsOf?.(operator, now) ?? (registry.chainOf(operator, now) ?? []).map(encodeOperator)
+        );
+      },
+      stop() {
+        signedReads.judge = undefined;
+      },
+    };
+  },
+};
+
+export type Requests = OffersOf<typeof requests>;

@@ -1,0 +1,167 @@
+import * as v from "valibot";
+import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { decodeForeign, encode } from "../../base/msgpack.ts";
+import { type Bus, hintSubject, knownKeysSubject } from "../../bus/mod.ts";
+import type { FleetIndex } from "../../fleet/targeting/mod.ts";
+import type { Keyring } from "./keyring.ts";
+import type { MasterKeyView, OtherMasters } from "./other-masters.ts";
+
+/** How many peels that have not confirmed a key a heartbeat names. */
+const mostNamed = 20;
+const maxMessageBytes = 4096;
+/** How many peels that lack the key are asked again at once, at each heartbeat of this master. */
+const hintsAtOnce = 500;
+/** Pauses between two rounds of that; each is twice the one before. */
+const hintPauses = { firstMs: 10_000, longestMs: 5 * 60_000 };
+
+const knownForm = v.object({ knows_command_keys: v.array(v.string()) });
+const tellForm = v.object({ peel: v.string(), keys: v.array(v.string()) });
+
+/**
+ * Whether a master may sign with the next key: every master has it, and every alive peel has confirmed it. Where
+ * another master signs with it already, that was so.
+ *
+ * @param unconfirmed how many alive peels have not confirmed it; `undefined` while the fleet is not known
+ */
+export function mayUseNext(
+  next: string,
+  others: readonly Pick<MasterKeyView, "commandKeys" | "signsWith">[],
+  unconfirmed: number | undefined,
+): boolean {
+  if (!others.every(({ commandKeys }) => commandKeys.includes(next))) return false;
+  return unconfirmed === 0 || others.some(({ signsWith }) => signsWith === next);
+}
+
+/** What the heartbeat of a master reports about its command keys. */
+export function reportKeys(keyring: Pick<Keyring, "publicKeys" | "signer" | "problem">) {
+  return {
+    command_keys: keyring.publicKeys,
+    signs_with: keyring.signer.publicKey,
+    ...defined({ keys_problem: keyring.problem }),
+  };
+}
+
+/** Follows which peels and masters know the next command key. */
+export interface Rotation {
+  /** Resolves when it is known which key the other masters sign with; then this one does the same. */
+  readonly ready: Promise<void>;
+  /** A peel said in its hello which command keys it knows. */
+  told(peel: string, keys: readonly string[]): void;
+  /** How many alive peels have not confirmed the next key; `undefined` while the fleet is not known. */
+  readonly unconfirmed: number | undefined;
+  /** What the heartbeat of this master tells. It also decides whether the next key signs from now on. */
+  report(): Readonly<Record<string, unknown>>;
+  stop(): void;
+}
+
+/**
+ * Peels confirm the next command key in their hello, which reaches one master, who tells the others; and in their
+ * heartbeats, so that a master that starts later knows it too. Nothing is stored for it.
+ */
+export function followRotation(options: {
+  keyring: Keyring;
+  bus: Pick<Bus, "publish" | "nats">;
+  index: Pick<FleetIndex, "alive" | "onBeat" | "running">;
+  /** Encoded ids of the members of the fleet. */
+  members(): readonly string[];
+  others: OtherMasters;
+  clock: Clock;
+}): Rotation {
+  const { keyring, bus, index, members, others, clock } = options;
+  const confirmed = new Set<string>();
+  let waitedFor: string | undefined;
+  const newRound = () => ({
+    at: clock.monotonic() + hintPauses.firstMs,
+    pauseMs: hintPauses.firstMs,
+    sent: 0,
+  });
+  let round = newRound();
+
+  const note = (peel: string, keys: readonly string[]) => {
+    const { next } = keyring;
+    if (next === undefined) return;
+    if (keys.includes(next)) confirmed.add(peel);
+    else confirmed.delete(peel);
+  };
+  const forgetKeys = keyring.onChange(() => {
+    if (keyring.next === waitedFor) return;
+    waitedFor = keyring.next;
+    confirmed.clear();
+    round = newRound();
+  });
+  waitedFor = keyring.next;
+  const stopHearing = index.onBeat((peel, _, value) => {
+    if (keyring.next === undefined) return;
+    const beat = read(knownForm, value);
+    if (beat !== undefined) note(peel, beat.knows_command_keys);
+  });
+  const telling = bus.nats.subscribe(knownKeysSubject, {
+    callback(error, message) {
+      const told = error === null ? read(tellForm, message.data) : undefined;
+      if (told !== undefined) note(told.peel, told.keys);
+    },
+  });
+  const alive = others.current;
+  const missing = (): string[] | undefined =>
+    index.running ? members().filter((peel) => index.alive(peel) && !confirmed.has(peel)) : undefined;
+  /**
+   * Masters get the key one after the other, so that the hello of a peel may have reached one without it. Such peels
+   * are asked again, ever more seldom: one of an earlier version never confirms.
+   */
+  const remind = (peels: readonly string[]) => {
+    if (clock.monotonic() < round.at) return;
+    for (const peel of peels.slice(round.sent, round.sent + hintsAtOnce)) bus.nats.publish(hintSubject(peel));
+    round.sent += hintsAtOnce;
+    if (round.sent < peels.length) return;
+    const pauseMs = Math.min(2 * round.pauseMs, hintPauses.longestMs);
+    round = { at: clock.monotonic() + round.pauseMs, pauseMs, sent: 0 };
+  };
+  const decide = (peels = missing()) => {
+    const { next } = keyring;
+    if (next === undefined) return;
+    if (mayUseNext(next, alive(), peels?.length)) keyring.useNext();
+  };
+  return {
+    ready: others.ready.then(() => decide()),
+    told(peel, keys) {
+      if (keyring.next === undefined) return;
+      note(peel, keys);
+      bus.publish(knownKeysSubject, encode({ peel, keys: [...keys] }));
+    },
+    get unconfirmed() {
+      return missing()?.length;
+    },
+    report() {
+      const { next } = keyring;
+      if (next === undefined) return reportKeys(keyring);
+      const peels = missing();
+      decide(peels);
+      if (peels !== undefined && alive().every(({ commandKeys }) => commandKeys.includes(next)))
+        remind(peels);
+      return {
+        ...reportKeys(keyring),
+        ...(peels === undefined
+          ? {}
+          : { unconfirmed_peels: peels.slice(0, mostNamed), unconfirmed_count: peels.length }),
+      };
+    },
+    stop() {
+      forgetKeys();
+      stopHearing();
+      telling.unsubscribe();
+    },
+  };
+}
+
+function read<Schema extends v.GenericSchema>(
+  schema: Schema,
+  bytes: Uint8Array,
+): v.InferOutput<Schema> | undefined {
+  try {
+    const parsed = v.safeParse(schema, decodeForeign(bytes, maxMessageBytes));
+    return parsed.success ? parsed.output : undefined;
+  } catch {
+    return undefined;
+  }
+}

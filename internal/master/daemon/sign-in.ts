@@ -1,0 +1,126 @@
+import { dirname, join, resolve } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import type { Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import { suggestion } from "../../base/nearest.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import { adminRole } from "../../fleet/operators/mod.ts";
+import { type BusDoor, serveTokens } from "../../fleet/over-bus/mod.ts";
+import {
+  type CreatorRoles,
+  createTokenSignIn,
+  createTokenView,
+  openEndedTokens,
+  standingOf,
+  type TokenDeps,
+} from "../../fleet/tokens/mod.ts";
+import type { RecordMac } from "../../identity/mod.ts";
+import { createOidc } from "../../identity/oidc/mod.ts";
+import type { MasterConfig, OidcProvider } from "../../program/config/mod.ts";
+import {
+  type Bearers,
+  type HttpDoor,
+  type Route,
+  rolesOf,
+  tokenRoutes,
+  warnOfTokenFiles,
+} from "../doors/http/mod.ts";
+
+/** What the tokens of a master need to know of operators and roles. */
+export interface OperatorRoles {
+  /** The roles that a registered operator has now; `undefined` for one who is no longer there, or is disabled. */
+  rolesNow(name: string): readonly string[] | undefined;
+  /** The names of all roles. */
+  knownRoles(): readonly string[];
+  /** Whether these roles allow everything that another role allows. */
+  covers(has: readonly string[], role: string): boolean;
+  /** Whether who is not registered may do everything, as with credentials of earlier versions. */
+  admitsUnregistered(): boolean;
+}
+
+/** Who may use the REST interface of a master: tokens of files, of the bucket, and of identity providers. */
+export interface MasterSignIn {
+  /** Besides those of files. */
+  bearers: readonly Bearers[];
+  /**
+   * The roles that a bearer has now who asked or agreed before; `undefined` for one whose token has ended. A token
+   * of an identity provider cannot be asked about again.
+   *
+   * @param bearer `file`, or the id of a token
+   */
+  rolesNow(name: string, bearer: string): readonly string[] | undefined;
+  routes(door: HttpDoor): Route[];
+  /** Answers operators over the bus. */
+  serve(door: BusDoor): void;
+  stop(): void;
+}
+
+export function startSignIn(options: {
+  config: Pick<MasterConfig, "decisions_log" | "api.tokens" | "api.oidc" | "api.oidc_keys_dir">;
+  tokens: Bucket;
+  mac: RecordMac;
+  operators: OperatorRoles;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  signal: AbortSignal;
+}): MasterSignIn {
+  const { config, tokens, mac, operators, clock, random, log, signal } = options;
+  const files = config["api.tokens"];
+  warnOfTokenFiles(files, log, { clock, knownRoles: operators.knownRoles() });
+  const creatorRoles: CreatorRoles = (creator, name) => {
+    if (creator === "registered") return operators.rolesNow(name);
+    if (creator === "unregistered") return operators.admitsUnregistered() ? [adminRole] : undefined;
+    const live = files.filter(({ username, expires = Number.POSITIVE_INFINITY }) => {
+      return username === name && expires > clock.now();
+    });
+    return live.length === 0 ? undefined : live.flatMap(rolesOf);
+  };
+  // Next to the log of decisions, of which each master has its own as well.
+  const path = join(dirname(resolve(config.decisions_log)), "ended-tokens.json");
+  const ended = openEndedTokens({ path, clock, log });
+  const view = createTokenView({ bucket: tokens, mac, ended, clock, log });
+  const deps: TokenDeps = {
+    ...{ tokens, view, ended, mac, creatorRoles, clock, random },
+    knownRoles: operators.knownRoles,
+    covers: operators.covers,
+  };
+  const providers = config["api.oidc"];
+  warnOfRoles(providers, operators.knownRoles(), log);
+  const oidc = createOidc({ providers, keysDir: config["api.oidc_keys_dir"], clock, log, signal });
+  // Nothing waits for them: a provider that is down delays no master.
+  void oidc.renew();
+  const federated: Bearers = {
+    open: () => providers.length > 0,
+    async find(token) {
+      const found = providers.length === 0 ? undefined : await oidc.verify(token);
+      if (found === undefined) return undefined;
+      const { name, roles, issuer } = found;
+      return { name, roles, bearer: { kind: "oidc", issuer } };
+    },
+  };
+  return {
+    bearers: [createTokenSignIn({ ...deps, log }), federated],
+    rolesNow(name, bearer) {
+      if (bearer === "file") return creatorRoles("file", name);
+      const token = view.all().find(({ id }) => id === bearer);
+      const standing = token === undefined ? undefined : standingOf(token, deps, clock.now());
+      return standing?.state === "live" ? standing.roles : undefined;
+    },
+    routes: (door) => tokenRoutes(door, deps),
+    serve: (door) => serveTokens(door, deps),
+    stop: () => view.stop(),
+  };
+}
+
+/** Roles that do not exist give nothing. */
+function warnOfRoles(providers: readonly OidcProvider[], known: readonly string[], log: Log): void {
+  for (const { issuer, role_claims } of providers) {
+    for (const { role } of role_claims.filter((one) => !known.includes(one.role))) {
+      log.warn(`an identity provider gives a role that does not exist${suggestion(role, known)}`, {
+        issuer,
+        role,
+      });
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { tellPeels } from "./tell-peels.ts";
+
+function setUp(count: number) {
+  const clock = manualClock();
+  const hinted: string[] = [];
+  const connected = Array.from({ length: count }, (_, index) => `p${index}`);
+  const telling = tellPeels({
+    bus: { publish: (subject) => void hinted.push(subject) },
+    connected: () => connected,
+    clock,
+  });
+  return { clock, hinted, telling };
+}
+
+test("a small fleet is told at once, and nothing waits", () => {
+  const { clock, hinted, telling } = setUp(3);
+  telling.tell();
+  expect(hinted).toEqual(["svc.peel.p0.hint", "svc.peel.p1.hint", "svc.peel.p2.hint"]);
+  expect(clock.pending).toBe(0);
+});
+
+test("a large fleet is told part by part, each peel once", async () => {
+  const { clock, hinted, telling } = setUp(1_200);
+  telling.tell();
+  expect(hinted).toHaveLength(500);
+  await clock.pass(1_000);
+  expect(hinted).toHaveLength(1_000);
+  await clock.pass(5_000);
+  expect(hinted).toHaveLength(1_200);
+  expect(new Set(hinted).size).toBe(1_200);
+  expect(clock.pending).toBe(0);
+});
+
+test("a second change starts again from the first peel, and a stop ends it", async () => {
+  const { clock, hinted, telling } = setUp(1_200);
+  telling.tell();
+  telling.tell();
+  expect(hinted).toHaveLength(1_000);
+  telling.stop();
+  await clock.pass(5_000);
+  expect(hinted).toHaveLength(1_000);
+  expect(clock.pending).toBe(0);
+});

@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startBus, type TestBus } from "../harness/bus.ts";
+import { startCli } from "../harness/cli.ts";
+import { enrollNew, getStatus, newEnrollee } from "../harness/enrollee.ts";
+import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
+import { startMaster, type TestMaster } from "../harness/master.ts";
+import { newOperator, registryOf, type TestOperator, writeOperatorFile } from "../harness/operators.ts";
+import { enrollPeel } from "../harness/peel-connection.ts";
+import { listAdministrators } from "../harness/registered.ts";
+
+// What svc says of requests that wait: one or several, shown, agreed to, denied, and asked for wrongly.
+
+setDefaultTimeout(60_000);
+
+const roles = `roles:
+  careful:
+    jobs: [{functions: [test.*], targets: "*", approvals: 1}]
+    rollouts: [list, show, start]
+    enrollments: [list, {do: approve, approvals: 1}, reject]
+    operators: [list, show, {do: add, approvals: 1}, {do: roles, approvals: 1}]
+    approvals: [list, show, approve, deny]
+`;
+const ann = newOperator("ann", ["careful"]);
+const ben = newOperator("ben", ["careful"]);
+
+let bus: TestBus;
+let master: TestMaster;
+let peel: ManualPeel;
+
+beforeAll(async () => {
+  bus = await startBus();
+  listAdministrators(bus.authDir, ann, ben);
+  const file = join(bus.dir, "roles.yaml");
+  writeFileSync(file, roles);
+  master = await startMaster(bus, { operators: registryOf(ann, ben), flags: ["--roles-file", file] });
+  peel = await connectManualPeel(bus, await enrollPeel(master, "web-1"));
+  await peel.beat();
+});
+afterAll(async () => {
+  await peel?.[Symbol.asyncDispose]();
+  await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+async function svc(who: TestOperator, ...argv: string[]) {
+  const running = startCli(bus, argv, { operatorFile: writeOperatorFile(bus, who) });
+  return { exit: await running.exit, stdout: running.stdout, stderr: running.stderr };
+}
+const idIn = (text: string) => /apr-\w{27}/.exec(text)?.[0] ?? "";
+const stateOf = async (id: string) => ((await getStatus(master, id)).json as { state: string }).state;
+
+test("who agrees sees all of it, and then the id of the job", async () => {
+  const asked = await svc(ann, "run", "web-1", "test.echo", "text=hello");
+  expect([asked.exit, asked.stderr]).toEqual([0, ""]);
+  expect(asked.stdout).toMatch(/^waits for 1 other operator: svc approval show apr-\w{27}\n$/);
+  const id = idIn(asked.stdout);
+  const { stdout } = await svc(ben, "approval", "show", id);
+  for (const line of [
+    /^State +waiting$/m,
+    /^Operation +jobs\.create$/m,
+    /^Function +test\.echo$/m,
+    /^Arguments +\{"text":"hello"\}$/m,
+    /^Target +web-1$/m,
+    /^Digest +[0-9a-f]{64}$/m,
+    /^Peels +1: web-1$/m,
+    /^Asked +\S+ by ann$/m,
+    /^Agreed +0 of 1$/m,
+    /^Until +20\S+Z$/m,
+  ]) {
+    expect(stdout).toMatch(line);
+  }
+  const agreed = await svc(ben, "approval", "approve", id);
+  const { jid } = await peel.next("dispatch");
+  await peel.answer(jid);
+  expect([agreed.exit, agreed.stdout, agreed.stderr]).toEqual([
+    0,
+    `agreed to ${id}: it was started as ${jid}\n`,
+    expect.stringMatching(
+      new RegExp(`^ann signed svc.job.request on 1 peel at .*"hello".*\nwatch with svc job watch ${jid}\n$`),
+    ),
+  ]);
+  expect((await svc(ben, "approval", "show", id)).stdout).toMatch(new RegExp(`^Job +${jid}$`, "m"));
+});
+
+test("several enrollments are asked for, also when one waits or is refused", async () => {
+  const [first, second] = [await enrollNew(master, newEnrollee()), await enrollNew(master, newEnrollee())];
+  const both = await svc(ann, "enroll", "approve", first, second, first);
+  expect([both.exit, both.stderr]).toEqual([0, ""]);
+  const lines = both.stdout.trimEnd().split("\n");
+  expect(lines).toEqual([
+    expect.stringMatching(new RegExp(`^${first} waits for 1 other operator: svc approval show apr-`)),
+    expect.stringMatching(new RegExp(`^${second} waits for 1 other operator: svc approval show apr-`)),
+  ] as never);
+  expect((await svc(ben, "approval", "approve", idIn(lines[1] ?? ""))).stdout).toContain("it was started\n");
+  expect([await stateOf(first), await stateOf(second)]).toEqual(["pending", "approved"]);
+  const data = await svc(ann, "enroll", "approve", first, "enr-x", "--output", "json");
+  expect(JSON.parse(data.stdout)).toEqual([
+    { id: first, approval: expect.stringMatching(/^apr-/), needs: 1 },
+    { id: "enr-x", approval: expect.stringMatching(/^apr-/), needs: 1 },
+  ]);
+  // To reject needs nobody.
+  const rejected = await svc(ann, "enroll", "reject", "enr-x", first);
+  expect([rejected.exit, rejected.stdout]).toEqual([
+    1,
+    expect.stringMatching(new RegExp(`^rejected ${first} `)),
+  ]);
+  expect(rejected.stderr).toMatch(/^svc: .*enr-x: /);
+  expect(await stateOf(first)).toBe("rejected");
+});
+
+test("what fails after the agreement is said with its reason, and ends with 1", async () => {
+  const asked = await svc(ann, "enroll", "approve", "enr-x");
+  const agreed = await svc(ben, "approval", "approve", idIn(asked.stdout));
+  expect([agreed.exit, agreed.stdout]).toEqual([
+    1,
+    expect.stringMatching(/^agreed to apr-\w+, and it failed: /),
+  ]);
+});
+
+test("batches do not begin, and a preview and svc can say how many must agree", async () => {
+  const waits = "another operator must agree";
+  const batches = await svc(ann, "run", "web-1", "test.ping", "--batch", "1");
+  expect([batches.exit, batches.stdout, batches.stderr]).toEqual([
+    2,
+    "",
+    expect.stringContaining("use svc rollout start, which waits once"),
+  ]);
+  expect((await svc(ann, "run", "web-1", "test.ping", "--preview")).stderr).toContain(waits);
+  expect((await svc(ann, "can", "run", "web-1", "test.ping")).stdout).toContain(waits);
+  expect((await svc(ann, "can", "operators", "add")).stdout).toContain(waits);
+  const plan = await svc(ann, "rollout", "start", "web-1", "test.ping", "--dry-run");
+  expect([plan.exit, plan.stderr]).toEqual([0, expect.stringContaining(waits)]);
+  const lacks = await svc(ann, "can", "tokens", "create");
+  expect([lacks.exit, lacks.stdout]).toEqual([
+    1,
+    "no: no rule allows tokens create; ask an operator with role admin, such as ann or ben\n",
+  ]);
+});
+
+test("a new operator waits, and its file comes later; a key that is made here does not wait", async () => {
+  const zoe = newOperator("zoe");
+  const add = ["operator", "add", "zoe", "--role", "viewer"];
+  const asked = await svc(ann, ...add, "--public-key", zoe.key.publicKey);
+  const id = idIn(asked.stdout);
+  expect([asked.exit, asked.stderr]).toEqual([
+    0,
+    `waits for 1 other operator: svc approval show ${id}; when others have agreed, run svc operator renew zoe > zoe.operator\n`,
+  ]);
+  const { stdout } = await svc(ben, "approval", "show", id);
+  expect(stdout).toMatch(/^Operator +zoe, version 1$/m);
+  expect(stdout).toMatch(/^Roles +viewer$/m);
+  expect(stdout).toContain(zoe.key.publicKey);
+  const agreed = await svc(ben, "approval", "approve", id);
+  expect(agreed.stderr).toContain("svc operator renew zoe > zoe.operator");
+  const own = await svc(ann, "operator", "add", "yan", "--role", "viewer", "--with-key");
+  expect([own.exit, own.stdout, own.stderr]).toEqual([2, "", expect.stringContaining("svc login --new")]);
+});
+
+test("ids that are wrong, and agreements that come twice, are refused in one line", async () => {
+  const id = idIn((await svc(ann, "run", "web-1", "test.ping")).stdout);
+  for (const [who, verb, of, said] of [
+    [ben, "show", "apr-1", "no request with this id waits"],
+    [ben, "approve", "job-3MPeMjhA0tJvcUnzlSoJWJ5UxXt", "no request with this id waits"],
+    [ben, "deny", `apr-${"0".repeat(27)}`, "no request with this id waits"],
+    [ann, "approve", id, "ann asked for this, and another operator must agree"],
+  ] as const) {
+    const ran = await svc(who, "approval", verb, of);
+    const errors = ran.stderr.split("\n").filter((line) => line.startsWith("svc: "));
+    expect([ran.exit, ran.stdout, errors]).toEqual([1, "", [expect.stringContaining(said)]]);
+  }
+  const both = await Promise.all([svc(ben, "approval", "approve", id), svc(ben, "approval", "approve", id)]);
+  await peel.answer((await peel.next("dispatch")).jid);
+  expect(both.map(({ exit }) => exit).sort()).toEqual([0, 1]);
+  const again = await svc(ann, "approval", "deny", id);
+  expect([again.exit, again.stderr]).toEqual([1, expect.stringContaining("was started")]);
+});

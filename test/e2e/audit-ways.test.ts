@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { startBus, type TestBus } from "../harness/bus.ts";
+import { bearer, call, openWire, postJson } from "../harness/enrollee.ts";
+import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
+import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
+import { enrollPeel } from "../harness/peel-connection.ts";
+import { type RulesDirectory, rulesDirectory, sendEvent } from "../harness/reactor.ts";
+import { countExecutions } from "../harness/rollout-fleet.ts";
+import { until } from "../harness/until.ts";
+
+// What masters start by themselves has entries in the audit, with the way by which it came; and the stream has the
+// same entries as the list.
+
+setDefaultTimeout(60_000);
+
+let bus: TestBus;
+let rules: RulesDirectory;
+let master: TestMaster;
+let peel: ManualPeel;
+
+beforeAll(async () => {
+  bus = await startBus();
+  rules = rulesDirectory(`
+rules:
+  - name: clean-disk
+    match: disk/full
+    do:
+      - job: { target: "web-1", function: test.echo, args: { text: "of the reactor" } }
+`);
+  master = await startMaster(bus, { config: rules.config({ enabled: true }) });
+  peel = await connectManualPeel(bus, await enrollPeel(master, "web-1"));
+  await peel.beat();
+  countExecutions([peel]);
+});
+afterAll(async () => {
+  await peel?.[Symbol.asyncDispose]();
+  await master?.[Symbol.asyncDispose]();
+  rules?.[Symbol.dispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+interface Entry {
+  seq: number;
+  via: string;
+  operator: string;
+  outcome: string;
+  subjects: Record<string, unknown>;
+}
+const list = async (query: string) =>
+  (await call(master, { path: `/api/v1/audit?limit=200&${query}`, headers: bearer })).json as Entry[];
+/** Oldest first. */
+const jobsVia = async (via: string) =>
+  (await list("action=jobs.create")).filter((entry) => entry.via === via).reverse();
+
+test("a rollout, and the job of each of its waves, are recorded when they begin and when they end", async () => {
+  const body = {
+    target: "web-1",
+    function: "test.ping",
+    check: { function: "test.echo", args: { text: "x" } },
+  };
+  const started = await postJson(master, "/api/v1/rollouts", body, { headers: bearer });
+  const { id } = started.json as { id: string };
+  const asked = (await list("action=rollouts.start")).reverse();
+  expect(asked).toMatchObject([
+    {
+      via: "rest",
+      operator: "tester",
+      outcome: "begun",
+      subjects: { target: "web-1", function: "test.ping" },
+    },
+    {
+      via: "rest",
+      operator: "tester",
+      outcome: "done",
+      subjects: { rollout: id, begun: asked[0]?.seq ?? 0 },
+    },
+  ]);
+  const entries = await until(
+    () => jobsVia("rollout"),
+    (found) => found.length >= 4,
+  );
+  const named = { rollout: id, peels: ["web-1"], peel_count: 1 };
+  expect(entries).toMatchObject(
+    ["test.ping", "test.ping", "test.echo", "test.echo"].map((called, at) => ({
+      operator: "tester",
+      outcome: at % 2 === 0 ? "begun" : "done",
+      subjects: { ...named, function: called, job: expect.stringMatching(/^job-/) },
+    })) as never,
+  );
+});
+
+test("a job of the reactor is recorded under its rule", async () => {
+  await sendEvent(peel.connection, "web-1", "disk/full");
+  const entries = await until(
+    () => jobsVia("reactor"),
+    (found) => found.length === 2,
+  );
+  expect(entries).toMatchObject([
+    {
+      operator: "reactor:clean-disk",
+      outcome: "begun",
+      subjects: { target: "web-1", function: "test.echo" },
+    },
+    { operator: "reactor:clean-disk", outcome: "done", subjects: { job: expect.stringMatching(/^job-/) } },
+  ] as never);
+});
+
+test("who accepts server-sent events gets the entries from now on, as they are listed", async () => {
+  const open = (path: string, accept: string) =>
+    openWire(
+      master,
+      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${testToken}\r\nAccept: ${accept}\r\n\r\n`,
+    );
+  const wires = [
+    await open("/api/v1/audit", "application/json;q=0.1, text/event-stream"),
+    await open("/api/v1/audit/stream", "*/*"),
+  ];
+  for (const wire of wires) await wire.waitFor("text/event-stream");
+  const last = (await list(""))[0]?.seq ?? 0;
+  const refused = await postJson(master, "/api/v1/enrollments/enr-x/approve", {}, { headers: bearer });
+  expect(refused.status).toBe(404);
+  const [end, begin] = await list("action=enrollments.approve");
+  expect([begin?.seq, end?.seq]).toEqual([last + 1, last + 2]);
+  for (const wire of wires) {
+    await wire.waitFor(`"seq":${last + 2}`);
+    const sent = [...wire.received().matchAll(/^event: entry\ndata: (.+)$/gm)].map(
+      ([, data = ""]) => JSON.parse(data) as Entry,
+    );
+    expect(sent.slice(-2)).toEqual([begin, end] as never);
+    wire[Symbol.dispose]();
+  }
+  // All others get a page.
+  const page = await call(master, { path: "/api/v1/audit", headers: { ...bearer, accept: "*/*" } });
+  expect(Array.isArray(page.json)).toBe(true);
+  const filtered = await call(master, {
+    path: "/api/v1/audit?outcome=done",
+    headers: { ...bearer, accept: "text/event-stream" },
+  });
+  expect(filtered.status).toBe(400);
+});

@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { headers } from "nats";
+import { systemRandom } from "../../internal/base/id.ts";
+import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
+import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
+import type { Bus } from "../../internal/bus/connect.ts";
+import { isGenuine, readClaim } from "../../internal/fleet/settings/envelope.ts";
+import { decodeSettingsRecord } from "../../internal/fleet/settings/record.ts";
+import { deriveCurveKey } from "../../internal/identity/curve.ts";
+import { newKeyPair } from "../../internal/identity/nkey.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { freshAddress, send } from "../harness/client.ts";
+import { connectEarlierAdmin } from "../harness/earlier-admin.ts";
+import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
+import { enrollPeel } from "../harness/peel-connection.ts";
+
+// Attacks with an admin.creds of an earlier version, which may write the buckets of decisions.
+
+setDefaultTimeout(60_000);
+
+let bus: TestBus;
+let masters: Bus;
+let thief: Bus;
+let settings: Bucket;
+let enrollments: Bucket;
+const thiefKey = deriveCurveKey(newKeyPair("user", systemRandom)).publicKey;
+
+beforeEach(async () => {
+  bus = await startBus();
+  mkdirSync(join(bus.dir, "settings"));
+  tell(1);
+});
+afterEach(async () => {
+  for (const connection of [thief, masters]) await connection?.nats.close();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+/** Another text of the settings of all peels. */
+function tell(level: number): void {
+  writeFileSync(join(bus.dir, "settings/top.sls"), "base:\n  '*': [common]\n");
+  writeFileSync(join(bus.dir, "settings/common.sls"), `level: ${level}\n`);
+}
+
+function start(): Promise<TestMaster> {
+  return startMaster(bus, { flags: ["--settings-dir", join(bus.dir, "settings")] });
+}
+
+async function connect(): Promise<void> {
+  masters = await connectTo(bus, "master");
+  settings = await openBucket(masters, "settings");
+  thief = await connectEarlierAdmin(bus);
+  enrollments = await openBucket(thief, "enrollments");
+}
+
+/** Resolves with the revision of settings of a peel that are stored after `revision`. */
+async function sealed(peelId: string, revision = 0) {
+  const found = Promise.withResolvers<number>();
+  const watch = settings.watch((change) => {
+    if (change.key !== peelId || change.value === undefined || change.revision <= revision) return;
+    if (decodeSettingsRecord(change.value)?.envelope !== undefined) found.resolve(change.revision);
+  });
+  return found.promise.finally(() => watch.stop());
+}
+
+/** Enrolls a peel that has reported facts: it is active, and gets settings. @returns the ID of its enrollment */
+async function activePeel(master: TestMaster, peelId: string): Promise<string> {
+  const { enrollmentId } = await enrollPeel(master, peelId);
+  const active = Promise.withResolvers<void>();
+  const watch = enrollments.watch(({ key, value }) => {
+    if (key !== enrollmentId || value === undefined) return;
+    if ((decode(value) as Record<string, Plain>).state === "active") active.resolve();
+  });
+  await (await openBucket(masters, "facts")).put(peelId, encode({ id: peelId, os: "Debian" }));
+  await active.promise.finally(() => watch.stop());
+  return enrollmentId;
+}
+
+/** Whether the stored settings of a peel can be opened with the key of the thief. */
+async function isSealedToThief(peelId: string): Promise<boolean> {
+  const entry = await settings.get(peelId);
+  const envelope = entry === undefined ? undefined : decodeSettingsRecord(entry.value)?.envelope;
+  const claim = envelope === undefined ? undefined : readClaim(envelope);
+  return claim !== undefined && isGenuine(claim, { peelId, curvePublicKey: thiefKey }, claim.key);
+}
+
+async function replaceCurveKey(id: string, drop: readonly string[] = []): Promise<void> {
+  const entry = await enrollments.get(id);
+  const stored = decode(entry?.value ?? new Uint8Array()) as Record<string, Plain>;
+  const kept = Object.entries(stored).filter(([name]) => !drop.includes(name));
+  await enrollments.put(id, encode({ ...Object.fromEntries(kept), curve_public_key: thiefKey }));
+}
+
+async function jobFor(master: TestMaster, peelId: string): Promise<number> {
+  const reply = await send(master.url, master.ca, {
+    ...{ method: "POST", path: "/api/v1/jobs", from: freshAddress() },
+    headers: { authorization: `Bearer ${testToken}`, "content-type": "application/json" },
+    body: JSON.stringify({ targets: [peelId], function: "test.ping" }),
+  });
+  return reply.status;
+}
+
+test("settings are not sealed to a curve key that was put into an active record", async () => {
+  let revision: number;
+  let id: string;
+  {
+    await using first = await start();
+    await connect();
+    id = await activePeel(first, "victim");
+    await activePeel(first, "witness");
+    await sealed("victim");
+    revision = await sealed("witness");
+    await replaceCurveKey(id);
+  }
+  // A master that does not know the key from before.
+  await using second = await start();
+  const renewed = sealed("witness", revision);
+  tell(2);
+  await renewed;
+  expect(await isSealedToThief("victim")).toBe(false);
+  expect(await jobFor(second, "victim")).toBe(404);
+  expect(second.records).toContainEqual(
+    expect.objectContaining({
+      event: "an enrollment record that no master vouches for counts for nothing",
+      fields: expect.objectContaining({ enrollment_id: id }),
+    }),
+  );
+});
+
+test("nor while a master of an earlier version runs: its owner did not sign that key", async () => {
+  {
+    await using _provisioned = await start();
+    await connect();
+  }
+  // As in a fleet that is being upgraded.
+  const secrets = await openBucket(masters, "secrets");
+  const mark = await secrets.get("_enrollments_vouched");
+  await secrets.remove("_enrollments_vouched", mark?.revision ?? 0);
+  const beats = await openBucket(masters, "master-heartbeat");
+  await beats.put("older", encode({ hostname: "o", version: "0.1.0" }));
+  let revision: number;
+  {
+    await using first = await start();
+    const id = await activePeel(first, "victim");
+    await activePeel(first, "witness");
+    await sealed("victim");
+    revision = await sealed("witness");
+    await replaceCurveKey(id, ["identity_voucher", "decision_voucher"]);
+  }
+  await using second = await start();
+  const renewed = sealed("witness", revision);
+  tell(2);
+  await renewed;
+  expect(await isSealedToThief("victim")).toBe(false);
+  // The record counts until it can be judged.
+  expect(await jobFor(second, "victim")).toBeLessThan(300);
+});
+
+test("one message with a rollup header does not empty the enrollments, and peels stay targets after a restart", async () => {
+  {
+    await using first = await start();
+    await connect();
+    await enrollPeel(first, "kept");
+    for (const rollup of ["all", "sub"]) {
+      const header = headers();
+      header.set("Nats-Rollup", rollup);
+      const reply = await thief.nats.request("$KV.enrollments.x", "", { headers: header, timeout: 5_000 });
+      expect(reply.json()).toMatchObject({ error: { err_code: 10111 } });
+    }
+  }
+  await using second = await start();
+  expect(await jobFor(second, "kept")).toBeLessThan(300);
+});

@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemRandom } from "../../internal/base/id.ts";
+import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
+import { sha256Hex } from "../../internal/base/sha256.ts";
+import { type AssetName, assets } from "../../internal/bus/assets.ts";
+import {
+  approvalsOverBus,
+  enrollmentsOverBus,
+  jobsOverBus,
+  operatorsOverBus,
+  tokensOverBus,
+} from "../../internal/fleet/over-bus/mod.ts";
+import { startBus, type TestBus } from "../harness/bus.ts";
+import { freshAddress, send } from "../harness/client.ts";
+import { type Intruder, type Message, startIntruder } from "../harness/intruder.ts";
+import { startMaster, type TestMaster } from "../harness/master.ts";
+import { newOperator, signedBy, type TestOperator, writeOperatorFile } from "../harness/operators.ts";
+import { startPeel, type TestPeel } from "../harness/peel.ts";
+import { submitPeel } from "../harness/peel-connection.ts";
+import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
+import { runRecord } from "../harness/run-record.ts";
+import { operatorConfig, svc } from "../harness/svc.ts";
+import { until } from "../harness/until.ts";
+
+// Who controls the bus edits everything that is stored there, while one master runs and another one starts again. It
+// has the credentials of masters, and no key: of no operator, no administrator, and no master.
+
+setDefaultTimeout(120_000);
+
+const root = newOperator("root");
+const ann = newOperator("ann", ["operator"]);
+const vera = newOperator("vera", ["viewer"]);
+const dave = newOperator("dave", ["deployer"]);
+const ben = newOperator("ben", ["deployer"]);
+/** Disabled, and removed. */
+const fred = newOperator("fred", ["admin"]);
+const gone = newOperator("gone", ["admin"]);
+/** Never registered. */
+const eve = newOperator("eve", ["admin"]);
+const roles = `roles:
+  deployer:
+    jobs: [{functions: [cmd.run], targets: "*", approvals: 1}]
+    approvals: [list, show, approve, deny]
+`;
+const tokens = { live: text(), revoked: text(), forged: text() };
+
+let bus: TestBus;
+let intruder: Intruder;
+let masters: [TestMaster, TestMaster];
+let restart: () => Promise<void>;
+let peel: TestPeel;
+let config: string;
+let dir: string;
+let fences = 0;
+/** What operators asked, as it was sent. */
+let genuine: readonly Message[] = [];
+
+interface Answer {
+  ok: boolean;
+  error?: { code: string; message: string };
+  approval?: unknown;
+  jid?: string;
+}
+
+function text(): string {
+  const token = `svct_${Buffer.from(systemRandom(32)).toString("base64url")}`;
+  runRecord.register("token", token);
+  return token;
+}
+
+/** Sends a request as it is; over the connection of the intruder, who can publish everywhere. */
+async function sendRaw(subject: string, data: Uint8Array): Promise<Answer> {
+  const reply = await intruder.bus.nats.request(subject, data, { timeout: 10_000 });
+  return decode(reply.data) as unknown as Answer;
+}
+const ask = (who: TestOperator, { subject }: { subject: string }, fields: Record<string, Plain> = {}) =>
+  sendRaw(subject, signedBy(who, subject, encode(fields)));
+async function must(...asked: Parameters<typeof ask>): Promise<Answer> {
+  const answer = await ask(...asked);
+  expect(answer).toMatchObject({ ok: true });
+  return answer;
+}
+/** A command that says on the host that it ran. */
+const job = (name: string) => ({
+  ...{ target: "web-1", function: "cmd.run" },
+  args: { command: `echo ran >> ${join(dir, name)}` },
+});
+const times = (name: string) =>
+  existsSync(join(dir, name)) ? readFileSync(join(dir, name), "utf8").trim().split("\n").length : 0;
+const add = (who: TestOperator) =>
+  must(root, operatorsOverBus.add, { record: signedRecord(recordOf(who), root) });
+const statusWith = async (master: TestMaster, token: string) => {
+  const headers = { authorization: `Bearer ${token}` };
+  return (await send(master.url, master.ca, { path: "/api/v1/jobs", headers, from: freshAddress() })).status;
+};
+
+beforeAll(async () => {
+  bus = await startBus();
+  dir = mkdtempSync(join(bus.dir, "marks-"));
+  listAdministrators(bus.authDir, root);
+  const rolesFile = join(bus.dir, "roles.yaml");
+  writeFileSync(rolesFile, roles);
+  const start = (dataDir: string) =>
+    startMaster(bus, {
+      ...{ config: { operators: { require_signed: true } }, flags: ["--roles-file", rolesFile] },
+      env: { SVC_DATA_DIR: dataDir },
+    });
+  const homes = [mkdtempSync(join(bus.dir, "a-")), mkdtempSync(join(bus.dir, "b-"))] as const;
+  masters = [await start(homes[0]), await start(homes[1])];
+  restart = async () => {
+    await masters[1][Symbol.asyncDispose]();
+    masters[1] = await start(homes[1]);
+  };
+  intruder = await startIntruder(bus);
+  config = operatorConfig(bus, writeOperatorFile(bus, root));
+  const dataDir = mkdtempSync(join(bus.dir, "peel-"));
+  peel = startPeel(dataDir, [
+    ...["--id", "web-1", "--bus-url", bus.url, "--bus-ca", bus.caFile],
+    ...["--master-url", masters[0].url, "--enroll-ca", bus.caFile],
+  ]);
+  const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
+  await must(root, enrollmentsOverBus.approve, { id: String(fields?.enrollment_id) });
+  await peel.ready;
+  for (const who of [ann, vera, dave, ben, fred, gone]) await add(who);
+  await must(ann, jobsOverBus.create, job("ann"));
+  await must(fred, jobsOverBus.create, job("fred"));
+  await must(gone, jobsOverBus.create, job("gone"));
+  for (const [who, action] of [
+    [fred, "disable"],
+    [gone, "remove"],
+  ] as const) {
+    const { operator } = (await must(root, operatorsOverBus.show, { name: who.name })) as unknown as {
+      operator: { created_at: string };
+    };
+    const more = { version: 2, disabled: true as const, createdAt: Date.parse(operator.created_at) };
+    const record = signedRecord(recordOf(who, more), root);
+    await must(root, operatorsOverBus[action], { name: who.name, record });
+  }
+  for (const name of ["live", "revoked"] as const) {
+    const digest = sha256Hex(tokens[name]);
+    await must(root, tokensOverBus.create, { name, roles: ["viewer"], expires: "90d", digest });
+    expect(await statusWith(masters[1], tokens[name])).toBe(200);
+  }
+  await must(root, tokensOverBus.revoke, { id: "revoked" });
+  const denied = await must(dave, jobsOverBus.create, job("denied"));
+  await must(ben, approvalsOverBus.deny, { id: String(denied.approval) });
+  const agreed = await must(dave, jobsOverBus.create, job("agreed"));
+  await must(ben, approvalsOverBus.approve, { id: String(agreed.approval) });
+  await must(dave, jobsOverBus.create, job("waiting"));
+  await submitPeel(masters[0], "intruder-1");
+  genuine = [...intruder.requests];
+  await fence();
+  const [asked] = JSON.parse((await audit("verify", "--witness", "*", "--output", "json")).stdout).witnesses;
+  expect(asked.problem).toBeUndefined();
+}, 120_000);
+afterAll(async () => {
+  await peel?.[Symbol.asyncDispose]();
+  await intruder?.[Symbol.asyncDispose]();
+  for (const master of masters ?? []) await master[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+const audit = (...argv: string[]) => svc(["audit", ...argv, "--config", config], { env: {} });
+
+/** A genuine job, which ends after everything that was sent to the peel before it. */
+async function fence(): Promise<void> {
+  fences++;
+  await until(async () => (await ask(root, jobsOverBus.create, job("fence"))).ok);
+  await until(() => times("fence") >= fences);
+  fences = times("fence");
+  genuine = [
+    ...genuine,
+    ...intruder.requests.filter(({ subject }) => subject === jobsOverBus.create.subject).slice(-1),
+  ];
+}
+
+/** What only those with a key can do, asked by those who have none that counts. */
+async function nothingIsGained(): Promise<void> {
+  const forEve = signedRecord(recordOf(eve), eve);
+  const asked: [what: string, ask: () => Promise<Answer>][] = [eve, fred, gone, vera].flatMap((who) => [
+    [`a job of ${who.name}`, () => ask(who, jobsOverBus.create, job("pwned"))],
+    [`an operator of ${who.name}`, () => ask(who, operatorsOverBus.add, { record: forEve })],
+    [`roles of ${who.name}`, () => ask(who, operatorsOverBus.roles, { name: who.name, record: forEve })],
+    [
+      `a token of ${who.name}`,
+      () =>
+        ask(who, tokensOverBus.create, {
+          ...{ name: "mine", roles: ["admin"], expires: "1d", digest: sha256Hex(tokens.forged) },
+        }),
+    ],
+  ]);
+  const unsigned = encode({ ...job("pwned"), operator: "root" });
+  asked.push(["a job of nobody", () => sendRaw(jobsOverBus.create.subject, unsigned)]);
+  for (const [what, run] of asked) expect([what, (await run()).ok]).toEqual([what, false]);
+  for (const master of masters) {
+    for (const name of ["revoked", "forged"] as const) {
+      const status = await statusWith(master, tokens[name]);
+      // 503 while nothing can be known; never an answer.
+      expect([name, status]).toEqual([name, status === 503 ? 503 : 401]);
+    }
+  }
+}
+
+/** Sends everything again that operators ever asked, on its subject. */
+async function replayAll(): Promise<void> {
+  // Commands for peels are among them, which nobody answers.
+  const again = ({ subject, data }: Message) =>
+    intruder.bus.nats.request(subject, data, { timeout: 1_000 }).catch(() => undefined);
+  await Promise.all(genuine.map(again));
+}
+
+function nothingRan(): void {
+  const found = Object.fromEntries(
+    ["ann", "fred", "gone", "agreed", "denied", "waiting", "pwned"].map((name) => [name, times(name)]),
+  );
+  expect(found).toEqual({ ann: 1, fred: 1, gone: 1, agreed: 1, denied: 0, waiting: 0, pwned: 0 });
+}
+
+describe("who edits", () => {
+  test.each(Object.keys(assets) as AssetName[])("%s gains nothing", async (asset) => {
+    const restore = await intruder.keep(asset);
+    for (const { what, run } of await intruder.attacksOn(asset)) {
+      await run();
+      await nothingIsGained().catch((thrown) => {
+        throw new Error(`${asset}: ${what}`, { cause: thrown });
+      });
+    }
+    await replayAll();
+    await restart();
+    await replayAll();
+    await nothingIsGained();
+    await restore();
+    await nothingIsGained();
+    await replayAll();
+    await fence();
+    nothingRan();
+  });
+});

@@ -1,0 +1,396 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
+import { operatorInboxPrefix } from "../../internal/bus/accounts/mod.ts";
+import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
+import { type Bus, connectBus } from "../../internal/bus/connect.ts";
+import { createSystemBus } from "../../internal/bus/system.ts";
+import { formatAdministrators } from "../../internal/fleet/operators/administrators.ts";
+import {
+  encodeOperator,
+  type OperatorRecord,
+  type SignedOperatorRecord,
+  signOperator,
+} from "../../internal/fleet/operators/record.ts";
+import { operatorsOverBus } from "../../internal/fleet/over-bus/operator.ts";
+import { formatCredentials } from "../../internal/identity/mod.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { recordingLog } from "../harness/log.ts";
+import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
+import { newOperator, signedBy, type TestOperator } from "../harness/operators.ts";
+import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
+import { until } from "../harness/until.ts";
+
+// The registry of operators on two masters: what administrators sign, and what who controls the bus tries.
+
+setDefaultTimeout(60_000);
+
+const root = newOperator("root");
+const second = newOperator("second");
+
+let bus: TestBus;
+let masters: TestMaster[];
+/** Who controls the bus: it has the credentials of a master. */
+let owner: Bus;
+let records: Bucket;
+
+beforeAll(async () => {
+  bus = await startBus();
+  listAdministrators(bus.authDir, root, second);
+  const config = { operators: { require_signed: true } };
+  masters = [await startMaster(bus, { config }), await startMaster(bus, { config })];
+  owner = await connectTo(bus, "master");
+  records = await openBucket(owner, "operators");
+});
+afterAll(async () => {
+  await owner?.drain();
+  for (const master of masters ?? []) await master[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+interface Answer {
+  ok: boolean;
+  error?: { code: string; message: string };
+  [field: string]: Plain | undefined | { code: string; message: string };
+}
+
+/** Asks as an operator, with its signature; over the connection of the owner, who can publish everywhere. */
+async function ask(
+  who: TestOperator,
+  action: keyof typeof operatorsOverBus,
+  fields: Record<string, Plain> = {},
+): Promise<Answer> {
+  const { subject } = operatorsOverBus[action];
+  const request = signedBy(who, subject, encode(fields));
+  return decode((await owner.nats.request(subject, request, { timeout: 10_000 })).data) as Answer;
+}
+
+const add = (who: TestOperator, by = root, more: Partial<OperatorRecord> = {}) =>
+  ask(by, "add", { record: signedRecord(recordOf(who, more), by) });
+
+/** Connects with the JWT that masters made. */
+function connectAs({ key }: TestOperator, jwt: unknown): Promise<Bus> {
+  return connectBus({
+    urls: [bus.url],
+    name: "svc",
+    ca: bus.caPem,
+    identity: { credentials: formatCredentials(String(jwt), key.seed) },
+    inboxPrefix: operatorInboxPrefix(key.publicKey),
+    clock: systemClock,
+    log: recordingLog(),
+  });
+}
+
+/** Asks both masters who this is, until both say so: they see a change of the bucket a moment after it. */
+const whoIs = (who: TestOperator, counts: boolean, told = "") =>
+  until(async () => {
+    const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => ask(who, "whoami")));
+    const agree = answers.every(({ ok, error }) => ok === counts && (error?.message ?? "").includes(told));
+    return agree ? answers[0] : undefined;
+  });
+
+test("an administrator of the file is known without any record", async () => {
+  expect(await ask(root, "whoami")).toMatchObject({ ok: true, name: "root", roles: ["admin"], signed: true });
+});
+
+test("who is added connects with the subjects of its roles, and with nothing else", async () => {
+  const anna = newOperator("anna", ["viewer"]);
+  const added = await add(anna);
+  expect(added).toMatchObject({ ok: true, operator: { name: "anna", state: "active", version: 1 } });
+  expect(String(added.jwt).length).toBeLessThan(4_096);
+  const connection = await connectAs(anna, added.jwt);
+  const asked = async (subject: string) => {
+    try {
+      const reply = await connection.nats.request(subject, signedBy(anna, subject, encode({})), {
+        timeout: 5_000,
+      });
+      return reply.data.length > 0;
+    } catch (thrown) {
+      return (thrown as { code?: string }).code;
+    }
+  };
+  expect(await asked("svc.admin.operator.whoami")).toBe(true);
+  expect(await asked("svc.job.list")).toBe(true);
+  for (const subject of ["svc.job.request", "svc.admin.enroll.approve", "svc.admin.operator.add"]) {
+    expect([subject, await asked(subject)]).toEqual([subject, "PERMISSIONS_VIOLATION"]);
+  }
+  await connection.drain();
+});
+
+test("disabling closes the live connection and refuses the next one, measured; enabling lets it in again", async () => {
+  const bert = newOperator("bert", ["operator"]);
+  const { jwt } = await add(bert);
+  const connection = await connectAs(bert, jwt);
+  let refused = 0;
+  const lost = Promise.withResolvers<void>();
+  (async () => {
+    for await (const status of connection.nats.status()) if (status.type === "disconnect") lost.resolve();
+  })();
+  const disabled = recordOf(bert, { version: 2, disabled: true });
+  const stored = await ask(root, "show", { name: "bert" });
+  const { created_at } = stored.operator as { created_at: string };
+  const at = { createdAt: Date.parse(created_at) };
+  const answer = await ask(root, "disable", {
+    name: "bert",
+    record: signedRecord({ ...disabled, ...at }, root),
+  });
+  expect(answer).toMatchObject({ ok: true, operator: { state: "disabled" } });
+  expect(answer.closed_in_ms as number).toBeGreaterThan(0);
+  expect(answer.closed_in_ms as number).toBeLessThan(4_000);
+  await lost.promise;
+  await connection.nats.close();
+  await connectAs(bert, jwt).catch(() => refused++);
+  expect(refused).toBe(1);
+  await whoIs(bert, false, "disabled");
+  const enabled = { ...recordOf(bert, { version: 3 }), ...at };
+  expect(await ask(root, "enable", { name: "bert", record: signedRecord(enabled, root) })).toMatchObject({
+    ok: true,
+  });
+  const again = await connectAs(bert, jwt);
+  await again.drain();
+  expect(await whoIs(bert, true)).toMatchObject({ ok: true, roles: ["operator"] });
+});
+
+test("roles that are taken away end the JWT, and the answer has the next one", async () => {
+  const carl = newOperator("carl", ["operator"]);
+  const record = recordOf(carl);
+  const { jwt } = await ask(root, "add", { record: signedRecord(record, root) });
+  const narrowed = { ...record, roles: ["viewer"], version: 2 };
+  const answer = await ask(root, "roles", { name: "carl", record: signedRecord(narrowed, root) });
+  expect(answer).toMatchObject({ ok: true, operator: { roles: ["viewer"] } });
+  expect(await connectAs(carl, jwt).catch(() => "refused")).toBe("refused");
+  const next = await connectAs(carl, answer.jwt);
+  await next.drain();
+});
+
+test("an administrator who goes is refused as long as others count by its signature", async () => {
+  const boss = newOperator("boss");
+  const record = recordOf(boss);
+  expect(await ask(root, "add", { record: signedRecord(record, root) })).toMatchObject({ ok: true });
+  const dora = newOperator("dora", ["viewer"]);
+  const ofDora = recordOf(dora, { createdBy: "boss" });
+  expect(await ask(boss, "add", { record: signedRecord(ofDora, boss) })).toMatchObject({ ok: true });
+  const removal = { name: "boss", record: signedRecord({ ...record, version: 2, disabled: true }, root) };
+  expect(await ask(root, "show", { name: "boss" })).toMatchObject({ dependents: ["dora"] });
+  expect(await ask(root, "remove", removal)).toMatchObject({
+    ok: false,
+    error: { message: expect.stringContaining("1 operator counts by the signature of boss: dora") },
+  });
+  const again = { name: "dora", record: signedRecord({ ...ofDora, version: 2 }, root) };
+  expect(await ask(root, "roles", again)).toMatchObject({ ok: true });
+  expect(await ask(root, "remove", removal)).toMatchObject({ ok: true });
+  expect(await whoIs(dora, true)).toMatchObject({ ok: true });
+  await whoIs(boss, false, "removed");
+  // What was removed does not come back by its old record.
+  await records.put("boss", encodeOperator(signOperator(record, root.key)));
+  expect(await whoIs(boss, false)).toMatchObject({ ok: false });
+  expect(await ask(boss, "list")).toMatchObject({ ok: false, error: { code: "unauthorized" } });
+});
+
+describe("masters do not take", () => {
+  const eve = newOperator("eve");
+  const viewer = newOperator("vera", ["viewer"]);
+  const own = recordOf(eve);
+  const forged = (record: SignedOperatorRecord) =>
+    Buffer.from(encodeOperator({ ...record, signature: new Uint8Array(64) })).toString("base64");
+  beforeAll(async () => {
+    await add(viewer);
+  });
+  test.each<[string, () => Promise<Answer>, string]>([
+    [
+      "what its subject signed",
+      () => ask(root, "add", { record: signedRecord(own, eve) }),
+      "nobody signs for themselves",
+    ],
+    [
+      "what an operator without role admin signed",
+      () => ask(root, "add", { record: signedRecord(own, viewer) }),
+      "not an operator with role admin",
+    ],
+    [
+      "a signature of zeros",
+      () => ask(root, "add", { record: forged(signOperator(own, root.key)) }),
+      "not signed",
+    ],
+    [
+      "a key that another operator has",
+      () => ask(root, "add", { record: signedRecord({ ...own, publicKey: viewer.key.publicKey }, root) }),
+      "vera has this key",
+    ],
+    [
+      "the key of an administrator under another name",
+      () => ask(root, "add", { record: signedRecord({ ...own, publicKey: second.key.publicKey }, root) }),
+      "second has this key",
+    ],
+    [
+      "a name that is taken",
+      () => add({ ...eve, name: "vera" }, root, { version: 2 }),
+      "there is an operator vera",
+    ],
+    ["an older version", () => add({ ...viewer }, root, { version: 1 }), "2 is the next"],
+    ["a role that there is not", () => add(eve, root, { roles: ["veiwer"] }), "did you mean viewer?"],
+    ["an end that has passed", () => add(eve, root, { expiresAt: 1_000 }), "has passed"],
+    ["a time far ahead", () => add(eve, root, { createdAt: systemClock.now() + 3_600_000 }), "set the clock"],
+    ["bytes that are no record", () => ask(root, "add", { record: "AAAA" }), "malformed"],
+    [
+      "a record for another name than the request",
+      () => ask(root, "disable", { name: "vera", record: signedRecord(own, root) }),
+      "the record is of eve",
+    ],
+    [
+      "a change of the key in place of the roles",
+      () =>
+        ask(root, "roles", {
+          name: "vera",
+          record: signedRecord({ ...recordOf(viewer), publicKey: eve.key.publicKey, version: 2 }, root),
+        }),
+      "changes more than its roles",
+    ],
+    [
+      "the last step of an administrator against itself",
+      () =>
+        ask(root, "disable", {
+          name: "root",
+          record: signedRecord({ ...recordOf(root), disabled: true }, root),
+        }),
+      "nobody signs for themselves",
+    ],
+    [
+      "the removal of an administrator of the file",
+      () =>
+        ask(root, "remove", {
+          name: "second",
+          record: signedRecord({ ...recordOf(second), disabled: true }, root),
+        }),
+      "auth/administrators",
+    ],
+  ])("%s", async (_, run, told) => {
+    const answer = await run();
+    expect([answer.ok, answer.error?.message]).toEqual([false, expect.stringContaining(told)]);
+  });
+});
+
+describe("who controls the bus", () => {
+  const eve = newOperator("eve");
+
+  test("cannot add an operator to the bucket", async () => {
+    await records.put("eve", encodeOperator(signOperator(recordOf(eve), eve.key)));
+    expect(await whoIs(eve, false)).toMatchObject({ ok: false, error: { code: "unauthorized" } });
+    const chained = [recordOf(eve), recordOf({ ...eve, name: "mallory" })];
+    for (const record of chained)
+      await records.put(record.name, encodeOperator(signOperator(record, eve.key)));
+    expect(await whoIs(eve, false)).toMatchObject({ ok: false, error: { code: "unauthorized" } });
+    await records.put("eve", encode({ v: 1 }));
+    expect(await whoIs(eve, false)).toMatchObject({ ok: false, error: { code: "unauthorized" } });
+  });
+
+  test("cannot undo a disabling: an older record does not count, and none means removed", async () => {
+    const fred = newOperator("fred", ["viewer"]);
+    const record = recordOf(fred);
+    await ask(root, "add", { record: signedRecord(record, root) });
+    const disabled = { ...record, version: 2, disabled: true as const };
+    await ask(root, "disable", { name: "fred", record: signedRecord(disabled, root) });
+    await records.put("fred", encodeOperator(signOperator(record, root.key)));
+    await whoIs(fred, false, "someone put an old one back");
+    const { revision = 0 } = (await records.get("fred")) ?? {};
+    await records.remove("fred", revision);
+    expect(await whoIs(fred, false)).toMatchObject({ ok: false });
+  });
+
+  test("cannot give itself roles", async () => {
+    const gina = newOperator("gina", ["viewer"]);
+    const record = recordOf(gina);
+    await ask(root, "add", { record: signedRecord(record, root) });
+    const genuine = signOperator(record, root.key);
+    await records.put("gina", encodeOperator({ ...genuine, roles: ["admin"], version: 2 }));
+    await whoIs(gina, false, "not signed as it is stored");
+  });
+
+  test("cannot shut anyone out for good with a version that is high and forged", async () => {
+    const hugo = newOperator("hugo", ["viewer"]);
+    const record = recordOf(hugo);
+    await ask(root, "add", { record: signedRecord(record, root) });
+    const genuine = signOperator(record, root.key);
+    await records.put("hugo", encodeOperator({ ...genuine, version: 2 ** 31 - 1 }));
+    expect(await whoIs(hugo, false)).toMatchObject({ ok: false });
+    await records.put("hugo", encodeOperator(genuine));
+    expect(await whoIs(hugo, true)).toMatchObject({ ok: true, roles: ["viewer"] });
+  });
+
+  test("lets nobody in again by removing a revocation from the claims: masters put it back", async () => {
+    const ivan = newOperator("ivan", ["viewer"]);
+    const record = recordOf(ivan);
+    const { jwt } = await ask(root, "add", { record: signedRecord(record, root) });
+    const disabled = { ...record, version: 2, disabled: true as const };
+    await ask(root, "disable", { name: "ivan", record: signedRecord(disabled, root) });
+    const revocations = await openBucket(owner, "operator-revocations");
+    const entry = await revocations.get(ivan.key.publicKey);
+    expect(decode(entry?.value ?? new Uint8Array())).toMatchObject({ name: "ivan" });
+    // The claims from before the revocation are signed as well, and a server takes them.
+    const connection = await connectTo(bus, "system");
+    const system = await createSystemBus(connection);
+    await system.pushClaims(readFileSync(join(bus.authDir, "masters.jwt"), "utf8").trim());
+    await revocations.remove(ivan.key.publicKey, entry?.revision ?? 0);
+    await until(async () => {
+      const came = await connectAs(ivan, jwt).catch(() => undefined);
+      await came?.nats.close();
+      return came === undefined;
+    });
+    expect(await whoIs(ivan, false)).toMatchObject({ ok: false });
+    system.stop();
+    await connection.drain();
+  });
+});
+
+test("the file of administrators is followed; a broken one leaves the last good one in force", async () => {
+  const third = newOperator("third");
+  const path = join(bus.authDir, "administrators");
+  const before = readFileSync(path, "utf8");
+  expect(await ask(third, "whoami")).toMatchObject({ ok: false });
+  writeFileSync(path, before + formatAdministrators([{ name: "third", publicKey: third.key.publicKey }]));
+  await whoIs(third, true);
+  writeFileSync(path, `${before}U123 nobody\n`);
+  await until(() =>
+    masters.every(({ records: log }) => log.some(({ event }) => event.includes("what was read before stays")))
+      ? true
+      : undefined,
+  );
+  expect(await whoIs(third, true)).toMatchObject({ ok: true });
+  writeFileSync(path, before);
+  await whoIs(third, false);
+});
+
+test("over REST the same records are added, shown, changed and removed", async () => {
+  const [master] = masters;
+  if (master === undefined) throw new Error("no master");
+  const rest = async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${master.url}/api/v1/operators${path}`, {
+      method,
+      headers: { authorization: `Bearer ${testToken}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      tls: { ca: master.ca },
+    });
+    return [response.status, (await response.json()) as Record<string, { name: string }[]>] as const;
+  };
+  const judy = newOperator("judy", ["viewer"]);
+  const record = recordOf(judy);
+  expect(await rest("POST", "", { record: signedRecord(record, root) })).toEqual([
+    201,
+    expect.objectContaining({ operator: expect.objectContaining({ name: "judy", state: "active" }) }),
+  ]);
+  expect(await rest("GET", "/judy")).toEqual([200, expect.objectContaining({ next_version: 2 })]);
+  const [, list] = await rest("GET", "");
+  expect(list.operators?.map(({ name }) => name)).toContain("judy");
+  const next = (version: number, more: object = {}) => ({
+    record: signedRecord({ ...record, version, ...more }, root),
+  });
+  expect((await rest("POST", "/judy/disable", next(2, { disabled: true })))[0]).toBe(200);
+  expect((await rest("POST", "/judy/disable", next(3, { disabled: true })))[0]).toBe(409);
+  expect((await rest("POST", "/judy/enable", next(3)))[0]).toBe(200);
+  expect((await rest("POST", "/judy/roles", next(4, { roles: ["approver"] })))[0]).toBe(200);
+  expect(await rest("DELETE", "/judy", {})).toMatchObject([400, { error: "record is required" }]);
+  expect((await rest("DELETE", "/judy", next(5, { roles: ["approver"], disabled: true })))[0]).toBe(200);
+  expect((await rest("POST", "/judy/disable", next(6, { disabled: true })))[0]).toBe(404);
+});

@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { decode, encode } from "../../internal/base/msgpack.ts";
+import type { Bus } from "../../internal/bus/connect.ts";
+import { readyzSubject } from "../../internal/bus/subjects.ts";
+import {
+  approvalsOverBus,
+  auditOverBus,
+  binariesOverBus,
+  decisionsOverBus,
+  enrollmentsOverBus,
+  jobsOverBus,
+  operatorsOverBus,
+  reactorOverBus,
+  rolesOverBus,
+  rolloutsOverBus,
+  targetsOverBus,
+  tokensOverBus,
+} from "../../internal/fleet/over-bus/mod.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { startCli } from "../harness/cli.ts";
+import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
+import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
+import { newOperator, registryOf, signedBy, writeOperatorFile } from "../harness/operators.ts";
+import { enrollPeel, submitPeel } from "../harness/peel-connection.ts";
+
+// Two masters that take signed requests only, and who holds admin.creds and no key of an operator.
+
+setDefaultTimeout(60_000);
+
+const ann = newOperator("ann");
+const eve = newOperator("eve");
+const config = { operators: { require_signed: true } };
+
+let bus: TestBus;
+let thief: Bus;
+let masters: TestMaster[];
+let peel: ManualPeel;
+
+beforeAll(async () => {
+  bus = await startBus();
+  const operators = registryOf(ann, newOperator("bob"));
+  masters = [await startMaster(bus, { config, operators }), await startMaster(bus, { config, operators })];
+  thief = await connectTo(bus, "admin");
+  peel = await connectManualPeel(bus, await enrollPeel(first(), "web-1"));
+});
+afterAll(async () => {
+  await peel?.[Symbol.asyncDispose]();
+  await thief?.nats.close();
+  for (const master of masters ?? []) await master[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+const first = () => masters[0] as TestMaster;
+const send = async (subject: string, request: Uint8Array) =>
+  decode((await thief.nats.request(subject, request, { timeout: 5_000 })).data) as {
+    ok: boolean;
+    error?: { code: string; message: string };
+    jid?: string;
+  };
+const refusal = (says: string) => ({
+  ok: false,
+  error: { code: "unauthorized", message: expect.stringContaining(says) },
+});
+const job = (fields: Record<string, unknown> = {}) =>
+  encode({ target: "web-1", function: "test.ping", operator: "root", ...fields });
+const request = jobsOverBus.create.subject;
+
+/** Every subject on which operators ask these masters. */
+function everySubject(): string[] {
+  const names = masters.map((master) => {
+    const ready = master.records.find(({ event }) => event === "master ready");
+    return String(ready?.fields?.master);
+  });
+  const bindings = [
+    ...[approvalsOverBus, auditOverBus, binariesOverBus, enrollmentsOverBus, jobsOverBus, operatorsOverBus],
+    ...[reactorOverBus, rolesOverBus, rolloutsOverBus, targetsOverBus, tokensOverBus],
+    ...names.map(decisionsOverBus),
+  ].flatMap((room): { subject: string }[] => Object.values(room));
+  const subjects = [...bindings.map(({ subject }) => subject), ...names.map(readyzSubject)];
+  return subjects.map((subject) => subject.replace("*", "job-3MPFSICSuHM6n9ASVzK0s68GQu3"));
+}
+
+test("a request without a signature is refused on every subject", async () => {
+  const subjects = everySubject();
+  expect(subjects.length).toBeGreaterThan(40);
+  for (const subject of subjects) {
+    for (const unsigned of [encode({ operator: "ann" }), encode({}), new Uint8Array(), encode([1])]) {
+      expect([subject, await send(subject, unsigned)]).toEqual([
+        subject,
+        refusal("takes signed requests only"),
+      ]);
+    }
+  }
+});
+
+test("a request that is tampered with, late, early, misdirected or repeated is refused on every subject", async () => {
+  const subjects = everySubject();
+  const body = encode({});
+  const changed = (subject: string, change: Record<string, unknown>) =>
+    encode({ ...(decode(signedBy(ann, subject, body)) as object), ...change });
+  for (const [index, subject] of subjects.entries()) {
+    const other = subjects[(index + 1) % subjects.length] ?? "";
+    const cases: [make: () => Uint8Array, says: string][] = [
+      [() => changed(subject, { body: encode({ id: "enr-1" }) }), "it was changed on its way"],
+      [() => changed(subject, { operator: "bob" }), "it was changed on its way"],
+      [() => changed(subject, { nonce: new Uint8Array(16) }), "it was changed on its way"],
+      [() => changed(subject, { signature: new Uint8Array(64) }), "it was changed on its way"],
+      [() => signedBy(ann, subject, body, -90_000), "behind the clock"],
+      [() => signedBy(ann, subject, body, 90_000), "ahead of the clock"],
+      [() => signedBy(ann, other, body), "for another subject"],
+      [() => signedBy({ ...ann, key: eve.key }, subject, body), "another key"],
+      [() => signedBy(eve, subject, body), "there is no operator eve"],
+    ];
+    for (const [make, says] of cases) {
+      // Both masters of the queue get some of them.
+      for (let i = 0; i < 3; i++)
+        expect([subject, await send(subject, make())]).toEqual([subject, refusal(says)]);
+    }
+    const once = signedBy(ann, subject, body);
+    await send(subject, once);
+    for (let i = 0; i < 4; i++) {
+      expect([subject, await send(subject, once)]).toEqual([subject, refusal("it was taken before")]);
+    }
+  }
+});
+
+test("a signed request is taken, in the name of who signed it", async () => {
+  const answer = await send(request, signedBy(ann, request, job()));
+  expect(answer).toMatchObject({ ok: true });
+  const { jid } = await peel.next("dispatch");
+  expect(jid).toBe(String(answer.jid));
+  await peel.answer(jid);
+  const listed = (await send(
+    jobsOverBus.list.subject,
+    signedBy(ann, jobsOverBus.list.subject, encode({ operator: "root" })),
+  )) as { jobs?: { jid: string; created_by: string }[] };
+  expect(listed.jobs?.find((one) => one.jid === jid)?.created_by).toBe("ann");
+});
+
+describe("nothing happens for a request that is", () => {
+  const approve = enrollmentsOverBus.approve.subject;
+  const good = () => signedBy(ann, request, job());
+  const changed = (change: Record<string, unknown>) => encode({ ...(decode(good()) as object), ...change });
+  const cases: [why: string, make: () => Uint8Array, says: string][] = [
+    ["tampered with", () => changed({ body: job({ function: "cmd.run" }) }), "it was changed on its way"],
+    ["signed an hour ago", () => signedBy(ann, request, job(), -3_600_000), "1h behind the clock"],
+    ["signed in the future", () => signedBy(ann, request, job(), 3_600_000), "1h ahead of the clock"],
+    ["signed for another subject", () => signedBy(ann, approve, job()), "for another subject"],
+    ["under the name of another one", () => changed({ operator: "bob" }), "it was changed on its way"],
+    ["signed with another key", () => signedBy({ ...ann, key: eve.key }, request, job()), "another key"],
+    ["of nobody who is registered", () => signedBy(eve, request, job()), "there is no operator eve"],
+    ["cut short", () => changed({ signature: undefined }), "signature: "],
+    ["of another version", () => changed({ v: 2 }), "v: "],
+  ];
+  test.each(cases)("%s", async (_, make, says) => {
+    const before = peel.count("dispatch");
+    for (let i = 0; i < 4; i++) expect(await send(request, make())).toEqual(refusal(says));
+    await peel.connection.nats.flush();
+    expect(peel.count("dispatch")).toBe(before);
+  });
+
+  test("repeated, whichever master gets it", async () => {
+    const once = good();
+    expect(await send(request, once)).toMatchObject({ ok: true });
+    await peel.answer((await peel.next("dispatch")).jid);
+    const before = peel.count("dispatch");
+    for (let i = 0; i < 20; i++) expect(await send(request, once)).toEqual(refusal("it was taken before"));
+    expect(peel.count("dispatch")).toBe(before);
+  });
+
+  test("repeated at the same moment", async () => {
+    const once = good();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(request, once)));
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
+    await peel.answer((await peel.next("dispatch")).jid);
+  });
+});
+
+describe("svc", () => {
+  test("signs with the key of the operator file", async () => {
+    const operatorFile = writeOperatorFile(bus, ann);
+    const waiting = await submitPeel(first(), "new-1");
+    for (const argv of [
+      ["enroll", "approve", waiting.enrollmentId],
+      ["job", "list"],
+      ["rollout", "list"],
+      ["run", "web-1", "test.ping", "--preview"],
+      ["status"],
+    ]) {
+      const running = startCli(bus, argv, { operatorFile });
+      const exit = await running.exit;
+      expect({ argv, exit, stderr: exit === 0 ? "" : running.stderr }).toEqual({ argv, exit: 0, stderr: "" });
+    }
+    const run = startCli(bus, ["run", "web-1", "test.ping", "--async"], { operatorFile });
+    expect(await run.exit).toBe(0);
+    await peel.answer((await peel.next("dispatch")).jid);
+  });
+
+  test("without one is refused in one line that says who can help", async () => {
+    const running = startCli(bus, ["run", "web-1", "test.ping"]);
+    expect(await running.exit).toBe(1);
+    expect(running.stderr).toMatch(
+      /^svc: the request of "[^"]+" is not signed, and this fleet takes signed requests only: install your operator file with svc login FILE; an operator with role admin makes one with svc operator add \[request [0-9a-f-]+\]\n$/,
+    );
+  });
+});
+
+test("REST goes on as before", async () => {
+  const answer = await fetch(`${first().url}/api/v1/jobs`, {
+    headers: { Authorization: `Bearer ${testToken}` },
+    tls: { ca: first().ca },
+  });
+  expect(answer.status).toBe(200);
+});
+
+test("a master that does not insist takes unsigned requests, and no wrong envelope", async () => {
+  await using other = await startBus();
+  await using master = await startMaster(other, { operators: registryOf(ann) });
+  const operator = await connectTo(other, "admin");
+  await enrollPeel(master, "web-1");
+  const ask = async (bytes: Uint8Array) =>
+    decode((await operator.nats.request(request, bytes, { timeout: 5_000 })).data);
+  expect(await ask(job())).toMatchObject({ ok: true });
+  expect(await ask(signedBy(ann, request, job()))).toMatchObject({ ok: true });
+  expect(await ask(signedBy(eve, request, job()))).toEqual(refusal("there is no operator eve"));
+  expect(await ask(encode({ ...(decode(job()) as object), nonce: 1 }))).toEqual(refusal("malformed"));
+  await operator.nats.close();
+});
+
+test("a master without any operator says so", async () => {
+  await using other = await startBus();
+  await using _ = await startMaster(other);
+  const operator = await connectTo(other, "admin");
+  const reply = await operator.nats.request(request, signedBy(ann, request, job()), { timeout: 5_000 });
+  expect(decode(reply.data)).toEqual(refusal("there is no operator ann"));
+  await operator.nats.close();
+});

@@ -1,0 +1,284 @@
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { systemRandom } from "../../internal/base/id.ts";
+import { checkMaster } from "../../internal/master/command/check.ts";
+import { startBus, type TestBus } from "../harness/bus.ts";
+import { manualClock } from "../harness/clock.ts";
+import { call } from "../harness/enrollee.ts";
+import { type IdentityProvider, idTokenOf, startIdentityProvider } from "../harness/identity-provider.ts";
+import { recordingLog } from "../harness/log.ts";
+import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
+import { runRecord } from "../harness/run-record.ts";
+import { type Ran, svc } from "../harness/svc.ts";
+import { until } from "../harness/until.ts";
+
+// Single sign-on with a real identity provider over TLS.
+
+setDefaultTimeout(60_000);
+
+let bus: TestBus;
+let provider: IdentityProvider;
+let master: TestMaster;
+
+const configFor = (more: object = {}) => ({
+  api: {
+    tokens: [{ username: "tester", token_file: join(bus.dir, "token") }],
+    oidc: [
+      {
+        ...{ issuer: provider.issuer, audience: provider.clientId, ca_file: bus.caFile },
+        role_claims: [{ claim: "groups", value: "ops", role: "operator" }],
+        ...more,
+      },
+    ],
+  },
+});
+
+beforeAll(async () => {
+  bus = await startBus();
+  const ann = { email: "ann@example.com", groups: ["dev", "ops"] };
+  const bob = { email: "bob@example.com", groups: ["dev"] };
+  provider = await startIdentityProvider(bus, { accounts: { ann, bob } });
+  master = await startMaster(bus, { config: configFor() });
+});
+afterEach(() => {
+  provider.mood = "well";
+});
+afterAll(async () => {
+  await master?.[Symbol.asyncDispose]();
+  await provider?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+const ask = (at: TestMaster, token: string, path = "/api/v1/enrollments") =>
+  call(at, { path, headers: { authorization: `Bearer ${token}` } });
+
+describe("a token of the provider", () => {
+  test("opens the REST interface under the name that the provider gives, with the roles of its claims", async () => {
+    const token = await idTokenOf(provider, bus.caPem, "ann");
+    expect((await ask(master, token)).status).toBe(200);
+    const place = provider.issuer.replace("https://", "");
+    const names = master.records.map(({ fields }) => fields.auth_username);
+    expect(names).toContain(`ann@example.com@${place}`);
+    expect(JSON.stringify(master.records)).not.toContain(token);
+  });
+
+  test("without a matching claim it is 403, and the answer tells who can give a role", async () => {
+    const { status, json } = await ask(master, await idTokenOf(provider, bus.caPem, "bob"));
+    expect([status, json]).toEqual([
+      403,
+      { error: expect.stringMatching(/^bob@example\.com@localhost:\d+ has no role here: .* role_claims\)$/) },
+    ]);
+  });
+
+  test("for another audience it is 401", async () => {
+    await using other = await startMaster(bus, { config: configFor({ audience: "other" }) });
+    const { status, text } = await ask(other, await idTokenOf(provider, bus.caPem, "ann"));
+    expect([status, text]).toEqual([401, expect.stringContaining("is for another audience than other")]);
+  });
+
+  test("creates no token that would outlive it", async () => {
+    const token = await idTokenOf(provider, bus.caPem, "ann");
+    const { status } = await call(master, {
+      ...{ method: "POST", path: "/api/v1/tokens", body: JSON.stringify({ name: "x", roles: ["viewer"] }) },
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    });
+    expect(status).toBe(403);
+  });
+
+  test("a provider with a certificate of another CA is not believed", async () => {
+    await using strict = await startMaster(bus, { config: configFor({ ca_file: undefined }) });
+    const token = await idTokenOf(provider, bus.caPem, "ann");
+    const { status, text } = await ask(strict, token);
+    expect([status, text]).toEqual([503, expect.stringContaining("are not known: ")]);
+    expect((await ask(strict, testToken)).status).toBe(200);
+  });
+});
+
+describe("a provider in trouble", () => {
+  test("that is down locks nobody out whose key is known, also on a master that starts then", async () => {
+    const data = join(bus.dir, "data-sso");
+    mkdirSync(data, { mode: 0o700 });
+    const start = () => startMaster(bus, { config: configFor(), env: { SVC_DATA_DIR: data } });
+    const token = await idTokenOf(provider, bus.caPem, "ann");
+    {
+      await using first = await start();
+      expect((await ask(first, token)).status).toBe(200);
+    }
+    await provider.stop();
+    try {
+      await using again = await start();
+      expect((await ask(again, token)).status).toBe(200);
+      await using fresh = await startMaster(bus, { config: configFor() });
+      expect((await ask(fresh, token)).status).toBe(503);
+      expect((await ask(fresh, testToken)).status).toBe(200);
+    } finally {
+      await provider.start();
+    }
+  });
+
+  test("that uses new keys is asked for them, at most once a minute", async () => {
+    const clock = manualClock(systemClock.now());
+    await using timed = await startMaster(bus, { config: configFor(), clock });
+    expect((await ask(timed, await idTokenOf(provider, bus.caPem, "ann"))).status).toBe(200);
+    await provider.stop();
+    await provider.start(true);
+    const token = await idTokenOf(provider, bus.caPem, "ann");
+    const fetched = () => provider.asked.filter((path) => path === "/jwks").length;
+    const before = fetched();
+    for (let n = 0; n < 20; n++) expect((await ask(timed, token)).status).toBe(401);
+    expect(fetched()).toBe(before);
+    clock.advance(60_000);
+    const all = await Promise.all(Array.from({ length: 20 }, () => ask(timed, token)));
+    expect(new Set(all.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(fetched()).toBe(before + 1);
+  });
+
+  test.each([
+    ["redirecting", /redirects are never followed/],
+    ["huge", /a response of more than 262144 bytes/],
+  ] as const)("that is %s is not believed", async (mood, message) => {
+    const token = await idTokenOf(provider, bus.caPem, "ann");
+    provider.mood = mood;
+    await using other = await startMaster(bus, { config: configFor() });
+    const { status, text } = await ask(other, token);
+    expect([status, text]).toEqual([503, expect.stringMatching(message)]);
+  });
+
+  test("that is silent holds nobody up for longer than 5 s, and nobody else at all", async () => {
+    const token = await idTokenOf(provider, bus.caPem, "ann");
+    provider.mood = "silent";
+    const clock = manualClock(systemClock.now());
+    await using other = await startMaster(bus, { config: configFor(), clock });
+    const slow = ask(other, token);
+    expect((await ask(other, testToken)).status).toBe(200);
+    let answered = false;
+    slow.finally(() => {
+      answered = true;
+    });
+    await until(async () => {
+      clock.advance(1_000);
+      return answered;
+    });
+    expect((await slow).status).toBe(503);
+  });
+});
+
+test("svc-master check fetches the keys of each provider", async () => {
+  const file = join(bus.dir, "check.yaml");
+  const look = async (config: object) => {
+    writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+    const results = await checkMaster({
+      ...{ clock: systemClock, random: systemRandom, log: recordingLog(), hostname: "localhost" },
+      argv: ["--config", file, "--bus-url", bus.url, "--bus-ca", bus.caFile, "--auth-dir", bus.authDir],
+      env: { SVC_DATA_DIR: bus.dir },
+    });
+    return results.find(({ step }) => step === "identity providers");
+  };
+  expect(await look(configFor())).toMatchObject({ level: "ok", message: `${provider.issuer}: keys: 1` });
+  provider.mood = "redirecting";
+  expect(await look(configFor())).toMatchObject({
+    level: "warn",
+    message: `${provider.issuer}: a redirect (status 302); redirects are never followed`,
+  });
+  expect(await look({})).toMatchObject({ level: "ok", message: "none" });
+});
+
+describe("svc login --oidc", () => {
+  let count = 0;
+  const home = () => {
+    const path = join(bus.dir, `home-${++count}`);
+    mkdirSync(path, { mode: 0o700 });
+    return path;
+  };
+
+  /** Signs in as a person does: the code is confirmed as soon as it is shown. */
+  async function login(dir: string, scope = "openid email groups", account = "ann"): Promise<Ran> {
+    const clock = manualClock(systemClock.now());
+    const ran = svc(["login", "--oidc", provider.issuer, "--ca", bus.caFile, "--scope", scope], {
+      clock,
+      env: { HOME: dir },
+    });
+    let ended = false;
+    ran.finally(() => {
+      ended = true;
+    });
+    const pending = () => [...provider.codes()];
+    await until(async () => ended || pending().length > 0);
+    for (const code of pending()) await provider.confirm(code, account);
+    // In small steps: the requests are real, and have deadlines by this clock.
+    await until(async () => {
+      clock.advance(200);
+      return ended;
+    });
+    return ran;
+  }
+
+  test("keeps the token for its owner alone, and svc token print prints it", async () => {
+    const dir = home();
+    const ran = await login(dir);
+    expect([ran.exit, ran.stdout]).toEqual([
+      0,
+      expect.stringContaining(`signed in at ${provider.issuer} until `),
+    ]);
+    expect(ran.stderr).toMatch(
+      /^Open https:\/\/localhost:\d+\/device\?user_code=\S+ and confirm the code \S+\.\n$/,
+    );
+    const file = join(dir, ".svc", "oidc.json");
+    expect([statSync(file).mode & 0o777, statSync(join(dir, ".svc")).mode & 0o777]).toEqual([0o600, 0o700]);
+    const printed = await svc(["token", "print"], { env: { HOME: dir } });
+    const token = printed.stdout.trim();
+    runRecord.register("token", token);
+    expect([printed.exit, printed.stderr]).toEqual([0, ""]);
+    expect(ran.stdout + ran.stderr).not.toContain(token);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
+      issuer: provider.issuer,
+      client_id: "svc",
+    });
+  });
+
+  test("a token that ends is renewed where the provider allows it, and otherwise the command tells what to do", async () => {
+    const [lasting, ending] = [home(), home()];
+    expect((await login(lasting, "openid email groups offline_access")).exit).toBe(0);
+    expect((await login(ending)).exit).toBe(0);
+    for (const dir of [lasting, ending]) {
+      const file = join(dir, ".svc", "oidc.json");
+      const saved = JSON.parse(readFileSync(file, "utf8"));
+      writeFileSync(file, JSON.stringify({ ...saved, expires_at: "2026-01-01T00:00:00Z", token: "old" }));
+    }
+    const renewed = await svc(["token", "print"], { env: { HOME: lasting } });
+    expect([renewed.exit, renewed.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^ey[\w-]+\.[\w-]+\.[\w-]+\n$/),
+    ]);
+    expect(readFileSync(join(lasting, ".svc", "oidc.json"), "utf8")).toContain(renewed.stdout.trim());
+    expect(await svc(["token", "print"], { env: { HOME: ending } })).toEqual({
+      ...{ exit: 1, stdout: "" },
+      stderr: `svc: your token expired at 2026-01-01T00:00:00.000Z: sign in again with svc login --oidc ${provider.issuer}\n`,
+    });
+  });
+
+  test.each<[string, string[], RegExp]>([
+    [
+      "an address without TLS",
+      ["--oidc", "http://localhost"],
+      /^svc: --oidc: expected the issuer with https:\/\//,
+    ],
+    ["nothing", [], /^svc: name one of: an operator file, --new, --oidc\n$/],
+  ])("%s is refused", async (_, argv, message) => {
+    const ran = await svc(["login", ...argv], { env: { HOME: home() } });
+    expect([ran.exit, ran.stdout, ran.stderr]).toEqual([2, "", expect.stringMatching(message)]);
+  });
+
+  test("a client that the provider does not know is named", async () => {
+    const argv = ["login", "--oidc", provider.issuer, "--ca", bus.caFile, "--client-id", "nobody"];
+    const ran = await svc(argv, { env: { HOME: home() } });
+    expect([ran.exit, ran.stderr]).toEqual([1, expect.stringContaining("does not know the client nobody")]);
+  });
+
+  test("nobody is signed in at first", async () => {
+    const ran = await svc(["token", "print"], { env: { HOME: home() } });
+    expect([ran.exit, ran.stderr]).toEqual([1, "svc: you are not signed in: svc login --oidc ISSUER\n"]);
+  });
+});

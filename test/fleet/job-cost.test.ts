@@ -1,0 +1,49 @@
+import { expect, test } from "bun:test";
+import { systemClock } from "../../internal/base/clock.ts";
+import { openBucket } from "../../internal/bus/bucket.ts";
+import { followJob } from "../../internal/fleet/jobs/follow.ts";
+import { showJob } from "../../internal/fleet/jobs/show.ts";
+import { dispatchBenchJob } from "../bench/jobs/ask.ts";
+import { connectTo, startBus } from "../harness/bus.ts";
+import { startMaster } from "../harness/master.ts";
+import { startFleet } from "./fleet.ts";
+
+// What a job asks of JetStream. A consumer, or a subject with a wildcard, makes servers before 2.10 look at
+// every message they store, so that a job costs more the more there were before it.
+
+test("running, following and showing a job creates no consumer and asks for no pattern of subjects", async () => {
+  await using bus = await startBus();
+  await using _master = await startMaster(bus);
+  await using fleet = await startFleet(bus, { size: 3, processes: 1, ramp: 100 });
+  await fleet.greeted();
+  const operator = await connectTo(bus, "admin");
+  const deps = {
+    bus: operator,
+    jobs: await openBucket(operator, "jobs"),
+    alive: () => new Set<string>(),
+    clock: systemClock,
+  };
+  // Masters create their own consumers when they start: once, whatever is run.
+  await followJob(deps, await dispatchBenchJob(operator, ping), () => {});
+  const witness = await connectTo(bus, "master");
+  const asked: string[] = [];
+  witness.nats.subscribe("$JS.API.>", {
+    callback: (_, message) => void asked.push(`${message.subject} ${message.string()}`),
+  });
+  await witness.nats.flush();
+
+  const jid = await dispatchBenchJob(operator, ping);
+  const { status, counts } = await followJob(deps, jid, () => {});
+  expect({ status, counts }).toEqual({ status: "completed", counts: { ok: 3 } });
+  expect((await showJob(deps, jid)).outcomes).toEqual(
+    Object.fromEntries(fleet.peels.map((peel) => [peel, "ok"])),
+  );
+  await witness.nats.flush();
+  expect(asked.filter((request) => request.includes(jid)).length).toBeGreaterThan(0);
+  expect(asked.filter((request) => request.startsWith("$JS.API.CONSUMER."))).toEqual([]);
+  expect(asked.filter((request) => /_by_subj":"[^"]*[*>]|subjects_filter|PURGE/.test(request))).toEqual([]);
+  await witness.nats.close();
+  await operator.nats.close();
+}, 60_000);
+
+const ping = { target: "sim-*", function: "test.ping", args: {} };

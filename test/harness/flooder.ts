@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import { peelInboxPrefix } from "../../internal/bus/subjects.ts";
+import type { TestBus } from "./bus.ts";
+import { startWorker } from "./worker.ts";
+
+export type FloodCommand =
+  | {
+      kind: "start";
+      port: number;
+      caPem: string;
+      credentials: string;
+      name: string;
+      /** Subjects in turns; `#` becomes a number. */
+      subjects: readonly string[];
+      payloadBytes: number;
+      /** Instead of so many bytes. */
+      payload?: readonly number[];
+      /** The inbox that answers go to; messages without one when absent. */
+      reply?: string;
+    }
+  | { kind: "wait" }
+  | { kind: "stop" };
+
+export interface FloodResult {
+  /** Messages written. */
+  sent: number;
+  /** When the server ended the connection, milliseconds since the Unix epoch. */
+  ended: number | undefined;
+}
+
+/** What one peel sends again and again. */
+export interface FloodKind {
+  name: string;
+  subjects(peel: string): string[];
+  payloadBytes: number;
+  payload?: Uint8Array;
+  /** Whether it asks for answers. */
+  asks: boolean;
+}
+
+const emptyMap = Uint8Array.of(0x80);
+
+/** By every subject that the credentials of a peel allow. */
+export const floodKinds: readonly FloodKind[] = [
+  {
+    name: "hello",
+    subjects: (id) => [`svc.peel.${id}.hello`],
+    payloadBytes: 1,
+    payload: emptyMap,
+    asks: true,
+  },
+  {
+    name: "fetch",
+    subjects: (id) => [`svc.peel.${id}.fetch`],
+    payloadBytes: 1,
+    payload: emptyMap,
+    asks: true,
+  },
+  { name: "acks", subjects: (id) => [`svc.job.f#.ack.${id}`], payloadBytes: 64, asks: false },
+  { name: "returns", subjects: (id) => [`svc.job.f#.return.${id}`], payloadBytes: 256, asks: false },
+  {
+    name: "large returns",
+    subjects: (id) => [`svc.job.f#.return.${id}`],
+    payloadBytes: 1_000_000,
+    asks: false,
+  },
+  {
+    name: "schedule results",
+    subjects: (id) => [`svc.job.f#.schedule.${id}`],
+    payloadBytes: 256,
+    asks: false,
+  },
+  { name: "progress", subjects: (id) => [`svc.job.f#.progress.${id}`], payloadBytes: 64, asks: false },
+  { name: "events", subjects: (id) => [`svc.event.${id}.flood`], payloadBytes: 128, asks: false },
+  { name: "heartbeats", subjects: (id) => [`$KV.peel-heartbeat.${id}`], payloadBytes: 64, asks: false },
+  { name: "facts", subjects: (id) => [`$KV.facts.${id}`], payloadBytes: 256, asks: false },
+];
+
+export interface Flood extends AsyncDisposable {
+  /** Resolves when the server has ended it. */
+  ended(): Promise<FloodResult>;
+  /** Ends it. @returns what was sent, and when the server ended it */
+  stop(): Promise<FloodResult>;
+}
+
+/** Floods as one peel, in a process of its own; it runs when this resolves. */
+export async function startFlood(
+  bus: Pick<TestBus, "url" | "caPem">,
+  peel: { peelId: string; credentials: string },
+  { subjects, payloadBytes, payload, asks }: FloodKind,
+): Promise<Flood> {
+  const worker = startWorker<FloodCommand, FloodResult>(join(import.meta.dir, "flooder-main.ts"));
+  const { peelId, credentials } = peel;
+  try {
+    await worker.ask({
+      kind: "start",
+      port: Number(new URL(bus.url).port),
+      caPem: bus.caPem,
+      credentials,
+      name: `flood ${peelId}`,
+      subjects: subjects(peelId),
+      payloadBytes,
+      ...(payload === undefined ? {} : { payload: [...payload] }),
+      ...(asks ? { reply: `${peelInboxPrefix(peelId)}.x` } : {}),
+    });
+  } catch (thrown) {
+    await worker[Symbol.asyncDispose]();
+    throw thrown;
+  }
+  return {
+    ended: () => worker.ask({ kind: "wait" }),
+    stop: () => worker.ask({ kind: "stop" }),
+    [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
+  };
+}
