@@ -6,14 +6,17 @@ import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { verifySignature } from "../../identity/mod.ts";
+import { admissionOf, admitted, eventOfAdmission } from "./admit.ts";
+import { applyEvent } from "./apply.ts";
 import { consumeChallenge } from "./challenge.ts";
 import { lastVouched } from "./last-vouched.ts";
 import { attestationMessage, enrollmentMessage } from "./messages.ts";
 import type { PendingTable } from "./pending-table.ts";
-import type { Enrollment } from "./record.ts";
+import type { Enrollment, Evidence } from "./record.ts";
 import { type Enrollments, findByPeel, insertEnrollment } from "./store.ts";
-import { liveStates } from "./transition.ts";
+import { liveStates, transition } from "./transition.ts";
 import type { Submission } from "./validate.ts";
+import type { Admission, WayIn } from "./way-in.ts";
 
 export interface EnrollDeps {
   enrollments: Enrollments;
@@ -27,25 +30,57 @@ export interface EnrollDeps {
   readonly ownCaSpkis: readonly string[];
   /** The places for enrollments that wait for a decision. */
   pending: PendingTable;
+  /** What may decide in place of an operator, in this order. */
+  waysIn: readonly WayIn[];
+  /**
+   * Verifies what a host proves beside its key; absent when this master is not configured for any.
+   *
+   * @throws SvcError `unauthorized` when it does not verify
+   */
+  verifyEvidence?(submission: Submission, challenge: Uint8Array): Promise<Evidence | undefined>;
+  /**
+   * Records a decision that no operator makes, before it is stored.
+   *
+   * @returns called once with how it ended
+   * @throws SvcError `unavailable` when it cannot be recorded: then nothing is decided
+   */
+  begin(decision: Decision): Promise<(outcome: "done" | "failed") => Promise<void>>;
   metrics: { keyMismatch(): void };
   log: Log;
 }
 
+/** A decision of a way in, as the audit records it. */
+export interface Decision {
+  action: "enrollments.approve" | "enrollments.reject";
+  /** `token:<id>` */
+  by: string;
+  enrollment: string;
+  /** Encoded. */
+  peel: string;
+}
+
 export interface EnrollResult {
   record: Enrollment;
-  /** Whether this call created the record; otherwise it was already pending. */
+  /** Whether this call created the record; otherwise it waited already. */
   created: boolean;
   /** The existing record has another public key than this submission. */
   keyMismatch: boolean;
 }
 
 /**
- * Verifies a submission and creates the enrollment in `pending`, or returns the pending one.
+ * Verifies a submission, lets the ways in decide, and creates the enrollment, in `pending` when none of them did. A
+ * pending one is decided in place.
  *
- * @throws SvcError `unauthorized` for a bad challenge or signature, `bad_request` for another
- *   binding, `conflict` when the peel has a live enrollment, `unavailable` when too many are pending
+ * @param address of the other end of the connection, if it is known
+ * @throws SvcError `unauthorized` for a bad challenge, signature, token or evidence, `bad_request` for another
+ *   binding, `forbidden` when a way in refuses the host, `conflict` when the peel has a live enrollment,
+ *   `unavailable` when too many are pending
  */
-export async function enroll(deps: EnrollDeps, submission: Submission): Promise<EnrollResult> {
+export async function enroll(
+  deps: EnrollDeps,
+  submission: Submission,
+  address?: string,
+): Promise<EnrollResult> {
   const { peelId, publicKey, curvePublicKey } = submission;
   const challenge = await consumeChallenge(deps, submission.challengeId, { peelId, publicKey });
   if (
@@ -54,12 +89,13 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
     throw new SvcError("unauthorized", "signature verification failed");
   }
   verifyAttestation(submission, challenge);
+  const evidence = await deps.verifyEvidence?.(submission, challenge);
   deps.log.info("enrollment.verify.success", { peel_id: peelId });
 
   const attempt = async () => {
     const found = await findByPeel(deps.enrollments, peelId);
     const current = found?.current?.record;
-    if (current?.state === "pending") return pendingRepeat(deps, current, submission);
+    if (current?.state === "pending") return decidePending(deps, current, submission, challenge);
     if (current !== undefined && liveStates.has(current.state)) {
       // The client has not proved that it is this peel, so it must not learn the ID or the state.
       throw takenError();
@@ -72,16 +108,87 @@ export async function enroll(deps: EnrollDeps, submission: Submission): Promise<
       throw takenError();
     }
     const place = await deps.pending.take(peelId);
-    let isStored = false;
+    let stored: Enrollment | undefined;
     try {
-      const record = newRecord(deps, submission, challenge);
-      isStored = (await insertEnrollment(deps.enrollments, record, found?.indexRevision)) !== undefined;
-      return isStored ? { record, created: true, keyMismatch: false } : conflict;
+      const record = newRecord(deps, submission, challenge, { ...defined({ address, evidence }) });
+      const admission = await admissionOf(deps.waysIn, { submission, record, challenge });
+      const made = admitted(record, admission, deps.clock.now());
+      stored = await recorded(deps, made, admission, async () => {
+        const inserted = await insertEnrollment(deps.enrollments, made, found?.indexRevision);
+        return inserted?.record;
+      });
     } finally {
-      place.giveBack(isStored);
+      place.giveBack(stored !== undefined);
     }
+    return stored === undefined ? conflict : { record: stored, created: true, keyMismatch: false };
   };
   return retryOnConflict(attempt, { exhausted: "other requests are enrolling this peel_id: try again" });
+}
+
+/**
+ * Stores a record as an admission made it: a decision is in the audit before, and what it took is given back when
+ * the record is not stored.
+ *
+ * @param store returns `undefined` when a race was lost
+ */
+async function recorded(
+  deps: Pick<EnrollDeps, "begin" | "log">,
+  made: Enrollment,
+  admission: Admission | undefined,
+  store: () => Promise<Enrollment | undefined>,
+): Promise<Enrollment | undefined> {
+  let stored: Enrollment | undefined;
+  const isDecided = made.state !== "pending";
+  try {
+    const action = made.state === "rejected" ? "enrollments.reject" : "enrollments.approve";
+    const { id: enrollment, peelId: peel, decidedBy: by = "" } = made;
+    const end = isDecided ? await deps.begin({ action, by, enrollment, peel }) : undefined;
+    try {
+      stored = await store();
+    } finally {
+      await end?.(stored === undefined ? "failed" : "done");
+    }
+  } finally {
+    // A use that lets nobody in is not used.
+    if (stored?.state !== "approved") await admission?.giveBack?.();
+  }
+  if (stored !== undefined && isDecided) {
+    const { id: enrollment_id, peelId: peel_id, decidedBy: operator } = stored;
+    deps.log.info(`enrollment ${stored.state}`, { enrollment_id, peel_id, operator });
+  }
+  return stored;
+}
+
+/** A host that asks again: it may have a way in now. Whoever has another key gets nothing. */
+async function decidePending(
+  deps: EnrollDeps,
+  record: Enrollment,
+  submission: Submission,
+  challenge: Uint8Array,
+): Promise<EnrollResult | typeof conflict> {
+  if (record.publicKey !== submission.publicKey) {
+    deps.metrics.keyMismatch();
+    deps.log.warn("enrollment repeated with another key", {
+      enrollment_id: record.id,
+      peel_id: record.peelId,
+    });
+    return { record, created: false, keyMismatch: true };
+  }
+  const admission = await admissionOf(deps.waysIn, { submission, record, challenge, waits: true });
+  const event = admission === undefined ? undefined : eventOfAdmission(record, admission);
+  if (event === undefined) {
+    await admission?.giveBack?.();
+    return { record, created: false, keyMismatch: false };
+  }
+  const next = transition(record, event, deps.clock.now());
+  const stored = await recorded(deps, next, admission, () =>
+    applyEvent(deps, record.id, event).catch((thrown: unknown) => {
+      // An operator was first.
+      if (thrown instanceof SvcError && thrown.kind === "invalid_transition") return undefined;
+      throw thrown;
+    }),
+  );
+  return stored === undefined ? conflict : { record: stored, created: false, keyMismatch: false };
 }
 
 function takenError(): SvcError {
@@ -107,19 +214,12 @@ function verifyAttestation(submission: Submission, challenge: Uint8Array): void 
   }
 }
 
-function pendingRepeat(deps: EnrollDeps, record: Enrollment, submission: Submission): EnrollResult {
-  const keyMismatch = record.publicKey !== submission.publicKey;
-  if (keyMismatch) {
-    deps.metrics.keyMismatch();
-    deps.log.warn("enrollment repeated with another key", {
-      enrollment_id: record.id,
-      peel_id: record.peelId,
-    });
-  }
-  return { record, created: false, keyMismatch };
-}
-
-function newRecord(deps: EnrollDeps, submission: Submission, challenge: Uint8Array): Enrollment {
+function newRecord(
+  deps: EnrollDeps,
+  submission: Submission,
+  challenge: Uint8Array,
+  seen: Pick<Enrollment, "address" | "evidence">,
+): Enrollment {
   const now = deps.clock.now();
   const { attestation } = submission;
   return {
@@ -128,6 +228,7 @@ function newRecord(deps: EnrollDeps, submission: Submission, challenge: Uint8Arr
     publicKey: submission.publicKey,
     curvePublicKey: submission.curvePublicKey,
     ...defined({ hostname: submission.hostname, metadata: submission.metadata }),
+    ...seen,
     state: "pending",
     ...(attestation === undefined
       ? {}

@@ -7,6 +7,7 @@ export { createDirectory, type Directory } from "./directory.ts";
 export { createDisconnections } from "./disconnections.ts";
 export { dropOldPending } from "./drop-pending.ts";
 export { createEnforcer } from "./enforce.ts";
+export type { EnrollDeps } from "./enroll.ts";
 export { watchExcessConnections } from "./excess-connections.ts";
 export { followAdoption } from "./follow-adoption.ts";
 export { keepExports } from "./keep-exports.ts";

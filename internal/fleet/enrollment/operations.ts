@@ -96,7 +96,7 @@ export const submit = operation({
   scope: "public",
   input: submissionSchema,
   output: v.object({
-    /** Whether this submission created the enrollment; otherwise it was already pending. */
+    /** Whether this submission created the enrollment; otherwise it waited already. */
     created: v.boolean(),
     enrolled: titled(
       "Enrolled",
@@ -115,8 +115,9 @@ export const submit = operation({
     ),
   }),
   touches: ({ peel_id }) => ({ peel: peel_id }),
-  async run(deps: EnrollDeps, input, { log, note }) {
-    const { record, created, keyMismatch } = await enroll({ ...deps, log }, readSubmission(input));
+  async run(deps: EnrollDeps, input, { caller, log, note }) {
+    const address = caller.kind === "anonymous" ? caller.address : undefined;
+    const { record, created, keyMismatch } = await enroll({ ...deps, log }, readSubmission(input), address);
     note?.({ enrollment_id: record.id });
     return {
       created,

@@ -5,6 +5,7 @@ import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
+import { type Labels, labelsField } from "./labels.ts";
 
 export const enrollmentStates = ["pending", "approved", "rejected", "issued", "active", "revoked"] as const;
 export type EnrollmentState = (typeof enrollmentStates)[number];
@@ -19,6 +20,12 @@ export interface Enrollment {
   curvePublicKey: string;
   hostname?: string;
   metadata?: Record<string, Plain>;
+  /** What the fleet says of this peel; a new enrollment of the same host starts without. */
+  labels?: Labels;
+  /** The address from which the host asked to join. Absent in records of earlier versions. */
+  address?: string;
+  /** What the host proved about itself, beside its key. */
+  evidence?: Evidence;
   state: EnrollmentState;
   decidedBy?: string;
   rejectReason?: string;
@@ -70,6 +77,15 @@ export interface Enrollment {
   /** MACs of masters over what does not change by decisions, and over the decisions. */
   identityVoucher?: Uint8Array;
   decisionVoucher?: Uint8Array;
+}
+
+export const evidenceTypes = ["x509", "ssh", "tpm"] as const;
+
+/** What a host proved about itself, beside its key. */
+export interface Evidence {
+  type: (typeof evidenceTypes)[number];
+  /** What the proof names, such as the subject of a certificate. */
+  fields: Record<string, Plain>;
 }
 
 /** A key with which a peel may connect to the bus. */
@@ -132,6 +148,14 @@ export const enrollmentSchema = titled(
     curve_public_key: described(text, "X25519 public key of the peel"),
     hostname: v.optional(described(text, "Name of the host, as reported by the peel")),
     metadata: v.optional(described(plainMap, "Other data that the peel reported")),
+    labels: v.optional(labelsField),
+    address: v.optional(described(text, "Address from which the host asked to join")),
+    evidence: v.optional(
+      described(
+        v.object({ type: v.picklist(evidenceTypes), fields: plainMap }),
+        "What the host proved about itself, beside its key",
+      ),
+    ),
     state: v.picklist(enrollmentStates),
     DecidedBy: v.optional(described(text, "Operator who made the last decision")),
     RejectReason: v.optional(text),
@@ -208,6 +232,9 @@ const storedNames = {
   curvePublicKey: "curve_public_key",
   hostname: "hostname",
   metadata: "metadata",
+  labels: "labels",
+  address: "address",
+  evidence: "evidence",
   state: "state",
   decidedBy: "DecidedBy",
   rejectReason: "RejectReason",

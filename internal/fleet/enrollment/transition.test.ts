@@ -14,9 +14,13 @@ const base: Enrollment = {
   updatedAt: 0,
 };
 
+const labels = fc.dictionary(fc.constantFrom("env", "rack"), fc.string({ maxLength: 2 }));
 const key = fc.record({ publicKey: fc.string({ maxLength: 2 }), expiresAt: fc.nat(60) });
 const event = fc.oneof(
-  fc.record({ type: fc.constant("approve" as const), operator: fc.string(), force: fc.boolean() }),
+  fc.record(
+    { type: fc.constant("approve" as const), operator: fc.string(), force: fc.boolean(), labels },
+    { requiredKeys: ["type", "operator", "force"] },
+  ),
   fc.record({ type: fc.constant("reject" as const), operator: fc.string(), reason: fc.string() }),
   fc.record({ type: fc.constant("issue" as const), busPublicKey: fc.string(), credsExpiresAt: fc.nat() }),
   fc.record({ type: fc.constant("activate" as const) }),
@@ -31,6 +35,7 @@ const event = fc.oneof(
   }),
   fc.record({ type: fc.constant("suspect-clone" as const) }),
   fc.record({ type: fc.constant("clear-clone" as const), operator: fc.string() }),
+  fc.record({ type: fc.constant("label" as const), labels }),
 ) satisfies fc.Arbitrary<EnrollmentEvent>;
 
 // The table of the specification, written a second time to detect mistakes in the code.
@@ -47,8 +52,12 @@ const specified = new Set([
   "issued resume issued",
   "active suspend active",
   "active resume active",
+  "pending label pending",
+  "approved label approved",
   ...["issued", "active"].flatMap((state) =>
-    ["renew", "recover", "rekey", "suspect-clone", "clear-clone"].map((type) => `${state} ${type} ${state}`),
+    ["renew", "recover", "rekey", "suspect-clone", "clear-clone", "label"].map(
+      (type) => `${state} ${type} ${state}`,
+    ),
   ),
 ]);
 
@@ -108,6 +117,18 @@ test("a trust mismatch is approved only by force", () => {
     decidedBy: "ann",
     decidedAt: 7,
   });
+});
+
+test("labels are replaced as a whole, and decide nothing", () => {
+  const active: Enrollment = {
+    ...base,
+    state: "active",
+    decidedBy: "ann",
+    labels: { env: "lab", rack: "7" },
+  };
+  const label = (set: Record<string, string>) => transition(active, { type: "label", labels: set }, 9);
+  expect(label({ env: "prod" })).toEqual({ ...active, labels: { env: "prod" }, updatedAt: 9 });
+  expect(label({})).not.toHaveProperty("labels");
 });
 
 test("a suspension keeps the state and its first reason, and ends by a resume or a revocation", () => {

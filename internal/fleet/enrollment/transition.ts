@@ -2,12 +2,13 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { withBusKey } from "./bus-keys.ts";
+import type { Labels } from "./labels.ts";
 import type { BusKey, Enrollment, EnrollmentState, RekeyProof } from "./record.ts";
 import { recentRenewals } from "./renewal-limit.ts";
 
 /** What can happen to an enrollment record after it was created. */
 export type EnrollmentEvent =
-  | { type: "approve"; operator: string; force: boolean }
+  | { type: "approve"; operator: string; force: boolean; labels?: Labels }
   | { type: "reject"; operator: string; reason?: string }
   | { type: "issue"; busPublicKey: string; credsExpiresAt: number }
   | { type: "activate" }
@@ -18,15 +19,17 @@ export type EnrollmentEvent =
   | { type: "recover"; key: BusKey; revokePrevious: boolean }
   | { type: "rekey"; key: BusKey; publicKey: string; curvePublicKey: string; proof: RekeyProof }
   | { type: "suspect-clone" }
-  | { type: "clear-clone"; operator: string };
+  | { type: "clear-clone"; operator: string }
+  /** The whole set. It decides nothing. */
+  | { type: "label"; labels: Labels };
 
 /** The transitions of the specification, section "States and transitions". All others are refused. */
 export const transitions: Record<
   EnrollmentState,
   Partial<Record<EnrollmentEvent["type"], EnrollmentState>>
 > = {
-  pending: { approve: "approved", reject: "rejected" },
-  approved: { issue: "issued", revoke: "revoked", recover: "issued" },
+  pending: { approve: "approved", reject: "rejected", label: "pending" },
+  approved: { issue: "issued", revoke: "revoked", recover: "issued", label: "approved" },
   issued: { activate: "active", revoke: "revoked", ...whileMember("issued") },
   active: { revoke: "revoked", ...whileMember("active") },
   rejected: {},
@@ -37,7 +40,7 @@ export const transitions: Record<
 function whileMember(state: EnrollmentState) {
   return {
     ...{ suspend: state, resume: state, renew: state, recover: state, rekey: state },
-    ...{ "suspect-clone": state, "clear-clone": state },
+    ...{ "suspect-clone": state, "clear-clone": state, label: state },
   };
 }
 
@@ -87,7 +90,12 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
           `the peel ${displayPeelId(record.peelId)} trusted another CA root than this fleet's: find out the reason before you approve it`,
         );
       }
-      return { ...next, decidedBy: event.operator, decidedAt: now };
+      return {
+        ...next,
+        decidedBy: event.operator,
+        decidedAt: now,
+        ...(event.labels === undefined ? {} : labelled(event.labels)),
+      };
     case "reject":
       return {
         ...next,
@@ -166,7 +174,16 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
       const { cloneSuspected: _, ...cleared } = next;
       return { ...cleared, decidedBy: event.operator };
     }
+    case "label": {
+      const { labels: _, ...unlabelled } = next;
+      return { ...unlabelled, ...labelled(event.labels) };
+    }
   }
+}
+
+/** A record without labels has no field for them, as those of earlier versions. */
+function labelled(labels: Labels): Pick<Enrollment, "labels"> {
+  return Object.keys(labels).length === 0 ? {} : { labels };
 }
 
 /** The record with credentials of a new key, which the peel asked for on the bus. */

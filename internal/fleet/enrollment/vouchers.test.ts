@@ -24,6 +24,9 @@ const full: Required<Enrollment> = {
   curvePublicKey,
   hostname: "web-1",
   metadata: { rack: 7, 3: "x", tags: ["a", { b: 1.5 }] },
+  labels: { env: "lab" },
+  address: "192.0.2.7",
+  evidence: { type: "x509", fields: { subject: "CN=web-1", rack: 7 } },
   state: "active",
   decidedBy: "ann",
   rejectReason: "no",
@@ -135,7 +138,7 @@ describe("a mutation is found", () => {
     const map = decodeMap(encodeRecord(least)) as Record<string, Plain>;
     expect(judge(map)).toBe("vouched");
     const added = Object.keys(stored).filter((name) => !Object.hasOwn(map, name));
-    expect(added).toHaveLength(32);
+    expect(added).toHaveLength(35);
     for (const name of added) {
       expect([name, judge({ ...map, [name]: stored[name] as Plain })]).toEqual([name, "tampered"]);
     }

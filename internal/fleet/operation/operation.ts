@@ -38,7 +38,8 @@ export type Caller =
   | OperatorCaller
   /** A peel without credentials; `proof` is what it signed to prove its key, and the operation checks it. */
   | { kind: "peel"; proof: string; door: "rest" }
-  | { kind: "anonymous"; door: "rest" | "bus" }
+  /** `address` is that of the other end of the connection; absent on the bus. */
+  | { kind: "anonymous"; door: "rest" | "bus"; address?: string }
   | { kind: "reactor"; rule: string; door: "reactor" };
 
 /** What other operators agreed to: a request that waited for them, and is started by a master. */

@@ -18,6 +18,7 @@ import { decisions } from "./parts/decisions.ts";
 import { doors } from "./parts/doors.ts";
 import { fleet } from "./parts/fleet.ts";
 import { gate } from "./parts/gate.ts";
+import { joining } from "./parts/joining.ts";
 import { operators } from "./parts/operators.ts";
 import { requests } from "./parts/requests.ts";
 import { roles } from "./parts/roles.ts";
@@ -115,7 +116,8 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     keyReport = known.reportKeys;
     const gated = { ...known, ...(await running.start(gate, known)) };
     const working = { ...gated, ...(await running.start(work, gated)) };
-    const { listener } = await running.start(doors, { ...certified, ...working });
+    const joined = { ...working, ...(await running.start(joining, working)) };
+    const { listener } = await running.start(doors, { ...certified, ...joined });
     service?.ready(`ready; listens on port ${listener.port}, health on port ${healthServer.port}`);
     log.info("master ready", { master: name, enroll_port: listener.port, health_port: healthServer.port });
     options.onReady?.({ enroll: listener.port, health: healthServer.port, routes: listener.routes });

@@ -38,6 +38,7 @@ import type { Connected } from "./connect.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Gated } from "./gate.ts";
+import type { Joining } from "./joining.ts";
 import type { Operators } from "./operators.ts";
 import type { Requests } from "./requests.ts";
 import type { Roles } from "./roles.ts";
@@ -62,6 +63,7 @@ export const doors = {
       Requests &
       Roles &
       Audited &
+      Joining &
       Work,
   ) =>
     assemble(async (stack) => {
@@ -173,6 +175,7 @@ export const doors = {
               metrics,
               clock,
             }),
+            ...deps.joining,
             metrics,
             log,
           },

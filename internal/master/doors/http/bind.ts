@@ -169,10 +169,10 @@ function shownOf(fields: Record<string, unknown>, show: string | readonly string
 }
 
 /** @throws SvcError `internal` for a route behind a token that was reached without one */
-function callerOf(auth: AuthRule, { operator, headers }: Call): Caller {
+function callerOf(auth: AuthRule, { operator, headers, ip }: Call): Caller {
   switch (auth) {
     case "none":
-      return { kind: "anonymous", door: "rest" };
+      return { kind: "anonymous", door: "rest", address: ip };
     case "nkey":
       return { kind: "peel", proof: headers.get("authorization") ?? "", door: "rest" };
     case "bearer":

@@ -27,6 +27,7 @@ async function get(ifNoneMatch: string | undefined, served: () => BootstrapDocum
     query: new URLSearchParams(),
     headers: new Headers(ifNoneMatch === undefined ? {} : { "if-none-match": ifNoneMatch }),
     body: undefined,
+    ip: "192.0.2.1",
     requestId: "r",
     signal: new AbortController().signal,
     log: recordingLog(),

@@ -169,6 +169,7 @@ export function createHandler(
         query: url.searchParams,
         headers,
         body: undefined,
+        ip,
         requestId,
         get signal() {
           return incoming.signal;

@@ -21,6 +21,8 @@ export interface Call {
   body: unknown;
   /** Who the token is for; absent on routes without a token. */
   operator?: SignedIn;
+  /** Address of the other end of the connection. */
+  ip: string;
   /** Names the request in logs: the ID that the client sent, if it is well formed. */
   requestId: string;
   /** Aborts when the client goes away. */

@@ -1,0 +1,173 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { SvcError } from "../../base/errors.ts";
+import { systemRandom } from "../../base/id.ts";
+import { deriveCurveKey } from "../../identity/curve.ts";
+import { newKeyPair } from "../../identity/nkey.ts";
+import { eventOfAdmission } from "./admit.ts";
+import { approve } from "./approve.ts";
+import { issueChallenge } from "./challenge.ts";
+import { type Decision, type EnrollDeps, enroll } from "./enroll.ts";
+import { attestationMessage, enrollmentMessage } from "./messages.ts";
+import type { Enrollment } from "./record.ts";
+import { readEnrollments } from "./store.ts";
+import type { Admission, Candidate } from "./way-in.ts";
+
+// Hosts that ask to join a fleet where something else than an operator may decide.
+
+const ownRoot = `sha256:${"ab".repeat(32)}`;
+const otherRoot = `sha256:${"cd".repeat(32)}`;
+
+let enrollments: ReturnType<typeof memoryBucket>;
+let challenges: ReturnType<typeof memoryBucket>;
+/** What happened, in order. */
+let events: string[];
+let answers: (Admission | Error | undefined)[];
+let seen: Candidate[];
+let auditFails: boolean;
+const clock = manualClock();
+
+beforeEach(() => {
+  [enrollments, challenges] = [memoryBucket(), memoryBucket()];
+  [events, answers, seen, auditFails] = [[], [], [], false];
+});
+
+const newHost = (peelId: string) => {
+  const key = newKeyPair("user", systemRandom);
+  return { peelId, key, curve: deriveCurveKey(key).publicKey };
+};
+
+async function ask({ peelId, key, curve }: ReturnType<typeof newHost>, root = ownRoot) {
+  const { publicKey } = key;
+  const challenge = await issueChallenge({ challenges, clock, random: systemRandom }, { peelId, publicKey });
+  const signatureBytes = key.sign(attestationMessage(challenge.bytes, root));
+  const way = {
+    async judge(candidate: Candidate) {
+      seen.push(candidate);
+      const answer = answers.shift();
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+  };
+  const deps: EnrollDeps = {
+    ...{ enrollments, challenges, clock, random: systemRandom, ownCaSpkis: [ownRoot], log: recordingLog() },
+    pending: { take: async () => ({ giveBack: () => {} }) },
+    metrics: { keyMismatch: () => events.push("key mismatch") },
+    waysIn: [{ judge: async () => undefined }, way],
+    async begin({ action, by }: Decision) {
+      if (auditFails) throw new SvcError("unavailable", "the audit cannot be written");
+      events.push(`${action} by ${by}`);
+      return async (outcome) => void events.push(outcome);
+    },
+  };
+  const submission = {
+    ...{ peelId, publicKey, curvePublicKey: curve, challengeId: challenge.id },
+    signature: key.sign(enrollmentMessage(challenge.bytes, curve)),
+    attestation: { caSpki: root, signature: "", signatureBytes },
+  };
+  return enroll(deps, submission, "192.0.2.7");
+}
+
+const admission = (decide: Admission["decide"], more: Partial<Admission> = {}): Admission => ({
+  ...{ decide, by: "token:jtk-1", giveBack: async () => void events.push("given back") },
+  ...more,
+});
+
+describe("a host that asks for the first time", () => {
+  const labels = { env: "lab" };
+  test.each<[string, Admission | undefined, Partial<Enrollment>, string[]]>([
+    ["nothing decides", undefined, { state: "pending" }, []],
+    [
+      "it is let in",
+      admission("approve", { labels }),
+      { state: "approved", decidedBy: "token:jtk-1", labels },
+      ["enrollments.approve by token:jtk-1", "done"],
+    ],
+    [
+      "it is refused",
+      admission("reject", { reason: "not ours", labels }),
+      { state: "rejected", decidedBy: "token:jtk-1", rejectReason: "not ours" },
+      ["enrollments.reject by token:jtk-1", "done", "given back"],
+    ],
+    ["it is held", admission("hold", { labels }), { state: "pending", labels }, ["given back"]],
+  ])("%s", async (_, answer, made, expected) => {
+    answers = [answer];
+    const { record, created } = await ask(newHost("web_1"));
+    expect({ record, created }).toMatchObject({ record: { ...made, address: "192.0.2.7" }, created: true });
+    expect(record).toEqual((await readEnrollments(enrollments))[0] as Enrollment);
+    expect(events).toEqual(expected);
+  });
+
+  test("a way in that refuses it leaves no record", async () => {
+    answers = [new SvcError("forbidden", "join token has ended")];
+    await expect(ask(newHost("web_1"))).rejects.toThrow("join token has ended");
+    expect(await enrollments.entries()).toEqual([]);
+  });
+
+  test("without an audit nothing is decided, and nothing is used up", async () => {
+    [answers, auditFails] = [[admission("approve")], true];
+    await expect(ask(newHost("web_1"))).rejects.toThrow("the audit cannot be written");
+    expect(await enrollments.entries()).toEqual([]);
+    expect(events).toEqual(["given back"]);
+  });
+
+  test("a host that trusts another root is held, with its labels", async () => {
+    answers = [admission("approve", { labels })];
+    const { record } = await ask(newHost("web_1"), otherRoot);
+    expect(record).toMatchObject({ state: "pending", trustMismatch: true, labels });
+    expect(record.decidedBy).toBeUndefined();
+    expect(events).toEqual(["given back"]);
+  });
+});
+
+describe("a host that waits already", () => {
+  test("is let in by a way that is open now", async () => {
+    const host = newHost("web_1");
+    const { record } = await ask(host);
+    answers = [admission("approve", { labels: { env: "lab" } })];
+    const again = await ask(host);
+    expect(again).toMatchObject({ record: { id: record.id, state: "approved" }, created: false });
+    expect(seen.map(({ waits }) => waits)).toEqual([undefined, true]);
+    expect(events).toEqual(["enrollments.approve by token:jtk-1", "done"]);
+  });
+
+  test("with another key gets nothing", async () => {
+    await ask(newHost("web_1"));
+    answers = [admission("approve")];
+    expect(await ask(newHost("web_1"))).toMatchObject({ record: { state: "pending" }, keyMismatch: true });
+    expect(events).toEqual(["key mismatch"]);
+    expect(seen).toHaveLength(1);
+  });
+
+  test("is a member when an operator was first, and nothing is used up", async () => {
+    const host = newHost("web_1");
+    const { record } = await ask(host);
+    const slow = admission("approve");
+    answers = [slow];
+    // Between the read of the record and its change.
+    const { get } = enrollments;
+    let reads = 0;
+    enrollments.get = async (key) => {
+      if (key === record.id && ++reads === 2) {
+        await approve(
+          { enrollments: { ...enrollments, get }, clock },
+          { id: key, operator: "ann", force: false },
+        );
+      }
+      return get(key);
+    };
+    await expect(ask(host)).rejects.toThrow("already has an active enrollment");
+    expect(events).toEqual(["enrollments.approve by token:jtk-1", "failed", "given back"]);
+    expect((await readEnrollments(enrollments))[0]).toMatchObject({ state: "approved", decidedBy: "ann" });
+  });
+
+  test("labels that it has already change nothing", () => {
+    const record = { labels: { a: "1", b: "2" } };
+    expect(eventOfAdmission(record, admission("hold", { labels: { b: "2", a: "1" } }))).toBeUndefined();
+    expect(eventOfAdmission(record, admission("hold", { labels: { a: "1" } }))).toMatchObject({
+      type: "label",
+    });
+  });
+});

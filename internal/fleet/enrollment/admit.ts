@@ -1,0 +1,44 @@
+import { defined } from "../../base/defined.ts";
+import type { Enrollment } from "./record.ts";
+import { type EnrollmentEvent, transition } from "./transition.ts";
+import type { Admission, Candidate, WayIn } from "./way-in.ts";
+
+/** The decision of the first way in that has one. */
+export async function admissionOf(
+  ways: readonly WayIn[],
+  candidate: Candidate,
+): Promise<Admission | undefined> {
+  for (const way of ways) {
+    const admission = await way.judge(candidate);
+    if (admission !== undefined) return admission;
+  }
+  return undefined;
+}
+
+/**
+ * The event that an admission means for a record in `pending`; `undefined` when the record stays as it is. A host
+ * that trusted another root is never let in or refused without a person, but gets its labels.
+ */
+export function eventOfAdmission(
+  record: Pick<Enrollment, "trustMismatch" | "labels">,
+  { decide, by, labels, reason }: Admission,
+): EnrollmentEvent | undefined {
+  const isDecided = decide !== "hold" && record.trustMismatch !== true;
+  if (isDecided && decide === "approve") {
+    return { type: "approve", operator: by, force: false, ...defined({ labels }) };
+  }
+  if (isDecided) return { type: "reject", operator: by, ...defined({ reason }) };
+  const isNew = labels !== undefined && !isSame(labels, record.labels ?? {});
+  return isNew ? { type: "label", labels } : undefined;
+}
+
+/** The record as an admission makes it, before it is stored for the first time. */
+export function admitted(record: Enrollment, admission: Admission | undefined, now: number): Enrollment {
+  const event = admission === undefined ? undefined : eventOfAdmission(record, admission);
+  return event === undefined ? record : transition(record, event, now);
+}
+
+function isSame(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+}

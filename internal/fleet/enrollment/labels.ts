@@ -1,0 +1,43 @@
+import * as v from "valibot";
+import { SvcError } from "../../base/errors.ts";
+import { described } from "../operation/mod.ts";
+
+/** What the fleet says of a peel, by name. A peel never sets them. */
+export type Labels = Readonly<Record<string, string>>;
+
+const mostLabels = 32;
+const longestValue = 253;
+const namePattern = /^[a-z][a-z0-9_.-]{0,62}$/;
+
+/** Whether a text can be the name of a label. */
+export const isLabelName = (name: string): boolean => namePattern.test(name);
+
+/** The labels of a peel, as requests and records have them. */
+export const labelsField = described(
+  v.pipe(
+    v.record(
+      v.pipe(
+        v.string(),
+        v.check(isLabelName, "must be named by a lower-case letter and up to 62 of a-z, 0-9, _, . and -"),
+      ),
+      v.pipe(
+        v.string(),
+        v.maxLength(longestValue, `must have at most ${longestValue} characters`),
+        v.check((value) => !/\p{Cc}|\p{Cs}/u.test(value), "must have no control characters"),
+      ),
+    ),
+    v.check((labels) => Object.keys(labels).length <= mostLabels, `must be at most ${mostLabels} labels`),
+  ),
+  `Labels by name: at most ${mostLabels}, values of up to ${longestValue} characters`,
+);
+
+/**
+ * Reads labels that someone outside this process named, such as a program that decides on hosts.
+ *
+ * @throws SvcError `bad_request` that says which rule they break
+ */
+export function parseLabels(labels: unknown): Labels {
+  const parsed = v.safeParse(labelsField, labels);
+  if (parsed.success) return parsed.output;
+  throw new SvcError("bad_request", `labels ${parsed.issues[0].message}`);
+}

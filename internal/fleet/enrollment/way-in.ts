@@ -1,0 +1,59 @@
+import type { Labels } from "./labels.ts";
+import type { Enrollment } from "./record.ts";
+import type { Submission } from "./validate.ts";
+
+/** A host that proved its key and asks to join. */
+export interface Candidate {
+  submission: Submission;
+  /** The record that is stored when nothing decides. */
+  record: Enrollment;
+  /** The 32 bytes that the host signed. */
+  challenge: Uint8Array;
+  /** It waits already; absent when it asks for the first time. */
+  waits?: true;
+}
+
+/** What a way in decides about a host. */
+export interface Admission {
+  decide: "approve" | "reject" | "hold";
+  /** Who decides, as the record names it: `token:<id>`. */
+  by: string;
+  labels?: Labels;
+  reason?: string;
+  /**
+   * Called at most once, when the record was not stored as decided: what this decision took, such as a use of a
+   * token, is free again. It does not fail.
+   */
+  giveBack?(): Promise<void>;
+}
+
+/** One thing that lets hosts in now, as an auditor sees it. */
+export interface OpenWay {
+  kind: "token" | "expected" | "rule";
+  name: string;
+  /** Which peels: a glob, or one peel id. */
+  peels: string;
+  /** What it decides, or may decide. */
+  decides: string;
+  /** How many hosts it can still let in; absent for any number. */
+  uses?: number;
+  /** When it ends, milliseconds since the Unix epoch; absent for never. */
+  endsAt?: number;
+  labels?: Labels;
+  /** Further conditions, in words. */
+  conditions?: string;
+  /** Who opened it. */
+  by?: string;
+}
+
+/** A way for hosts to become members without a decision of a person on each of them. */
+export interface WayIn {
+  /**
+   * Decides about a host that has proved its key. A host with a trust mismatch is held whatever is decided, so
+   * nothing may be taken for it.
+   *
+   * @returns `undefined` to leave the host to the next way, and at the end to an operator
+   * @throws SvcError `unauthorized`, `forbidden` for a host that must not be enrolled at all
+   */
+  judge(candidate: Candidate): Promise<Admission | undefined>;
+}

@@ -1,0 +1,30 @@
+import { encode } from "../../../base/msgpack.ts";
+import { sha256 } from "../../../base/sha256.ts";
+import type { Recorder } from "../../../fleet/audit/mod.ts";
+import type { EnrollDeps } from "../../../fleet/enrollment/mod.ts";
+import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import type { Audited } from "./audit.ts";
+
+/** What may decide about hosts that ask to join, in place of an operator. */
+export const joining = {
+  start: ({ recorder }: Pick<Audited, "recorder">) =>
+    assemble(async () => {
+      const joining: Pick<EnrollDeps, "waysIn" | "begin"> = {
+        waysIn: [],
+        begin: recordDecisions(recorder),
+      };
+      return { joining };
+    }),
+};
+
+export type Joining = OffersOf<typeof joining>;
+
+/** Records what a way in decides about a host in the audit, like a decision of an operator. */
+function recordDecisions(recorder: Pick<Recorder, "begin">): EnrollDeps["begin"] {
+  return async ({ action, by, enrollment, peel }) => {
+    const subjects = { enrollment, peel };
+    const content = { operator: by, key: "", via: "policy" as const, action, subjects, requestId: "" };
+    const end = await recorder.begin({ ...content, requestDigest: sha256(encode(subjects)) });
+    return (outcome) => end({ outcome });
+  };
+}
