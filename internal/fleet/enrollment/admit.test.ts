@@ -80,7 +80,7 @@ describe("a host that asks for the first time", () => {
   test.each<[string, Admission | undefined, Partial<Enrollment>, string[]]>([
     ["nothing decides", undefined, { state: "pending" }, []],
     [
-      "it is let in",
+      "it is approved",
       admission("approve", { labels }),
       { state: "approved", decidedBy: "token:jtk-1", labels },
       ["enrollments.approve by token:jtk-1", "done"],
@@ -123,7 +123,7 @@ describe("a host that asks for the first time", () => {
 });
 
 describe("a host that waits already", () => {
-  test("is let in by a way that is open now", async () => {
+  test("is approved by a way that is open now", async () => {
     const host = newHost("web_1");
     const { record } = await ask(host);
     answers = [admission("approve", { labels: { env: "lab" } })];

@@ -17,7 +17,7 @@ export async function admissionOf(
 
 /**
  * The event that an admission means for a record in `pending`; `undefined` when the record stays as it is. A host
- * that trusted another root is never let in or refused without a person, but gets its labels.
+ * that trusted another root is never approved or rejected without a person, but gets its labels.
  */
 export function eventOfAdmission(
   record: Pick<Enrollment, "trustMismatch" | "labels">,

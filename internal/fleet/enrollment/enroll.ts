@@ -33,7 +33,7 @@ export interface EnrollDeps {
   /** What may decide in place of an operator, in this order. */
   waysIn: readonly WayIn[];
   /**
-   * Verifies what a host proves beside its key; absent when this master is not configured for any.
+   * Verifies what a host proves in addition to its key; absent when this master is not configured for any.
    *
    * @throws SvcError `unauthorized` when it does not verify
    */
@@ -149,7 +149,7 @@ async function recorded(
       await end?.(stored === undefined ? "failed" : "done");
     }
   } finally {
-    // A use that lets nobody in is not used.
+    // A use that admits no host is not used.
     if (stored?.state !== "approved") await admission?.giveBack?.();
   }
   if (stored !== undefined && isDecided) {
@@ -159,7 +159,7 @@ async function recorded(
   return stored;
 }
 
-/** A host that asks again: it may have a way in now. Whoever has another key gets nothing. */
+/** A host that asks again: it may have a way in now. A host with another key gets nothing. */
 async function decidePending(
   deps: EnrollDeps,
   record: Enrollment,

@@ -24,7 +24,7 @@ export interface Enrollment {
   labels?: Labels;
   /** The address from which the host asked to join. Absent in records of earlier versions. */
   address?: string;
-  /** What the host proved about itself, beside its key. */
+  /** What the host proved about itself, in addition to its key. */
   evidence?: Evidence;
   state: EnrollmentState;
   decidedBy?: string;
@@ -81,7 +81,7 @@ export interface Enrollment {
 
 export const evidenceTypes = ["x509", "ssh", "tpm"] as const;
 
-/** What a host proved about itself, beside its key. */
+/** What a host proved about itself, in addition to its key. */
 export interface Evidence {
   type: (typeof evidenceTypes)[number];
   /** What the proof names, such as the subject of a certificate. */
@@ -153,7 +153,7 @@ export const enrollmentSchema = titled(
     evidence: v.optional(
       described(
         v.object({ type: v.picklist(evidenceTypes), fields: plainMap }),
-        "What the host proved about itself, beside its key",
+        "What the host proved about itself, in addition to its key",
       ),
     ),
     state: v.picklist(enrollmentStates),

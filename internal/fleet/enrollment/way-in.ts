@@ -27,7 +27,7 @@ export interface Admission {
   giveBack?(): Promise<void>;
 }
 
-/** One thing that lets hosts in now, as an auditor sees it. */
+/** One thing that admits hosts now, as an auditor sees it. */
 export interface OpenWay {
   kind: "token" | "expected" | "rule";
   name: string;
@@ -35,7 +35,7 @@ export interface OpenWay {
   peels: string;
   /** What it decides, or may decide. */
   decides: string;
-  /** How many hosts it can still let in; absent for any number. */
+  /** How many hosts it can still admit; absent for any number. */
   uses?: number;
   /** When it ends, milliseconds since the Unix epoch; absent for never. */
   endsAt?: number;
