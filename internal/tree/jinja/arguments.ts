@@ -32,7 +32,7 @@ export function take(what: string, args: Args, names: readonly string[]): (Value
     if (given !== undefined && byName !== undefined) {
       throw new Fault(`${what}() got multiple values for argument '${word}'`);
     }
-    const value = given ?? byName;
+    const value = given === undefined ? byName : given;
     if (value === undefined && word === name) {
       throw new Fault(`${what}() missing a required argument: '${word}'`);
     }

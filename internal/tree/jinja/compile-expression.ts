@@ -13,6 +13,7 @@ import {
   Float,
   isNumber,
   iterate,
+  orElse,
   Tuple,
   toNumber,
   truthy,
@@ -42,7 +43,7 @@ export function compileExpression(expression: Expression, used: Used): Evaluate 
       used.add(name);
       return (frame) => {
         frame.run.budget.step();
-        return frame.lookUp(name) ?? missing(frame, name);
+        return orElse(frame.lookUp(name), missing(frame, name));
       };
     }
     case "list":
@@ -71,9 +72,8 @@ export function compileExpression(expression: Expression, used: Used): Evaluate 
         const value = of(frame);
         frame.place(at);
         frame.run.budget.step();
-        return (
-          attributeOf(defined(value), name, toolsOf(frame)) ?? itemOf(value, name) ?? missing(frame, written)
-        );
+        const found = attributeOf(defined(value), name, toolsOf(frame));
+        return orElse(found === undefined ? itemOf(value, name) : found, missing(frame, written));
       };
     }
     case "item": {
@@ -87,7 +87,7 @@ export function compileExpression(expression: Expression, used: Used): Evaluate 
         const found = itemOf(value, defined(by));
         if (found !== undefined) return found;
         const attribute = typeof by === "string" ? attributeOf(value, by, toolsOf(frame)) : undefined;
-        return attribute ?? missing(frame, written);
+        return orElse(attribute, missing(frame, written));
       };
     }
     case "slice": {
@@ -248,11 +248,12 @@ export function applyTest(frame: Frame, name: string, value: Value, args: Args):
 export function toolsOf(frame: Frame): Tools {
   const tools: Tools = {
     budget: frame.run.budget,
+    isFixed: frame.run.surroundings.isFixed,
     reach(of, key, isItem) {
       const at = isItem && /^\d+$/.test(key) ? Number(key) : key;
       const found = isItem
         ? itemOf(defined(of), at)
-        : (attributeOf(defined(of), key, tools) ?? itemOf(of, key));
+        : orElse(attributeOf(defined(of), key, tools), itemOf(of, key));
       if (found === undefined) throw new Fault(`undefined: ${key}`, { undefinedName: key });
       return found;
     },

@@ -15,7 +15,7 @@ import { parse } from "./parse.ts";
 import { captured, importTemplate, include, renderBlock } from "./rendering.ts";
 import { compileTarget } from "./target.ts";
 import { textOf } from "./text.ts";
-import { truthy, type Value } from "./values.ts";
+import { orElse, truthy, type Value } from "./values.ts";
 
 /** @throws SyntaxFault */
 export function compile(name: string, source: string): Compiled {
@@ -183,7 +183,7 @@ function compileStatement(statement: Statement, compiling: Compiling): Execute {
       const [loading, { names }] = [compileLoading(statement.loading, used), statement];
       return (frame) => {
         const { exported } = importTemplate(frame, loading, at);
-        for (const { name, as } of names) frame.set(as, exported(name) ?? missing(frame, name));
+        for (const { name, as } of names) frame.set(as, orElse(exported(name), missing(frame, name)));
         return undefined;
       };
     }

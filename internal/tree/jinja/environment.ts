@@ -7,7 +7,7 @@ import { type Compiled, type Filter, Frame, Run, type Surroundings, type Test } 
 import { builtins } from "./globals.ts";
 import { renderTemplate } from "./rendering.ts";
 import { tests } from "./tests.ts";
-import type { Value } from "./values.ts";
+import { orElse, type Value } from "./values.ts";
 
 /** Why a template could not be rendered, and where. */
 export class JinjaError extends Error {
@@ -46,8 +46,14 @@ export interface Rendered {
   text(name: string): string | undefined;
   /** A variable that every template has; asked once for each use. */
   global(name: string): Value | undefined;
+  /** Filters of this rendering alone. */
+  filters?: Readonly<Record<string, Filter>>;
   /** Whether what is not defined is written as an empty text. */
   isLenient?: boolean;
+  /** Whether lists and maps stay as they were made. */
+  isFixed?: boolean;
+  /** The text of data as a value, in place of the function of the environment. @throws Fault */
+  parseData?: Surroundings["parseData"];
 }
 
 /** Renders templates, and remembers how the last ones compile. */
@@ -72,7 +78,15 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
     return fresh;
   };
   return {
-    render({ name, text, global, isLenient = false }) {
+    render({
+      name,
+      text,
+      global,
+      filters: own,
+      isLenient = false,
+      isFixed = false,
+      parseData: parse = parseData,
+    }) {
       const budget = new Budget();
       const functions = builtins(budget);
       /** The template whose text is read as one, for errors. */
@@ -87,8 +101,9 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
         return loaded;
       };
       const surroundings: Surroundings = {
-        ...{ filters: allFilters, tests: allTests, parseData, load, isLenient },
-        global: (each) => global(each) ?? functions.get(each),
+        ...{ filters: own === undefined ? allFilters : { ...allFilters, ...own }, tests: allTests },
+        ...{ parseData: parse, load, isLenient, isFixed },
+        global: (each) => orElse(global(each), functions.get(each)),
       };
       const run = new Run(surroundings, budget);
       try {

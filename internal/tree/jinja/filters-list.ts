@@ -14,6 +14,7 @@ import {
   Group,
   itemsOf,
   iterate,
+  orElse,
   Tuple,
   truthy,
   Undefined,
@@ -26,9 +27,9 @@ export const listFilters: Readonly<Record<string, Filter>> = {
   attr: (value, args, { frame }) => {
     const [name] = take("attr", args, ["name"]);
     const word = asText(name, "attr");
-    return (
-      attributeOf(defined(value), word, toolsOf(frame)) ??
-      new Undefined(word, frame.run.surroundings.isLenient)
+    return orElse(
+      attributeOf(defined(value), word, toolsOf(frame)),
+      new Undefined(word, frame.run.surroundings.isLenient),
     );
   },
   batch: (value, args) => {
@@ -57,9 +58,9 @@ export const listFilters: Readonly<Record<string, Filter>> = {
     return sorted(pairs, key, truthy(reverse)).map((pair) => new Tuple(pair));
   },
   first: (value, _, { run }) =>
-    iterate(value)[0] ?? new Undefined("the first item", run.surroundings.isLenient),
+    orElse(iterate(value)[0], new Undefined("the first item", run.surroundings.isLenient)),
   last: (value, _, { run }) =>
-    iterate(value).at(-1) ?? new Undefined("the last item", run.surroundings.isLenient),
+    orElse(iterate(value).at(-1), new Undefined("the last item", run.surroundings.isLenient)),
   groupby: (value, args, tools) => {
     const [attribute, fallback, caseSensitive = false] = take("groupby", args, [
       ...["attribute", "default?", "case_sensitive?"],
@@ -162,6 +163,8 @@ export const listFilters: Readonly<Record<string, Filter>> = {
 };
 
 function lengthOf(value: Value): number {
+  // Most texts have no character of two units.
+  if (typeof value === "string" && !/[\uD800-\uDFFF]/.test(value)) return value.length;
   if (value instanceof ValueMap) return value.size;
   const items = itemsOf(value);
   if (items !== undefined) return items.length;
@@ -201,12 +204,12 @@ function reader(attribute: Value, { frame }: FilterTools, fallback?: Value): (it
     let value: Value | undefined = item;
     for (const part of path) {
       const of: Value = defined(value as Value);
-      value = itemOf(of, part) ?? (typeof part === "string" ? attributeOf(of, part, tools) : undefined);
+      value = orElse(itemOf(of, part), typeof part === "string" ? attributeOf(of, part, tools) : undefined);
       if (value === undefined) {
-        return fallback ?? new Undefined(String(part), frame.run.surroundings.isLenient);
+        return orElse(fallback, new Undefined(String(part), frame.run.surroundings.isLenient));
       }
     }
-    return value ?? null;
+    return orElse(value, null);
   };
 }
 
@@ -218,7 +221,7 @@ function extreme(name: "max" | "min", value: Value, args: Args, tools: FilterToo
   for (const item of iterate(value)) {
     if (best === undefined || compare(key(item), key(best)) * sign > 0) best = item;
   }
-  return best ?? new Undefined(`the ${name} of nothing`, tools.run.surroundings.isLenient);
+  return orElse(best, new Undefined(`the ${name} of nothing`, tools.run.surroundings.isLenient));
 }
 
 function selected(

@@ -55,6 +55,8 @@ export interface Surroundings {
   global(name: string): Value | undefined;
   /** Whether what is not defined is written as an empty text. */
   readonly isLenient: boolean;
+  /** Whether lists and maps stay as they were made: their methods that change them do not exist. */
+  readonly isFixed: boolean;
 }
 
 /** One rendering. */

@@ -9,13 +9,11 @@ import { Callable, Facade, Namespace, type Value } from "./values.ts";
 export function builtins(budget: Budget): ReadonlyMap<string, Value> {
   const functions: readonly Callable[] = [
     new Callable("range", (args) => {
-      const { positional } = args;
-      const names = positional.length < 2 ? ["stop"] : ["start", "stop", "step?"];
-      const [first, second, third] = take("range", args, names).map(
-        (part) => part && asInteger(part, "range"),
+      const names = args.positional.length < 2 ? ["stop"] : ["start", "stop", "step?"];
+      const [first = 0, second, step = 1] = take("range", args, names).map((part) =>
+        part === undefined ? undefined : asInteger(part, "range"),
       );
-      const [start, stop, step] =
-        second === undefined ? [0, first ?? 0, 1] : [first ?? 0, second, third ?? 1];
+      const [start, stop] = second === undefined ? [0, first] : [first, second];
       if (step === 0) throw new Fault("range() arg 3 must not be zero");
       const length = Math.max(0, Math.ceil((stop - start) / step));
       budget.make(length);

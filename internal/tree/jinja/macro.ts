@@ -2,7 +2,7 @@ import type { Parameter, Statement } from "./ast.ts";
 import { callValue, compileArguments, compileExpression } from "./compile-expression.ts";
 import { Fault } from "./fault.ts";
 import type { Compiling, Evaluate, Execute, Frame } from "./frame.ts";
-import { type Args, Callable, Tuple, Undefined, type Value, ValueMap } from "./values.ts";
+import { type Args, Callable, orElse, Tuple, Undefined, type Value, ValueMap } from "./values.ts";
 
 /** `macro`: a function whose value is what its body writes. */
 export function compileMacro(statement: Statement & { kind: "macro" }, compiling: Compiling): Execute {
@@ -78,10 +78,11 @@ function bind(
   const caller = extra.get("caller");
   if (takes.caller) extra.delete("caller");
   for (const [at, { name, fallback }] of parameters.entries()) {
-    const given = positional[at] ?? extra.get(name);
+    const given = orElse(positional[at], extra.get(name));
     if (positional[at] === undefined) extra.delete(name);
     else if (extra.has(name)) throw new Fault(`macro '${macro}' got multiple values for argument '${name}'`);
-    frame.set(name, given ?? fallback?.(frame) ?? new Undefined(name, frame.run.surroundings.isLenient));
+    const unset = () => new Undefined(name, frame.run.surroundings.isLenient);
+    frame.set(name, given === undefined ? (fallback ?? unset)(frame) : given);
   }
   if (takes.caller && caller !== undefined) frame.set("caller", caller);
   const more = positional.slice(parameters.length);

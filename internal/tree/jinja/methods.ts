@@ -12,9 +12,11 @@ import {
   isFloat,
   iterate,
   Namespace,
+  orElse,
   Tuple,
   toNumber,
   truthy,
+  Undefined,
   type Value,
   ValueMap,
   View,
@@ -101,7 +103,7 @@ const mapMethods: Readonly<Record<string, Method<ValueMap>>> = {
   },
   get: (map, args) => {
     const [key, fallback = null] = take("get", args, ["key", "default?"]);
-    return map.get(key as Value) ?? fallback;
+    return orElse(map.get(key as Value), fallback);
   },
   has_key: (map, args) => {
     const [key] = take("has_key", args, ["key"]);
@@ -123,7 +125,7 @@ const mapMethods: Readonly<Record<string, Method<ValueMap>>> = {
     const value = map.get(key as Value);
     if (value === undefined && fallback === undefined) throw new Fault(`KeyError: ${repr(key as Value)}`);
     map.delete(key as Value);
-    return value ?? (fallback as Value);
+    return orElse(value, fallback as Value);
   },
   popitem: (map) => {
     const last = map.entries().at(-1);
@@ -180,8 +182,29 @@ function indexOf(items: readonly Value[], args: Args): number {
   return at;
 }
 
+/** Methods that change a list or a map. */
+const changing: ReadonlySet<string> = new Set([
+  ...[
+    "append",
+    "clear",
+    "extend",
+    "insert",
+    "pop",
+    "popitem",
+    "remove",
+    "reverse",
+    "setdefault",
+    "sort",
+    "update",
+  ],
+]);
+
 /** The attribute of a value, which for values of data is a method. @returns `undefined` when it has none */
 export function attributeOf(of: Value, name: string, tools: Tools): Value | undefined {
+  if (tools.isFixed && changing.has(name) && (Array.isArray(of) || of instanceof ValueMap)) {
+    const isKey = of instanceof ValueMap && of.has(name);
+    return isKey ? undefined : new Undefined(name, false, `${name}: lists and maps cannot be changed here`);
+  }
   if (of instanceof Facade) return of.attribute(name);
   if (of instanceof Namespace) return of.values.get(name);
   if (of instanceof Callable) return of.attributes.get(name);

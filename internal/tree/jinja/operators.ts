@@ -6,6 +6,7 @@ import {
   compare,
   defined,
   equals,
+  Facade,
   Float,
   float,
   isFloat,
@@ -137,6 +138,10 @@ function contains(container: Value, value: Value): boolean {
     throw new Fault(`'in <string>' requires string as left operand, not ${typeName(value)}`);
   }
   if (container instanceof ValueMap) return container.has(value);
+  if (container instanceof Facade) {
+    const found = typeof value === "string" ? container.attribute(value) : undefined;
+    return found !== undefined && !(found instanceof Undefined);
+  }
   const items = container instanceof Undefined ? iterate(container) : itemsOf(container);
   if (items !== undefined) return items.some((item) => equals(item, value));
   throw new Fault(`argument of type '${typeName(defined(container))}' is not iterable`);

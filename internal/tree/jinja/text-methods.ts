@@ -8,6 +8,8 @@ import { type Args, itemsOf, Tuple, type Value, ValueMap } from "./values.ts";
 export interface Tools {
   budget: Budget;
   reach: Reach;
+  /** Lists and maps stay as they were made. */
+  isFixed: boolean;
 }
 
 type Method = (text: string, args: Args, tools: Tools) => Value;

@@ -53,10 +53,12 @@ export class Undefined {
   readonly name: string;
   /** It is written as an empty text, is false, and has no items. */
   readonly isLenient: boolean;
+  readonly reason: string;
 
-  constructor(name: string, isLenient = false) {
+  constructor(name: string, isLenient = false, reason = `undefined: ${name}`) {
     this.name = name;
     this.isLenient = isLenient;
+    this.reason = reason;
   }
 }
 
@@ -195,6 +197,10 @@ export function typeName(value: Value): string {
   return value instanceof Namespace ? "Namespace" : "function";
 }
 
+/** A value, or another one where there is none: `??` would also pass over None. */
+export const orElse = <T extends Value | undefined>(value: Value | undefined, other: T): Value | T =>
+  value === undefined ? other : value;
+
 /** A float as a template holds it. */
 export const float = (value: number): number | Float => (Number.isInteger(value) ? new Float(value) : value);
 
@@ -213,7 +219,7 @@ export function toNumber(value: number | Float | boolean): number {
 /** @throws Fault for what is not defined */
 export function defined(value: Value): Exclude<Value, Undefined> {
   if (value instanceof Undefined) {
-    throw new Fault(`undefined: ${value.name}`, { undefinedName: value.name });
+    throw new Fault(value.reason, { undefinedName: value.name });
   }
   return value;
 }
