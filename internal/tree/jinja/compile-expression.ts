@@ -26,8 +26,6 @@ import {
 /** Names that the compiled part uses. */
 export type Used = Set<string>;
 
-const noArgs: Args = { positional: [], named: new Map() };
-
 /** Makes a function of an expression. */
 export function compileExpression(expression: Expression, used: Used): Evaluate {
   const compile = (each: Expression) => compileExpression(each, used);
@@ -205,7 +203,10 @@ export function compileExpression(expression: Expression, used: Used): Evaluate 
 
 /** Makes a function of the arguments of a call. */
 export function compileArguments(args: readonly Argument[], used: Used): (frame: Frame) => Args {
-  if (args.length === 0) return () => noArgs;
+  if (args.length === 0) {
+    const none: Args = { positional: [], named: new Map() };
+    return () => none;
+  }
   const compiled = args.map((arg) => ({ ...arg, value: compileExpression(arg.value, used) }));
   return (frame) => {
     const positional: Value[] = [];
@@ -261,7 +262,7 @@ export function toolsOf(frame: Frame): Tools {
   return tools;
 }
 
-/** What a name that is not there gives. */
+/** What a name that nothing defines gives. */
 export function missing(frame: Frame, name: string): Undefined {
   return new Undefined(name, frame.run.surroundings.isLenient);
 }

@@ -1,4 +1,4 @@
-/** What goes wrong while a template is evaluated; whoever evaluates it knows the place. */
+/** What goes wrong while a template is evaluated; the environment adds the place. */
 export class Fault extends Error {
   /** The name that nothing defines, if that is what went wrong. */
   readonly undefinedName: string | undefined;

@@ -40,7 +40,7 @@ export function builtins(budget: Budget): ReadonlyMap<string, Value> {
 }
 
 function cycler(items: readonly Value[]): Facade {
-  if (items.length === 0) throw new Fault("at least one item has to be provided");
+  if (items.length === 0) throw new Fault("cycler: expected at least one item");
   let at = 0;
   const current = () => items[at] as Value;
   const attributes: Readonly<Record<string, () => Value>> = {

@@ -12,7 +12,6 @@ const number =
   /0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|(?:\d(?:_?\d)*)(?:\.\d(?:_?\d)*)?(?:[eE][+-]?\d(?:_?\d)*)?/y;
 const string = /'(?:[^'\\]|\\[\s\S])*'|"(?:[^"\\]|\\[\s\S])*"/y;
 const operator = /\/\/|\*\*|==|!=|<=|>=|[-+*/%~<>=.:|,;()[\]{}]/y;
-const rawEnd = /\{%([-+]?)\s*endraw\s*([-+]?)%\}/g;
 
 const openers: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 
@@ -56,13 +55,12 @@ export function tokenize(source: string): Token[] {
     const opened = raw?.exec(source);
     if (opened) {
       const start = inside + opened[0].length;
-      rawEnd.lastIndex = start;
-      const closed = rawEnd.exec(source);
+      const closed = /\{%([-+]?)\s*endraw\s*([-+]?)%\}/.exec(source.slice(start));
       if (closed === null) throw new SyntaxFault("missing end of raw directive", from);
       trims = opened[1] === "-";
-      addText(start, closed.index, closed[1] === "-");
+      addText(start, start + closed.index, closed[1] === "-");
       trims = closed[2] === "-";
-      at = closed.index + closed[0].length;
+      at = start + closed.index + closed[0].length;
       continue;
     }
     tokens.push({ kind, value: source.slice(from, from + 2), at: from });

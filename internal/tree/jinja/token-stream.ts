@@ -43,7 +43,7 @@ export class TokenStream {
     return token?.kind === "operator" && operators.includes(token.value);
   }
 
-  /** Goes on when the current token is this word. */
+  /** Takes the current token if it is this word. */
   takeName(name: string): boolean {
     const isIt = this.isName(name);
     if (isIt) this.index++;

@@ -72,7 +72,7 @@ export interface Args {
 export class Callable {
   readonly name: string;
   readonly call: (args: Args) => Value;
-  /** Values that it has beside, such as the arguments of a macro. */
+  /** Its attributes, such as the arguments of a macro. */
   readonly attributes: ReadonlyMap<string, Value>;
 
   constructor(name: string, call: (args: Args) => Value, attributes: ReadonlyMap<string, Value> = new Map()) {
