@@ -1,14 +1,5 @@
 import { Fault } from "./fault.ts";
-import {
-  type Args,
-  Callable,
-  defined,
-  isInteger,
-  itemsOf,
-  typeName,
-  type Value,
-  ValueMap,
-} from "./values.ts";
+import { type Args, defined, isInteger, itemsOf, typeName, type Value, ValueMap } from "./values.ts";
 
 /**
  * The values of named parameters, in the order of the names; `undefined` for those that are not given.
@@ -38,15 +29,6 @@ export function take(what: string, args: Args, names: readonly string[]): (Value
     }
     return value;
   });
-}
-
-/** A callable whose parameters are taken by name. */
-export function callable(
-  name: string,
-  names: readonly string[],
-  run: (...values: (Value | undefined)[]) => Value,
-): Callable {
-  return new Callable(name, (args) => run(...take(name, args, names)));
 }
 
 /** @throws Fault when it is not a text */

@@ -1,7 +1,7 @@
 import { Fault } from "./fault.ts";
 
 /** What one rendering may use: some tenths of a second, and some tens of MiB. */
-export const limits = {
+const limits = {
   /** Evaluated expressions and statements. */
   steps: 10_000_000,
   /** Characters and items of all values that were made. */

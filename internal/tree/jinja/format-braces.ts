@@ -79,7 +79,7 @@ function follow(start: Value, path: string, reach: Reach): Value {
 }
 
 /** `format(value, spec)` of Python. @throws Fault */
-export function formatValue(value: Value, wanted: string): string {
+function formatValue(value: Value, wanted: string): string {
   if (wanted === "") return textOf(value);
   const parts = spec.exec(wanted);
   if (parts === null) throw new Fault("Invalid format specifier");

@@ -1,10 +1,9 @@
-export { asInteger, asItems, asMap, asText, callable, take } from "./arguments.ts";
+export { take } from "./arguments.ts";
 export { createEnvironment, type Environment, JinjaError } from "./environment.ts";
 export { Fault } from "./fault.ts";
-export type { Filter, Test } from "./frame.ts";
+export type { Filter } from "./frame.ts";
 export { textOf } from "./text.ts";
 export {
-  type Args,
   Callable,
   Facade,
   fromPlain,

@@ -246,7 +246,7 @@ function parseSliceParts(stream: TokenStream): (Expression | undefined)[] {
 }
 
 /** From the opening bracket to the closing one. @throws SyntaxFault */
-export function parseArguments(stream: TokenStream): Argument[] {
+function parseArguments(stream: TokenStream): Argument[] {
   stream.expectOperator("(");
   return separated(stream, ")", (): Argument => {
     if (stream.takeOperator("**")) return { kind: "map", name: "", value: parseExpression(stream) };
