@@ -44,7 +44,7 @@ const numbers = async (from: Bus) =>
   (await readRange(from, "numbers", { from: 1, count: 100 })).map(({ sequence }) => sequence);
 const all = Array.from({ length: 20 }, (_, index) => index + 1);
 
-test("what the bus breaks off is read anew, and nothing is missing", async () => {
+test("what the bus breaks off is read again, and nothing is missing", async () => {
   expect(await numbers(owner)).toEqual(all);
   expect(await numbers(losing(3))).toEqual(all);
 });

@@ -9,7 +9,7 @@ import type { StoredMessage } from "./stream.ts";
 /** The server removes a reader that was forgotten after this time. */
 const idleNs = 10_000_000_000;
 
-/** How often a reading that the bus broke off begins anew, as after an election. */
+/** How often a reading that the bus broke off starts again, as after an election. */
 const moreAttempts = 3;
 /** Status codes at the end of a batch: there is nothing, or not so much any more. */
 const ends: ReadonlySet<number | undefined> = new Set([404, 408]);
