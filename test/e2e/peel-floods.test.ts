@@ -73,11 +73,11 @@ test.each(attacks)(
     const peel = await enrollPeel(door(), peelId);
     const before = resident();
     let most = before;
-    using watching = new DisposableStack();
-    const looks = systemClock.every(50, () => {
+    using stack = new DisposableStack();
+    const watching = systemClock.every(50, () => {
       most = Math.max(most, resident());
     });
-    watching.defer(() => looks.cancel());
+    stack.defer(() => watching.cancel());
     await using flood = await startFlood(bus, peel, kind);
     let over = false;
     const ended = flood.ended().finally(() => {
@@ -86,7 +86,6 @@ test.each(attacks)(
     const jids: string[] = [];
     do jids.push(...(await work()));
     while (!over);
-    watching.dispose();
     expect((await ended).sent).toBeGreaterThan(0);
     expect(most - before).toBeLessThan(200);
 
