@@ -42,16 +42,32 @@ build: $(BINARIES) ## Build dist/svc-master, dist/svc-peel and dist/svc for this
 $(BINARIES): dist/%: $(SOURCES) | $(PACKAGES)
 	@$(BUN) release/build.ts $*
 
+# What does not wait for each other runs two at a time; each prints what it says when it ends.
+TOGETHER := -j2 --output-sync=target
+CHECKS := lint types unused
+
 .PHONY: check
 check: $(PACKAGES) ## Check format, types, architecture and dead code.
+	@$(MAKE) $(TOGETHER) $(CHECKS) architecture
+
+.PHONY: $(CHECKS) architecture
+lint: $(PACKAGES)
 	node_modules/.bin/biome ci --error-on-warnings
+
+types: $(PACKAGES)
 	node_modules/.bin/tsc --noEmit
-	$(BUN) test --timeout 60000 ./test/arch
+
+unused: $(PACKAGES)
 	node_modules/.bin/knip --no-progress
 	node_modules/.bin/knip --no-progress --production --include files,dependencies
 
+architecture: $(PACKAGES)
+	$(BUN) test --timeout 60000 ./test/arch
+
+# Every test includes those of the architecture.
 .PHONY: test
-test: build check tools chromium ## Build, check, and run every test.
+test: tools chromium ## Build, check, and run every test.
+	@$(MAKE) $(TOGETHER) build $(CHECKS)
 	@release/run-tests.sh
 
 .PHONY: host

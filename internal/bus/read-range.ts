@@ -9,6 +9,14 @@ import type { StoredMessage } from "./stream.ts";
 /** The server removes a reader that was forgotten after this time. */
 const idleNs = 10_000_000_000;
 
+/** How often a reading that the bus broke off starts again, as after an election. */
+const moreAttempts = 3;
+/** Status codes at the end of a batch: there is nothing, or not so much any more. */
+const ends: ReadonlySet<number | undefined> = new Set([404, 408]);
+
+/** The bus ended a batch before its end: the consumer went, or has another leader. */
+class BrokenOff extends Error {}
+
 /** A message of a stream, with its place in it. */
 type PlacedMessage = StoredMessage & { sequence: number };
 
@@ -48,22 +56,37 @@ function pull(
   count: number,
 ): Promise<PlacedMessage[]> {
   return orStorageError(`the stream ${stream}`, async () => {
-    const { name, num_pending: pending = 0 } = await createConsumer(bus, stream, {
-      ...start,
-      ack_policy: "none",
-      replay_policy: "instant",
-      inactive_threshold: idleNs,
-      mem_storage: true,
-      num_replicas: 1,
-    });
-    if (name === undefined) throw new Error("a reply without a name");
-    const batch = Math.min(count, pending);
-    try {
-      return batch === 0 ? [] : await fetchBatch(bus, stream, name, batch);
-    } finally {
-      dropConsumer(bus, stream, name);
+    for (let left = moreAttempts; ; left--) {
+      try {
+        return await pullOnce(bus, stream, start, count);
+      } catch (thrown) {
+        if (!(thrown instanceof BrokenOff) || left === 0) throw thrown;
+      }
     }
   });
+}
+
+async function pullOnce(
+  bus: Bus,
+  stream: string,
+  start: Readonly<Record<string, unknown>>,
+  count: number,
+): Promise<PlacedMessage[]> {
+  const { name, num_pending: pending = 0 } = await createConsumer(bus, stream, {
+    ...start,
+    ack_policy: "none",
+    replay_policy: "instant",
+    inactive_threshold: idleNs,
+    mem_storage: true,
+    num_replicas: 1,
+  });
+  if (name === undefined) throw new Error("a reply without a name");
+  const batch = Math.min(count, pending);
+  try {
+    return batch === 0 ? [] : await fetchBatch(bus, stream, name, batch);
+  } finally {
+    dropConsumer(bus, stream, name);
+  }
 }
 
 async function fetchBatch(bus: Bus, stream: string, name: string, batch: number): Promise<PlacedMessage[]> {
@@ -77,8 +100,12 @@ async function fetchBatch(bus: Bus, stream: string, name: string, batch: number)
     callback(error, message) {
       if (error !== null) return done.reject(error);
       const position = /^\$JS\.ACK\.(.+)$/.exec(message.reply ?? "")?.[1]?.split(".");
-      // The end of the batch, or that messages were removed meanwhile.
-      if (position === undefined) return done.resolve();
+      if (position === undefined) {
+        const { code, description } = message.headers ?? {};
+        // The end of the batch, or that messages were removed meanwhile; anything else would look like missing messages.
+        if (ends.has(code)) return done.resolve();
+        return done.reject(new BrokenOff(`it broke off: ${code} ${description}`));
+      }
       timer.cancel();
       timer = silence();
       found.push({

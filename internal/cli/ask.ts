@@ -1,4 +1,5 @@
 import type * as v from "valibot";
+import { sleep } from "../base/clock.ts";
 import { SvcError, toSvcError } from "../base/errors.ts";
 import { encode, type Plain } from "../base/msgpack.ts";
 import { newRequestId } from "../base/request-id.ts";
@@ -11,6 +12,12 @@ import { operatorName } from "./operator.ts";
 
 /** How long a master has to answer (specification, "Bus admin operations"). */
 const usualTimeoutMs = 5_000;
+/**
+ * How often a request that reached nobody is sent again, and after which pause: longer than masters wait before they
+ * connect to a bus that was restarted.
+ */
+const moreAttempts = 12;
+const pauseMs = 250;
 
 /** What is said when nobody serves a subject, by the group of its operation. */
 const noMaster: Readonly<Record<string, string>> = {
@@ -29,11 +36,19 @@ export class NoMaster extends SvcError {
   }
 }
 
+/** How a request differs from most. */
+interface Asking {
+  /** For what a master needs longer for. */
+  timeoutMs?: number;
+  /** Whether to give up at once when no master serves the operation: there is another way, or there are more masters. */
+  isHasty?: boolean;
+}
+
 /**
  * Asks the masters for an operation as the operator at the keyboard; one of them answers. What a master did
- * not do is said with the id of the request, by which it is found in the logs of the masters.
+ * not do is said with the id of the request, by which it is found in the logs of the masters. A request that
+ * reached nobody is sent again for 3 s.
  *
- * @param timeoutMs for what a master needs longer for
  * @throws NoMaster when no master serves the operation
  * @throws SvcError what the master answered, `unavailable` when none answers in time, `forbidden` without the
  *   permission to ask
@@ -47,7 +62,7 @@ export async function ask<
   bus: Bus,
   binding: BusBinding<Deps, Input, Output, Key>,
   input: v.InferInput<Input>,
-  timeoutMs = usualTimeoutMs,
+  { timeoutMs = usualTimeoutMs, isHasty = false }: Asking = {},
 ): Promise<Pick<v.InferOutput<Output>, Key>> {
   const { operation, bulk, token } = binding;
   const requestId = newRequestId();
@@ -58,9 +73,13 @@ export async function ask<
   const payload = encode({ ...fields, operator, request_id: requestId });
   let reply: Uint8Array | undefined;
   try {
-    reply = await requestReply(bus, subject, payload, timeoutMs).catch((thrown) => {
-      throw explainSilence(thrown);
-    });
+    for (let left = isHasty ? 0 : moreAttempts; ; left--) {
+      reply = await requestReply(bus, subject, payload, timeoutMs).catch((thrown) => {
+        throw explainSilence(thrown);
+      });
+      if (reply !== undefined || left === 0) break;
+      await sleep(bus.clock, pauseMs);
+    }
     if (reply === undefined) throw new NoMaster(operation.name);
     return readReply(binding, reply);
   } catch (cause) {

@@ -100,7 +100,8 @@ export const house: readonly Wing[] = [
     name: "tree",
     subject: "what operators write for hosts, and what becomes of it",
     rooms: [
-      room("tree/template", 2, "Jinja templates, rendered in a sandbox"),
+      room("tree/jinja", 2, "the template language: parser, values, filters, limits"),
+      room("tree/template", 3, "templates of a tree, with the facts and settings of a peel"),
       room("tree/targets", 2, "the language of target expressions"),
       room("tree/files", 4, "state files: manifests, signed catalog, publication, caches"),
       room("tree/git", 5, "Git repositories as sources of state files"),

@@ -14,7 +14,6 @@ export const vendors: Record<string, readonly string[]> = {
   "fastest-levenshtein": ["internal/base/"],
   jose: ["internal/identity/oidc/"],
   "js-yaml": ["internal/base/"],
-  "minijinja-js": ["internal/tree/template/"],
   msgpackr: ["internal/base/"],
   nats: ["internal/bus/"],
   "nkeys.js": ["internal/identity/"],

@@ -190,7 +190,7 @@ const byCode: Readonly<Record<string, Said["status"]>> = {
 };
 async function send(who: TestOperator, subject: string, fields: Record<string, Plain>): Promise<Answer> {
   const request = signedBy(who, subject, encode(fields), ahead);
-  return decode((await admin.nats.request(subject, request, { timeout: 10_000 })).data) as unknown as Answer;
+  return decode((await admin.nats.request(subject, request, { timeout: 30_000 })).data) as unknown as Answer;
 }
 async function decideOverBus(who: TestOperator, verb: "approve" | "deny", id: string): Promise<Said> {
   const answer = await send(who, approvalsOverBus[verb].subject, { id });

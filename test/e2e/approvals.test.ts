@@ -86,7 +86,7 @@ interface Answer {
 }
 async function ask(who: TestOperator, { subject }: { subject: string }, fields: Record<string, Plain>) {
   const request = signedBy(who, subject, encode(fields));
-  return decode((await admin.nats.request(subject, request, { timeout: 5_000 })).data) as unknown as Answer;
+  return decode((await admin.nats.request(subject, request, { timeout: 30_000 })).data) as unknown as Answer;
 }
 const run = async (who: TestOperator) =>
   String((await ask(who, jobsOverBus.create, { target: "web-1", function: "test.ping" })).approval);

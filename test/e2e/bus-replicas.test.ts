@@ -102,7 +102,7 @@ test("a replica that lacks messages is named by masters and by doctor, until it 
     ...{ allow_direct: true },
   } as never);
   const payload = new Uint8Array(100_000);
-  for (let i = 0; i < 300; i++) await bus.nats.request(`planted.${i}`, payload, { timeout: 10_000 });
+  for (let i = 0; i < 300; i++) await bus.nats.request(`planted.${i}`, payload, { timeout: 30_000 });
   const node = second();
   await node.stop();
   const blocks = blocksOf(node, "planted");

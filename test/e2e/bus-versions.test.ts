@@ -75,7 +75,7 @@ test.each(replicable)(
     const write = async ({ nats }: typeof one, round: number, expected: number) => {
       const head = headers();
       head.set("Nats-Expected-Last-Subject-Sequence", `${expected}`);
-      const answer = await nats.request(`$KV.rollouts.raced`, `${round}`, { headers: head, timeout: 5_000 });
+      const answer = await nats.request(`$KV.rollouts.raced`, `${round}`, { headers: head, timeout: 30_000 });
       return answer.json<{ seq?: number; error?: object }>();
     };
     let sequence = 0;

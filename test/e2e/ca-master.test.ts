@@ -66,7 +66,7 @@ test("the document is the same over HTTPS, in the bucket, and in the answer to a
   expect(content(decode(stored))).toEqual(content(document));
   const enrolled = await enrollPeel(master, "hello-1");
   await using peel = await connectPeel(bus, enrolled);
-  const answer = await peel.nats.request("svc.peel.hello-1.hello", encode({}), { timeout: 5_000 });
+  const answer = await peel.nats.request("svc.peel.hello-1.hello", encode({}), { timeout: 30_000 });
   const { cluster_info: told } = decode(answer.data) as { cluster_info: unknown };
   expect(content(told)).toEqual(content(document));
   await masterBus.nats.close();

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { startBus, type TestBus } from "../harness/bus.ts";
+import { ask } from "../../internal/cli/ask.ts";
+import { jobsOverBus } from "../../internal/fleet/over-bus/mod.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli, type RunningCli, startCli } from "../harness/cli.ts";
+import { manualClock } from "../harness/clock.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
@@ -267,7 +270,16 @@ test("without a master jobs are shown all the same, and none is started", async 
   expect(await running.exit).toBe(0);
   expect((await svc("job", "show", jid)).stdout).toContain("1 peel: 1 ok");
   const none = { exit: 1, stdout: "", stderr: "svc: no master is answering: start svc-master\n" };
-  expect(await svc("run", "web-*", "test.ping")).toEqual(none);
-  expect(await svc("job", "list")).toEqual(none);
-  expect(await svc("job", "cancel", jid)).toEqual(none);
+  const refused = [svc("run", "web-*", "test.ping"), svc("job", "list"), svc("job", "cancel", jid)];
+  expect(await Promise.all(refused)).toEqual([none, none, none]);
+});
+
+test("a request that reached nobody is sent again until masters are back, as after a restart of the bus", async () => {
+  const clock = manualClock();
+  const operator = await connectTo(bus, "admin");
+  const asking = ask({ ...operator, clock }, jobsOverBus.list, { limit: 1 });
+  await clock.asleep();
+  await using _ = await startMaster(bus);
+  expect((await clock.until(asking, 500)).jobs).toHaveLength(1);
+  await operator.drain();
 });

@@ -40,7 +40,7 @@ async function ask(
   over = owner,
 ) {
   const request = signedBy(who, subject, encode(fields));
-  return decode((await over.nats.request(subject, request, { timeout: 10_000 })).data) as Record<
+  return decode((await over.nats.request(subject, request, { timeout: 30_000 })).data) as Record<
     string,
     Plain
   >;

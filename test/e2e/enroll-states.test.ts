@@ -438,7 +438,7 @@ test("over the bus, approve refuses a mismatch without force and takes it with f
   const { id } = (await submit(master, submission(peel, nonce, attested))).json as { id: string };
   const ask = async (request: Record<string, unknown>) =>
     Buffer.from(
-      (await connection.nats.request(adminSubject("approve"), encode(request), { timeout: 5_000 })).data,
+      (await connection.nats.request(adminSubject("approve"), encode(request), { timeout: 30_000 })).data,
     );
   const refused = await ask({ id, operator: "ann" });
   expect(refused.includes("trust_mismatch")).toBe(true);

@@ -165,7 +165,7 @@ test("one message with a rollup header does not empty the enrollments, and peels
     for (const rollup of ["all", "sub"]) {
       const header = headers();
       header.set("Nats-Rollup", rollup);
-      const reply = await thief.nats.request("$KV.enrollments.x", "", { headers: header, timeout: 5_000 });
+      const reply = await thief.nats.request("$KV.enrollments.x", "", { headers: header, timeout: 30_000 });
       expect(reply.json()).toMatchObject({ error: { err_code: 10111 } });
     }
   }

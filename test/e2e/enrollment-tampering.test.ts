@@ -151,7 +151,7 @@ describe("a member whose record was changed", () => {
     await watch.ready;
     const header = headers();
     for (const [name, text] of Object.entries(fields)) header.set(name, text);
-    await intruder.nats.request(`$KV.enrollments.${id}`, value, { headers: header, timeout: 5_000 });
+    await intruder.nats.request(`$KV.enrollments.${id}`, value, { headers: header, timeout: 30_000 });
     // Its place cannot be taken meanwhile.
     expect([409, 503]).toContain((await enrollOnce(master, newEnrollee(peelId))).status);
     await back.promise;
@@ -199,7 +199,7 @@ describe("no rollup and no purge", () => {
     for (const rollup of ["all", "sub"]) {
       const header = headers();
       header.set("Nats-Rollup", rollup);
-      const reply = await intruder.nats.request(`$KV.${name}.x`, "", { headers: header, timeout: 5_000 });
+      const reply = await intruder.nats.request(`$KV.${name}.x`, "", { headers: header, timeout: 30_000 });
       expect(reply.json()).toMatchObject({ error: { err_code: 10111 } });
     }
     const purge = intruder.nats.request(`$JS.API.STREAM.PURGE.KV_${name}`, "", { timeout: 500 });

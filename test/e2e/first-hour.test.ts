@@ -40,13 +40,14 @@ async function ping() {
   const ran = await host.svc("run", "web-1.example", "test.ping", "--output", "json");
   return { code: ran.code, stderr: ran.stderr, counts: JSON.parse(ran.stdout || "{}").counts };
 }
+const answered = { code: 0, stderr: expect.any(String), counts: expect.objectContaining({ ok: 1 }) };
 
 test("what init wrote runs a master and its bus; a peel enrolls and answers", async () => {
   await peel.waitFor("waiting for an operator's approval");
   const [{ id }] = JSON.parse((await host.svc("enroll", "list", "--output", "json")).stdout);
   expect((await host.svc("enroll", "approve", id)).code).toBe(0);
   await peel.waitFor("peel connected");
-  expect(await ping()).toMatchObject({ code: 0, counts: { ok: 1 } });
+  expect(await ping()).toEqual(answered);
   const lines = logRecords(master).filter(({ component }) => component === "bus");
   expect(lines).toContainEqual(expect.objectContaining({ level: "info", msg: "Server is ready" }));
 }, 60_000);
@@ -55,9 +56,10 @@ test("a bus that is killed is back, and jobs go on", async () => {
   const killed = busOf(master);
   process.kill(killed, "SIGKILL");
   await logged(master, "bus started", 2);
-  await Promise.all([peel.waitFor(/"msg":"bus reconnected"/), logged(master, "bus reconnected", 2)]);
+  // The bus is back. The master may need two seconds more, for which svc waits.
+  await logged(peel, "bus reconnected", 1);
   expect(busOf(master)).not.toBe(killed);
-  expect(await ping()).toMatchObject({ code: 0, counts: { ok: 1 } });
+  expect(await ping()).toEqual(answered);
   const health = logRecords(master).find(({ msg }) => msg === "master ready")?.health_port;
   const metrics = await (await fetch(`http://127.0.0.1:${health}/metrics`)).text();
   expect(metrics).toContain("\nsvc_embedded_bus_restarts_total 1\n");
@@ -67,7 +69,7 @@ test("a second master with the same bus is refused, and disturbs nothing", async
   const second = host.launchMaster(["--enroll-addr", "127.0.0.1:0"]);
   expect(await second.exited).toBe(1);
   expect(second.output()).toContain(`another svc-master (process ${master.pid}) runs the bus`);
-  expect(await ping()).toMatchObject({ code: 0, counts: { ok: 1 } });
+  expect(await ping()).toEqual(answered);
 }, 60_000);
 
 test("a master that is killed takes its bus along, or the next one ends it; the fleet is as it was", async () => {
@@ -77,7 +79,7 @@ test("a master that is killed takes its bus along, or the next one ends it; the 
   master = await host.startMaster();
   expect(identityOf(left)).toBeUndefined();
   await logged(peel, "bus reconnected", 2);
-  expect(await ping()).toMatchObject({ code: 0, counts: { ok: 1 } });
+  expect(await ping()).toEqual(answered);
 }, 60_000);
 
 test("SIGTERM ends the master, and its bus with it", async () => {
@@ -106,7 +108,8 @@ test("an orphan that nobody could end is taken over by the next master", async (
 }, 60_000);
 
 test("a port that is taken, and a program that is not there, are told in one line", async () => {
-  const server = createServer();
+  // The peel comes here too.
+  const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(host.busPort, "127.0.0.1", resolve));
   const taken = host.launchMaster();
   expect(await taken.exited).toBe(1);

@@ -72,7 +72,7 @@ async function decide(name: string): Promise<void> {
   const { enrollmentId: id } = await submitPeel(masters[0], name);
   const { subject } = enrollmentsOverBus.reject;
   const request = signedBy(root, subject, encode({ id, reason: "test" } as Record<string, Plain>));
-  const reply = await intruder.bus.nats.request(subject, request, { timeout: 10_000 });
+  const reply = await intruder.bus.nats.request(subject, request, { timeout: 30_000 });
   expect(decode(reply.data)).toMatchObject({ ok: true });
 }
 
@@ -99,7 +99,7 @@ beforeAll(async () => {
   const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
   const { subject } = enrollmentsOverBus.approve;
   const approval = signedBy(root, subject, encode({ id: String(fields?.enrollment_id) }));
-  await intruder.bus.nats.request(subject, approval, { timeout: 10_000 });
+  await intruder.bus.nats.request(subject, approval, { timeout: 30_000 });
   await peel.ready;
   for (const name of ["one", "two", "three"]) await decide(name);
   const { last } = await verify();

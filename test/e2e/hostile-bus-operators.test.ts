@@ -205,9 +205,12 @@ async function nothingIsGained(): Promise<void> {
 
 /** Sends everything again that operators ever asked, on its subject. */
 async function replayAll(): Promise<void> {
-  // Commands for peels are among them, which nobody answers.
+  const { nats } = intruder.bus;
+  // Commands for peels are among them, which nobody answers: the fence comes behind them.
   const again = ({ subject, data }: Message) =>
-    intruder.bus.nats.request(subject, data, { timeout: 1_000 }).catch(() => undefined);
+    subject.includes(".dispatch.")
+      ? nats.publish(subject, data)
+      : nats.request(subject, data, { timeout: 1_000 }).catch(() => undefined);
   await Promise.all(genuine.map(again));
 }
 

@@ -73,7 +73,6 @@ test(
       for (const daemon of [...peels, ...masters]) await daemon[Symbol.asyncDispose]();
     });
     for (let at = 0; at < 2; at++) masters.push(await startMasterBinary(bus));
-    // One after the other, because masters limit the request rate per address.
     for (const [at, id] of ids.entries()) peels.push(await startMember(bus, pick(masters, at % 2), id));
 
     const echo = await startEcho(bus);

@@ -253,7 +253,7 @@ test("an operator cannot have a master's answer written into a bucket", async ()
   await using master = disposable(await connectTo(bus, "master"));
   const request = encode({ operator: "ops", limit: 1 });
   admin.bus.nats.publish("svc.job.list", request, { reply: "$KV.settings.peel-a" });
-  await admin.bus.nats.request("svc.job.list", request, { timeout: 5_000 });
+  await admin.bus.nats.request("svc.job.list", request, { timeout: 30_000 });
   await master.bus.nats.flush();
   const kv = await master.bus.nats.jetstream().views.kv("settings", { bindOnly: true });
   expect(await kv.get("peel-a")).toBeNull();

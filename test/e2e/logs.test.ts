@@ -253,7 +253,7 @@ test("the id of a request over the bus is taken when it is well formed, and else
   await using admin = await operatorOn(bus);
   const send = async (subject: string, value: unknown) => {
     const before = master.records.length;
-    await admin.nats.request(subject, encode(value), { timeout: 5_000 });
+    await admin.nats.request(subject, encode(value), { timeout: 30_000 });
     return master.records.slice(before).filter(({ event }) => event.startsWith("bus request"));
   };
   const listed = await send(jobListSubject, { operator: "me", request_id: "bus-1" });
@@ -321,7 +321,7 @@ async function hostile(own: TestBus, door: { url: string; ca: string }): Promise
   const member = newEnrollee();
   const id = await enrollNew(door, member);
   const ask = (subject: string, value: unknown) =>
-    admin.nats.request(subject, encode(value), { timeout: 5_000 });
+    admin.nats.request(subject, encode(value), { timeout: 30_000 });
   await ask(adminSubject("approve"), { id, operator: forgery, request_id: forgery });
   await ask(jobListSubject, { operator: forgery, status: forgery });
   const { creds_data } = (await getCreds(door, member, id)).json as { creds_data: string };

@@ -61,13 +61,13 @@ test("hellos beyond the budget are refused from memory, and another peel is answ
   const hello = encode({ version: "1" });
   const codes = new Map<string, number>();
   const ask = async () => {
-    const { data } = await flooding.nats.request("svc.peel.eager.hello", hello, { timeout: 10_000 });
+    const { data } = await flooding.nats.request("svc.peel.eager.hello", hello, { timeout: 30_000 });
     const answer = decode(data) as { ok?: boolean; error?: { code: string } };
     const code = answer.error?.code ?? "answered";
     codes.set(code, (codes.get(code) ?? 0) + 1);
   };
   const flood = Promise.all(Array.from({ length: 2_000 }, ask));
-  const answer = await other.nats.request("svc.peel.calm.hello", hello, { timeout: 10_000 });
+  const answer = await other.nats.request("svc.peel.calm.hello", hello, { timeout: 30_000 });
   expect(decode(answer.data)).toMatchObject({ cluster_info: { v: 1 } });
   await flood;
   expect([...codes.keys()].sort()).toEqual(["answered", "rate_limited"]);
@@ -83,7 +83,7 @@ test("an operator suspends a peel, what it left goes, and it comes back with its
   const other = await enrollPeel(master, "quiet");
   await using connection = await connectPeel(bus, peel);
   await using bystander = await connectPeel(bus, other);
-  const left = { timeout: 5_000 };
+  const left = { timeout: 30_000 };
   await connection.nats.request("svc.job.j1.ack.noisy", "", left);
   await connection.nats.request("svc.job.j1.return.noisy", encode({}), left);
   await connection.nats.request("svc.event.noisy.a", encode({ data: {} }), left);
@@ -172,7 +172,7 @@ test("a peel that floods is suspended, and its returns do not fill the master", 
     if (n % 4 === 0) await connection.nats.flush().catch(() => {});
     if (n % 50 !== 0) continue;
     most = Math.max(most, resident());
-    const hello = await other.nats.request("svc.peel.honest.hello", encode({}), { timeout: 5_000 });
+    const hello = await other.nats.request("svc.peel.honest.hello", encode({}), { timeout: 30_000 });
     expect(decode(hello.data)).toBeDefined();
   }
   expect(most - before).toBeLessThan(200);

@@ -73,9 +73,11 @@ test.each(attacks)(
     const peel = await enrollPeel(door(), peelId);
     const before = resident();
     let most = before;
+    using stack = new DisposableStack();
     const watching = systemClock.every(50, () => {
       most = Math.max(most, resident());
     });
+    stack.defer(() => watching.cancel());
     await using flood = await startFlood(bus, peel, kind);
     let over = false;
     const ended = flood.ended().finally(() => {
@@ -84,7 +86,6 @@ test.each(attacks)(
     const jids: string[] = [];
     do jids.push(...(await work()));
     while (!over);
-    watching.cancel();
     expect((await ended).sent).toBeGreaterThan(0);
     expect(most - before).toBeLessThan(200);
 
@@ -109,7 +110,7 @@ async function work(): Promise<string[]> {
     args: {},
     timeout: "50s",
   });
-  const reply = await masters.nats.request(jobRequestSubject, request, { timeout: 10_000 });
+  const reply = await masters.nats.request(jobRequestSubject, request, { timeout: 30_000 });
   const { jid } = await honest.next("dispatch");
   expect(decode(reply.data)).toMatchObject({ jid });
   await honest.acknowledge(jid);
@@ -127,7 +128,7 @@ async function work(): Promise<string[]> {
     [scheduleSubject(scheduled, "honest"), run],
     [eventSubject("honest", "works"), encode({ data: { jid } })],
   ] as const) {
-    assertStored((await nats.request(subject, data, { timeout: 10_000 })).data);
+    assertStored((await nats.request(subject, data, { timeout: 30_000 })).data);
   }
   return [jid, scheduled];
 }

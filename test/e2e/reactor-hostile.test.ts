@@ -67,11 +67,11 @@ test("a peel cannot take the id of the job that its event leads to, and the reac
   const seconds = Array.from({ length: 20 }, (_, ahead) => systemClock.now() + ahead * 1_000);
   const taken = seconds.map((at) => openJobIdOf({ event: { ...event, at }, rule: "mend", index: 0 }));
   for (const jid of taken) {
-    await nats.request(scheduleSubject(jid, "hostile"), encode(result), { timeout: 5_000 });
+    await nats.request(scheduleSubject(jid, "hostile"), encode(result), { timeout: 30_000 });
   }
   await metricBecomes(master.healthUrl, 'svc_schedule_results_total\\{result="stored"\\}', taken.length);
   const sent = encode({ data: { n: "1" }, id: "mine" });
-  await nats.request(eventSubject("hostile", "broken.now"), sent, { timeout: 5_000 });
+  await nats.request(eventSubject("hostile", "broken.now"), sent, { timeout: 30_000 });
   const done = 'svc_reactor_actions_total\\{action="job",result="ok"\\}';
   await metricBecomes(master.healthUrl, done, 1);
   const jobs = await openBucket(fleet, "jobs");

@@ -54,7 +54,7 @@ afterAll(async () => {
 /** A job of which the peel has stored its return. @returns its id */
 async function returnedPing(): Promise<string> {
   const request = encode({ operator: "test", target: "web1", function: "test.ping" });
-  const reply = decode((await fleet.nats.request(jobRequestSubject, request, { timeout: 5_000 })).data);
+  const reply = decode((await fleet.nats.request(jobRequestSubject, request, { timeout: 30_000 })).data);
   const { jid } = reply as { jid: string };
   // Reactions send commands as well.
   while ((await peel.next("dispatch")).jid !== jid);

@@ -43,7 +43,7 @@ async function send(sources: number): Promise<void> {
   for (let sent = 0; sent < storm; sent += atOnce) {
     const batch = Array.from({ length: atOnce }, (_, i) =>
       fleet.nats.request(eventSubject(`peel-${(sent + i) % sources}`, "storm.now"), payload, {
-        timeout: 10_000,
+        timeout: 30_000,
       }),
     );
     await Promise.all(batch);

@@ -148,7 +148,7 @@ test("a peel can neither use the tags of the service nor speak for another peel 
     await expect(sendEvent(web.connection, source, "disk/full")).rejects.toThrow();
   }
   const malformed = 'svc_reactor_dropped_total{cause="malformed"}';
-  await web.connection.nats.request("svc.event.web1.disk.full", Buffer.from("no map"), { timeout: 5_000 });
+  await web.connection.nats.request("svc.event.web1.disk.full", Buffer.from("no map"), { timeout: 30_000 });
   await figuresBecome(masters, (sample) => (sample.get(malformed) ?? 0) - (before.get(malformed) ?? 0) === 1);
 });
 

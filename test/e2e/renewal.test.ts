@@ -57,7 +57,7 @@ async function heldBy(bus: TestBus, name: string) {
   const system = await connectTo(bus, "system");
   try {
     const subject = `$SYS.REQ.ACCOUNT.${subOf(bus, name)}.CLAIMS.LOOKUP`;
-    return readClaims((await system.nats.request(subject, "", { timeout: 2_000 })).string());
+    return readClaims((await system.nats.request(subject, "", { timeout: 30_000 })).string());
   } finally {
     await system.nats.close();
   }
@@ -79,7 +79,7 @@ async function makeEarlier(bus: TestBus): Promise<void> {
     const nats = { ...claims.nats, [field]: listed.filter(({ subject }) => !added.includes(subject)) };
     const made = { type: "account", name: claims.name, subject: claims.sub, nats } as const;
     const jwt = encodeJwt({ ...made, issuedAt: claims.iat + 2 }, signer);
-    await system.nats.request("$SYS.REQ.CLAIMS.UPDATE", jwt, { timeout: 2_000 });
+    await system.nats.request("$SYS.REQ.CLAIMS.UPDATE", jwt, { timeout: 30_000 });
   }
   await system.nats.close();
 }
@@ -249,7 +249,7 @@ test("whatever is sent, it is answered, and the master serves on", async () => {
   const codes = /^(bad_request|unauthorized|not_found|forbidden|clone_suspected|rate_limited)$/;
   await fc.assert(
     fc.asyncProperty(fc.constantFrom("renew", "rekey"), requests, async (verb, bytes) => {
-      const answer = await connection.nats.request(`svc.peel.fuzz-1.${verb}`, bytes, { timeout: 5_000 });
+      const answer = await connection.nats.request(`svc.peel.fuzz-1.${verb}`, bytes, { timeout: 30_000 });
       const { error } = decode(answer.data) as { error?: { code: string } };
       expect(error?.code).toMatch(codes);
     }),
@@ -273,7 +273,7 @@ test("two masters that renew one peel at once leave one record, and both answers
   await using connection = await connectPeel(bus, peel);
   const answers = await Promise.all(
     Array.from({ length: 8 }, () =>
-      connection.nats.request("svc.peel.race-1.renew", request, { timeout: 5_000 }),
+      connection.nats.request("svc.peel.race-1.renew", request, { timeout: 30_000 }),
     ),
   );
   const jwts = answers.flatMap(

@@ -57,7 +57,7 @@ async function heldClaims() {
   const system = await connectTo(bus, "system");
   try {
     const reply = await system.nats.request(`$SYS.REQ.ACCOUNT.${account()}.CLAIMS.LOOKUP`, "", {
-      timeout: 2_000,
+      timeout: 30_000,
     });
     const claims = readClaims(reply.string());
     return {
@@ -74,7 +74,7 @@ async function heldClaims() {
 async function pushClaims(jwt: string): Promise<void> {
   const system = await connectTo(bus, "system");
   try {
-    const reply = await system.nats.request("$SYS.REQ.CLAIMS.UPDATE", jwt, { timeout: 2_000 });
+    const reply = await system.nats.request("$SYS.REQ.CLAIMS.UPDATE", jwt, { timeout: 30_000 });
     expect(reply.json<{ data: { code: number } }>().data.code).toBe(200);
   } finally {
     await system.nats.close();
@@ -252,7 +252,7 @@ describe("nothing is lost when", () => {
     await expect(connectPeel(fresh, peel)).rejects.toThrow(refusedCredentials);
     const system = await connectTo(fresh, "system");
     const held = await system.nats.request(`$SYS.REQ.ACCOUNT.${preloaded.sub}.CLAIMS.LOOKUP`, "", {
-      timeout: 2_000,
+      timeout: 30_000,
     });
     expect(readClaims(held.string()).iat).toBeGreaterThan(preloaded.iat);
     await system.nats.close();

@@ -62,7 +62,7 @@ const svc = (...argv: string[]) => run(["--config", operatorConfig(bus), ...argv
 
 async function ask(subject: string, fields: Record<string, string>) {
   const request = encode({ ...fields, operator: "tester" });
-  return decode((await operator.nats.request(subject, request, { timeout: 5_000 })).data);
+  return decode((await operator.nats.request(subject, request, { timeout: 30_000 })).data);
 }
 
 test("an operator sees the roles in force, and one of them in full", async () => {

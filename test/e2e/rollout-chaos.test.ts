@@ -17,7 +17,8 @@ import { until } from "../harness/until.ts";
 
 setDefaultTimeout(60_000);
 
-const timing: RolloutTiming = { heartbeatMs: 200, silenceMs: 3_000, spreadMs: 50, retryMs: 100 };
+// A driver that waits for a busy processor is silent, too.
+const timing: RolloutTiming = { heartbeatMs: 200, silenceMs: 5_000, spreadMs: 50, retryMs: 100 };
 const names = ["peel-a", "peel-b", "peel-c", "peel-d"];
 /** Of the second wave; the first has peel-a, and the last peel-d. */
 const ofSecond = (name: string) => [`peel-b ${name}`, `peel-c ${name}`];
@@ -94,6 +95,8 @@ function heldAt(moment: string): string[] {
 
 let count = 0;
 
+const isTaken = (id: string) => (rollout: Rollout) => rollout.id === id && rollout.token > 1;
+
 /** The kernel reports a stopped process only to its parent's runtime, which does not expose it. */
 async function untilStopped(pid: number): Promise<void> {
   await until(async () => /^State:\s+T/m.test(await Bun.file(`/proc/${pid}/status`).text()));
@@ -120,8 +123,12 @@ async function fall(lane: Lane, moment: string, signal: "SIGKILL" | "SIGSTOP", .
   // A master that dies with the start in hand answers nothing.
   started.catch(() => {});
   const { id } = await lane.rollouts.until(({ args }) => args.text === text);
-  if (signal === "SIGKILL") await driver.program.exited;
-  else await untilStopped(driver.program.pid);
+  const fallen = signal === "SIGKILL" ? driver.program.exited : untilStopped(driver.program.pid);
+  const tooSoon = lane.rollouts.until(isTaken(id)).then(({ driver }) => {
+    throw new Error(`${driver} took the rollout over before its driver fell: ${moment}`);
+  });
+  tooSoon.catch(() => {});
+  await Promise.race([fallen, tooSoon]);
   /** The other one drives next, and there are two again. */
   const replace = async () => {
     lane.masters = [second, signal === "SIGKILL" ? await startRolloutMaster(lane.bus, timing) : driver];
@@ -169,7 +176,6 @@ function expectRan(lane: Lane, rollout: Rollout, ran: readonly string[]): void {
   expect(account.planned).toEqual(account.forbidden);
 }
 
-const isTaken = (id: string) => (rollout: Rollout) => rollout.id === id && rollout.token > 1;
 const hasEnded = (id: string) => (rollout: Rollout) => rollout.id === id && !isLive(rollout);
 /** The job of these moments was to be made, and nobody could know whether it was. */
 const isUnsure = (moment: string) => /^(dispatching|asking)(, .* about to be made)?$/.test(moment);

@@ -149,7 +149,7 @@ const result = {
 /** Stores a message as a peel does. */
 async function put(nats: Bus["nats"], jid: string, peel: string, payload: unknown) {
   const data = payload instanceof Uint8Array ? payload : encode(payload);
-  const reply = await nats.request(scheduleSubject(jid, peel), data, { timeout: 5_000 });
+  const reply = await nats.request(scheduleSubject(jid, peel), data, { timeout: 30_000 });
   expect(reply.json<{ stream?: string }>().stream).toBe("job-events");
 }
 

@@ -115,7 +115,7 @@ const heartbeat = (peel: ManualPeel, value: Record<string, unknown>) =>
   peel.connection.nats.request(
     `$KV.peel-heartbeat.${peel.peelId}`,
     encode({ peel_id: peel.peelId, ...value }),
-    { timeout: 5_000 },
+    { timeout: 30_000 },
   );
 
 test("every master signs once for the peels that say they open it, and they run the job", async () => {

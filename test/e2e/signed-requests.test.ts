@@ -52,7 +52,7 @@ afterAll(async () => {
 
 const first = () => masters[0] as TestMaster;
 const send = async (subject: string, request: Uint8Array) =>
-  decode((await thief.nats.request(subject, request, { timeout: 5_000 })).data) as {
+  decode((await thief.nats.request(subject, request, { timeout: 30_000 })).data) as {
     ok: boolean;
     error?: { code: string; message: string };
     jid?: string;
@@ -219,7 +219,7 @@ test("a master that does not insist takes unsigned requests, and no wrong envelo
   const operator = await connectTo(other, "admin");
   await enrollPeel(master, "web-1");
   const ask = async (bytes: Uint8Array) =>
-    decode((await operator.nats.request(request, bytes, { timeout: 5_000 })).data);
+    decode((await operator.nats.request(request, bytes, { timeout: 30_000 })).data);
   expect(await ask(job())).toMatchObject({ ok: true });
   expect(await ask(signedBy(ann, request, job()))).toMatchObject({ ok: true });
   expect(await ask(signedBy(eve, request, job()))).toEqual(refusal("there is no operator eve"));
@@ -231,7 +231,7 @@ test("a master without any operator says so", async () => {
   await using other = await startBus();
   await using _ = await startMaster(other);
   const operator = await connectTo(other, "admin");
-  const reply = await operator.nats.request(request, signedBy(ann, request, job()), { timeout: 5_000 });
+  const reply = await operator.nats.request(request, signedBy(ann, request, job()), { timeout: 30_000 });
   expect(decode(reply.data)).toEqual(refusal("there is no operator ann"));
   await operator.nats.close();
 });

@@ -124,7 +124,7 @@ async function filesBecome(wanted: Record<string, string>, environment?: string)
 
 const fetchAs = async (peelId: string, request: unknown): Promise<Record<string, unknown>> => {
   const data = request instanceof Uint8Array ? request : encode(request);
-  const reply = await connection.nats.request(`svc.peel.${peelId}.fetch`, data, { timeout: 5_000 });
+  const reply = await connection.nats.request(`svc.peel.${peelId}.fetch`, data, { timeout: 30_000 });
   return decode(reply.data) as Record<string, unknown>;
 };
 

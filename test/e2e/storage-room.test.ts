@@ -145,7 +145,7 @@ test("408 acks of 1 MB fill neither the bus nor the way of other peels", async (
   const answers = { stored: 0, refused: 0 };
   for (let i = 0; i < 408; i++) {
     const answer = await flooding.nats.request(ackSubject(`job-${i}`, "flooder"), megabyte, {
-      timeout: 10_000,
+      timeout: 30_000,
     });
     answers[answer.string().includes('"error"') ? "refused" : "stored"]++;
   }
@@ -176,7 +176,7 @@ test("a full store takes /readyz down with the name of the stream, svc doctor an
   await streams.add({ name: "foreign", subjects: ["foreign.>"] });
   const eightMegabytes = new Uint8Array(7 * mebibyte);
   for (;;) {
-    const answer = await admin.nats.request("foreign.x", eightMegabytes, { timeout: 10_000 });
+    const answer = await admin.nats.request("foreign.x", eightMegabytes, { timeout: 30_000 });
     if (answer.string().includes('"error"')) break;
   }
   await readinessBecomes(master.healthUrl, 503);

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 async function resolve(target: string) {
   const request = encode({ target, operator: "tester" });
-  const { data } = await operator.nats.request("svc.target.resolve", request, { timeout: 5_000 });
+  const { data } = await operator.nats.request("svc.target.resolve", request, { timeout: 30_000 });
   return decode(data);
 }
 

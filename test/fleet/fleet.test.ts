@@ -37,7 +37,7 @@ afterAll(async () => {
 
 async function ping(target: string): Promise<string> {
   const request = encode({ operator: "test", target, function: "test.ping", args: {} });
-  const reply = await operator.nats.request("svc.job.request", request, { timeout: 5_000 });
+  const reply = await operator.nats.request("svc.job.request", request, { timeout: 30_000 });
   return (decode(reply.data) as { jid: string }).jid;
 }
 

@@ -77,7 +77,8 @@ export function startMasterProgram(
       `bus_ca: ${bus.caFile}`,
       `auth_dir: ${bus.authDir}`,
       "health_addr: 127.0.0.1:0",
-      "enroll: {addr: 127.0.0.1:0}",
+      // All programs of a test have one address, which may otherwise ask ten times and then every ten seconds.
+      "enroll: {addr: 127.0.0.1:0, networks: {tests: {cidr: [127.0.0.0/8], capacity: 1000, refill: 1s}}}",
       `api: {tokens: [{username: ci, token_file: ${join(dir, "token")}}]}`,
     ].join("\n"),
     secretMode,

@@ -37,7 +37,7 @@ export async function connectManualPeel(
   const connection = await connectPeel(bus, peel);
   const { nats } = connection;
   const store = async (subject: string, value: unknown) => {
-    const reply = await nats.request(subject, encode(value), { timeout: 5_000 });
+    const reply = await nats.request(subject, encode(value), { timeout: 30_000 });
     const { error } = reply.json<{ error?: { description: string } }>();
     if (error !== undefined) throw new Error(error.description);
   };
@@ -77,7 +77,7 @@ export async function connectManualPeel(
       }),
     async hello() {
       for (;;) {
-        const reply = await nats.request(helloSubject(peelId), encode({}), { timeout: 5_000 });
+        const reply = await nats.request(helloSubject(peelId), encode({}), { timeout: 30_000 });
         const { jobs, error } = decode(reply.data) as { jobs?: Uint8Array[]; error?: { code: string } };
         if (jobs !== undefined) return jobs.map((bytes) => open(bytes));
         if (error?.code !== "rate_limited") throw new Error(`hello was refused: ${JSON.stringify(error)}`);

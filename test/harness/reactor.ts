@@ -39,7 +39,7 @@ export async function sendEvent(
   data: Record<string, unknown> = {},
 ): Promise<number> {
   const reply = await nats.request(eventSubject(peel, tag.split("/").join(".")), encode({ data }), {
-    timeout: 5_000,
+    timeout: 30_000,
   });
   const { seq, error } = reply.json<{ seq?: number; error?: { description: string } }>();
   if (seq === undefined) throw new Error(error?.description ?? "no acknowledgement");

@@ -64,7 +64,7 @@ export async function askBus(
 ): Promise<RenewalReply> {
   await using connection = await connectPeel(bus, peel);
   const bytes = request instanceof Uint8Array ? request : encode(request);
-  const answer = await connection.nats.request(`svc.peel.${peel.peelId}.${verb}`, bytes, { timeout: 5_000 });
+  const answer = await connection.nats.request(`svc.peel.${peel.peelId}.${verb}`, bytes, { timeout: 30_000 });
   return decode(answer.data) as unknown as RenewalReply;
 }
 

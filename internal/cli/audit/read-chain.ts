@@ -36,7 +36,7 @@ export interface VerifiedChain {
 export async function readWholeChain(bus: Bus, wanted: readonly { seq: number }[]): Promise<VerifiedChain> {
   const sequences = new Set(wanted.map(({ seq }) => seq));
   const hashes = new Map<number, string>();
-  const page = (from: number) => ask(bus, auditOverBus.chain, { from }, timeoutMs);
+  const page = (from: number) => ask(bus, auditOverBus.chain, { from }, { timeoutMs });
   let answer = await page(1);
   const { first, last: newest, keys, kept_since, remembered } = answer;
   if (remembered !== undefined) sequences.add(remembered.last);

@@ -12,7 +12,8 @@ const attempts = 2;
 /** Longer than the heartbeat of a master that has ended. */
 const silentAttempts = 9;
 
-const askMaster = (bus: Bus, name: string) => ask(bus, decisionsOverBus(name).verify, {}, timeoutMs);
+const askMaster = (bus: Bus, name: string) =>
+  ask(bus, decisionsOverBus(name).verify, {}, { timeoutMs, isHasty: true });
 
 /** What one master answered, or why it did not. */
 type Compared = { master: string } & (

@@ -93,7 +93,7 @@ async function chosen(bus: Bus, choose: (record: Enrollment) => boolean): Promis
 }
 
 async function readRollouts(bus: Bus): Promise<Offer[]> {
-  const { rollouts } = await ask(bus, rolloutsOverBus.list, { limit: newest });
+  const { rollouts } = await ask(bus, rolloutsOverBus.list, { limit: newest }, { isHasty: true });
   return rollouts.map((rollout) => ({
     id: rollout.id,
     text: `${rollout.function} on ${rollout.target ?? `${rollout.targets} peels`}, ${rollout.status}`,
@@ -101,7 +101,7 @@ async function readRollouts(bus: Bus): Promise<Offer[]> {
 }
 
 async function readJobs(bus: Bus, only: { status?: "running" }): Promise<Offer[]> {
-  const { jobs } = await ask(bus, jobsOverBus.list, { limit: newest, ...only });
+  const { jobs } = await ask(bus, jobsOverBus.list, { limit: newest, ...only }, { isHasty: true });
   return jobs.map((job) => ({
     id: job.jid,
     text: `${job.function} on ${job.target ?? `${job.targets} peels`}, ${job.status}`,

@@ -225,7 +225,7 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
 
 /** What the masters say; `undefined` where none answers, or this operator may not ask. */
 function readAdministrators(bus: Bus) {
-  return ask(bus, operatorsOverBus.administrators, {}).catch(() => undefined);
+  return ask(bus, operatorsOverBus.administrators, {}, { isHasty: true }).catch(() => undefined);
 }
 
 function ageOf(storedAt: number, { clock }: DoctorContext): string {

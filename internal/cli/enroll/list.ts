@@ -70,7 +70,12 @@ async function listOver(bus: Bus, state: EnrollmentState | "all"): Promise<Liste
   try {
     for (;;) {
       const after = cursor === undefined ? {} : { cursor };
-      const page = await ask(bus, enrollmentsOverBus.list, { state, limit: 1_000, ...after });
+      const page = await ask(
+        bus,
+        enrollmentsOverBus.list,
+        { state, limit: 1_000, ...after },
+        { isHasty: true },
+      );
       found.push(...page.enrollments);
       if (page.next === undefined) return { found, distrusted: page.distrusted };
       cursor = page.next;

@@ -20,7 +20,7 @@ export const vouchCommand = command({
           "svc enroll vouch takes --all: look at svc enroll list --state all first",
         );
       }
-      const vouched = await ask(bus, enrollmentsOverBus.vouch, {}, timeoutMs);
+      const vouched = await ask(bus, enrollmentsOverBus.vouch, {}, { timeoutMs });
       const { adopted, refused } = vouched;
       await cli.print(vouched, () => `${adopted} enrollments got vouchers; vouchers are enforced`);
       if (refused > 0)

@@ -32,7 +32,7 @@ export async function commandRollout(
   const input = { id: checkedId(id) };
   for (let attempt = 1; ; attempt++) {
     try {
-      return (await ask(bus, rolloutsOverBus[action], input, timeoutMs)).rollout;
+      return (await ask(bus, rolloutsOverBus[action], input, { timeoutMs })).rollout;
     } catch (thrown) {
       const isSilence = thrown instanceof SvcError && thrown.kind === "unavailable";
       if (!isSilence || thrown instanceof NoMaster || attempt === attempts) throw thrown;

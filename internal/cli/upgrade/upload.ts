@@ -30,7 +30,12 @@ export async function uploadBinary(
   let fewest = Number.POSITIVE_INFINITY;
   let idleAttempts = 0;
   for (;;) {
-    const { missing } = await ask(bus, binariesOverBus.commit, { manifest: binary.data }, commitTimeoutMs);
+    const { missing } = await ask(
+      bus,
+      binariesOverBus.commit,
+      { manifest: binary.data },
+      { timeoutMs: commitTimeoutMs },
+    );
     onProgress(all - missing.length, all);
     if (missing.length === 0) return;
     idleAttempts = missing.length < fewest ? 0 : idleAttempts + 1;
@@ -38,7 +43,7 @@ export async function uploadBinary(
     let stored = all - missing.length;
     const uploading = mapBounded(missing, { atOnce: chunksAtOnce }, async (digest) => {
       const data = await binary.chunk(chunks.indexOf(digest));
-      await ask(bus, binariesOverBus.put, { digest, data }, putTimeoutMs);
+      await ask(bus, binariesOverBus.put, { digest, data }, { timeoutMs: putTimeoutMs });
       onProgress(++stored, all);
     });
     const problem = await uploading.then(() => undefined, toSvcError);

@@ -97,7 +97,8 @@ export function createCompilers({
       const facts: Facts = { ...told, id };
       const held = new HeldFacts(words);
       const hold = (text: string, isData: boolean) => held.hold(text, isData);
-      const peel = { renderer, held, scope: { facts, settings: {}, hold }, variables: { id } };
+      const isHeld = (text: string) => held.isIn(text);
+      const peel = { renderer, held, scope: { facts, settings: {}, hold, isHeld }, variables: { id } };
       const reader = readerOf(tree, peel, cache);
       try {
         const top = await topOf(reader);

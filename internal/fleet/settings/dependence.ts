@@ -101,7 +101,7 @@ function describe(tags: readonly Tag[], names: Naming): Dependence {
       word === "with" ||
       word === "macro" ||
       word === "from" ||
-      word === "import"
+      /^(?:import|import_yaml|import_json|import_text|load_yaml|load_json|load_text)$/.test(word)
     ) {
       const misused =
         kind === "statement" ? namesIn(boundBy(word, rest)).find((one) => names.isMisused(one)) : undefined;
@@ -116,7 +116,7 @@ function describe(tags: readonly Tag[], names: Naming): Dependence {
 function boundBy(word: string, rest: Tokens): Tokens {
   if (word === "for") return rest.slice(0, rest.indexOf("in"));
   if (word === "from") return rest.slice(rest.indexOf("import") + 1);
-  if (word === "import") return rest.slice(rest.lastIndexOf("as") + 1);
+  if (/^(?:import|load_)/.test(word)) return rest.slice(rest.lastIndexOf("as") + 1);
   if (word === "with") return splitAtTop(rest, ",").flatMap((part) => splitAtTop(part, "=")[0] ?? []);
   if (word === "macro")
     return splitAtTop(rest.slice(2, -1), ",").flatMap(([param = ""]) => [param, rest[0] ?? ""]);

@@ -50,7 +50,9 @@ export class Naming {
       else if (word === "call") this.bindCall(rest);
       else if (word === "import") this.bindModule(rest);
       else if (word === "from") this.bindImported(rest);
-      else if (word === "endmacro" || word === "endset") open.pop();
+      else if (/^load_(?:yaml|json|text)$/.test(word)) open.push({ binding: this.bindData(rest) });
+      else if (/^import_(?:yaml|json|text)$/.test(word)) this.bindData(rest);
+      else if (word === "endmacro" || word === "endset" || word === "endload") open.pop();
     }
   }
 
@@ -206,6 +208,13 @@ export class Naming {
       const binding = this.of(param);
       binding.other = binding.unknown = true;
     }
+  }
+
+  /** Data of a text: text in which facts are held is refused when it is read. */
+  private bindData(rest: Tokens): Binding {
+    const binding = this.of(rest[rest.lastIndexOf("as") + 1] ?? "");
+    binding.other = true;
+    return binding;
   }
 
   private bindModule(rest: Tokens): void {

@@ -12,6 +12,7 @@ export interface PeelScope {
   /** Always empty, because the settings are being compiled. */
   readonly settings: Readonly<Record<string, Plain>>;
   hold(text: string, isData: boolean): string;
+  isHeld(text: string): boolean;
 }
 
 /** Renders the templates of one tree, for one peel at a time. */
@@ -28,7 +29,7 @@ export interface TreeRenderer {
   ): Promise<string>;
 }
 
-const includes = /\{%[-+]?\s*(?:include|import|from|extends)\b/;
+const includes = /\{%[-+]?\s*(?:include|import|import_yaml|import_json|import_text|from|extends)\b/;
 const markup = /\{[{%#]/;
 
 /** @param strictFacts whether a template may not choose by facts */

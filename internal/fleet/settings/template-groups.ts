@@ -23,12 +23,16 @@ export function connected(tags: ReadonlyMap<string, readonly Tag[]>): string[][]
 
 /** Whether a tag takes in another file. */
 export function isReference({ kind, tokens: [first = ""] }: Tag): boolean {
-  return kind === "statement" && /^(?:include|import|from|extends)$/.test(first);
+  return (
+    kind === "statement" &&
+    /^(?:include|import|import_yaml|import_json|import_text|from|extends)$/.test(first)
+  );
 }
 
 /** The expression in a reference that names the file. */
 export function referenced([kind, ...rest]: Tokens): Tokens {
-  const enders = kind === "from" ? ["import"] : kind === "import" ? ["as"] : ["ignore", "with", "without"];
+  const enders =
+    kind === "from" ? ["import"] : kind?.startsWith("import") ? ["as"] : ["ignore", "with", "without"];
   const end = rest.findIndex((one) => enders.includes(one));
   return end < 0 ? rest : rest.slice(0, end);
 }

@@ -1,5 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { plain } from "./filters.ts";
+import { suggestion } from "../../base/nearest.ts";
+import { Callable, Facade, fromPlain, take, textOf, Undefined, type Value, ValueMap } from "../jinja/mod.ts";
 
 type Values = Readonly<Record<string, Plain>>;
 
@@ -14,53 +15,83 @@ export interface Scope {
    * @param isData whether a filter wrote the text as one YAML value
    */
   hold?(text: string, isData: boolean): string;
+  /**
+   * Whether there is a held text in a text; it must not be read as data. Where texts are held, templates do not change
+   * lists and maps either: what gets into them could not be followed.
+   */
+  isHeld?(text: string): boolean;
 }
 
-/** A function for templates; it must not throw. */
-type Lookup = (...args: unknown[]) => unknown;
-
 const tableNames = ["facts", "grains", "settings", "pillar"] as const;
+type Table = (typeof tableNames)[number];
 /** What templates find in `salt`. */
-export const functionNames: readonly string[] = tableNames.map((table) => `${table}.get`);
+const functionNames: readonly string[] = tableNames.map((table) => `${table}.get`);
 
-/** The global variables of a template. */
-export function globalsOf({ facts, settings }: Scope): Record<string, unknown> {
-  const lookUpFact = lookupIn(facts);
-  const lookUpSetting = lookupIn(settings);
-  const tables: Record<(typeof tableNames)[number], { get: Lookup }> = {
-    facts: { get: lookUpFact },
-    grains: { get: lookUpFact },
-    settings: { get: lookUpSetting },
-    pillar: { get: lookUpSetting },
+/**
+ * The global variables of one rendering. Values are copied when they are first used: a template may change what it
+ * has, and the next one has them as they are.
+ */
+export function globalsOf(
+  { facts, settings }: Scope,
+  variables: Values,
+): (name: string) => Value | undefined {
+  const made = new Map<string, Value>();
+  const once = (name: string, make: () => Value): Value => {
+    const known = made.get(name);
+    if (known !== undefined) return known;
+    const value = make();
+    made.set(name, value);
+    return value;
   };
-  const names = Object.entries(tables).map(([table, { get }]) => [`${table}.get`, get]);
-  const salt = { ...tables, ...Object.fromEntries(names) };
-  return { facts, grains: facts, settings, pillar: settings, salt, svc: salt };
+  const table = (name: Table): Value =>
+    name === "facts" || name === "grains"
+      ? once("facts", () => fromPlain(facts))
+      : once("settings", () => fromPlain(settings));
+  const functions = (): Value => once("salt", () => functionsOf(table));
+  return (name) => {
+    if (Object.hasOwn(variables, name)) return once(`own ${name}`, () => fromPlain(variables[name]));
+    if (name === "salt" || name === "svc") return functions();
+    return tableNames.find((each) => each === name) && table(name as Table);
+  };
+}
+
+/** `salt['grains.get']` and `salt.grains.get`. */
+function functionsOf(table: (name: Table) => Value): Value {
+  const functions = new Map(
+    tableNames.map((name) => [`${name}.get`, lookupIn(`${name}.get`, () => table(name))]),
+  );
+  const named = (name: string): Value => {
+    const found = functions.get(name);
+    if (found !== undefined) return found;
+    const shown = `salt['${name.slice(0, 60)}']`;
+    const reason = `${shown} does not exist in templates${suggestion(name, functionNames)}; they have ${functionNames.join(", ")}`;
+    return new Undefined(shown, false, reason);
+  };
+  return new Facade("salt", (name) =>
+    name.includes(".") ? named(name) : new Facade(`salt.${name}`, (inner) => named(`${name}.${inner}`)),
+  );
 }
 
 /**
  * `get(path, default)`: colons in a path lead into maps and lists; without a default the result is an empty
  * string, as in Salt.
  */
-function lookupIn(values: Values): Lookup {
-  return (path, ...rest) => {
-    const [last] = rest.slice(-1);
-    const named = last instanceof Map && last.has("default") ? last.get("default") : undefined;
-    const fallback = named ?? (rest.length > 0 && !(last instanceof Map) ? rest[0] : "");
-    return valueAt(values, String(path).split(":")) ?? plain(fallback);
-  };
+function lookupIn(name: string, table: () => Value): Callable {
+  return new Callable(name, (args) => {
+    const [path, fallback = ""] = take(name, args, ["key", "default?"]);
+    return valueAt(table(), textOf(path as Value).split(":")) ?? fallback;
+  });
 }
 
 /** A key may contain a colon itself; the shortest key that leads to a value wins. */
-function valueAt(at: Plain | Values | undefined, words: readonly string[]): Plain | undefined {
-  if (words.length === 0) return at as Plain | undefined;
-  if (Array.isArray(at))
+function valueAt(at: Value | undefined, words: readonly string[]): Value | undefined {
+  if (words.length === 0) return at;
+  if (Array.isArray(at)) {
     return /^\d{1,9}$/.test(words[0] ?? "") ? valueAt(at[Number(words[0])], words.slice(1)) : undefined;
-  if (typeof at !== "object" || at === null || at instanceof Uint8Array) return undefined;
+  }
+  if (!(at instanceof ValueMap)) return undefined;
   for (let length = 1; length <= words.length; length++) {
-    const key = words.slice(0, length).join(":");
-    if (!Object.hasOwn(at, key)) continue;
-    const found = valueAt((at as Values)[key], words.slice(length));
+    const found = valueAt(at.get(words.slice(0, length).join(":")), words.slice(length));
     if (found !== undefined) return found;
   }
   return undefined;

@@ -44,7 +44,7 @@ test.each([
   expect(await render(text, { v: "<a&'\">" })).toBe(expected);
 });
 
-// What Jinja 3 writes for the same text, except that maps have the order of their keys.
+// What Jinja 3 writes for the same text.
 test.each([
   [
     "{{ true }} {{ false }} {{ none }} {{ 1 }} {{ 1.0 }} {{ 10 / 4 }} {{ 'x' }}",
@@ -93,11 +93,11 @@ test.each([
   ["{{ facts.nested.typo }}", "t.sls:1: undefined: facts.nested.typo"],
   ["{{ pillar['typo'] }}", "t.sls:1: undefined: pillar['typo']"],
   ["{{ facts.os }}: {{- facts.typo -}} {{ facts.os }}", "t.sls:1: undefined: facts.typo"],
-  ["{{ true }}{{\n nope\n}}", "t.sls:3: undefined: "],
+  ["{{ true }}{{\n nope\n}}", "t.sls:2: undefined: nope"],
   ["{% for x in typo %}{% endfor %}", "t.sls:1: undefined: typo"],
   ["{% if typo %}{% endif %}", "t.sls:1: undefined: typo"],
-  ["\n\n{% for %}", "t.sls:3: syntax error: unexpected end of block, expected in"],
-  ["{{ 1|nofilter }}", "t.sls:1: unknown filter: filter nofilter is unknown"],
+  ["\n\n{% for %}", "t.sls:3: syntax error: unexpected end of block, expected a name"],
+  ["{{ 1|nofilter }}", "t.sls:1: unknown filter: nofilter"],
   [
     "{{ salt['cmd.run']('id') }}",
     "t.sls:1: salt['cmd.run'] does not exist in templates; they have facts.get, grains.get, settings.get, pillar.get",
@@ -116,7 +116,7 @@ test.each([
     "{% from 'badcall.jinja' import c %}\n\n{{ c() }}",
     "badcall.jinja:2: salt['network.ip_addrs'] does not exist",
   ],
-  ["{% set n = 'cmd.run' %}\n{{ salt[n]('id') }}", "t.sls:2: a function is called that does not exist"],
+  ["{% set n = 'cmd.run' %}\n{{ salt[n]('id') }}", "t.sls:2: salt['cmd.run'] does not exist in templates"],
   [
     "\n{% include 'nothere.sls' %}",
     't.sls:2: template not found: tried to include non-existing template "nothere.sls"',
@@ -127,11 +127,11 @@ test.each([
     "{% for i in range(5000) %}{% for i in range(10000) %}{% endfor %}{% endfor %}",
     "t.sls:1: the template exceeds the instruction limit",
   ],
-  ["{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", "t.sls:1: invalid operation: recursion limit exceeded"],
-  ["{{ 'x'*3000000000 }}", "t.sls: the template exceeds the memory limit"],
+  ["{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", "t.sls:1: recursion limit exceeded"],
+  ["{{ 'x'*3000000000 }}", "t.sls:1: the template exceeds the memory limit"],
   ["{{ 'x'*9000000 }}", "t.sls: the rendered text is larger than 8 MiB"],
   ["\n{{ none|yaml_dquote }}", "t.sls:2: yaml_dquote: expected a string"],
-  ["{{ debug() }}", "t.sls:1: unknown function: debug is unknown"],
+  ["{{ debug() }}", "t.sls:1: undefined: debug"],
 ])("%s fails", async (text, expected) => {
   const error = await render(text).then(
     () => undefined,

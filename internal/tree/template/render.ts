@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { Engine } from "./engine.ts";
+import { createEngine, type Engine, pathOf } from "./engine.ts";
 import { TemplateError } from "./error.ts";
 import type { Scope } from "./lookups.ts";
 
@@ -36,40 +36,34 @@ const maxIncluded = 256;
 const markup = /\{[{%#]/;
 
 export function createTemplates(): Templates {
-  let engine: Promise<Engine> | undefined;
-  /** Starting takes some tens of milliseconds, so it waits for the first text with markup. */
-  const start = () => {
-    engine ??= import("./engine.ts").then(({ Engine }) => new Engine());
-    return engine;
-  };
-  return { renderer: (read) => createRenderer(read, start) };
+  const engine = createEngine();
+  return { renderer: (read) => createRenderer(read, engine) };
 }
 
-function createRenderer(read: Read, start: () => Promise<Engine>): Renderer {
+function createRenderer(read: Read, engine: Engine): Renderer {
   /** Adds the named templates, and what these name themselves. */
   const collect = async (into: Map<string, string>, tried: Set<string>, names: readonly string[]) => {
     for (const name of names) {
       if (tried.has(name) || tried.size >= maxIncluded) continue;
       tried.add(name);
-      const text = await read(name.replace(/^(?:salt|svc):\/\//, ""));
+      const text = await read(pathOf(name));
       if (text === undefined) continue;
       await collect(into, tried, literalNames(text));
-      into.set(name, text);
+      into.set(pathOf(name), text);
     }
   };
 
   return {
     async render(template, scope, variables = {}) {
       if (!markup.test(template.text)) return template.text;
-      const engine = await start();
       const templates = new Map<string, string>();
       const tried = new Set<string>();
       await collect(templates, tried, literalNames(template.text));
       for (;;) {
         const known = templates.size;
         try {
-          const all = new Map([...templates, [template.name, template.text]]);
-          const output = engine.render(read, all, template.name, scope, variables);
+          const all = new Map([...templates, [pathOf(template.name), template.text]]);
+          const output = engine.render(all, template.name, scope, variables);
           if (output.length <= maxOutput) return output;
           throw new TemplateError(template.name, 0, "the rendered text is larger than 8 MiB");
         } catch (thrown) {
@@ -84,7 +78,9 @@ function createRenderer(read: Read, start: () => Promise<Engine>): Renderer {
 
 /** Template names quoted in a text. Computed names are found when the engine reports them as missing. */
 function literalNames(text: string): string[] {
-  const statements = text.matchAll(/\{%[-+]?\s*(?:include|import|from|extends)\s([^%]*)%\}/g);
+  const statements = text.matchAll(
+    /\{%[-+]?\s*(?:include|import|import_yaml|import_json|import_text|from|extends)\s([^%]*)%\}/g,
+  );
   return [...statements].flatMap(([, rest = ""]) =>
     [...rest.matchAll(/"([^"]*)"|'([^']*)'/g)].map(([, double, single]) => double ?? single ?? ""),
   );

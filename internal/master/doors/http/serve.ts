@@ -269,6 +269,8 @@ async function sendResponse(response: Response, outgoing: ServerResponse): Promi
   if (response.headers.has("content-length")) {
     return end(outgoing, new Uint8Array(await response.arrayBuffer()));
   }
+  // Who follows events knows at once that the stream is open; the first of them may come much later.
+  outgoing.flushHeaders();
   const reader = response.body.getReader();
   const stop = () => void reader.cancel().catch(() => {});
   outgoing.on("close", stop);

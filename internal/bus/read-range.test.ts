@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { connectTo, startBus, type TestBus } from "../../test/harness/bus.ts";
+import type { Bus } from "./connect.ts";
+import { readRange } from "./read-range.ts";
+
+let bus: TestBus;
+let owner: Bus;
+
+beforeAll(async () => {
+  bus = await startBus();
+  owner = await connectTo(bus, "master");
+  const manager = await owner.nats.jetstreamManager();
+  await manager.streams.add({ name: "numbers", subjects: ["numbers.>"] });
+  for (let i = 1; i <= 20; i++) await owner.nats.jetstream().publish("numbers.x", `${i}`);
+});
+afterAll(async () => {
+  await owner?.nats.close();
+  await bus?.[Symbol.asyncDispose]();
+});
+
+/** The bus, where so many readers are gone when they ask for messages, as after an election. */
+function losing(readers: number): Bus {
+  let left = readers;
+  const lost = async (subject: string) => {
+    const [stream = "", name = ""] = subject.split(".").slice(-2);
+    const manager = await owner.nats.jetstreamManager();
+    await manager.consumers.delete(stream, name);
+  };
+  const nats = new Proxy(owner.nats, {
+    get(target, property) {
+      if (property !== "publish") return Reflect.get(target, property, target);
+      return (...[subject, ...rest]: Parameters<typeof target.publish>) => {
+        const send = () => target.publish(subject, ...rest);
+        if (!subject.includes("MSG.NEXT") || left === 0) return send();
+        left--;
+        void lost(subject).then(send);
+      };
+    },
+  });
+  return { ...owner, nats };
+}
+
+const numbers = async (from: Bus) =>
+  (await readRange(from, "numbers", { from: 1, count: 100 })).map(({ sequence }) => sequence);
+const all = Array.from({ length: 20 }, (_, index) => index + 1);
+
+test("what the bus breaks off is read again, and nothing is missing", async () => {
+  expect(await numbers(owner)).toEqual(all);
+  expect(await numbers(losing(3))).toEqual(all);
+});
+
+test("what it breaks off again and again is an error, and not an empty stream", async () => {
+  await expect(numbers(losing(4))).rejects.toThrow("the stream numbers is not available");
+});

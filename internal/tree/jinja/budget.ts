@@ -1,0 +1,49 @@
+import { Fault } from "./fault.ts";
+
+/** What one rendering may use: some tenths of a second, and some tens of MiB. */
+const limits = {
+  /** Evaluated expressions and statements. */
+  steps: 10_000_000,
+  /** Characters and items of all values that were made. */
+  made: 64 * 1024 * 1024,
+  /** Macros, includes and imports within each other. */
+  depth: 150,
+} as const;
+
+/** Counts what a rendering uses, and ends it in time. */
+export class Budget {
+  private steps = 0;
+  private made = 0;
+  private depth = 0;
+
+  /** @throws Fault */
+  step(): void {
+    if (++this.steps > limits.steps) {
+      throw new Fault("the template exceeds the instruction limit: check for long loops");
+    }
+  }
+
+  /**
+   * To be called before a value is made.
+   *
+   * @param size characters of a text, or items of a list
+   * @throws Fault
+   */
+  make(size: number): void {
+    this.made += size;
+    // Making takes time as well.
+    this.steps += size / 64;
+    if (!(this.made <= limits.made)) throw new Fault("the template exceeds the memory limit");
+  }
+
+  /** @throws Fault */
+  within<T>(run: () => T): T {
+    if (this.depth >= limits.depth) throw new Fault("recursion limit exceeded");
+    this.depth++;
+    try {
+      return run();
+    } finally {
+      this.depth--;
+    }
+  }
+}

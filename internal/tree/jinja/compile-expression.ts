@@ -1,0 +1,293 @@
+import type { Argument, Expression } from "./ast.ts";
+import { Fault } from "./fault.ts";
+import { type Evaluate, type Frame, named } from "./frame.ts";
+import { attributeOf } from "./methods.ts";
+import { calculate, holds, itemOf, negate, sliceOf } from "./operators.ts";
+import { textOf } from "./text.ts";
+import type { Tools } from "./text-methods.ts";
+import {
+  type Args,
+  Callable,
+  defined,
+  Facade,
+  Float,
+  isNumber,
+  iterate,
+  orElse,
+  Tuple,
+  toNumber,
+  truthy,
+  typeName,
+  Undefined,
+  type Value,
+  ValueMap,
+} from "./values.ts";
+
+/** Names that the compiled part uses. */
+export type Used = Set<string>;
+
+/** Makes a function of an expression. */
+export function compileExpression(expression: Expression, used: Used): Evaluate {
+  const compile = (each: Expression) => compileExpression(each, used);
+  const { at } = expression;
+  switch (expression.kind) {
+    case "constant": {
+      const { value, isFloat } = expression;
+      const constant = isFloat && Number.isInteger(value) ? new Float(value as number) : value;
+      return () => constant;
+    }
+    case "name": {
+      const { name } = expression;
+      used.add(name);
+      return (frame) => {
+        frame.run.budget.step();
+        return orElse(frame.lookUp(name), missing(frame, name));
+      };
+    }
+    case "list":
+    case "tuple": {
+      const items = expression.items.map(compile);
+      const isList = expression.kind === "list";
+      return (frame) => {
+        frame.run.budget.make(items.length);
+        const values = items.map((item) => item(frame));
+        return isList ? values : new Tuple(values);
+      };
+    }
+    case "map": {
+      const entries = expression.entries.map(([key, value]) => [compile(key), compile(value)] as const);
+      return (frame) => {
+        frame.run.budget.make(entries.length);
+        const pairs = entries.map(([key, value]): [Value, Value] => [key(frame), value(frame)]);
+        frame.place(at);
+        return new ValueMap(pairs);
+      };
+    }
+    case "attribute": {
+      const [of, { name }] = [compile(expression.of), expression];
+      const written = sourceOf(expression);
+      return (frame) => {
+        const value = of(frame);
+        frame.place(at);
+        frame.run.budget.step();
+        const found = attributeOf(defined(value), name, toolsOf(frame));
+        return orElse(found === undefined ? itemOf(value, name) : found, missing(frame, written));
+      };
+    }
+    case "item": {
+      const [of, key] = [compile(expression.of), compile(expression.key)];
+      const written = sourceOf(expression);
+      return (frame) => {
+        const [value, by] = [of(frame), key(frame)];
+        frame.place(at);
+        frame.run.budget.step();
+        defined(value);
+        const found = itemOf(value, defined(by));
+        if (found !== undefined) return found;
+        const attribute = typeof by === "string" ? attributeOf(value, by, toolsOf(frame)) : undefined;
+        return orElse(attribute, missing(frame, written));
+      };
+    }
+    case "slice": {
+      const [of, parts] = [compile(expression.of), expression.parts.map((part) => part && compile(part))];
+      return (frame) => {
+        const [value, bounds] = [of(frame), parts.map((part) => part?.(frame))];
+        frame.place(at);
+        return sliceOf(value, bounds, frame.run.budget);
+      };
+    }
+    case "call": {
+      const [of, args] = [compile(expression.of), compileArguments(expression.args, used)];
+      const written = sourceOf(expression.of);
+      return (frame) => {
+        const [callee, given] = [of(frame), args(frame)];
+        frame.place(at);
+        frame.run.budget.step();
+        return callValue(callee, given, written);
+      };
+    }
+    case "filter": {
+      const [of, args] = [compile(expression.of), compileArguments(expression.args, used)];
+      const { name } = expression;
+      return (frame) => {
+        const [value, given] = [of(frame), args(frame)];
+        frame.place(at);
+        return applyFilter(frame, name, value, given);
+      };
+    }
+    case "test": {
+      const [of, args] = [compile(expression.of), compileArguments(expression.args, used)];
+      const { name, negated } = expression;
+      return (frame) => {
+        const [value, given] = [of(frame), args(frame)];
+        frame.place(at);
+        return applyTest(frame, name, value, given) !== negated;
+      };
+    }
+    case "binary": {
+      const [left, right, { operator }] = [compile(expression.left), compile(expression.right), expression];
+      return (frame) => {
+        const [one, other] = [left(frame), right(frame)];
+        frame.place(at);
+        frame.run.budget.step();
+        return calculate(operator, one, other, frame.run.budget);
+      };
+    }
+    case "concat": {
+      const parts = expression.parts.map(compile);
+      return (frame) => {
+        const values = parts.map((part) => part(frame));
+        frame.place(at);
+        const text = values.map(textOf).join("");
+        frame.run.budget.make(text.length);
+        return text;
+      };
+    }
+    case "compare": {
+      const first = compile(expression.first);
+      const rest = expression.rest.map(({ operator, value }) => ({ operator, value: compile(value) }));
+      return (frame) => {
+        let left = first(frame);
+        for (const { operator, value } of rest) {
+          const right = value(frame);
+          frame.place(at);
+          frame.run.budget.step();
+          if (!holds(operator, left, right)) return false;
+          left = right;
+        }
+        return true;
+      };
+    }
+    case "and":
+    case "or": {
+      const [left, right] = [compile(expression.left), compile(expression.right)];
+      const goesOn = expression.kind === "and";
+      return (frame) => {
+        const value = left(frame);
+        frame.place(at);
+        return truthy(value) === goesOn ? right(frame) : value;
+      };
+    }
+    case "not": {
+      const of = compile(expression.of);
+      return (frame) => {
+        const value = of(frame);
+        frame.place(at);
+        return !truthy(value);
+      };
+    }
+    case "minus":
+    case "plus": {
+      const of = compile(expression.of);
+      const isMinus = expression.kind === "minus";
+      return (frame) => {
+        const value = of(frame);
+        frame.place(at);
+        if (isMinus) return negate(value);
+        if (isNumber(value)) return typeof value === "boolean" ? toNumber(value) : value;
+        throw new Fault(`bad operand type for unary +: '${typeName(defined(value))}'`);
+      };
+    }
+    case "choice": {
+      const [condition, yes] = [compile(expression.condition), compile(expression.yes)];
+      const no = expression.no && compile(expression.no);
+      return (frame) => {
+        const decides = condition(frame);
+        frame.place(at);
+        if (truthy(decides)) return yes(frame);
+        return no === undefined ? new Undefined("a choice without else", true) : no(frame);
+      };
+    }
+  }
+}
+
+/** Makes a function of the arguments of a call. */
+export function compileArguments(args: readonly Argument[], used: Used): (frame: Frame) => Args {
+  if (args.length === 0) {
+    const none: Args = { positional: [], named: new Map() };
+    return () => none;
+  }
+  const compiled = args.map((arg) => ({ ...arg, value: compileExpression(arg.value, used) }));
+  return (frame) => {
+    const positional: Value[] = [];
+    const byName = new Map<string, Value>();
+    for (const { kind, name, value } of compiled) {
+      const given = value(frame);
+      if (kind === "positional") positional.push(given);
+      else if (kind === "named") byName.set(name, given);
+      else if (kind === "list") positional.push(...iterate(given));
+      else if (given instanceof ValueMap)
+        for (const [key, item] of given.entries()) byName.set(textOf(key), item);
+      else throw new Fault("** expects a map");
+    }
+    return { positional, named: byName };
+  };
+}
+
+/** @throws Fault for what cannot be called */
+export function callValue(callee: Value, args: Args, written: string): Value {
+  if (callee instanceof Callable) return callee.call(args);
+  if (callee instanceof Facade && callee.call !== undefined) return callee.call(args);
+  throw new Fault(`'${typeName(defined(callee))}' object is not callable: ${written}`);
+}
+
+/** @throws Fault */
+export function applyFilter(frame: Frame, name: string, value: Value, args: Args): Value {
+  const { run } = frame;
+  run.budget.step();
+  return named(run.surroundings.filters, name, "filter")(value, args, { run, frame });
+}
+
+/** @throws Fault */
+export function applyTest(frame: Frame, name: string, value: Value, args: Args): boolean {
+  const { run } = frame;
+  run.budget.step();
+  return named(run.surroundings.tests, name, "test")(value, args, { run, frame });
+}
+
+/** What methods of values may use. */
+export function toolsOf(frame: Frame): Tools {
+  const tools: Tools = {
+    budget: frame.run.budget,
+    isFixed: frame.run.surroundings.isFixed,
+    reach(of, key, isItem) {
+      const at = isItem && /^\d+$/.test(key) ? Number(key) : key;
+      const found = isItem
+        ? itemOf(defined(of), at)
+        : orElse(attributeOf(defined(of), key, tools), itemOf(of, key));
+      if (found === undefined) throw new Fault(`undefined: ${key}`, { undefinedName: key });
+      return found;
+    },
+  };
+  return tools;
+}
+
+/** What a name that nothing defines gives. */
+export function missing(frame: Frame, name: string): Undefined {
+  return new Undefined(name, frame.run.surroundings.isLenient);
+}
+
+const longestSource = 80;
+
+/** An expression as the template has it, as far as names lead. */
+function sourceOf(expression: Expression): string {
+  const write = (each: Expression): string => {
+    switch (each.kind) {
+      case "name":
+        return each.name;
+      case "constant":
+        return typeof each.value === "string" ? `'${each.value}'` : String(each.value);
+      case "attribute":
+        return `${write(each.of)}.${each.name}`;
+      case "item":
+        return `${write(each.of)}[${write(each.key)}]`;
+      case "call":
+        return `${write(each.of)}(…)`;
+      case "filter":
+        return `${write(each.of)}|${each.name}`;
+      default:
+        return "(…)";
+    }
+  };
+  return write(expression).slice(0, longestSource);
+}

@@ -1,0 +1,204 @@
+import type { BlockFilter, Statement } from "./ast.ts";
+import {
+  applyFilter,
+  compileArguments,
+  compileExpression,
+  missing,
+  type Used,
+} from "./compile-expression.ts";
+import { Fault } from "./fault.ts";
+import type { Block, Compiled, Compiling, Execute, Frame, Signal } from "./frame.ts";
+import { compileLoading, loadTemplate } from "./loading.ts";
+import { compileLoop } from "./loop.ts";
+import { compileCallBlock, compileMacro } from "./macro.ts";
+import { parse } from "./parse.ts";
+import { captured, importTemplate, include, renderBlock } from "./rendering.ts";
+import { compileTarget } from "./target.ts";
+import { textOf } from "./text.ts";
+import { orElse, truthy, type Value } from "./values.ts";
+
+/** @throws SyntaxFault */
+export function compile(name: string, source: string): Compiled {
+  const blocks = new Map<string, Omit<Block, "template">>();
+  const compiling: Compiling = {
+    ...{ used: new Set(), blocks },
+    body: (statements, used = compiling.used) => compileBody(statements, { ...compiling, used }),
+  };
+  const body = compiling.body(parse(source));
+  const template: Compiled = { name, source, body, blocks: new Map() };
+  const own = new Map([...blocks].map(([each, block]) => [each, { ...block, template }]));
+  return Object.assign(template, { blocks: own });
+}
+
+/** Makes a function of statements. */
+function compileBody(statements: readonly Statement[], compiling: Compiling): Execute {
+  const compiled = statements.map((statement) => compileStatement(statement, compiling));
+  const [only] = compiled;
+  if (compiled.length === 1 && only !== undefined) return only;
+  return (frame) => {
+    for (const execute of compiled) {
+      const signal = execute(frame);
+      if (signal !== undefined) return signal;
+    }
+    return undefined;
+  };
+}
+
+function compileStatement(statement: Statement, compiling: Compiling): Execute {
+  const { used } = compiling;
+  const { at } = statement;
+  switch (statement.kind) {
+    case "text": {
+      const { value } = statement;
+      return (frame) => void frame.run.write(value);
+    }
+    case "output": {
+      const value = compileExpression(statement.value, used);
+      return (frame) => {
+        const written = value(frame);
+        frame.place(at);
+        frame.run.budget.step();
+        frame.run.write(textOf(written));
+        return undefined;
+      };
+    }
+    case "do": {
+      const value = compileExpression(statement.value, used);
+      return (frame) => void value(frame);
+    }
+    case "if": {
+      const branches = statement.branches.map(({ condition, body }) => ({
+        at: condition.at,
+        condition: compileExpression(condition, used),
+        body: compiling.body(body, used),
+      }));
+      const otherwise = compiling.body(statement.otherwise, used);
+      return (frame) => {
+        for (const { at: place, condition, body } of branches) {
+          const decides = condition(frame);
+          frame.place(place);
+          if (truthy(decides)) return body(frame);
+        }
+        return otherwise(frame);
+      };
+    }
+    case "for":
+      return compileLoop(statement, compiling);
+    case "break":
+    case "continue": {
+      const signal: Signal = statement.kind;
+      return () => signal;
+    }
+    case "set": {
+      const [value, assign] = [compileExpression(statement.value, used), compileTarget(statement.target)];
+      return (frame) => {
+        const given = value(frame);
+        frame.place(at);
+        assign(frame, given);
+        return undefined;
+      };
+    }
+    case "set-block": {
+      const [body, assign] = [compiling.body(statement.body, used), compileTarget(statement.target)];
+      const filter = compileFilters(statement.filters, used);
+      return (frame) => void assign(frame, filter(frame, captured(frame, body)));
+    }
+    case "filter-block": {
+      const [body, filter] = [compiling.body(statement.body, used), compileFilters(statement.filters, used)];
+      return (frame) => void frame.run.write(textOf(filter(frame, captured(frame, body))));
+    }
+    case "load": {
+      const [body, assign, { format }] = [
+        compiling.body(statement.body, used),
+        compileTarget(statement.target),
+        statement,
+      ];
+      return (frame) => {
+        const text = captured(frame, body);
+        frame.place(at);
+        assign(frame, frame.run.surroundings.parseData(format, text));
+        return undefined;
+      };
+    }
+    case "import-data": {
+      const [loading, { format, name }] = [compileLoading(statement.loading, used), statement];
+      return (frame) => {
+        const text = importTemplate(frame, loading, at).text;
+        frame.place(at);
+        frame.set(name, frame.run.surroundings.parseData(format, text));
+        return undefined;
+      };
+    }
+    case "macro":
+      return compileMacro(statement, compiling);
+    case "call-block":
+      return compileCallBlock(statement, compiling);
+    case "with": {
+      const bindings = statement.bindings.map(({ target, value }) => ({
+        assign: compileTarget(target),
+        value: compileExpression(value, used),
+      }));
+      const body = compiling.body(statement.body, used);
+      return (frame) => {
+        const inner = frame.inner();
+        for (const { assign, value } of bindings) assign(inner, value(frame));
+        return body(inner);
+      };
+    }
+    case "block": {
+      const { name, isScoped, isRequired } = statement;
+      const body = compiling.body(statement.body, used);
+      if (compiling.blocks.has(name)) throw new Fault(`block '${name}' is defined twice`);
+      compiling.blocks.set(name, { name, body, isRequired });
+      return (frame) => {
+        frame.place(at);
+        renderBlock(frame, name, isScoped);
+        return undefined;
+      };
+    }
+    case "extends": {
+      const template = compileExpression(statement.template, used);
+      return (frame) => {
+        const name = template(frame);
+        frame.place(at);
+        const { rendering, run } = frame;
+        if (rendering === undefined || rendering.parent !== undefined)
+          throw new Fault("extended multiple times");
+        rendering.parent = { template: loadTemplate(frame, name, "extend"), before: run.out };
+        return undefined;
+      };
+    }
+    case "include": {
+      const [loading, { ignoresMissing }] = [compileLoading(statement.loading, used), statement];
+      return (frame) => {
+        include(frame, loading, { ignoresMissing, at });
+        return undefined;
+      };
+    }
+    case "import": {
+      const [loading, { name }] = [compileLoading(statement.loading, used), statement];
+      return (frame) => void frame.set(name, importTemplate(frame, loading, at).module);
+    }
+    case "from-import": {
+      const [loading, { names }] = [compileLoading(statement.loading, used), statement];
+      return (frame) => {
+        const { exported } = importTemplate(frame, loading, at);
+        for (const { name, as } of names) frame.set(as, orElse(exported(name), missing(frame, name)));
+        return undefined;
+      };
+    }
+  }
+}
+
+function compileFilters(filters: readonly BlockFilter[], used: Used) {
+  const compiled = filters.map(({ name, args, at }) => ({ name, at, args: compileArguments(args, used) }));
+  return (frame: Frame, text: Value): Value => {
+    let value = text;
+    for (const { name, args, at } of compiled) {
+      const given = args(frame);
+      frame.place(at);
+      value = applyFilter(frame, name, value, given);
+    }
+    return value;
+  };
+}

@@ -1,0 +1,130 @@
+import { Budget } from "./budget.ts";
+import { compile } from "./compile.ts";
+import { Fault, SyntaxFault } from "./fault.ts";
+import { listFilters } from "./filters-list.ts";
+import { textFilters } from "./filters-text.ts";
+import { type Compiled, type Filter, Frame, Run, type Surroundings, type Test } from "./frame.ts";
+import { builtins } from "./globals.ts";
+import { renderTemplate } from "./rendering.ts";
+import { tests } from "./tests.ts";
+import { orElse, type Value } from "./values.ts";
+
+/** Why a template could not be rendered, and where. */
+export class JinjaError extends Error {
+  readonly template: string;
+  /** Both counted from 1. */
+  readonly line: number;
+  readonly column: number;
+  readonly undefinedName: string | undefined;
+  /** Templates that were asked for and are not loaded. */
+  readonly missing: readonly string[];
+
+  constructor(message: string, place: { template: string; source: string; at: number }, fault?: Fault) {
+    super(message, { cause: fault });
+    const before = place.source.slice(0, place.at).split("\n");
+    this.template = place.template;
+    this.line = before.length;
+    this.column = (before.at(-1)?.length ?? 0) + 1;
+    this.undefinedName = fault?.undefinedName;
+    this.missing = fault?.missing ?? [];
+  }
+}
+
+/** What templates have in addition to what Jinja gives them. */
+export interface EnvironmentOptions {
+  filters?: Readonly<Record<string, Filter>>;
+  tests?: Readonly<Record<string, Test>>;
+  /** @throws Fault */
+  parseData: Surroundings["parseData"];
+}
+
+/** One rendering, as its caller wants it. */
+export interface Rendered {
+  /** Name of the template. */
+  name: string;
+  /** The text of a template; `undefined` when it is not loaded. */
+  text(name: string): string | undefined;
+  /** A variable that every template has; asked once for each use. */
+  global(name: string): Value | undefined;
+  /** Filters of this rendering alone. */
+  filters?: Readonly<Record<string, Filter>>;
+  /** Whether what is not defined is written as an empty text. */
+  isLenient?: boolean;
+  /** Whether lists and maps stay as they were made. */
+  isFixed?: boolean;
+  /** The text of data as a value, in place of the function of the environment. @throws Fault */
+  parseData?: Surroundings["parseData"];
+}
+
+/** Renders templates, and remembers how the last ones compile. */
+export interface Environment {
+  /** @throws JinjaError */
+  render(rendered: Rendered): string;
+}
+
+/** How many compiled templates are remembered. */
+const mostRemembered = 1_000;
+
+export function createEnvironment({ filters, tests: more, parseData }: EnvironmentOptions): Environment {
+  const compiled = new Map<string, Compiled>();
+  const allFilters = { ...textFilters, ...listFilters, ...filters };
+  const allTests = { ...tests, ...more };
+  const compiledOf = (name: string, source: string): Compiled => {
+    const known = compiled.get(name);
+    if (known?.source === source) return known;
+    const fresh = compile(name, source);
+    if (compiled.size >= mostRemembered) compiled.clear();
+    compiled.set(name, fresh);
+    return fresh;
+  };
+  return {
+    render({
+      name,
+      text,
+      global,
+      filters: own,
+      isLenient = false,
+      isFixed = false,
+      parseData: parse = parseData,
+    }) {
+      const budget = new Budget();
+      const functions = builtins(budget);
+      /** The template whose text is read as one, for errors. */
+      let reading: { template: string; source: string } = { template: name, source: "" };
+      const load = (each: string): Compiled | undefined => {
+        const source = text(each);
+        if (source === undefined) return undefined;
+        const before = reading;
+        reading = { template: each, source };
+        const loaded = compiledOf(each, source);
+        reading = before;
+        return loaded;
+      };
+      const surroundings: Surroundings = {
+        ...{ filters: own === undefined ? allFilters : { ...allFilters, ...own }, tests: allTests },
+        ...{ parseData: parse, load, isLenient, isFixed },
+        global: (each) => orElse(global(each), functions.get(each)),
+      };
+      const run = new Run(surroundings, budget);
+      try {
+        const template = load(name);
+        if (template === undefined) throw new Fault(`there is no template ${name}`);
+        renderTemplate(template, new Frame(run, undefined));
+        return run.out;
+      } catch (thrown) {
+        throw placed(thrown, run, reading);
+      }
+    },
+  };
+}
+
+function placed(thrown: unknown, run: Run, reading: { template: string; source: string }): unknown {
+  if (thrown instanceof SyntaxFault) return new JinjaError(thrown.message, { ...reading, at: thrown.at });
+  const place =
+    run.template === undefined
+      ? { ...reading, at: 0 }
+      : { template: run.template.name, source: run.template.source, at: run.at };
+  // The stack of this process ends before the limits of the budget do when values are nested very deeply.
+  if (thrown instanceof RangeError) return new JinjaError("recursion limit exceeded", place);
+  return thrown instanceof Fault ? new JinjaError(thrown.message, place, thrown) : thrown;
+}

@@ -1,0 +1,135 @@
+import { Fault } from "./fault.ts";
+import { numberText, repr, textOf } from "./text.ts";
+import { isFloat, isNumber, Tuple, toNumber, typeName, type Value, ValueMap } from "./values.ts";
+
+const conversion = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([%diouxXeEfFgGcrsa])/g;
+/** A wider field is refused: it is a way to fill the memory. */
+const widest = 10_000;
+
+/** `text % values`, as Python formats it. @throws Fault */
+export function formatPercent(text: string, values: Value): string {
+  const list = values instanceof Tuple ? [...values.items] : [values];
+  let used = 0;
+  const next = (): Value => {
+    const value = list[used++];
+    if (value === undefined) throw new Fault("not enough arguments for format string");
+    return value;
+  };
+  let isNamed = false;
+  let end = 0;
+  let written = "";
+  for (const found of text.matchAll(conversion)) {
+    const [whole, name, flags = "", width, precision, kind = "s"] = found;
+    written += checkedText(text.slice(end, found.index));
+    end = found.index + whole.length;
+    if (kind === "%") {
+      written += "%";
+      continue;
+    }
+    const size = (part: string | undefined) => {
+      const given = part === "*" ? toNumber(next() as number) : part === undefined ? undefined : Number(part);
+      if (given !== undefined && !(Math.abs(given) <= widest)) throw new Fault("the width is too large");
+      return given;
+    };
+    const [wide, digits] = [size(width), size(precision)];
+    let value: Value;
+    if (name === undefined) {
+      value = next();
+    } else {
+      isNamed = true;
+      if (!(values instanceof ValueMap)) throw new Fault("format requires a mapping");
+      const item = values.get(name);
+      if (item === undefined) throw new Fault(`KeyError: ${repr(name)}`);
+      value = item;
+    }
+    written += pad(convert(kind, value, flags, digits), flags, wide);
+  }
+  written += checkedText(text.slice(end));
+  if (!isNamed && !(values instanceof ValueMap) && used < list.length) {
+    throw new Fault("not all arguments converted during string formatting");
+  }
+  return written;
+}
+
+function checkedText(text: string): string {
+  if (text.includes("%")) throw new Fault("incomplete or unsupported format");
+  return text;
+}
+
+function convert(kind: string, value: Value, flags: string, precision: number | undefined): string {
+  const cut = (text: string) =>
+    precision === undefined ? text : Array.from(text).slice(0, precision).join("");
+  if (kind === "s") return cut(textOf(value));
+  if (kind === "r" || kind === "a") return cut(repr(value));
+  if (kind === "c") {
+    return typeof value === "string" ? value : String.fromCodePoint(toNumber(value as number));
+  }
+  if (!isNumber(value)) {
+    throw new Fault(`%${kind} format: a number is required, not ${typeName(value)}`);
+  }
+  const number = toNumber(value);
+  const sign =
+    number < 0 || Object.is(number, -0) ? "-" : flags.includes("+") ? "+" : flags.includes(" ") ? " " : "";
+  return sign + digitsOf(kind, Math.abs(number), isFloat(value), flags, precision);
+}
+
+function digitsOf(
+  kind: string,
+  number: number,
+  _wasFloat: boolean,
+  flags: string,
+  precision: number | undefined,
+): string {
+  const whole = () => Math.trunc(number);
+  const filled = (text: string) => text.padStart(precision ?? 0, "0");
+  const alternate = flags.includes("#");
+  switch (kind) {
+    case "d":
+    case "i":
+    case "u":
+      return filled(numberText(whole()));
+    case "o":
+      return (alternate ? "0o" : "") + filled(whole().toString(8));
+    case "x":
+      return (alternate ? "0x" : "") + filled(whole().toString(16));
+    case "X":
+      return (alternate ? "0X" : "") + filled(whole().toString(16).toUpperCase());
+    case "f":
+    case "F":
+      return number.toFixed(Math.min(precision ?? 6, 100));
+    case "e":
+    case "E": {
+      const text = number.toExponential(Math.min(precision ?? 6, 100)).replace(/e([-+])(\d)$/, "e$10$2");
+      return kind === "E" ? text.toUpperCase() : text;
+    }
+    default: {
+      const text = general(number, precision ?? 6);
+      return kind === "G" ? text.toUpperCase() : text;
+    }
+  }
+}
+
+/** `%g`: as short as so many digits allow. */
+export function general(number: number, precision: number): string {
+  const digits = Math.max(1, precision);
+  if (number === 0) return "0";
+  const exponent = Number(number.toExponential(digits - 1).split("e")[1]);
+  if (exponent < -4 || exponent >= digits) {
+    const [mantissa = "", power = ""] = number.toExponential(digits - 1).split("e");
+    const short = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
+    return `${short}e${power.replace(/^([-+])(\d)$/, "$10$2")}`;
+  }
+  const text = number.toFixed(Math.max(0, digits - 1 - exponent));
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+function pad(text: string, flags: string, width: number | undefined): string {
+  if (width === undefined) return text;
+  const isLeft = flags.includes("-") || width < 0;
+  const missing = Math.abs(width) - Array.from(text).length;
+  if (missing <= 0) return text;
+  if (isLeft) return text + " ".repeat(missing);
+  if (!flags.includes("0")) return " ".repeat(missing) + text;
+  const [, sign = "", digits = ""] = /^([-+ ]?)([\s\S]*)$/.exec(text) ?? [];
+  return sign + "0".repeat(missing) + digits;
+}

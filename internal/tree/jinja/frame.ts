@@ -1,0 +1,158 @@
+import type { Statement } from "./ast.ts";
+import type { Budget } from "./budget.ts";
+import { Fault } from "./fault.ts";
+import type { Args, Value } from "./values.ts";
+
+/** A compiled part of a template. It writes to the run of its frame. */
+export type Execute = (frame: Frame) => Signal;
+export type Evaluate = (frame: Frame) => Value;
+
+/** How statements ended: to the end, or by `break` or `continue`. */
+export type Signal = "break" | "continue" | undefined;
+
+/** A template that can be rendered again and again. */
+export interface Compiled {
+  readonly name: string;
+  readonly source: string;
+  readonly body: Execute;
+  readonly blocks: ReadonlyMap<string, Block>;
+}
+
+export interface Block {
+  readonly name: string;
+  readonly body: Execute;
+  readonly isRequired: boolean;
+  readonly template: Compiled;
+}
+
+/** What is known while a template is compiled. */
+export interface Compiling {
+  /** Names that the compiled part uses. */
+  readonly used: Set<string>;
+  /** Where blocks go. */
+  readonly blocks: Map<string, Omit<Block, "template">>;
+  /** Makes a function of statements. */
+  body(statements: readonly Statement[], used?: Set<string>): Execute;
+}
+
+export interface FilterTools {
+  readonly run: Run;
+  readonly frame: Frame;
+}
+
+export type Filter = (value: Value, args: Args, tools: FilterTools) => Value;
+export type Test = (value: Value, args: Args, tools: FilterTools) => boolean;
+
+/** What surrounds templates. */
+export interface Surroundings {
+  readonly filters: Readonly<Record<string, Filter>>;
+  readonly tests: Readonly<Record<string, Test>>;
+  /** The text of data as a value. @throws Fault */
+  parseData(format: (Statement & { kind: "load" })["format"], text: string): Value;
+  /** What a template that is loaded compiles to. @throws Fault, SyntaxFault */
+  load(name: string): Compiled | undefined;
+  /** A variable that every template has. */
+  global(name: string): Value | undefined;
+  /** Whether what is not defined is written as an empty text. */
+  readonly isLenient: boolean;
+  /** Whether lists and maps stay as they were made: their methods that change them do not exist. */
+  readonly isFixed: boolean;
+}
+
+/** One rendering. */
+export class Run {
+  /** What was written so far. */
+  out = "";
+  /** Where the evaluation is, for errors. */
+  template: Compiled | undefined;
+  at = 0;
+
+  readonly surroundings: Surroundings;
+  readonly budget: Budget;
+
+  constructor(surroundings: Surroundings, budget: Budget) {
+    this.surroundings = surroundings;
+    this.budget = budget;
+  }
+
+  write(text: string): void {
+    this.budget.make(text.length);
+    this.out += text;
+  }
+
+  /** What something writes, in place of writing it. */
+  capture(write: () => void): string {
+    const before = this.out;
+    this.out = "";
+    try {
+      write();
+      return this.out;
+    } finally {
+      this.out = before;
+    }
+  }
+}
+
+/** A template while it is rendered. */
+export interface Rendering {
+  readonly template: Compiled;
+  /** The frame of its top level. */
+  readonly root: Frame;
+  /** By name, those of the templates that extend this one first. */
+  readonly blocks: ReadonlyMap<string, readonly Block[]>;
+  /** It extends this one; what was written before that stays. */
+  parent?: { template: Compiled; before: string };
+}
+
+/** The variables of a scope, within those around it. */
+export class Frame {
+  readonly variables = new Map<string, Value>();
+
+  readonly run: Run;
+  readonly around: Frame | undefined;
+  private own: Rendering | undefined;
+
+  constructor(run: Run, around: Frame | undefined, own: Rendering | undefined = around?.rendering) {
+    this.run = run;
+    this.around = around;
+    this.own = own;
+  }
+
+  get rendering(): Rendering | undefined {
+    return this.own;
+  }
+
+  /** Makes this the top level of a template. */
+  renders(rendering: Rendering): void {
+    this.own = rendering;
+  }
+
+  lookUp(name: string): Value | undefined {
+    for (let frame: Frame | undefined = this; frame !== undefined; frame = frame.around) {
+      const value = frame.variables.get(name);
+      if (value !== undefined) return value;
+    }
+    return this.run.surroundings.global(name);
+  }
+
+  set(name: string, value: Value): void {
+    this.variables.set(name, value);
+  }
+
+  inner(): Frame {
+    return new Frame(this.run, this, this.own);
+  }
+
+  /** Says where the evaluation is. */
+  place(at: number): void {
+    this.run.template = this.own?.template;
+    this.run.at = at;
+  }
+}
+
+/** @throws Fault for a name that there is not */
+export function named<T>(table: Readonly<Record<string, T>>, name: string, what: "filter" | "test"): T {
+  const found = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (found === undefined) throw new Fault(`unknown ${what}: ${name}`);
+  return found;
+}

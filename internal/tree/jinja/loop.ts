@@ -1,0 +1,90 @@
+import type { Statement } from "./ast.ts";
+import { compileExpression } from "./compile-expression.ts";
+import { Fault } from "./fault.ts";
+import type { Compiling, Execute, Frame, Signal } from "./frame.ts";
+import { compileTarget } from "./target.ts";
+import { type Args, Callable, equals, Facade, iterate, truthy, type Value } from "./values.ts";
+
+/** `for`, with `loop`. */
+export function compileLoop(statement: Statement & { kind: "for" }, compiling: Compiling): Execute {
+  const { used } = compiling;
+  const { isRecursive, at } = statement;
+  const [over, assign] = [compileExpression(statement.over, used), compileTarget(statement.target)];
+  const condition = statement.condition && compileExpression(statement.condition, used);
+  const [body, otherwise] = [compiling.body(statement.body, used), compiling.body(statement.otherwise, used)];
+
+  const run = (frame: Frame, value: Value, depth: number): Signal => {
+    const { budget } = frame.run;
+    frame.place(at);
+    // A copy: the body may change what it goes over.
+    const items = iterate(value).filter((item) => {
+      budget.make(1);
+      if (condition === undefined) return true;
+      const inner = frame.inner();
+      assign(inner, item);
+      return truthy(condition(inner));
+    });
+    if (items.length === 0) return otherwise(frame);
+    const state: LoopState = { items, index: 0, depth, changed: undefined };
+    const again = isRecursive
+      ? ({ positional: [more = null] }: Args) =>
+          frame.run.capture(() => budget.within(() => void run(frame, more, depth + 1)))
+      : undefined;
+    const loop = loopOf(state, again);
+    for (; state.index < items.length; state.index++) {
+      budget.step();
+      const inner = frame.inner();
+      frame.place(at);
+      assign(inner, items[state.index] as Value);
+      inner.set("loop", loop);
+      if (body(inner) === "break") break;
+    }
+    return undefined;
+  };
+  return (frame) => run(frame, over(frame), 0);
+}
+
+interface LoopState {
+  readonly items: readonly Value[];
+  index: number;
+  readonly depth: number;
+  changed: readonly Value[] | undefined;
+}
+
+/** The variable `loop`. */
+function loopOf(state: LoopState, again: ((args: Args) => Value) | undefined): Facade {
+  const { items, depth } = state;
+  const attributes: Readonly<Record<string, () => Value | undefined>> = {
+    index: () => state.index + 1,
+    index0: () => state.index,
+    revindex: () => items.length - state.index,
+    revindex0: () => items.length - state.index - 1,
+    first: () => state.index === 0,
+    last: () => state.index === items.length - 1,
+    length: () => items.length,
+    depth: () => depth + 1,
+    depth0: () => depth,
+    previtem: () => items[state.index - 1],
+    nextitem: () => items[state.index + 1],
+    cycle: () =>
+      new Callable("cycle", ({ positional }) => {
+        const value = positional[state.index % positional.length];
+        if (value === undefined) throw new Fault("no items for cycling given");
+        return value;
+      }),
+    changed: () =>
+      new Callable("changed", ({ positional }) => {
+        const before = state.changed;
+        state.changed = positional;
+        return !(
+          before?.length === positional.length &&
+          before.every((each, at) => equals(each, positional[at] as Value))
+        );
+      }),
+  };
+  return new Facade(
+    "loop",
+    (name) => (Object.hasOwn(attributes, name) ? attributes[name]?.() : undefined),
+    again,
+  );
+}

@@ -1,0 +1,228 @@
+import { asInteger, take } from "./arguments.ts";
+import { Fault } from "./fault.ts";
+import { repr } from "./text.ts";
+import { type Tools, textMethods } from "./text-methods.ts";
+import {
+  type Args,
+  Callable,
+  compare,
+  equals,
+  Facade,
+  Group,
+  isFloat,
+  iterate,
+  Namespace,
+  orElse,
+  Tuple,
+  toNumber,
+  truthy,
+  Undefined,
+  type Value,
+  ValueMap,
+  View,
+} from "./values.ts";
+
+type Method<T> = (of: T, args: Args, tools: Tools) => Value;
+
+/** More items are refused by `insert` and its kin one at a time, so they are counted as they come. */
+const listMethods: Readonly<Record<string, Method<Value[]>>> = {
+  append(list, args, { budget }) {
+    const [item] = take("append", args, ["object"]);
+    budget.make(1);
+    list.push(item as Value);
+    return null;
+  },
+  clear(list) {
+    list.length = 0;
+    return null;
+  },
+  copy: (list, _, { budget }) => {
+    budget.make(list.length);
+    return [...list];
+  },
+  count: (list, args) => {
+    const [item] = take("count", args, ["value"]);
+    return list.filter((each) => equals(each, item as Value)).length;
+  },
+  extend(list, args, { budget }) {
+    const [items] = take("extend", args, ["iterable"]);
+    const more = [...iterate(items as Value)];
+    budget.make(more.length);
+    for (const item of more) list.push(item);
+    return null;
+  },
+  index: (list, args) => indexOf(list, args),
+  insert(list, args, { budget }) {
+    const [at, item] = take("insert", args, ["index", "object"]);
+    budget.make(list.length + 1);
+    list.splice(asInteger(at, "insert"), 0, item as Value);
+    return null;
+  },
+  pop(list, args) {
+    const [at = -1] = take("pop", args, ["index?"]);
+    const index = asInteger(at, "pop");
+    const place = index < 0 ? list.length + index : index;
+    if (list.length === 0) throw new Fault("pop from empty list");
+    const [item] = place >= 0 ? list.splice(place, 1) : [];
+    if (item === undefined) throw new Fault("pop index out of range");
+    return item;
+  },
+  remove(list, args) {
+    const [item] = take("remove", args, ["value"]);
+    const at = list.findIndex((each) => equals(each, item as Value));
+    if (at < 0) throw new Fault("list.remove(x): x not in list");
+    list.splice(at, 1);
+    return null;
+  },
+  reverse(list) {
+    list.reverse();
+    return null;
+  },
+  sort(list, args, { budget }) {
+    const [reverse = false] = take("sort", { positional: [], named: args.named }, ["reverse?"]);
+    budget.make(list.length);
+    list.sort((one, other) => compare(one, other));
+    if (truthy(reverse)) list.reverse();
+    return null;
+  },
+};
+
+const tupleMethods: Readonly<Record<string, Method<Tuple>>> = {
+  count: ({ items }, args, tools) => listMethods.count?.([...items], args, tools) ?? 0,
+  index: ({ items }, args) => indexOf(items, args),
+};
+
+const mapMethods: Readonly<Record<string, Method<ValueMap>>> = {
+  clear(map) {
+    map.clear();
+    return null;
+  },
+  copy: (map, _, { budget }) => {
+    budget.make(map.size);
+    return new ValueMap(map.entries());
+  },
+  get: (map, args) => {
+    const [key, fallback = null] = take("get", args, ["key", "default?"]);
+    return orElse(map.get(key as Value), fallback);
+  },
+  has_key: (map, args) => {
+    const [key] = take("has_key", args, ["key"]);
+    return map.has(key as Value);
+  },
+  items: (map, _, { budget }) => {
+    budget.make(map.size);
+    return new View(
+      "dict_items",
+      map.entries().map((pair) => new Tuple(pair)),
+    );
+  },
+  keys: (map, _, { budget }) => {
+    budget.make(map.size);
+    return new View("dict_keys", map.keys());
+  },
+  pop: (map, args) => {
+    const [key, fallback] = take("pop", args, ["key", "default?"]);
+    const value = map.get(key as Value);
+    if (value === undefined && fallback === undefined) throw new Fault(`KeyError: ${repr(key as Value)}`);
+    map.delete(key as Value);
+    return orElse(value, fallback as Value);
+  },
+  popitem: (map) => {
+    const last = map.entries().at(-1);
+    if (last === undefined) throw new Fault("popitem(): dictionary is empty");
+    map.delete(last[0]);
+    return new Tuple(last);
+  },
+  setdefault: (map, args, { budget }) => {
+    const [key, fallback = null] = take("setdefault", args, ["key", "default?"]);
+    const value = map.get(key as Value);
+    if (value !== undefined) return value;
+    budget.make(1);
+    map.set(key as Value, fallback);
+    return fallback;
+  },
+  update(map, { positional, named }, { budget }) {
+    const [more] = take("update", { positional, named: new Map() }, ["other?"]);
+    const pairs = more === undefined ? [] : pairsOf(more);
+    budget.make(pairs.length + named.size);
+    for (const [key, value] of pairs) map.set(key, value);
+    for (const [key, value] of named) map.set(key, value);
+    return null;
+  },
+  values: (map, _, { budget }) => {
+    budget.make(map.size);
+    return new View("dict_values", map.values());
+  },
+};
+
+const numberMethods: Readonly<Record<string, Method<Value>>> = {
+  bit_length: (value) =>
+    Math.abs(toNumber(value as number))
+      .toString(2)
+      .replace(/^0$/, "").length,
+  is_integer: (value) => !isFloat(value) || Number.isInteger(toNumber(value as number)),
+};
+
+/** The pairs of a map, or of a list of pairs. @throws Fault */
+export function pairsOf(value: Value): [Value, Value][] {
+  if (value instanceof ValueMap) return value.entries();
+  return iterate(value).map((pair): [Value, Value] => {
+    const [key, item, ...rest] = iterate(pair);
+    if (key === undefined || item === undefined || rest.length > 0) {
+      throw new Fault("a map is made of pairs of a key and a value");
+    }
+    return [key, item];
+  });
+}
+
+function indexOf(items: readonly Value[], args: Args): number {
+  const [item] = take("index", args, ["value"]);
+  const at = items.findIndex((each) => equals(each, item as Value));
+  if (at < 0) throw new Fault(`${repr(item as Value).slice(0, 60)} is not in list`);
+  return at;
+}
+
+/** Methods that change a list or a map. */
+const changing: ReadonlySet<string> = new Set([
+  ...[
+    "append",
+    "clear",
+    "extend",
+    "insert",
+    "pop",
+    "popitem",
+    "remove",
+    "reverse",
+    "setdefault",
+    "sort",
+    "update",
+  ],
+]);
+
+/** The attribute of a value, which for values of data is a method. @returns `undefined` when it has none */
+export function attributeOf(of: Value, name: string, tools: Tools): Value | undefined {
+  if (tools.isFixed && changing.has(name) && (Array.isArray(of) || of instanceof ValueMap)) {
+    const isKey = of instanceof ValueMap && of.has(name);
+    return isKey ? undefined : new Undefined(name, false, `${name}: lists and maps cannot be changed here`);
+  }
+  if (of instanceof Facade) return of.attribute(name);
+  if (of instanceof Namespace) return of.values.get(name);
+  if (of instanceof Callable) return of.attributes.get(name);
+  if (typeof of === "string") return bound(textMethods, of, name, tools);
+  if (Array.isArray(of)) return bound(listMethods, of, name, tools);
+  if (of instanceof ValueMap) return bound(mapMethods, of, name, tools);
+  if (of instanceof Group && of.parts.has(name)) return of.parts.get(name);
+  if (of instanceof Tuple) return bound(tupleMethods, of, name, tools);
+  if (typeof of === "number") return bound(numberMethods, of, name, tools);
+  return undefined;
+}
+
+function bound<T>(
+  methods: Readonly<Record<string, Method<T>>>,
+  of: T,
+  name: string,
+  tools: Tools,
+): Callable | undefined {
+  const method = Object.hasOwn(methods, name) ? methods[name] : undefined;
+  return method && new Callable(name, (args) => method(of, args, tools));
+}

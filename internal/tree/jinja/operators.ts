@@ -1,0 +1,187 @@
+import type { Binary, Comparison } from "./ast.ts";
+import type { Budget } from "./budget.ts";
+import { Fault } from "./fault.ts";
+import { formatPercent } from "./format-percent.ts";
+import {
+  compare,
+  defined,
+  equals,
+  Facade,
+  Float,
+  float,
+  isFloat,
+  isInteger,
+  isNumber,
+  itemsOf,
+  iterate,
+  settled,
+  Tuple,
+  toNumber,
+  typeName,
+  Undefined,
+  type Value,
+  ValueMap,
+} from "./values.ts";
+
+/** `left operator right`. @throws Fault */
+export function calculate(operator: Binary, left: Value, right: Value, budget: Budget): Value {
+  defined(left);
+  defined(right);
+  if (operator === "%" && typeof left === "string") return made(formatPercent(left, right), budget);
+  if (isNumber(left) && isNumber(right)) return ofNumbers(operator, left, right);
+  if (operator === "+") {
+    if (typeof left === "string" && typeof right === "string") {
+      budget.make(left.length + right.length);
+      return left + right;
+    }
+    if (Array.isArray(left) && Array.isArray(right)) {
+      budget.make(left.length + right.length);
+      return [...left, ...right];
+    }
+    if (left instanceof Tuple && right instanceof Tuple) return new Tuple([...left.items, ...right.items]);
+  }
+  if (operator === "*") {
+    if (isInteger(right)) return repeat(left, Number(right), budget) ?? refuse(operator, left, right);
+    if (isInteger(left)) return repeat(right, Number(left), budget) ?? refuse(operator, left, right);
+  }
+  return refuse(operator, left, right);
+}
+
+function made(text: string, budget: Budget): string {
+  budget.make(text.length);
+  return text;
+}
+
+function refuse(operator: Binary, left: Value, right: Value): never {
+  throw new Fault(
+    `unsupported operand type(s) for ${operator}: '${typeName(left)}' and '${typeName(right)}'`,
+  );
+}
+
+function repeat(value: Value, times: number, budget: Budget): Value | undefined {
+  const count = Math.max(0, times);
+  if (typeof value === "string") {
+    budget.make(value.length * count);
+    return value.repeat(count);
+  }
+  const items = Array.isArray(value) || value instanceof Tuple ? itemsOf(value) : undefined;
+  if (items === undefined) return undefined;
+  budget.make(items.length * count);
+  const repeated = Array.from({ length: count }, () => items).flat();
+  return Array.isArray(value) ? repeated : new Tuple(repeated);
+}
+
+function ofNumbers(operator: Binary, left: number | Float | boolean, right: number | Float | boolean): Value {
+  const [one, other] = [toNumber(left), toNumber(right)];
+  if (other === 0 && (operator === "/" || operator === "//" || operator === "%")) {
+    throw new Fault(operator === "/" ? "division by zero" : "integer division or modulo by zero");
+  }
+  const isWhole = !isFloat(left) && !isFloat(right);
+  switch (operator) {
+    case "+":
+      return numeric(one + other, isWhole);
+    case "-":
+      return numeric(one - other, isWhole);
+    case "*":
+      return numeric(one * other, isWhole);
+    case "/":
+      return float(one / other);
+    case "//":
+      return numeric(Math.floor(one / other), isWhole);
+    case "%":
+      return numeric(one - other * Math.floor(one / other), isWhole);
+    case "**":
+      return numeric(one ** other, isWhole && other >= 0);
+  }
+}
+
+/** @throws Fault for an integer that JavaScript cannot hold exactly: a wrong digit would go unnoticed */
+function numeric(result: number, isWhole: boolean): Value {
+  if (!isWhole) return float(result);
+  if (!Number.isSafeInteger(result)) throw new Fault("the result is too large for an integer of a template");
+  return result;
+}
+
+/** @throws Fault */
+export function negate(value: Value): Value {
+  if (isNumber(value)) return value instanceof Float ? new Float(-value.value) : -toNumber(value) || 0;
+  throw new Fault(`bad operand type for unary -: '${typeName(defined(value))}'`);
+}
+
+/** @throws Fault */
+export function holds(operator: Comparison, left: Value, right: Value): boolean {
+  switch (operator) {
+    case "==":
+      return equals(settled(left), settled(right));
+    case "!=":
+      return !equals(settled(left), settled(right));
+    case "<":
+      return compare(left, right, "<") < 0;
+    case "<=":
+      return compare(left, right, "<=") <= 0;
+    case ">":
+      return compare(left, right, ">") > 0;
+    case ">=":
+      return compare(left, right, ">=") >= 0;
+    case "in":
+      return contains(right, left);
+    case "not in":
+      return !contains(right, left);
+  }
+}
+
+/** Whether a value is in a list, a key of a map, or a part of a text. @throws Fault */
+function contains(container: Value, value: Value): boolean {
+  settled(value);
+  if (typeof container === "string") {
+    if (typeof value === "string") return container.includes(value);
+    throw new Fault(`'in <string>' requires string as left operand, not ${typeName(value)}`);
+  }
+  if (container instanceof ValueMap) return container.has(value);
+  if (container instanceof Facade) {
+    const found = typeof value === "string" ? container.attribute(value) : undefined;
+    return found !== undefined && !(found instanceof Undefined);
+  }
+  const items = container instanceof Undefined ? iterate(container) : itemsOf(container);
+  if (items !== undefined) return items.some((item) => equals(item, value));
+  throw new Fault(`argument of type '${typeName(defined(container))}' is not iterable`);
+}
+
+/** `of[key]`; `undefined` when there is no such item. @throws Fault for a value without items */
+export function itemOf(of: Value, key: Value): Value | undefined {
+  if (of instanceof ValueMap) return of.get(key);
+  const items = itemsOf(of);
+  if (items !== undefined || typeof of === "string") {
+    if (!isInteger(key)) return undefined;
+    const list = items ?? Array.from(of as string);
+    const at = Number(key);
+    return list[at < 0 ? list.length + at : at];
+  }
+  defined(of);
+  return undefined;
+}
+
+/** `of[start:stop:step]`. @throws Fault */
+export function sliceOf(of: Value, parts: readonly (Value | undefined)[], budget: Budget): Value {
+  const items = typeof of === "string" ? Array.from(of) : itemsOf(of);
+  if (items === undefined) throw new Fault(`'${typeName(defined(of))}' object is not subscriptable`);
+  const [start, stop, step = 1] = parts.map((part) => {
+    if (part === undefined || part === null) return undefined;
+    if (isInteger(part)) return Number(part);
+    throw new Fault("slice indices must be integers or None");
+  });
+  if (step === 0) throw new Fault("slice step cannot be zero");
+  const { length } = items;
+  const bound = (at: number | undefined, usual: number) => {
+    if (at === undefined) return usual;
+    const from = at < 0 ? at + length : at;
+    return step > 0 ? Math.min(Math.max(from, 0), length) : Math.min(Math.max(from, -1), length - 1);
+  };
+  const [first, last] =
+    step > 0 ? [bound(start, 0), bound(stop, length)] : [bound(start, length - 1), bound(stop, -1)];
+  const taken: Value[] = [];
+  for (let at = first; step > 0 ? at < last : at > last; at += step) taken.push(items[at] as Value);
+  budget.make(taken.length);
+  if (typeof of === "string") return taken.join("");
+  return Array.isArray(of) ? taken : new Tuple(taken);
+}

@@ -1,0 +1,105 @@
+import { Fault } from "./fault.ts";
+import type { Block, Compiled, Execute, Rendering } from "./frame.ts";
+import { Frame } from "./frame.ts";
+import { type CompiledLoading, loadTemplate } from "./loading.ts";
+import { Callable, Facade, type Value } from "./values.ts";
+
+// How templates are put together: blocks of templates that extend others, includes and imports.
+
+/** Writes a template. @param root the frame of its top level @throws Fault */
+export function renderTemplate(
+  template: Compiled,
+  root: Frame,
+  extending: ReadonlyMap<string, readonly Block[]> = new Map(),
+): void {
+  const blocks = new Map(extending);
+  for (const [name, block] of template.blocks) blocks.set(name, [...(blocks.get(name) ?? []), block]);
+  const rendering: Rendering = { template, root, blocks };
+  root.renders(rendering);
+  const { run } = root;
+  run.budget.within(() => {
+    template.body(root);
+    if (rendering.parent === undefined) return;
+    // What was written after the tag is not shown.
+    run.out = rendering.parent.before;
+    renderTemplate(rendering.parent.template, root, blocks);
+  });
+}
+
+/** Writes a block where it stands, as the template that extends this one the most defines it. @throws Fault */
+export function renderBlock(frame: Frame, name: string, isScoped: boolean): void {
+  const { rendering } = frame;
+  if (rendering === undefined || rendering.parent !== undefined) return;
+  writeBlock(frame, rendering, name, 0, isScoped);
+}
+
+function writeBlock(
+  frame: Frame,
+  rendering: Rendering,
+  name: string,
+  level: number,
+  isScoped: boolean,
+): void {
+  const block = rendering.blocks.get(name)?.[level];
+  if (block === undefined)
+    throw new Fault(`there is no block '${name}'${level > 0 ? " above this one" : ""}`);
+  if (block.isRequired) throw new Fault(`the required block '${name}' is not defined`);
+  const around = isScoped ? frame : rendering.root;
+  // Errors in it are those of the template that defines it.
+  const inner = new Frame(frame.run, around, { ...rendering, template: block.template });
+  const text = (level: number) =>
+    frame.run.capture(() => writeBlock(frame, rendering, name, level, isScoped));
+  inner.set("super", new Callable("super", () => text(level + 1)));
+  inner.set(
+    "self",
+    new Facade("self", (other) =>
+      rendering.blocks.has(other)
+        ? new Callable(other, () => frame.run.capture(() => writeBlock(frame, rendering, other, 0, isScoped)))
+        : undefined,
+    ),
+  );
+  frame.run.budget.within(() => void block.body(inner));
+}
+
+/** Writes another template. @throws Fault */
+export function include(
+  frame: Frame,
+  { template, withContext }: CompiledLoading,
+  { ignoresMissing, at }: { ignoresMissing: boolean; at: number },
+): void {
+  const name = template(frame);
+  frame.place(at);
+  let loaded: Compiled;
+  try {
+    loaded = loadTemplate(frame, name, "include");
+  } catch (thrown) {
+    if (ignoresMissing && thrown instanceof Fault && thrown.missing.length > 0) return;
+    throw thrown;
+  }
+  renderTemplate(loaded, new Frame(frame.run, withContext ? frame : undefined));
+}
+
+/** What an import gives. */
+interface Imported {
+  /** What the template writes. */
+  text: string;
+  /** A name that it sets or defines at its top level. */
+  exported(name: string): Value | undefined;
+  module: Facade;
+}
+
+/** Renders a template for the names that it defines. @throws Fault */
+export function importTemplate(frame: Frame, loading: CompiledLoading, at: number): Imported {
+  const name = loading.template(frame);
+  frame.place(at);
+  const loaded = loadTemplate(frame, name, "import");
+  const root = new Frame(frame.run, loading.withContext ? frame : undefined);
+  const text = frame.run.capture(() => renderTemplate(loaded, root));
+  const exported = (each: string) => (each.startsWith("_") ? undefined : root.variables.get(each));
+  return { text, exported, module: new Facade("module", exported) };
+}
+
+/** What statements write, in a scope of their own. */
+export function captured(frame: Frame, body: Execute): string {
+  return frame.run.capture(() => void body(frame.inner()));
+}
