@@ -34,6 +34,7 @@ export class NoMaster extends SvcError {
  * not do is said with the id of the request, by which it is found in the logs of the masters.
  *
  * @param timeoutMs for what a master needs longer for
+ * @param as who asks, for one who asks often: to look it up in the system takes time
  * @throws NoMaster when no master serves the operation
  * @throws SvcError what the master answered, `unavailable` when none answers in time, `forbidden` without the
  *   permission to ask
@@ -48,13 +49,14 @@ export async function ask<
   binding: BusBinding<Deps, Input, Output, Key>,
   input: v.InferInput<Input>,
   timeoutMs = usualTimeoutMs,
+  as?: string,
 ): Promise<Pick<v.InferOutput<Output>, Key>> {
   const { operation, bulk, token } = binding;
   const requestId = newRequestId();
   const { [token ?? ""]: inSubject, ...fields } = input as Record<string, Plain>;
   const subject = binding.subject.replace("*", String(inSubject));
   // Who asks is looked up in the system, which is too much for each of hundreds.
-  const operator = bulk === true ? undefined : (bus.requester?.name ?? operatorName());
+  const operator = bulk === true ? undefined : (as ?? askerName(bus));
   const payload = encode({ ...fields, operator, request_id: requestId });
   let reply: Uint8Array | undefined;
   try {
@@ -72,6 +74,11 @@ export async function ask<
     if (kind === "forbidden" && reply === undefined) throw cause;
     throw new SvcError(kind, `${withHint(operation.name, cause).message} [request ${requestId}]`, { cause });
   }
+}
+
+/** Who asks over this connection: the operator who signs, or else the user at the keyboard. */
+export function askerName(bus: Pick<Bus, "requester">): string {
+  return bus.requester?.name ?? operatorName();
 }
 
 /** A master that serves the subject waits for something else, which is nearly always the bus. */
