@@ -131,7 +131,8 @@ async function decideOnSelected(
   if (words.force === true && named.length === 0 && found.leftOut.length > 0) {
     cli.say("--force counts for enrollments that are named by their ids, not for those that are selected");
   }
-  if (items.length > 0) {
+  if (items.length === 0) cli.say("nothing is selected");
+  else {
     preview(items, known, cli, decision);
     if (words.yes !== true && !(await agrees(items.length, cli, decision))) {
       cli.say("nothing was done");
@@ -220,10 +221,10 @@ async function run(
   // What a direct decision logs goes to the same terminal.
   const isQuiet = isDirect || cli.output !== "table";
   const progress = isQuiet ? undefined : startProgress(cli.stderr, cli.clock, cli.env);
-  progress?.update(counts);
   try {
-    return await untilInterrupted(cli, (signal) =>
-      decideAll(
+    return await untilInterrupted(cli, (signal) => {
+      progress?.update(counts);
+      return decideAll(
         items.map(({ id }) => id),
         (id) => decide(id, isNamed.has(id)),
         {
@@ -236,8 +237,8 @@ async function run(
             progress?.update(counts, waiting === 0 ? "" : `${waiting} for other operators`);
           },
         },
-      ),
-    );
+      );
+    });
   } finally {
     progress?.end();
   }
