@@ -176,7 +176,7 @@ test("Ctrl-C begins nothing new, waits for what has begun, and counts", async ()
   const finished = startCli(bus, ["enroll", "reject", "--match", "long-*", "--yes"], { tty: true });
   expect(await finished.exit).toBe(0);
   expect(finished.stdout).toBe(`${open} rejected\n`);
-  expect(finished.stderr).toMatch(/\r\[\.+\]  0\/\d+/);
+  expect(finished.stderr).toMatch(/\r\[\.+\] {2}0\/\d+/);
 });
 
 test("requests that wait for others are counted as waiting", async () => {
