@@ -34,7 +34,7 @@ export async function readList(bus: Bus, state: EnrollmentState | "all"): Promis
   }
 }
 
-/** What is stored, newest first, for whom no master judges it. */
+/** What is stored, newest first, without the judgement of a master. */
 export async function readStored(bus: Bus, state: EnrollmentState | "all"): Promise<EnrollmentSummary[]> {
   const stored = await readEnrollments(await openEnrollments(bus));
   return stored

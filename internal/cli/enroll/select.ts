@@ -104,7 +104,7 @@ export interface Chosen {
  * against the limit; so is what is named by its id, as it is decided on anyway.
  *
  * @param listed each may stand there twice, when its state changed while it was listed
- * @param marks the trust of those that are left out
+ * @param marks the trust of what is left out
  */
 export function choose(
   listed: readonly EnrollmentSummary[],
