@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { runCli } from "../../internal/cli/mod.ts";
-import { endOnBrokenOutput } from "../../internal/program/command-line/mod.ts";
+import { askPerson, endOnBrokenOutput } from "../../internal/program/command-line/mod.ts";
 
 endOnBrokenOutput("svc", process, (code) => {
   process.exitCode = code;
@@ -17,6 +17,7 @@ const code = await runCli({
   signals: process,
   clock: systemClock,
   random: systemRandom,
+  ...(process.stdin.isTTY && process.stderr.isTTY ? { ask: askPerson } : {}),
   end: (code) => process.exit(code),
 });
 if (code !== 0) process.exitCode = code;

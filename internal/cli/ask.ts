@@ -42,6 +42,8 @@ interface Asking {
   timeoutMs?: number;
   /** Whether to give up at once when no master serves the operation: there is another way, or there are more masters. */
   isHasty?: boolean;
+  /** Who asks, for one who asks often: to look it up in the system takes time. */
+  as?: string | undefined;
 }
 
 /**
@@ -62,14 +64,14 @@ export async function ask<
   bus: Bus,
   binding: BusBinding<Deps, Input, Output, Key>,
   input: v.InferInput<Input>,
-  { timeoutMs = usualTimeoutMs, isHasty = false }: Asking = {},
+  { timeoutMs = usualTimeoutMs, isHasty = false, as }: Asking = {},
 ): Promise<Pick<v.InferOutput<Output>, Key>> {
   const { operation, bulk, token } = binding;
   const requestId = newRequestId();
   const { [token ?? ""]: inSubject, ...fields } = input as Record<string, Plain>;
   const subject = binding.subject.replace("*", String(inSubject));
   // Who asks is looked up in the system, which is too much for each of hundreds.
-  const operator = bulk === true ? undefined : (bus.requester?.name ?? operatorName());
+  const operator = bulk === true ? undefined : (as ?? askerName(bus));
   const payload = encode({ ...fields, operator, request_id: requestId });
   let reply: Uint8Array | undefined;
   try {
@@ -91,6 +93,11 @@ export async function ask<
     if (kind === "forbidden" && reply === undefined) throw cause;
     throw new SvcError(kind, `${withHint(operation.name, cause).message} [request ${requestId}]`, { cause });
   }
+}
+
+/** Who asks over this connection: the operator who signs, or else the user at the keyboard. */
+export function askerName(bus: Pick<Bus, "requester">): string {
+  return bus.requester?.name ?? operatorName();
 }
 
 /** A master that serves the subject waits for something else, which is nearly always the bus. */

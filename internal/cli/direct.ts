@@ -18,7 +18,7 @@ export async function runDirectly<Deps, Input extends InputSchema, Output extend
   deps: Deps,
   input: v.InferInput<Input>,
   { clock, stderr }: Pick<Cli, "clock" | "stderr">,
-  signer?: DirectSigner,
+  signer?: Pick<DirectSigner, "name">,
 ): Promise<v.InferOutput<Output>> {
   const lines: string[] = [];
   const log = createLog({ level: "info", format: "text", clock, write: (line) => lines.push(line) });

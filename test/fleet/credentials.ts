@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
+import { mapBounded } from "../../internal/base/map-bounded.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
+import type { Enrollment } from "../../internal/fleet/enrollment/mod.ts";
 import { peelPermissions } from "../../internal/fleet/enrollment/permissions.ts";
 import { insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
 import { formatCredentials } from "../../internal/identity/credentials.ts";
@@ -66,14 +68,38 @@ function mintUser(
 
 /** Writes the enrollment records that make these peels members, as a master does: they count as `active`. */
 export async function enlist(bus: Bus, authDir: string, members: readonly Member[]): Promise<void> {
+  await insertAll(bus, authDir, members.map(recordOf));
+}
+
+/** Hosts that have asked to join, and wait: what a test says of them, and keys of their own. */
+export async function enlistPending(
+  bus: Bus,
+  authDir: string,
+  hosts: readonly (Pick<Enrollment, "peelId"> & Partial<Enrollment>)[],
+): Promise<Enrollment[]> {
+  const records = hosts.map((host): Enrollment => {
+    const now = systemClock.now();
+    const key = newKeyPair("user", systemRandom);
+    return {
+      id: newId("enr", now, systemRandom),
+      publicKey: key.publicKey,
+      curvePublicKey: deriveCurveKey(key).publicKey,
+      hostname: host.peelId,
+      state: "pending",
+      createdAt: now,
+      updatedAt: now,
+      ...host,
+    };
+  });
+  await insertAll(bus, authDir, records);
+  return records;
+}
+
+async function insertAll(bus: Bus, authDir: string, records: readonly Enrollment[]): Promise<void> {
   const enrollments = { ...(await openBucket(bus, "enrollments")), vouchers: vouchersOf({ authDir }) };
-  const waiting = [...members];
-  const insertNext = async () => {
-    for (let member = waiting.pop(); member !== undefined; member = waiting.pop()) {
-      await insertEnrollment(enrollments, recordOf(member), undefined);
-    }
-  };
-  await Promise.all(Array.from({ length: insertsAtOnce }, insertNext));
+  await mapBounded(records, { atOnce: insertsAtOnce }, (record) =>
+    insertEnrollment(enrollments, record, undefined),
+  );
 }
 
 function recordOf({ peelId, key }: Member) {

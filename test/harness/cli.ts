@@ -21,11 +21,12 @@ export interface RunningCli {
  *
  * @param options.tty a person at a terminal of 80 columns reads what it writes
  * @param options.operatorFile signs its requests
+ * @param options.answer what the person at the terminal types when asked
  */
 export function startCli(
   bus: Pick<TestBus, "url" | "dir" | "authDir" | "caFile">,
   argv: readonly string[],
-  options: { tty?: boolean; operatorFile?: string } = {},
+  options: { tty?: boolean; operatorFile?: string; answer?: string } = {},
 ): RunningCli {
   const config = operatorConfig(bus, options.operatorFile);
   const written = { stdout: "", stderr: "" };
@@ -40,6 +41,10 @@ export function startCli(
       for (const look of readers) look();
     },
   });
+  const answerWith = (answer: string) => async (question: string) => {
+    written.stderr += `${question}${answer}\n`;
+    return answer;
+  };
   let ended = false;
   const exit = runCli({
     argv: ["--config", config, ...argv],
@@ -48,6 +53,7 @@ export function startCli(
     stdout: capture("stdout"),
     stderr: capture("stderr"),
     signals: { on: (_, run) => listeners.add(run), off: (_, run) => listeners.delete(run) },
+    ...(options.answer === undefined ? {} : { ask: answerWith(options.answer) }),
     clock: systemClock,
     random: systemRandom,
   }).finally(() => {

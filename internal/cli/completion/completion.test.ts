@@ -76,7 +76,7 @@ test.each(["zsh", "fish"])("%s names every command with its description", async 
   expect(exit).toBe(0);
   for (const text of [
     "Cancel a job. Peels that have not started",
-    "Approve a pending enrollment",
+    "Approve pending enrollments",
     "--no-color",
     "renew-root",
   ]) {

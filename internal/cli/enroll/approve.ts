@@ -1,32 +1,42 @@
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
-import { runDirectly } from "../direct.ts";
-import { credsArg, directArg, directSigner, idArg, openForDecisions, withBusFor } from "./ask.ts";
-import { decideOnEach, moreArg } from "./each.ts";
+import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
+import { decide, moreArg } from "./decide.ts";
+import { doorOf } from "./door.ts";
+import { selectionArgs } from "./select.ts";
+
+const { approve } = enrollmentsOverBus;
 
 export const approveCommand = command({
   name: "approve",
-  description: "Approve a pending enrollment, or several. The peel can then fetch its credentials.",
+  description:
+    "Approve pending enrollments: those that you name, or that the options select. The peels can then fetch their credentials.",
   args: {
-    id: { ...idArg, ids: "pending-enrollments" },
+    id: { ...idArg, required: false, ids: "pending-enrollments" },
     more: moreArg,
-    force: { type: "boolean", description: "Approve even if the peel trusted another CA root" },
+    ...selectionArgs,
+    force: {
+      type: "boolean",
+      description: "Approve those that are named by id even if the peel trusted another CA root",
+    },
     "direct-kv": directArg,
     creds: credsArg,
   },
   run: (args, cli) =>
     withBusFor(cli, args, async (bus) => {
-      const { approve } = enrollmentsOverBus;
-      const signer = args["direct-kv"] === true ? directSigner(cli) : undefined;
-      const direct = args["direct-kv"]
-        ? { enrollments: await openForDecisions(bus, signer), clock: cli.clock }
-        : undefined;
-      await decideOnEach(args, cli, "approved", (id) => {
-        const input = { id, force: args.force === true };
-        return direct === undefined
-          ? ask(bus, approve, input)
-          : runDirectly(approve.operation, direct, input, cli, signer);
+      const { clock } = cli;
+      const ask = await doorOf(
+        bus,
+        cli,
+        approve,
+        args["direct-kv"] === true
+          ? async (signer) => ({ enrollments: await openForDecisions(bus, signer), clock })
+          : undefined,
+      );
+      await decide(args, bus, cli, {
+        ...{ verb: "approve", done: "approved", operation: approve.operation.name, states: ["pending"] },
+        leavesOut: new Set(["MISMATCH!", "TAMPERED"]),
+        decide: async (id, isNamed) => (await ask({ id, force: isNamed && args.force === true })).enrollment,
       });
     }),
 });

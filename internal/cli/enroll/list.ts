@@ -1,17 +1,9 @@
 import { displayPeelId } from "../../base/peel-id.ts";
-import type { Bus } from "../../bus/mod.ts";
-import {
-  type EnrollmentState,
-  type EnrollmentSummary,
-  enrollmentStates,
-  readEnrollments,
-  summarize,
-} from "../../fleet/enrollment/mod.ts";
-import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
+import { type EnrollmentState, enrollmentStates } from "../../fleet/enrollment/mod.ts";
 import { command, formatTable } from "../../program/command-line/mod.ts";
-import { ask, NoMaster } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { directReadArg, openEnrollments } from "./ask.ts";
+import { directReadArg } from "./ask.ts";
+import { readList } from "./read-list.ts";
 
 export const listCommand = command({
   name: "list",
@@ -28,7 +20,7 @@ export const listCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const state = args.state as EnrollmentState | "all";
-      const { found, distrusted } = await listOver(bus, state);
+      const { found, distrusted } = await readList(bus, state);
       await cli.print(found, () =>
         formatTable(
           ["ID", "PEEL ID", "HOSTNAME", "STATE", "TRUST", "FINGERPRINT", "CREATED"],
@@ -56,35 +48,3 @@ export const listCommand = command({
       }
     }),
 });
-
-interface Listed {
-  found: EnrollmentSummary[];
-  /** How many records count for nothing; `undefined` when no master said. */
-  distrusted: number | undefined;
-}
-
-/** Asks a master, which can judge records; without one, reads what is stored. */
-async function listOver(bus: Bus, state: EnrollmentState | "all"): Promise<Listed> {
-  const found: EnrollmentSummary[] = [];
-  let cursor: string | undefined;
-  try {
-    for (;;) {
-      const after = cursor === undefined ? {} : { cursor };
-      const page = await ask(
-        bus,
-        enrollmentsOverBus.list,
-        { state, limit: 1_000, ...after },
-        { isHasty: true },
-      );
-      found.push(...page.enrollments);
-      if (page.next === undefined) return { found, distrusted: page.distrusted };
-      cursor = page.next;
-    }
-  } catch (thrown) {
-    if (!(thrown instanceof NoMaster)) throw thrown;
-    const stored = (await readEnrollments(await openEnrollments(bus)))
-      .filter((record) => state === "all" || record.state === state)
-      .reverse();
-    return { found: stored.map(summarize), distrusted: undefined };
-  }
-}

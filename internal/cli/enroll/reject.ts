@@ -1,32 +1,40 @@
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
-import { runDirectly } from "../direct.ts";
-import { credsArg, directArg, directSigner, idArg, openForDecisions, withBusFor } from "./ask.ts";
-import { decideOnEach, moreArg } from "./each.ts";
+import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
+import { decide, moreArg } from "./decide.ts";
+import { doorOf } from "./door.ts";
+import { selectionArgs } from "./select.ts";
+
+const { reject } = enrollmentsOverBus;
 
 export const rejectCommand = command({
   name: "reject",
-  description: "Reject a pending enrollment, or several. The peel does not get credentials.",
+  description:
+    "Reject pending enrollments: those that you name, or that the options select. The peels do not get credentials.",
   args: {
-    id: { ...idArg, ids: "pending-enrollments" },
+    id: { ...idArg, required: false, ids: "pending-enrollments" },
     more: moreArg,
+    ...selectionArgs,
     reason: { type: "string", valueHint: "text", description: "Reason, stored in the record" },
     "direct-kv": directArg,
     creds: credsArg,
   },
   run: (args, cli) =>
     withBusFor(cli, args, async (bus) => {
-      const { reject } = enrollmentsOverBus;
-      const signer = args["direct-kv"] === true ? directSigner(cli) : undefined;
-      const direct = args["direct-kv"]
-        ? { enrollments: await openForDecisions(bus, signer), clock: cli.clock }
-        : undefined;
-      await decideOnEach(args, cli, "rejected", (id) => {
-        const input = { id, reason: args.reason };
-        return direct === undefined
-          ? ask(bus, reject, input)
-          : runDirectly(reject.operation, direct, input, cli, signer);
+      const { reason } = args;
+      const { clock } = cli;
+      const ask = await doorOf(
+        bus,
+        cli,
+        reject,
+        args["direct-kv"] === true
+          ? async (signer) => ({ enrollments: await openForDecisions(bus, signer), clock })
+          : undefined,
+      );
+      await decide(args, bus, cli, {
+        ...{ verb: "reject", done: "rejected", operation: reject.operation.name, states: ["pending"] },
+        leavesOut: new Set(["TAMPERED"]),
+        decide: async (id) => (await ask({ id, reason })).enrollment,
       });
     }),
 });

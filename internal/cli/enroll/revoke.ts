@@ -5,15 +5,21 @@ import { type DirectSigner, type RevokeOperationDeps, writeRevocation } from "..
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
-import { runDirectly } from "../direct.ts";
-import { credsArg, directArg, directSigner, idArg, openForDecisions, withBusFor } from "./ask.ts";
+import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
+import { type Decided, decide, moreArg, namedIds } from "./decide.ts";
+import { doorOf } from "./door.ts";
+import { readSelection, selectionArgs } from "./select.ts";
+
+const { revoke } = enrollmentsOverBus;
 
 export const revokeCommand = command({
   name: "revoke",
   description:
-    "Revoke an enrollment, by its id, or by the name or key of the peel. The peel is disconnected, and its credentials become invalid.",
+    "Revoke enrollments: those that you name, or that the options select; or by the name or key of a peel. The peels are disconnected, and their credentials become invalid.",
   args: {
     id: { ...idArg, required: false, ids: "revocable-enrollments" },
+    more: moreArg,
+    ...selectionArgs,
     peel: {
       type: "string",
       valueHint: "peel id",
@@ -31,36 +37,55 @@ export const revokeCommand = command({
   },
   run: (args, cli) =>
     withBusFor(cli, args, async (bus) => {
-      const { revoke } = enrollmentsOverBus;
-      const { id, peel, key } = args;
-      if ([id, peel, key].filter((one) => one !== undefined).length !== 1) {
-        throw new SvcError("usage", "name one of: the id of an enrollment, --peel, --key");
-      }
+      const { id, peel, key, reason } = args;
       const isDirect = args["direct-kv"] === true;
-      if (id === undefined) {
+      const ways = [namedIds(args).length > 0 || readSelection(args) !== undefined, peel, key];
+      if (ways.filter((one) => one !== undefined && one !== false).length !== 1) {
+        throw new SvcError(
+          "usage",
+          "name one of: ids of enrollments or a selection (--match, --address, --evidence, --all), --peel, --key",
+        );
+      }
+      if (peel !== undefined || key !== undefined) {
         if (isDirect || args.wait === true) {
           throw new SvcError("usage", "--direct-kv and --wait are only for the id of an enrollment");
         }
-        return revokeUser(bus, cli, { peel, key, reason: args.reason });
+        return revokeUser(bus, cli, { peel, key, reason });
       }
-      const input = { id, reason: args.reason };
-      const signer = isDirect ? directSigner(cli) : undefined;
-      const { enrollment, closed_in_ms } = isDirect
-        ? await runDirectly(revoke.operation, await storageOf(bus, cli, signer), input, cli, signer)
-        : await ask(bus, revoke, input);
-      const line = `revoked ${enrollment.id} (${displayPeelId(enrollment.peel_id)})`;
-      if (isDirect || args.wait !== true) {
-        await cli.print(enrollment, () => line);
-        if (isDirect) cli.say("written to storage: the connection is closed as soon as a master runs");
-        return;
+      const askFor = await doorOf(
+        bus,
+        cli,
+        revoke,
+        isDirect ? (signer) => storageOf(bus, cli, signer) : undefined,
+      );
+      if (args.wait === true && !isDirect) {
+        if (id === undefined || namedIds(args).length > 1 || readSelection(args) !== undefined) {
+          throw new SvcError("usage", "--wait is only for one enrollment, named by its id");
+        }
+        return printClosed(await askFor({ id, reason }), cli);
       }
-      const closed =
-        closed_in_ms === undefined
-          ? "it had no live connection"
-          : `connection closed after ${closed_in_ms.toFixed(1)} ms`;
-      await cli.print({ ...enrollment, closed_in_ms }, () => `${line}: ${closed}`);
+      await decide(args, bus, cli, {
+        ...{ verb: "revoke", done: "revoked", operation: revoke.operation.name },
+        states: ["approved", "issued", "active"],
+        leavesOut: new Set(["TAMPERED"]),
+        decide: async (one) => (await askFor({ id: one, reason })).enrollment,
+      });
+      if (isDirect) cli.say("written to storage: connections are closed as soon as a master runs");
     }),
 });
+
+/** Tells how long the peel stayed connected. */
+async function printClosed(
+  { enrollment, closed_in_ms }: { enrollment: Decided; closed_in_ms?: number },
+  cli: Cli,
+): Promise<void> {
+  const closed =
+    closed_in_ms === undefined
+      ? "it had no live connection"
+      : `connection closed after ${closed_in_ms.toFixed(1)} ms`;
+  const line = `revoked ${enrollment.id} (${displayPeelId(enrollment.peel_id)})`;
+  await cli.print({ ...enrollment, closed_in_ms }, () => `${line}: ${closed}`);
+}
 
 /** Revokes by the name or key of a peel. */
 async function revokeUser(

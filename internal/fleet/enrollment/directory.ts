@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { createSortedItems } from "../../base/sorted-items.ts";
@@ -350,8 +351,11 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
 
 /** The fields of a list. */
 function shownOf(record: Listed): EnrollmentSummary {
-  const { id, peel_id, hostname, state, created_at, trust, fingerprint } = record;
-  return { id, peel_id, hostname, state, created_at, trust, fingerprint };
+  const { id, peel_id, hostname, state, created_at, trust, fingerprint, address, evidence } = record;
+  return {
+    ...{ id, peel_id, hostname, state, created_at, trust, fingerprint },
+    ...defined({ address, evidence }),
+  };
 }
 
 /** What can be shown of a record that may be anything. */

@@ -51,6 +51,7 @@ export {
   type EnrollmentState,
   type EnrollmentSummary,
   enrollmentStates,
+  evidenceTypes,
   summarize,
   toStored,
   trustOf,

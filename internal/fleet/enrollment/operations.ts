@@ -31,6 +31,7 @@ import {
   type EnrollmentSummary,
   enrollmentSchema,
   enrollmentStates,
+  evidenceTypes,
   toStored,
   trustWords,
 } from "./record.ts";
@@ -237,6 +238,10 @@ const summary: v.GenericSchema<EnrollmentSummary> = titled(
     fingerprint: described(
       v.string(),
       "Short fingerprint of the public key, which the peel logs as well; `-` when the key is malformed",
+    ),
+    address: v.exactOptional(described(v.string(), "Address from which the host asked to join")),
+    evidence: v.exactOptional(
+      described(v.picklist(evidenceTypes), "What the host proved about itself, in addition to its key"),
     ),
   }),
 );

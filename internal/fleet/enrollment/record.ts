@@ -80,10 +80,11 @@ export interface Enrollment {
 }
 
 export const evidenceTypes = ["x509", "ssh", "tpm"] as const;
+export type EvidenceType = (typeof evidenceTypes)[number];
 
 /** What a host proved about itself, in addition to its key. */
 export interface Evidence {
-  type: (typeof evidenceTypes)[number];
+  type: EvidenceType;
   /** What the proof names, such as the subject of a certificate. */
   fields: Record<string, Plain>;
 }
@@ -393,6 +394,10 @@ export interface EnrollmentSummary {
   trust: Trust;
   /** Of the public key, to compare it with what the peel logs. */
   fingerprint: string;
+  /** The address from which the host asked to join; absent in records of earlier versions. */
+  address?: string;
+  /** The kind of what the host proved in addition to its key. */
+  evidence?: EvidenceType;
 }
 
 const storedSummary = v.object({
@@ -400,6 +405,8 @@ const storedSummary = v.object({
   peel_id: text,
   public_key: text,
   hostname: v.optional(text, ""),
+  address: v.optional(text),
+  evidence: v.optional(v.object({ type: v.picklist(evidenceTypes) })),
   state: v.picklist(enrollmentStates),
   trusted_ca_spki: v.optional(text),
   TrustMismatch: v.optional(v.boolean()),
@@ -441,6 +448,8 @@ export function readSummary(map: StoredMap): KnownEnrollment {
     CloneSuspected,
     bus_public_key,
     bus_keys,
+    address,
+    evidence,
     ...shown
   } = parsed.output;
   const current = bus_public_key === undefined ? [] : [bus_public_key];
@@ -448,6 +457,7 @@ export function readSummary(map: StoredMap): KnownEnrollment {
   const marks = defined({ trustMismatch: TrustMismatch, cloneSuspected: CloneSuspected });
   return {
     ...shown,
+    ...defined({ address, evidence: evidence?.type }),
     trust: trustOf({ ...attested, ...marks, suspended }),
     fingerprint: keyFingerprint(public_key),
     publicKey: public_key,
@@ -466,5 +476,6 @@ export function summarize(record: Enrollment): EnrollmentSummary {
     created_at: rfc3339(record.createdAt),
     trust: trustOf(record),
     fingerprint: keyFingerprint(record.publicKey),
+    ...defined({ address: record.address, evidence: record.evidence?.type }),
   };
 }

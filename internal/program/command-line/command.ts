@@ -31,6 +31,11 @@ export interface Machine {
   signals?: Signals;
   clock: Clock;
   random: Random;
+  /**
+   * Asks the person at the terminal, and resolves with the line that is typed, empty at the end of input. Absent
+   * where nobody can be asked.
+   */
+  ask?(question: string): Promise<string>;
   /** Ends the program at once, whatever is still under way. */
   end?(code: number): void;
 }

@@ -1,3 +1,4 @@
+export { askPerson } from "./ask-person.ts";
 export { endOnBrokenOutput } from "./broken-output.ts";
 export {
   type Cli,

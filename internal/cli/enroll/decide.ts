@@ -1,0 +1,252 @@
+import { SvcError } from "../../base/errors.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
+import type { Bus } from "../../bus/mod.ts";
+import type { EnrollmentState, EnrollmentSummary } from "../../fleet/enrollment/mod.ts";
+import { type Cli, Exit, formatTable, type RestWords } from "../../program/command-line/mod.ts";
+import { NoMaster } from "../ask.ts";
+import { Interrupted, interruptedExit, untilInterrupted } from "../job/interrupt.ts";
+import { startProgress } from "../job/progress.ts";
+import { type Decisions, decideAll } from "./decide-all.ts";
+import { readList, readStored } from "./read-list.ts";
+import {
+  type Chosen,
+  choose,
+  type LeftOut,
+  readSelection,
+  type Selection,
+  type SelectionWords,
+} from "./select.ts";
+import { formatTally, type Item, tally, toData } from "./tally.ts";
+
+/** The other ids of a command that takes several. */
+export const moreArg = {
+  type: "positional",
+  rest: true,
+  description: "More enrollment ids",
+} as const;
+
+/** How many of those that are chosen are shown before the question. */
+const shownFirst = 10;
+
+export interface Decided {
+  id: string;
+  peel_id: string;
+}
+
+/** One of the decisions that can be made on many enrollments. */
+export interface Decision {
+  /** `approve` */
+  verb: string;
+  /** `approved` */
+  done: string;
+  /** The operation, for what is said without a master. */
+  operation: string;
+  /** The states in which it can be made, in the order in which an enrollment takes them. */
+  states: readonly EnrollmentState[];
+  /** What must be looked at one by one, and is not selected. */
+  leavesOut: ReadonlySet<LeftOut>;
+  /** @param isNamed it was named by its id, not selected */
+  decide(id: string, isNamed: boolean): Promise<Decided>;
+}
+
+export interface DecisionWords extends SelectionWords {
+  id?: string | undefined;
+  more: RestWords;
+  yes?: boolean | undefined;
+  force?: boolean | undefined;
+  "direct-kv"?: boolean | undefined;
+}
+
+/** The ids that are named, each once. */
+export function namedIds({ id, more }: Pick<DecisionWords, "id" | "more">): string[] {
+  return [...new Set([...(id === undefined ? [] : [id]), ...more.words, ...more.literal])];
+}
+
+/**
+ * Decides on the enrollments that are named, and on those that the options select. Before those that are selected,
+ * it shows what it will do, and asks.
+ *
+ * @throws Exit 1 when one failed, or the question was not answered with yes; 130 after Ctrl-C
+ * @throws SvcError `usage`; what a master answered, for the only one
+ */
+export async function decide(words: DecisionWords, bus: Bus, cli: Cli, decision: Decision): Promise<void> {
+  const selection = readSelection(words);
+  const named = namedIds(words);
+  if (selection !== undefined) return decideOnSelected(words, { selection, named }, bus, cli, decision);
+  const [only, ...others] = named;
+  if (only === undefined) {
+    throw new SvcError(
+      "usage",
+      `name the ids of enrollments to ${decision.verb}, or select them with --match, --address, --evidence or --all`,
+    );
+  }
+  if (others.length > 0) return decideOnNamed(named, cli, decision);
+  const enrollment = await decision.decide(only, true);
+  return cli.print(enrollment, () => doneLine(decision, enrollment));
+}
+
+const doneLine = ({ done }: Decision, { id, peel_id }: Decided) =>
+  `${done} ${id} (${displayPeelId(peel_id)})`;
+
+/** Decides on several ids, and prints what became of each. */
+async function decideOnNamed(ids: readonly string[], cli: Cli, decision: Decision): Promise<void> {
+  const { outcomes, stopped } = await untilInterrupted(cli, (signal) =>
+    decideAll(ids, (id) => decision.decide(id, true), { signal }),
+  );
+  const results: unknown[] = [];
+  const lines: string[] = [];
+  let hasFailed = false;
+  for (const id of ids) {
+    const outcome = outcomes.get(id);
+    if (outcome?.kind === "done") {
+      results.push(outcome.enrollment);
+      lines.push(doneLine(decision, outcome.enrollment));
+    } else if (outcome?.kind === "waiting") {
+      const { approval, needs, message } = outcome.waiting;
+      results.push({ id, approval, needs });
+      lines.push(`${id} ${message}`);
+    } else if (outcome?.kind === "failed") {
+      hasFailed = true;
+      results.push({ id, error: outcome.error.message });
+      cli.warn(`${id}: ${outcome.error.message}`);
+    }
+  }
+  if (results.length > 0) await cli.print(results, () => lines.join("\n"));
+  end(stopped, hasFailed);
+}
+
+async function decideOnSelected(
+  words: DecisionWords,
+  { selection, named }: { selection: Selection; named: string[] },
+  bus: Bus,
+  cli: Cli,
+  decision: Decision,
+): Promise<void> {
+  const isDirect = words["direct-kv"] === true;
+  const listed = await list(bus, decision, isDirect);
+  const found = choose(listed, selection, decision.leavesOut, new Set(named));
+  const known = new Map(listed.map((one) => [one.id, one]));
+  const items = [...named.map((id): Item => known.get(id) ?? { id, peel_id: "" }), ...found.chosen];
+  tellLeftOut(found, cli, decision);
+  if (words.force === true && named.length === 0 && found.leftOut.length > 0) {
+    cli.say("--force counts for enrollments that are named by their ids, not for those that are selected");
+  }
+  if (items.length === 0) cli.say("nothing is selected");
+  else {
+    preview(items, known, cli, decision);
+    if (words.yes !== true && !(await agrees(items.length, cli, decision))) {
+      cli.say("nothing was done");
+      throw new Exit(1);
+    }
+  }
+  const isNamed = new Set(named);
+  const decisions = await run(items, isNamed, cli, decision, isDirect);
+  const result = tally(items, decisions.outcomes, found.leftOut, isNamed);
+  await cli.print(toData(result, decision.done), () => formatTally(result, decision.done));
+  for (const { id, error } of result.failed.slice(0, shownFirst)) cli.warn(`${id}: ${error}`);
+  const silent = result.failed.length - shownFirst;
+  if (silent > 0) cli.say(`and ${silent} more failed: run it again with --output json to see each`);
+  end(decisions.stopped, result.failed.length > 0);
+}
+
+/** All that the decision could be made on. */
+async function list(
+  bus: Bus,
+  { states, operation }: Decision,
+  isDirect: boolean,
+): Promise<EnrollmentSummary[]> {
+  const found: EnrollmentSummary[] = [];
+  // One state after the other: what moves on meanwhile is found in the next.
+  for (const state of states) {
+    if (isDirect) {
+      found.push(...(await readStored(bus, state)));
+      continue;
+    }
+    const page = await readList(bus, state);
+    if (page.distrusted === undefined) throw new NoMaster(operation);
+    found.push(...page.found);
+  }
+  return found;
+}
+
+function tellLeftOut({ leftOut }: Chosen, cli: Cli, { verb }: Decision): void {
+  if (leftOut.length === 0) return;
+  const byTrust = Map.groupBy(leftOut, ({ trust }) => trust);
+  for (const [trust, all] of byTrust) {
+    const some = all.slice(0, 3).map(({ id }) => id);
+    const more = all.length > some.length ? ", …" : "";
+    const next =
+      trust === "TAMPERED" ? "see svc enroll restore" : `look at each, then svc enroll ${verb} ID --force`;
+    cli.say(`${all.length} ${trust} left out (${some.join(", ")}${more}): ${next}`);
+  }
+}
+
+function preview(
+  items: readonly Item[],
+  known: ReadonlyMap<string, EnrollmentSummary>,
+  cli: Cli,
+  { verb }: Decision,
+): void {
+  cli.say(`${verb} ${countOf(items.length)}:`);
+  const rows = items.slice(0, shownFirst).map(({ id, peel_id }) => {
+    const { hostname = "", address = "-", evidence = "-", fingerprint = "-" } = known.get(id) ?? {};
+    return [id, displayPeelId(peel_id), hostname, address, evidence, fingerprint];
+  });
+  const heads = ["ID", "PEEL ID", "HOSTNAME", "ADDRESS", "EVIDENCE", "FINGERPRINT"];
+  for (const line of formatTable(heads, rows, { color: false }).split("\n")) cli.say(line);
+  if (items.length > shownFirst) cli.say(`and ${items.length - shownFirst} more`);
+}
+
+const countOf = (count: number) => (count === 1 ? "1 enrollment" : `${count} enrollments`);
+
+/** @throws SvcError `usage` where nobody can be asked */
+async function agrees(count: number, { ask }: Cli, { verb }: Decision): Promise<boolean> {
+  if (ask === undefined) {
+    throw new SvcError("usage", `nobody can be asked, as this is not a terminal: add --yes to ${verb} them`);
+  }
+  const question = `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${countOf(count)}? [y/N] `;
+  return ["y", "yes"].includes((await ask(question)).trim().toLowerCase());
+}
+
+/** Decides on all of them, with the progress on a terminal. Ctrl-C begins nothing new. */
+async function run(
+  items: readonly Item[],
+  isNamed: ReadonlySet<string>,
+  cli: Cli,
+  { decide }: Decision,
+  isDirect: boolean,
+): Promise<Decisions<Decided>> {
+  const counts = { ok: 0, failed: 0, pending: items.length };
+  let waiting = 0;
+  // What a direct decision logs goes to the same terminal.
+  const isQuiet = isDirect || cli.output !== "table";
+  const progress = isQuiet ? undefined : startProgress(cli.stderr, cli.clock, cli.env);
+  try {
+    return await untilInterrupted(cli, (signal) => {
+      progress?.update(counts);
+      return decideAll(
+        items.map(({ id }) => id),
+        (id) => decide(id, isNamed.has(id)),
+        {
+          signal,
+          onOutcome({ kind }) {
+            counts.pending--;
+            if (kind === "failed") counts.failed++;
+            else counts.ok++;
+            if (kind === "waiting") waiting++;
+            progress?.update(counts, waiting === 0 ? "" : `${waiting} for other operators`);
+          },
+        },
+      );
+    });
+  } finally {
+    progress?.end();
+  }
+}
+
+/** @throws Exit, or what ended the run early */
+function end(stopped: unknown, hasFailed: boolean): void {
+  if (stopped instanceof Interrupted) throw new Exit(interruptedExit);
+  if (stopped !== undefined) throw stopped;
+  if (hasFailed) throw new Exit(1);
+}

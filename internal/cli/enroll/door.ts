@@ -1,0 +1,35 @@
+import type * as v from "valibot";
+import type { Bus } from "../../bus/mod.ts";
+import type { DirectSigner } from "../../fleet/enrollment/mod.ts";
+import type { FieldsSchema, InputSchema } from "../../fleet/operation/mod.ts";
+import type { BusBinding } from "../../fleet/over-bus/mod.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
+import { ask, askerName } from "../ask.ts";
+import { runDirectly } from "../direct.ts";
+import { directSigner } from "./ask.ts";
+
+/**
+ * How a decision is made, again and again: by a master, or directly in storage.
+ *
+ * @param openStorage what the operation needs for direct decisions; absent for a master
+ */
+export async function doorOf<
+  Deps,
+  Input extends InputSchema,
+  Output extends FieldsSchema,
+  Key extends keyof v.InferOutput<Output>,
+>(
+  bus: Bus,
+  cli: Cli,
+  binding: BusBinding<Deps, Input, Output, Key>,
+  openStorage?: (signer: DirectSigner | undefined) => Promise<Deps>,
+): Promise<(input: v.InferInput<Input>) => Promise<Pick<v.InferOutput<Output>, Key>>> {
+  if (openStorage === undefined) {
+    const name = askerName(bus);
+    return (input) => ask(bus, binding, input, { as: name });
+  }
+  const signer = directSigner(cli);
+  const deps = await openStorage(signer);
+  const by = signer ?? { name: askerName({}) };
+  return (input) => runDirectly(binding.operation, deps, input, cli, by);
+}
