@@ -31,6 +31,7 @@ export type AdminAction =
   | "reject"
   | "revoke"
   | "revoke-user"
+  | "label"
   | "suspend"
   | "resume"
   | "clear-clone"

@@ -127,6 +127,14 @@ function requestsOf({ waiting, approved, member, suspended, jid, rollout: rol, n
     "GET /api/v1/enrollments": { path: "/api/v1/enrollments", authorization, well: 200 },
     "POST /api/v1/enrollments/:id/approve": { ...enrollment(waiting, "approve"), well: 200 },
     "POST /api/v1/enrollments/:id/reject": { ...enrollment(waiting, "reject"), well: 409 },
+    "PUT /api/v1/enrollments/:id/labels": {
+      ...{
+        path: `/api/v1/enrollments/${member.enrollmentId}/labels`,
+        authorization,
+        body: { labels: {} },
+        well: 200,
+      },
+    },
     "POST /api/v1/enrollments/:id/suspend": { ...enrollment(member, "suspend"), well: 200 },
     "POST /api/v1/enrollments/:id/resume": { ...enrollment(suspended, "resume"), well: 200 },
     "POST /api/v1/enrollments/:id/clear-clone": { ...enrollment(member, "clear-clone"), well: 409 },
@@ -197,6 +205,7 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
   const enrollments: Inputs<typeof enrollmentsOverBus> = {
     ...{ approve: of(waiting), reject: of(waiting), revoke: of(member), suspend: of(member), vouch: {} },
     ...{ resume: of(suspended), clearClone: of(member), restore: of(member), discard: of(waiting), list: {} },
+    label: { ...of(member), labels: { env: "lab" } },
     revokeUser: { peel: "member" },
   };
   const jobs: Inputs<typeof jobsOverBus> = { create: job, list: {}, cancel: { jid } };

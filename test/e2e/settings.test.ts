@@ -7,16 +7,19 @@ import { createKeyRing } from "../../internal/agent/joining/key-ring.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
+import { decode, encode } from "../../internal/base/msgpack.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { acquireWriter } from "../../internal/bus/fenced-writer.ts";
-import { hintSubject } from "../../internal/bus/subjects.ts";
+import { hintSubject, targetResolveSubject } from "../../internal/bus/subjects.ts";
 import { createEnvelopeMaker, encodeSettings } from "../../internal/fleet/settings/envelope.ts";
 import { decodeSettingsRecord, encodeSettingsRecord } from "../../internal/fleet/settings/record.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { cli } from "../harness/cli.ts";
 import { connectionOver } from "../harness/connection.ts";
+import { bearer, call } from "../harness/enrollee.ts";
 import { fixedFacts } from "../harness/facts.ts";
 import { localIn } from "../harness/local.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
@@ -309,6 +312,41 @@ test("settings of a peel that cannot be compiled stay as they were, and the mast
   expect(await (await fetch(`${master.healthUrl}/readyz`)).json()).toMatchObject({
     checks: { settings: { status: "up" } },
   });
+});
+
+test("labels choose settings and targets at once; what a peel says of itself is no label", async () => {
+  const claimed = at(0).settings.current();
+  at(0).facts.set("labels", { env: "prod" });
+  const before = at(1).settings.current();
+  write("prod.sls", "stage: {{ labels.env }}\n");
+  write("top.sls", "base:\n  '*': [common]\n  'db-*': [db]\n  'T@env:prod': [prod]\n");
+  const label = (...changes: string[]) => cli(bus, "enroll", "label", at(1).peel.enrollmentId, ...changes);
+  expect(await label("rack=7", "env=prod")).toMatchObject({ exit: 0, stdout: "web-1: env=prod rack=7\n" });
+  await at(1).holds({ ...before, stage: "prod" });
+  expect(at(1).settings.labels()).toEqual({ env: "prod", rack: "7" });
+  const meant = async (target: string) =>
+    decode((await masters.nats.request(targetResolveSubject, encode({ target }), { timeout: 10_000 })).data);
+  expect(await meant("T@env:pr* and T@rack:*")).toMatchObject({ targets: [{ peel_id: "web-1" }] });
+
+  expect(await label("env-", "rack=8")).toMatchObject({ exit: 0, stdout: "web-1: rack=8\n" });
+  await at(1).holds(before);
+  expect(await meant("T@env:*")).toMatchObject({ targets: [] });
+  const set = {
+    method: "PUT",
+    path: `/api/v1/enrollments/${at(1).peel.enrollmentId}/labels`,
+    headers: bearer,
+  };
+  const stale = await call(master, { ...set, body: JSON.stringify({ labels: {}, expected: { rack: "7" } }) });
+  expect(stale.status).toBe(409);
+  const { status, json } = await call(master, { ...set, body: JSON.stringify({ labels: {} }) });
+  expect([status, json]).toEqual([
+    200,
+    expect.not.objectContaining({ labels: expect.anything() }),
+  ]);
+  expect(await label()).toMatchObject({ exit: 0, stdout: "web-1: no labels\n" });
+  for (const wrong of ["Env=x", "env", "=x", "-"]) expect((await label(wrong)).exit).toBe(2);
+  expect(at(0).settings.current()).toEqual(claimed);
+  expect(at(0).settings.labels()).toEqual({});
 });
 
 test("a refresh asks the masters, and fails without a bus; what was in force is there at the next start", async () => {

@@ -12,6 +12,7 @@ const commandsOf = (enrollment: string): string[][] => [
     ...["enroll", verb, enrollment],
   ]),
   ...["revoke", "reject", "discard"].map((verb) => ["enroll", verb, enrollment]),
+  ["enroll", "label", enrollment, "env=lab"],
   ["enroll", "vouch", "--all"],
   ["status"],
   ["doctor"],

@@ -14,6 +14,7 @@ export const mayUse: Readonly<Record<string, readonly BuiltInRole[]>> = {
   "enrollments.approve": deciders,
   "enrollments.reject": deciders,
   "enrollments.revoke": deciders,
+  "enrollments.label": deciders,
   "enrollments.suspend": deciders,
   "enrollments.resume": deciders,
   "enrollments.revoke-user": deciders,

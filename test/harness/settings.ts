@@ -9,6 +9,7 @@ export function fixedSettings(settings: Settings = {}): PeelSettings {
     reason: undefined,
     version: 0,
     current: () => settings,
+    labels: () => ({}),
     get: (path, fallback) => settingAt(settings, path, fallback),
     take: () => false,
     refresh: async () => false,

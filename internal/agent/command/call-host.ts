@@ -102,6 +102,7 @@ async function directorySettings(
     resolved: true,
     reason: undefined,
     current: () => ({}),
+    labels: () => ({}),
     get: (_, fallback) => fallback,
     refresh: async () => false,
   };

@@ -39,6 +39,7 @@ export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
   "enrollments approve": [enroll("approve"), records],
   "enrollments reject": [enroll("reject"), records],
   "enrollments revoke": [enroll("revoke"), records],
+  "enrollments label": [enroll("label"), records],
   "enrollments suspend": [enroll("suspend"), records],
   "enrollments resume": [enroll("resume"), records],
   "enrollments clear-clone": [enroll("clear-clone"), records],

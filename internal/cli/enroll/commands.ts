@@ -1,6 +1,7 @@
 import { approveCommand } from "./approve.ts";
 import { clearCloneCommand } from "./clear-clone.ts";
 import { discardCommand } from "./discard.ts";
+import { labelCommand } from "./label.ts";
 import { listCommand } from "./list.ts";
 import { rejectCommand } from "./reject.ts";
 import { restoreCommand } from "./restore.ts";
@@ -17,6 +18,7 @@ export const enrollCommands = [
   approveCommand,
   rejectCommand,
   revokeCommand,
+  labelCommand,
   suspendCommand,
   resumeCommand,
   clearCloneCommand,

@@ -1,4 +1,5 @@
 import { defined } from "../../base/defined.ts";
+import { isSameSet } from "./labels.ts";
 import type { Enrollment } from "./record.ts";
 import { type EnrollmentEvent, transition } from "./transition.ts";
 import type { Admission, Candidate, WayIn } from "./way-in.ts";
@@ -28,7 +29,7 @@ export function eventOfAdmission(
     return { type: "approve", operator: by, force: false, ...defined({ labels }) };
   }
   if (isDecided) return { type: "reject", operator: by, ...defined({ reason }) };
-  const isNew = labels !== undefined && !isSame(labels, record.labels ?? {});
+  const isNew = labels !== undefined && !isSameSet(labels, record.labels);
   return isNew ? { type: "label", labels } : undefined;
 }
 
@@ -36,9 +37,4 @@ export function eventOfAdmission(
 export function admitted(record: Enrollment, admission: Admission | undefined, now: number): Enrollment {
   const event = admission === undefined ? undefined : eventOfAdmission(record, admission);
   return event === undefined ? record : transition(record, event, now);
-}
-
-function isSame(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
-  const names = Object.keys(one);
-  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
 }

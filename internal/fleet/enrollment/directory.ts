@@ -4,6 +4,7 @@ import type { Log } from "../../base/log.ts";
 import { createSortedItems } from "../../base/sorted-items.ts";
 import { type Change, createOrderedView } from "../../bus/mod.ts";
 import { createKeyIndex } from "./key-index.ts";
+import { isSameSet, type Labels } from "./labels.ts";
 import {
   decodeMap,
   type EnrollmentState,
@@ -48,6 +49,8 @@ export interface Directory {
   stateOf(peelId: string): EnrollmentState | undefined;
   /** ID of the enrollment that the index of this peel points to. */
   idOf(peelId: string): string | undefined;
+  /** What the fleet says of this peel; `undefined` when it says nothing, or has no such member. */
+  labelsOf(peelId: string): Labels | undefined;
   /** Whether this peel is suspended. */
   isSuspended(peelId: string): boolean;
   /** Number of suspended peels. */
@@ -69,8 +72,8 @@ export interface Directory {
    */
   members(): readonly string[];
   /**
-   * Calls `run` with each peel that becomes a member, stops being one, or changes its key; returns a function
-   * that stops it.
+   * Calls `run` with each peel that becomes a member, stops being one, or changes its key or labels; returns a
+   * function that stops it.
    */
   onMember(run: (peelId: string) => void): () => void;
   /** Pending enrollments that were created at or before this time, milliseconds since the Unix epoch. */
@@ -161,10 +164,10 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
       : record.state;
   };
   const isVisible = (record: Listed) => !isDistrusted(record) && counts(record, index.get(record.peel_id));
-  const judgeMember = (peelId: string, hasNewKey = false) => {
+  const judgeMember = (peelId: string, isOther = false) => {
     const state = stateOf(peelId);
     const isMember = state !== undefined && memberStates.has(state);
-    if (isMember === members.has(peelId) && !(isMember && hasNewKey)) return;
+    if (isMember === members.has(peelId) && !(isMember && isOther)) return;
     if (isMember) members.set(peelId, peelId);
     else members.delete(peelId);
     for (const run of memberListeners) run(peelId);
@@ -188,7 +191,8 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
       byBusKey.change(id, before?.busKeys, record.busKeys);
       byPublicKey.change(id, before === undefined ? [] : [before.publicKey], [record.publicKey]);
       judge(id);
-      judgeMember(peel_id, before !== undefined && before.publicKey !== record.publicKey);
+      const isOther = before?.publicKey !== record.publicKey || !isSameSet(before.labels, record.labels);
+      judgeMember(peel_id, before !== undefined && isOther);
       if (before !== undefined && before.peel_id !== peel_id) judgeMember(before.peel_id);
       if (before?.state === state || isDistrusted(record)) return;
       for (const run of subscribers.get(id) ?? []) run(state);
@@ -269,6 +273,10 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     },
     stateOf,
     idOf: (peelId) => index.get(peelId),
+    labelsOf(peelId) {
+      const record = view.get(index.get(peelId) ?? "")?.item;
+      return record === undefined || !members.has(peelId) ? undefined : record.labels;
+    },
     isSuspended(peelId) {
       const record = view.get(index.get(peelId) ?? "")?.item;
       return record !== undefined && !isDistrusted(record) && record.trust === "SUSPENDED";

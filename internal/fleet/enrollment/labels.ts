@@ -31,6 +31,12 @@ export const labelsField = described(
   `Labels by name: at most ${mostLabels}, values of up to ${longestValue} characters`,
 );
 
+/** Whether two peels have the same labels; none is the empty set. */
+export function isSameSet(one: Labels = {}, other: Labels = {}): boolean {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+}
+
 /**
  * Reads labels that someone outside this process named, such as a program that decides on hosts.
  *

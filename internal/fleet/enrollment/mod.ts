@@ -11,6 +11,7 @@ export type { EnrollDeps } from "./enroll.ts";
 export { watchExcessConnections } from "./excess-connections.ts";
 export { followAdoption } from "./follow-adoption.ts";
 export { keepExports } from "./keep-exports.ts";
+export { isLabelName, type Labels } from "./labels.ts";
 export { type LearnedKeys, learnedKeys } from "./learned-keys.ts";
 export {
   attestationMessage,
@@ -29,6 +30,7 @@ export {
   followState,
   getChallenge,
   getState,
+  labelEnrollment,
   listEnrollments,
   type OperatorEnrollmentDeps,
   type PeelEnrollmentDeps,

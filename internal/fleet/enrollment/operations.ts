@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import { SvcError } from "../../base/errors.ts";
 import {
   type Call,
   described,
@@ -20,6 +21,7 @@ import { type DeliverDeps, deliverCredentials } from "./deliver.ts";
 import type { Directory } from "./directory.ts";
 import { type EnrollDeps, enroll } from "./enroll.ts";
 import type { AdoptionProcess } from "./follow-adoption.ts";
+import { isSameSet, labelsField } from "./labels.ts";
 import {
   administratorsField,
   administratorsVersionField,
@@ -293,6 +295,7 @@ const pastOf = {
   suspend: "enrollment suspended",
   resume: "enrollment resumed",
   restore: "enrollment restored",
+  label: "enrollment labelled",
   "clear-clone": "enrollment clone mark cleared",
 };
 
@@ -411,6 +414,34 @@ export const clearClone = operation({
     const operator = operatorOf(call);
     const record = await applyEvent(deps, id, { type: "clear-clone", operator });
     announce(call, "clear-clone", record, operator);
+    return { enrollment: toStored(record) };
+  },
+});
+
+export const labelEnrollment = operation({
+  name: "enrollments.label",
+  kind: "decide",
+  summary: "Set the labels of a peel",
+  description: "The whole set: labels that are not named are removed.",
+  admits: ["operator"],
+  scope: { kind: "enrollments", action: "label" },
+  input: v.strictObject({
+    id,
+    labels: labelsField,
+    expected: v.optional(described(labelsField, "Refuse to replace other labels than these")),
+  }),
+  output: decided,
+  touches: touchesId,
+  async run(deps: ApplyDeps, { id, labels, expected }, call) {
+    const operator = operatorOf(call);
+    const record = await applyEvent(deps, id, { type: "label", labels }, async (_, before) => {
+      if (expected === undefined || isSameSet(expected, before.labels)) return;
+      throw new SvcError(
+        "conflict",
+        `the labels of the enrollment ${id} are not what was expected: look again`,
+      );
+    });
+    announce(call, "label", record, operator, { labels: record.labels ?? {} });
     return { enrollment: toStored(record) };
   },
 });

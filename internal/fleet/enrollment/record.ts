@@ -406,6 +406,7 @@ const storedSummary = v.object({
   public_key: text,
   hostname: v.optional(text, ""),
   address: v.optional(text),
+  labels: v.optional(labelsField),
   evidence: v.optional(v.object({ type: v.picklist(evidenceTypes) })),
   state: v.picklist(enrollmentStates),
   trusted_ca_spki: v.optional(text),
@@ -420,6 +421,7 @@ const storedSummary = v.object({
 
 /** The summary, and what a master monitors in addition. */
 export type KnownEnrollment = EnrollmentSummary & {
+  labels?: Labels;
   /** Milliseconds since the Unix epoch. */
   credsExpiresAt?: number;
   /** Keys of the bus with which the peel may connect. */
@@ -449,6 +451,7 @@ export function readSummary(map: StoredMap): KnownEnrollment {
     bus_public_key,
     bus_keys,
     address,
+    labels,
     evidence,
     ...shown
   } = parsed.output;
@@ -457,7 +460,7 @@ export function readSummary(map: StoredMap): KnownEnrollment {
   const marks = defined({ trustMismatch: TrustMismatch, cloneSuspected: CloneSuspected });
   return {
     ...shown,
-    ...defined({ address, evidence: evidence?.type }),
+    ...defined({ address, labels, evidence: evidence?.type }),
     trust: trustOf({ ...attested, ...marks, suspended }),
     fingerprint: keyFingerprint(public_key),
     publicKey: public_key,

@@ -10,6 +10,7 @@ export const scopes = {
     "approve",
     "reject",
     "revoke",
+    "label",
     "suspend",
     "resume",
     "clear-clone",

@@ -3,6 +3,7 @@ import {
   approveEnrollment,
   clearClone,
   discardEnrollment,
+  labelEnrollment,
   listEnrollments,
   type OperatorEnrollmentDeps,
   rejectEnrollment,
@@ -25,6 +26,7 @@ export const enrollmentsOverBus = {
   revoke: overBus({ operation: revokeEnrollment, ...at("revoke"), ignored: ["force"] }),
   suspend: overBus({ operation: suspendEnrollment, ...at("suspend") }),
   resume: overBus({ operation: resumeEnrollment, ...at("resume") }),
+  label: overBus({ operation: labelEnrollment, ...at("label") }),
   clearClone: overBus({ operation: clearClone, ...at("clear-clone") }),
   revokeUser: overBus({ operation: revokeUserOfBus, ...at("revoke-user") }),
   list: overBus({ operation: listEnrollments, ...at("list"), page: { usual: 500, most: 1_000 } }),
@@ -39,6 +41,7 @@ export function serveEnrollments(door: BusDoor, deps: OperatorEnrollmentDeps): v
   serve(door, enrollmentsOverBus.revoke, deps);
   serve(door, enrollmentsOverBus.suspend, deps);
   serve(door, enrollmentsOverBus.resume, deps);
+  serve(door, enrollmentsOverBus.label, deps);
   serve(door, enrollmentsOverBus.clearClone, deps);
   serve(door, enrollmentsOverBus.revokeUser, deps);
   serve(door, enrollmentsOverBus.list, deps);

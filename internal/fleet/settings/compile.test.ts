@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import { compileTexts, treeOf } from "../../../test/harness/settings-tree.ts";
+import { decode } from "../../base/msgpack.ts";
 import { createCompilers } from "./compile.ts";
+import { encodeSettings, type Settings, separate } from "./envelope.ts";
 
 const top = (text: string) => `base:\n${text}`;
 const settingsOf = async (...args: Parameters<typeof compileTexts>) => (await compileTexts(...args)).settings;
@@ -296,6 +298,31 @@ test("a broken top file affects all peels; a broken file or top file template af
   expect(await kind({ "top.sls": top("  N@a: [a]"), "nodegroups.yaml": "- x" })).toBe(true);
   expect(await kind({ "top.sls": top("  '*': [a]") })).toBe(false);
   expect(await kind({ "top.sls": top("  '*': [{{ facts.nope }}]") })).toBe(false);
+});
+
+test("labels are in templates and targets, and beside the settings that are sealed", async () => {
+  const files = {
+    "top.sls": top("  'T@env:prod and not T@rack:*': [a]"),
+    "a.sls": "stage: {{ labels.env }}\nall: {{ labels|yaml }}\nrack: {{ labels.get('rack', 'none') }}\n",
+  };
+  const compiler = createCompilers()(treeOf(files));
+  const compile = (labels?: Record<string, string>) =>
+    compiler.compile({ peelId: "web-1", facts: { labels: { env: "prod" } }, labels }, new Set());
+  const { settings, bytes } = await compile({ env: "prod" });
+  expect(settings).toEqual({ stage: "prod", all: { env: "prod" }, rack: "none" });
+  expect(separate(decode(bytes) as Settings)).toEqual({ settings, labels: { env: "prod" } });
+  expect((await compile({ env: "prod", rack: "7" })).settings).toEqual({});
+  const none = await compile();
+  expect([none.settings, Buffer.from(none.bytes)]).toEqual([{}, Buffer.from(encodeSettings({}))]);
+  // Their order is that of their names, so that the same labels are the same bytes.
+  expect(Buffer.from(encodeSettings({}, { b: "1", a: "2" }))).toEqual(
+    Buffer.from(encodeSettings({}, { a: "2", b: "1" })),
+  );
+});
+
+test("no setting can have the name under which labels are sealed", async () => {
+  const files = { "top.sls": top("  '*': [a]"), "a.sls": "svc:labels: {env: prod}\n" };
+  await expect(compileTexts(files, "web-1")).rejects.toThrow("svc:labels is not a valid setting name");
 });
 
 test("targets that use facts are reported, also inside node groups", () => {

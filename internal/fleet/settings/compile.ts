@@ -6,7 +6,7 @@ import { isNothing, plainValue, type YamlNode } from "../../base/yaml.ts";
 import type { Facts } from "../../host/facts/mod.ts";
 import { createFactPacker, type FactMap, type Groups } from "../../tree/targets/mod.ts";
 import { createTemplates } from "../../tree/template/mod.ts";
-import { encodeSettings, type Settings } from "./envelope.ts";
+import { encodeSettings, type Labels, labelsKey, type Settings } from "./envelope.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import { createWords, HeldFacts } from "./held-facts.ts";
 import { mergeSettings } from "./merge.ts";
@@ -21,6 +21,8 @@ export interface Subject {
   /** Encoded peel id, as enforced by the bus, not as claimed by the peel. */
   peelId: string;
   facts: Facts;
+  /** What the fleet says of the peel; none unless given. */
+  labels?: Labels | undefined;
 }
 
 export interface Compiled {
@@ -91,14 +93,22 @@ export function createCompilers({
         throw asWhole(thrown, isTemplate);
       }
     };
-    const compile = async ({ peelId, facts: told }: Subject, uses: Set<string>): Promise<Compiled> => {
+    const compile = async (
+      { peelId, facts: told, labels = {} }: Subject,
+      uses: Set<string>,
+    ): Promise<Compiled> => {
       const id = displayPeelId(peelId);
       // A peel can claim any id; the bus knows the real one.
       const facts: Facts = { ...told, id };
       const held = new HeldFacts(words);
       const hold = (text: string, isData: boolean) => held.hold(text, isData);
       const isHeld = (text: string) => held.isIn(text);
-      const peel = { renderer, held, scope: { facts, settings: {}, hold, isHeld }, variables: { id } };
+      const peel = {
+        renderer,
+        held,
+        scope: { facts, settings: {}, hold, isHeld },
+        variables: { id, labels },
+      };
       const reader = readerOf(tree, peel, cache);
       try {
         const top = await topOf(reader);
@@ -106,6 +116,7 @@ export function createCompilers({
         let packed: FactMap | undefined;
         const view = {
           id: peelId,
+          labels,
           get facts() {
             packed ??= packer.pack(facts).facts;
             return packed;
@@ -113,7 +124,7 @@ export function createCompilers({
         };
         const wanted = top.targets.filter(({ test }) => test(view)).flatMap(({ names }) => names);
         const settings = await collect(reader, wanted, owns);
-        const bytes = encodeSettings(settings);
+        const bytes = encodeSettings(settings, labels);
         if (bytes.length > maxBytes) {
           throw new SettingsFault(`the settings of ${id} take ${bytes.length} bytes; the limit is 256 KiB`);
         }
@@ -200,6 +211,7 @@ function checkNames(node: YamlNode, label: string, depth: number): void {
   if (node.kind === "list") for (const item of node.items) checkNames(item, label, depth + 1);
   if (node.kind !== "map") return;
   for (const { key, keyAt, value } of node.entries) {
+    if (depth === 0 && key === labelsKey) throw faultAt(label, keyAt, `${key} is not a valid setting name`);
     if (key === "__proto__") throw faultAt(label, keyAt, "__proto__ is not a valid setting name");
     checkNames(value, label, depth + 1);
   }

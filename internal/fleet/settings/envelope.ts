@@ -69,9 +69,29 @@ export interface Recipient {
   curvePublicKey: string;
 }
 
-/** Encodes settings for sealing. */
-export function encodeSettings(settings: Settings): Uint8Array {
-  return encode(settings);
+/** What the fleet says of a peel, by name. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** Labels are sealed under a name that no setting can have: peels of earlier versions see one more setting. */
+export const labelsKey = "svc:labels";
+
+/** Encodes settings and labels for sealing. */
+export function encodeSettings(settings: Settings, labels: Labels = {}): Uint8Array {
+  const names = Object.keys(labels).sort();
+  if (names.length === 0) return encode(settings);
+  // The same labels give the same bytes.
+  const sorted = Object.fromEntries(names.map((name) => [name, labels[name] ?? ""]));
+  return encode({ ...settings, [labelsKey]: sorted });
+}
+
+/** Settings and labels of what a peel opened. */
+export function separate(opened: Settings): { settings: Settings; labels: Labels } {
+  const { [labelsKey]: labels, ...settings } = opened;
+  return isTexts(labels) ? { settings, labels } : { settings, labels: {} };
+}
+
+function isTexts(value: Plain | undefined): value is { [name: string]: string } {
+  return isSettings(value) && Object.values(value).every((each) => typeof each === "string");
 }
 
 /** @param signer the command key, which all masters share */

@@ -38,6 +38,7 @@ function fleet(texts: Record<string, string> = files) {
   const peels = {
     members: () => [...keys.keys()].sort(),
     isMember: (peelId: string) => keys.has(peelId),
+    labelsOf: () => undefined,
     onMember: (run: (peelId: string) => void) => {
       memberListeners.add(run);
       return () => memberListeners.delete(run);

@@ -29,6 +29,7 @@ export async function localSettings(options: {
     resolved: true,
     reason: undefined,
     current: () => settings,
+    labels: () => ({}),
     get: (path, fallback?: Plain) => settingAt(settings, path, fallback),
     async refresh() {
       const before = settings;

@@ -19,7 +19,18 @@ interface Binding {
 }
 
 /** Names whose values come from the template engine or from the bus. */
-const fixed = new Set(["id", "settings", "pillar", "range", "dict", "namespace", "loop", "cycler", "joiner"]);
+const fixed = new Set([
+  "id",
+  "labels",
+  "settings",
+  "pillar",
+  "range",
+  "dict",
+  "namespace",
+  "loop",
+  "cycler",
+  "joiner",
+]);
 const rendering = new Set(["super", "caller", "self"]);
 const facts = new Set(["facts", "grains", "salt", "svc"]);
 const name = /^[A-Za-z_]/;

@@ -17,7 +17,7 @@ import type { Peels } from "./tracker.ts";
 export type Renewal = "written" | "unchanged" | "failed" | "kept" | "waiting" | "removed";
 
 export interface RenewDeps {
-  peels: Pick<Peels, "isMember" | "facts">;
+  peels: Pick<Peels, "isMember" | "facts" | "labelsOf">;
   /** The curve key of a member, `X…`. @throws SvcError `storage` */
   recipientOf(peelId: string): Promise<string | undefined>;
   bucket: Pick<Bucket, "get">;
@@ -83,7 +83,10 @@ export async function renewPeel(
 
   let bytes: Uint8Array;
   try {
-    ({ bytes } = await compiler.compile({ peelId, facts: readFacts(facts) }, uses));
+    ({ bytes } = await compiler.compile(
+      { peelId, facts: readFacts(facts), labels: deps.peels.labelsOf(peelId) },
+      uses,
+    ));
   } catch (thrown) {
     if (thrown instanceof SettingsFault && thrown.wholeTree) throw thrown;
     // The message of an unexpected error may contain a value.

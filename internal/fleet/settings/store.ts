@@ -7,7 +7,7 @@ import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { lookUpFact } from "../../host/facts/mod.ts";
 import type { SettingsStore } from "../../host/modules/mod.ts";
 import type { CurveKey } from "../../identity/mod.ts";
-import { isSettings, openEnvelope, type Settings } from "./envelope.ts";
+import { isSettings, type Labels, openEnvelope, type Settings, separate } from "./envelope.ts";
 
 /** What the masters say of a peel's settings. */
 export interface SettingsAnswer {
@@ -59,6 +59,13 @@ export function openSettingsStore(options: {
   let problem: string | undefined;
   let complaint: string | undefined;
 
+  let parts: { of: Settings; settings: Settings; labels: Labels } | undefined;
+  const inForce = () => {
+    const of = held?.settings ?? {};
+    if (held === undefined || parts?.of !== of) parts = { of, ...separate(of) };
+    return parts;
+  };
+
   const complain = (event: string, reason: string) => {
     if (complaint !== reason) log.warn(event, { reason });
     complaint = reason;
@@ -97,8 +104,9 @@ export function openSettingsStore(options: {
     get version() {
       return held?.version ?? 0;
     },
-    current: () => held?.settings ?? {},
-    get: (path, fallback) => settingAt(held?.settings ?? {}, path, fallback),
+    current: () => inForce().settings,
+    labels: () => inForce().labels,
+    get: (path, fallback) => settingAt(inForce().settings, path, fallback),
     take({ envelope, error }) {
       try {
         const changed = envelope !== undefined && accept(envelope);

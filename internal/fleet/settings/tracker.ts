@@ -11,6 +11,8 @@ export interface Peels {
   onMember(run: (peelId: string) => void): () => void;
   /** Calls `run` with each peel whose facts were stored. @returns a function that unsubscribes */
   onFacts(run: (peelId: string) => void): () => void;
+  /** What the fleet says of a peel; `onMember` reports its changes. */
+  labelsOf(peelId: string): Readonly<Record<string, string>> | undefined;
   /** The stored facts of a peel, encoded; `undefined` if there are none. @throws SvcError `storage` */
   facts(peelId: string): Promise<Uint8Array | undefined>;
 }

@@ -49,7 +49,9 @@ export function createSettingsView(deps: {
         settings.delete(peelId);
         return;
       }
-      const compiled = await deps.compilerOf(tree.tree).compile({ peelId, facts: told }, uses);
+      const compiled = await deps
+        .compilerOf(tree.tree)
+        .compile({ peelId, facts: told, labels: peels.labelsOf(peelId) }, uses);
       settings.set(peelId, packer.pack({ ...compiled.settings }).facts);
     } catch (thrown) {
       settings.delete(peelId);

@@ -188,6 +188,7 @@ function naive(tree: ExpandedExpression, peel: string, sent: Plain): boolean {
   if (tree.kind === "id") return matchGlob(tree.glob, peel);
   if (tree.kind === "ids") return tree.ids.includes(peel);
   if (tree.kind === "id-regex") return new RegExp(`^(?:${tree.regex})`).test(peel);
+  if (tree.kind === "label") return false;
   for (let split = tree.parts.length - 1; split > 0; split--) {
     let at: Plain | undefined = sent;
     for (const step of tree.parts.slice(0, split)) {

@@ -90,7 +90,7 @@ export function resolveExpression(expression: ExpandedExpression, fleet: Fleet, 
     if (kind === "setting" && !fleet.hasSettings) {
       throw new SvcError("bad_request", "target: I@ cannot be used here: no settings are available");
     }
-    idsAlone &&= kind !== "setting" && kind !== "fact";
+    idsAlone &&= kind !== "setting" && kind !== "fact" && kind !== "label";
   }
   const members = fleet.members();
   const range = rangeOf(expression, members);

@@ -21,6 +21,7 @@ function setup(groups: () => Groups = () => new Map()) {
       waited.push("members");
       members = ["a1", "b1"];
     },
+    labelsOf: (peelId: string) => (peelId === "b1" ? { env: "prod" } : undefined),
   };
   const index = {
     ready: Promise.resolve(),
@@ -66,6 +67,15 @@ test("a request sees everything stored before, and only waits for the data it ne
   expect(second.waited).toEqual(["members", "facts", "members", "heartbeats"]);
 });
 
+test("labels are those of the directory, and nothing else is waited for", async () => {
+  const { resolver, waited } = setup();
+  expect(await resolver.resolve({ expression: "T@env:pr*" })).toEqual(["b1"]);
+  expect(await resolver.resolve({ expression: "not T@env:prod" })).toEqual(["a1"]);
+  expect(await resolver.resolve({ expression: "T@env:Prod or T@constructor:*" })).toEqual([]);
+  expect(await resolver.resolve({ expression: "T@env:prod and I@role:db" })).toEqual(["b1"]);
+  expect(new Set(waited)).toEqual(new Set(["members"]));
+});
+
 test("facts in a node group are also waited for", async () => {
   const { resolver, waited } = setup(() => readGroups(parseYaml("debian: G@os:debian", "g"), "g"));
   expect(await resolver.resolve({ expression: "N@debian" })).toEqual(["a1", "b1"]);
@@ -83,7 +93,7 @@ test("unreadable groups only affect targets that use one", async () => {
 test("while the members are not read completely, nothing is resolved: not even to nothing", async () => {
   const { deps } = setup();
   const caughtUp = () => Promise.reject(new SvcError("unavailable", "the bucket enrollments is not read"));
-  const resolver = createResolver({ ...deps, directory: { members: () => ["a1"], caughtUp } });
+  const resolver = createResolver({ ...deps, directory: { ...deps.directory, caughtUp } });
   for (const target of [{ expression: "*" }, { peels: ["a1"] }]) {
     await expect(resolver.resolve(target)).rejects.toMatchObject({ kind: "unavailable" });
     await expect(resolver.resolveWithLife(target)).rejects.toMatchObject({ kind: "unavailable" });

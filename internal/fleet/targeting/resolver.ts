@@ -22,7 +22,12 @@ export interface Resolver {
 
 export interface ResolverDeps {
   /** Members of the fleet; complete when `caughtUp` has resolved. */
-  directory: { members(): readonly string[]; caughtUp(): Promise<void> };
+  directory: {
+    members(): readonly string[];
+    caughtUp(): Promise<void>;
+    /** What the fleet says of a peel, by name. */
+    labelsOf(peelId: string): Readonly<Record<string, string>> | undefined;
+  };
   index: Omit<FleetIndex, "onFacts" | "onBeat">;
   /** Read only while the index is not running. */
   facts: Bucket;
@@ -62,7 +67,8 @@ export function createResolver(deps: ResolverDeps): Resolver {
     const expression = expandGroups(parsed, usesGroups(parsed) ? groups.current() : new Map());
     const kinds = new Set([...matchersOf(expression)].map(({ kind }) => kind));
     const found = await fleetFor({ facts: kinds.has("fact"), heartbeats });
-    const fleet = kinds.has("setting") ? withSettings(found, await deps.settings()) : found;
+    const labelled = kinds.has("label") ? withLabels(found, directory.labelsOf) : found;
+    const fleet = kinds.has("setting") ? withSettings(labelled, await deps.settings()) : labelled;
     return { fleet, peels: resolveExpression(expression, fleet, clock) };
   };
 
@@ -79,10 +85,16 @@ export function createResolver(deps: ResolverDeps): Resolver {
 function withSettings(fleet: Fleet, settings: ReadonlyMap<string, FactMap>): Fleet {
   return {
     members: fleet.members,
-    peels: () => fleet.peels().map(({ id, facts }) => ({ id, facts, settings: settings.get(id) })),
+    peels: () => fleet.peels().map((peel) => ({ ...peel, settings: settings.get(peel.id) })),
     hasSettings: true,
     alive: fleet.alive,
   };
+}
+
+function withLabels(fleet: Fleet, labelsOf: ResolverDeps["directory"]["labelsOf"]): Fleet {
+  const { members, hasSettings, alive } = fleet;
+  const peels = () => fleet.peels().map(({ id, facts }) => ({ id, facts, labels: labelsOf(id) }));
+  return { members, peels, hasSettings, alive };
 }
 
 function usesGroups(expression: ReturnType<typeof parseTarget>): boolean {

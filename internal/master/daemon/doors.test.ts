@@ -164,6 +164,7 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "enrollments.approve": [{ id: "enr-1", force: true }, { force: "yes" }],
   "enrollments.reject": [{ id: "enr-1", reason: "unknown" }, { reason: 5 }],
   "enrollments.revoke": [{ id: "enr-1", reason: "sold" }, { reason: 5 }],
+  "enrollments.label": [{ id: "enr-1", labels: { env: "lab" } }, { labels: { Env: "lab" } }],
   "enrollments.suspend": [{ id: "enr-1", reason: "floods" }, { reason: 5 }],
   "enrollments.resume": [{ id: "enr-1" }, { id: 5 }],
   "enrollments.revoke-user": [{ peel: "web-1", reason: "sold" }, { key: "U" }],

@@ -60,6 +60,7 @@ export function startSettings(options: {
     members: directory.members,
     isMember: (peelId) => memberStates.has(directory.stateOf(peelId) ?? "pending"),
     onMember: directory.onMember,
+    labelsOf: directory.labelsOf,
     onFacts: index.onFacts,
     facts: async (peelId) => (await storage.facts.get(peelId))?.value,
   };

@@ -128,14 +128,19 @@ describe("files", () => {
   'role:web':
     - match: pillar
     - d
+  'T@env:prod and not T@rack:*': [e]
+  'T@rack:*': [no]
 other:
   '*': [no]`,
       ...Object.fromEntries(["a", "b", "c", "d"].map((id) => [`${id}.sls`, `${id}: test.nop`])),
+      "e.sls": "{{ labels.env }}: test.nop",
       "lib/x.sls": "x: test.nop",
       "no.sls": "no: test.nop",
     };
-    const states = await compiled(tree, "highstate", { settings: { role: "web" } });
-    expect(states.map(({ id }) => id)).toEqual(["a", "x", "b", "c", "d"]);
+    const states = await compiled(tree, "highstate", {
+      ...{ settings: { role: "web" }, labels: { env: "prod" } },
+    });
+    expect(states.map(({ id }) => id)).toEqual(["a", "x", "b", "c", "d", "prod"]);
   });
 
   test("extend replaces arguments and adds requisites", async () => {

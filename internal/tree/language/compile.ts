@@ -26,6 +26,8 @@ export interface CompileOptions {
   templates: Templates;
   facts: Readonly<Record<string, Plain>>;
   settings: Readonly<Record<string, Plain>>;
+  /** What the fleet says of the peel; none unless given. */
+  labels?: Readonly<Record<string, string>>;
   /** Encoded. */
   peelId: string;
   registry?: StateRegistry;
@@ -54,7 +56,7 @@ export async function compileStates(
   options: CompileOptions,
   what: readonly string[] | "highstate",
 ): Promise<CompiledStates> {
-  const { deps, settings } = prepare(options);
+  const deps = prepare(options);
   const wanted = what === "highstate" ? await assigned(options, deps) : what.map((sls) => ({ sls }));
   const files = await loadFiles(wanted, deps);
   const declarations = mergeFiles(files, deps.problems);
@@ -71,7 +73,7 @@ export async function compileStates(
     functions,
     files: options.files,
     renderer: deps.renderer,
-    scope: { facts: options.facts, settings },
+    scope: deps.scope,
     warnings: deps.problems.warnings,
   };
 }
@@ -82,7 +84,7 @@ export async function compileStates(
  * @throws StateErrors
  */
 export async function assignedStates(options: CompileOptions): Promise<string[]> {
-  const { deps } = prepare(options);
+  const deps = prepare(options);
   const wanted = await assigned(options, deps);
   deps.problems.throwIfAny();
   return wanted.map(({ sls }) => sls);
@@ -97,7 +99,7 @@ export async function compileSingle(
   options: CompileOptions,
   call: { function: string; name: string; args: CallArgs },
 ): Promise<CompiledStates> {
-  const { deps, settings } = prepare(options);
+  const deps = prepare(options);
   const functions = new Map<string, StateFunction>();
   const called = await findFunction(
     call.function,
@@ -127,26 +129,20 @@ export async function compileSingle(
     functions,
     files: options.files,
     renderer: deps.renderer,
-    scope: { facts: options.facts, settings },
+    scope: deps.scope,
     warnings: [],
   };
 }
 
-function prepare(options: CompileOptions): { deps: LoadDeps; settings: Readonly<Record<string, Plain>> } {
-  const { files, facts, settings } = options;
+function prepare(options: CompileOptions): LoadDeps {
+  const { files, facts, settings, labels = {} } = options;
   const problems = new Problems(settings);
-  const deps = {
-    files,
-    renderer: templatesOf(options),
-    scope: { facts, settings },
-    problems,
-    tree: treeOf(files),
-  };
-  return { deps, settings };
+  const scope = { facts, settings, labels };
+  return { files, renderer: templatesOf(options), scope, problems, tree: treeOf(files) };
 }
 
 async function assigned(options: CompileOptions, deps: LoadDeps): Promise<Wanted[]> {
-  const { files, facts, settings, peelId } = options;
+  const { files, facts, settings, labels = {}, peelId } = options;
   if (files.stat("top.sls") === undefined) {
     deps.problems.add(
       `environment ${files.environment} has no top.sls; add one that assigns state files to peels`,
@@ -157,7 +153,7 @@ async function assigned(options: CompileOptions, deps: LoadDeps): Promise<Wanted
   const top = await renderFile("top.sls", deps, variables);
   if (top === undefined) return [];
   const { assignedBy } = await import("./top.ts");
-  const subject = { peelId, facts: { ...facts }, settings: { ...settings } };
+  const subject = { peelId, facts: { ...facts }, settings: { ...settings }, labels };
   return assignedBy(top, files.environment, () => deps.tree.names(), subject, deps.problems);
 }
 

@@ -20,6 +20,7 @@ export interface TopSubject {
   peelId: string;
   facts: Plain;
   settings: Plain;
+  labels?: Readonly<Record<string, string>>;
 }
 
 /** A state file assigned by a top file. */
@@ -107,9 +108,14 @@ export function expandName(sls: string, names: () => readonly string[]): readonl
   return /[*?[]/.test(sls) ? names().filter((name) => matchGlob(sls, name)) : [sls];
 }
 
-function matcherFor({ peelId, facts, settings }: TopSubject): (expression: ExpandedExpression) => boolean {
+function matcherFor({
+  peelId,
+  facts,
+  settings,
+  labels = {},
+}: TopSubject): (expression: ExpandedExpression) => boolean {
   const packer = createFactPacker();
-  const view = { id: peelId, facts: packer.pack(facts).facts, settings: packer.pack(settings).facts };
+  const view = { id: peelId, facts: packer.pack(facts).facts, settings: packer.pack(settings).facts, labels };
   return (expression) => compileTarget(expression)(view);
 }
 

@@ -66,6 +66,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
       templates,
       facts: facts.items(),
       settings: settings.current(),
+      labels: settings.labels(),
       peelId: deps.peelId,
     };
     return { files, options };

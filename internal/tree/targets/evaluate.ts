@@ -10,6 +10,8 @@ export interface PeelView {
   readonly id: string;
   readonly facts: FactMap | undefined;
   readonly settings?: FactMap | undefined;
+  /** What the fleet says of the peel, by name. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Whether a peel matches. */
@@ -54,6 +56,13 @@ function compileMatcher(matcher: PeelMatcher): PeelTest {
     case "fact": {
       const test = compileFactTest(matcher.parts, matcher.matches);
       return ({ facts }) => test(facts);
+    }
+    case "label": {
+      const [{ name }, test] = [matcher, compileGlob(matcher.glob)];
+      return ({ labels }) => {
+        const value = labels !== undefined && Object.hasOwn(labels, name) ? labels[name] : undefined;
+        return value !== undefined && test(value);
+      };
     }
     case "setting": {
       const test = compileFactTest(matcher.parts, matcher.matches);

@@ -29,6 +29,12 @@ export type Matcher = { readonly at: number } & (
       /** Path and pattern, split at colons; the facts of a peel decide where the path ends. */
       readonly parts: readonly string[];
     }
+  | {
+      readonly kind: "label";
+      readonly name: string;
+      /** A glob on its value. */
+      readonly glob: string;
+    }
   | { readonly kind: "group"; readonly name: string }
 );
 

@@ -19,6 +19,8 @@ function show(expression: Expression): string {
       return `L<${expression.ids.join(" ")}>`;
     case "group":
       return `N<${expression.name}>`;
+    case "label":
+      return `T<${expression.name}|${expression.glob}>`;
     default:
       return `${expression.kind}-${expression.matches}<${expression.parts.join("|")}>`;
   }
@@ -33,6 +35,7 @@ describe("parses", () => {
     ["E@web-[(]x\\) or b", "[E<web-[(]x\\)> or b]"],
     ["E@'a b'", "E<a b>"],
     ["'L@a1, b.example'", "L<a1 b_example>"],
+    ["T@env:prod and not T@a.b-c:x:y*", "[T<env|prod> and [not T<a.b-c|x:y*>]]"],
     ["G@os:Debian", "fact-glob<os|Debian>"],
     ["G@network:domain:*.example", "fact-glob<network|domain|*.example>"],
     ["G@os:'Debian GNU/Linux'", "fact-glob<os|Debian GNU/Linux>"],
@@ -74,9 +77,9 @@ describe("rejects with place and reason:", () => {
     ["not", 'column 4: expected a matcher after "not", found the end'],
     ["web(1)", 'column 4: expected "and", "or" or the end, found "("'],
     ["a1 and 'b1", "column 8: the quote ' is not closed"],
-    ["a1 and X@b1", "column 8: X@ is not a matcher: use one of E@, L@, G@, P@, I@, N@"],
-    ["g@os:x", "column 1: g@ is not a matcher: use one of E@, L@, G@, P@, I@, N@"],
-    ["a%b", 'column 1: expected a glob on peel ids such as web-*, or E@, L@, G@, P@, I@, N@, found "a%b"'],
+    ["a1 and X@b1", "column 8: X@ is not a matcher: use one of E@, L@, G@, P@, I@, T@, N@"],
+    ["g@os:x", "column 1: g@ is not a matcher: use one of E@, L@, G@, P@, I@, T@, N@"],
+    ["a%b", 'column 1: expected a glob on peel ids such as web-*, or E@, L@, G@, P@, I@, T@, N@, found "a%b"'],
     ["a1 and G@os", 'column 10: expected fact:glob, found "os"'],
     ["G@:x", 'column 3: expected fact:glob, found ":x"'],
     ["P@os:", 'column 3: expected fact:regex, found "os:"'],
@@ -129,6 +132,8 @@ function print(expression: Expression): string {
       return quote(`L@${expression.ids.join(",")}`);
     case "group":
       return quote(`N@${expression.name}`);
+    case "label":
+      return quote(`T@${expression.name}:${expression.glob}`);
     default: {
       const letter = expression.kind === "setting" ? "I" : expression.matches === "regex" ? "P" : "G";
       return quote(`${letter}@${expression.parts.join(":")}`);

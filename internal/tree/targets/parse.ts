@@ -14,7 +14,8 @@ const maxPatternLength = 512;
 /** Characters of a glob on peel ids; other characters could never match. */
 const idGlob = /^[A-Za-z0-9._\-*?[\]!]+$/;
 export const groupName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-const known = "E@, L@, G@, P@, I@, N@";
+const known = "E@, L@, G@, P@, I@, T@, N@";
+const labelName = /^[a-z][a-z0-9_.-]{0,62}$/;
 
 /**
  * Parses a target expression: matchers joined by `and`, `or`, `not` and parentheses; `not` binds tightest,
@@ -101,6 +102,8 @@ class Parser {
         const kind = letter === "I" ? "setting" : "fact";
         return { kind, matches, parts: this.parts(value, valueAt, letter, matches), at };
       }
+      case "T":
+        return { kind: "label", ...this.label(value, valueAt), at };
       case "N":
         if (!groupName.test(value)) throw this.failure(valueAt, "expected the name of a node group");
         return { kind: "group", name: value, at };
@@ -138,6 +141,13 @@ class Parser {
     const pattern = this.bounded(parts.slice(1).join(":"), at);
     if (matches === "regex") this.regex(pattern, at);
     return parts;
+  }
+
+  private label(value: string, at: number): { name: string; glob: string } {
+    const colon = value.indexOf(":");
+    const [name, glob] = [value.slice(0, colon), value.slice(colon + 1)];
+    if (colon > 0 && labelName.test(name) && glob !== "") return { name, glob: this.bounded(glob, at) };
+    throw this.failure(at, `expected label:glob such as env:prod, found ${shown(value)}`);
   }
 
   private regex(pattern: string, at: number): string {

@@ -9,6 +9,8 @@ export interface Scope {
   /** Facts of the peel. */
   facts: Values;
   settings: Values;
+  /** What the fleet says of the peel; none unless given. */
+  labels?: Readonly<Record<string, string>>;
   /**
    * What the filter `svc_hold` makes of a rendered text; without it the text stays.
    *
@@ -32,7 +34,7 @@ const functionNames: readonly string[] = tableNames.map((table) => `${table}.get
  * has, and the next one has them as they are.
  */
 export function globalsOf(
-  { facts, settings }: Scope,
+  { facts, settings, labels = {} }: Scope,
   variables: Values,
 ): (name: string) => Value | undefined {
   const made = new Map<string, Value>();
@@ -50,6 +52,7 @@ export function globalsOf(
   const functions = (): Value => once("salt", () => functionsOf(table));
   return (name) => {
     if (Object.hasOwn(variables, name)) return once(`own ${name}`, () => fromPlain(variables[name]));
+    if (name === "labels") return once("labels", () => fromPlain(labels));
     if (name === "salt" || name === "svc") return functions();
     return tableNames.find((each) => each === name) && table(name as Table);
   };

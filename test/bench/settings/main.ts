@@ -89,6 +89,7 @@ const tree = changingTree(files());
 const fleet = {
   members: () => ids,
   isMember: (peelId: string) => keys.has(peelId),
+  labelsOf: () => undefined,
   onMember: () => () => {},
   onFacts: (run: (peelId: string) => void) => {
     factListeners.add(run);

@@ -24,7 +24,7 @@ import { eventStream } from "./stream.ts";
  * How an operation is bound to HTTP: the fields of its input are in the path, in the query or in the body.
  */
 export interface HttpBinding<Output> extends RouteLines {
-  method: "GET" | "POST" | "DELETE";
+  method: Route["method"];
   /** With `:name` for the field with that name. */
   path: string;
   auth: AuthRule;

@@ -39,7 +39,7 @@ export function pathFields(path: string): string[] {
 
 /** Whether the fields that are not in the path are in the body; otherwise they are in the query. */
 export function hasBody({ method, body }: Pick<Route, "method"> & { body?: "required" }): boolean {
-  return method === "POST" || body === "required";
+  return method === "POST" || method === "PUT" || body === "required";
 }
 
 /** The description of a route: fields, types and texts come from the schemas of its operation. */

@@ -1,6 +1,7 @@
 import {
   approveEnrollment,
   clearClone,
+  labelEnrollment,
   listEnrollments,
   type OperatorEnrollmentDeps,
   rejectEnrollment,
@@ -59,6 +60,18 @@ export function enrollmentRoutes({ bind }: HttpDoor, deps: OperatorEnrollmentDep
       answers: {
         ...decided,
         503: "The enrollment is revoked; the bus has not confirmed it yet",
+      },
+    }),
+    bind(labelEnrollment, deps, {
+      ...decision,
+      method: "PUT",
+      path: "/api/v1/enrollments/:id/labels",
+      id: "labelEnrollment",
+      body: "required",
+      bodyTitle: "Labels",
+      answers: {
+        ...decided,
+        409: "The labels are not those of `expected`, or its state does not allow this",
       },
     }),
     bind(suspendEnrollment, deps, {

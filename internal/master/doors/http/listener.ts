@@ -162,8 +162,7 @@ export function createHandler(
     const noted: LogFields = {};
     const route = async (): Promise<Response> => {
       const method = incoming.method === "HEAD" ? "GET" : incoming.method;
-      // Some methods cannot be represented by a Request, and no route has them.
-      if (method !== "GET" && method !== "POST" && method !== "DELETE") return unknownRoute(url.pathname);
+      if (!isServedMethod(method)) return unknownRoute(url.pathname);
       const request = new Request(url.href, { method });
       const call = {
         query: url.searchParams,
@@ -241,4 +240,11 @@ async function withoutBody(response: Response): Promise<Response> {
   const headers = new Headers(response.headers);
   await response.body?.cancel();
   return new Response(null, { status: response.status, headers });
+}
+
+const servedMethods = ["GET", "POST", "PUT", "DELETE"] as const;
+
+/** Some methods cannot be represented by a Request, and no route has them. */
+function isServedMethod(method: string): method is (typeof servedMethods)[number] {
+  return servedMethods.some((each) => each === method);
 }

@@ -35,7 +35,7 @@ export interface Call {
 }
 
 export interface Route {
-  method: "GET" | "POST" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "DELETE";
   /** Path with `:name` parameters. */
   path: string;
   auth: AuthRule;
