@@ -135,7 +135,7 @@ test("a return that the bus could not take outlives a restart of the peel", asyn
   await peel.program.waitFor(new RegExp(`"job done".*${jid}`));
   await stopPeel("SIGKILL");
   await bus.start();
-  await first().program.waitFor(/bus reconnected(?:.|\n)*bus reconnected/);
+  await first().program.waitFor('"bus reconnected","connection":"svc-master"');
   await startAgain();
   expect(await ended(jid)).toMatchObject({ status: "completed", outcomes: { [peelId]: "ok" } });
   expect(linesOf(at("kept"))).toEqual(["began", "done"]);

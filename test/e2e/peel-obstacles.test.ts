@@ -9,6 +9,7 @@ import { startMaster, type TestMaster } from "../harness/master.ts";
 import { startPeel } from "../harness/peel.ts";
 import { type EnrolledPeel, enrollPeel, operate } from "../harness/peel-connection.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
+import { until } from "../harness/until.ts";
 
 // What keeps a peel off the bus until a person acts: its log and its /readyz say what, and what to do. And what
 // does not keep it off: a master that is frozen.
@@ -118,7 +119,10 @@ test("a suspended peel says so, and is ready again when it is resumed", async ()
   expect(fields.next).toContain("svc enroll resume");
   expect((await operate(master, peel.enrollmentId, "resume")).status).toBe(200);
   await running.log.logged("bus reconnected");
-  expect(await readiness(running)).toBe("200 ");
+  await until(
+    () => readiness(running),
+    (answer) => answer === "200 ",
+  );
 }, 60_000);
 
 test("a frozen master that takes the hello of a peel holds it up for about a second", async () => {
