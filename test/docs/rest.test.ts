@@ -12,5 +12,5 @@ test("docs/rest.md is what a master says of its interface", async () => {
   const text = restReference(description);
   checkGenerated("docs/rest.md", text);
   const operations = Object.values(description.paths).flatMap((methods) => Object.keys(methods));
-  expect(text.match(/^### (?:GET|POST|DELETE) /gm)).toHaveLength(operations.length);
+  expect(text.match(/^### (?:GET|POST|PUT|DELETE) /gm)).toHaveLength(operations.length);
 }, 60_000);

@@ -189,7 +189,11 @@ test("the answers of the enrollment doors are as described", async () => {
   await records.put(enrolled.enrollmentId, encodeRecord(marked));
   await direct.drain();
   await expectDescribed("clearClone", decide(master, "clear-clone", enrolled.enrollmentId), 200);
-  const labelled = { method: "PUT", path: `/api/v1/enrollments/${id}/labels`, headers: bearer };
+  const labelled = {
+    method: "PUT",
+    path: `/api/v1/enrollments/${id}/labels`,
+    headers: { ...bearer, "content-type": "application/json" },
+  };
   const labels = (body: unknown) => call(master, { ...labelled, body: JSON.stringify(body) });
   await expectDescribed("labelEnrollment", labels({ labels: { env: "lab" } }), 200);
   await expectDescribed("labelEnrollment", labels({ labels: { Env: "lab" } }), 400);

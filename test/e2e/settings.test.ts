@@ -325,7 +325,13 @@ test("labels choose settings and targets at once; what a peel says of itself is 
   await at(1).holds({ ...before, stage: "prod" });
   expect(at(1).settings.labels()).toEqual({ env: "prod", rack: "7" });
   const meant = async (target: string) =>
-    decode((await masters.nats.request(targetResolveSubject, encode({ target }), { timeout: 10_000 })).data);
+    decode(
+      (
+        await masters.nats.request(targetResolveSubject, encode({ operator: "ci", target }), {
+          timeout: 10_000,
+        })
+      ).data,
+    );
   expect(await meant("T@env:pr* and T@rack:*")).toMatchObject({ targets: [{ peel_id: "web-1" }] });
 
   expect(await label("env-", "rack=8")).toMatchObject({ exit: 0, stdout: "web-1: rack=8\n" });
@@ -334,15 +340,12 @@ test("labels choose settings and targets at once; what a peel says of itself is 
   const set = {
     method: "PUT",
     path: `/api/v1/enrollments/${at(1).peel.enrollmentId}/labels`,
-    headers: bearer,
+    headers: { ...bearer, "content-type": "application/json" },
   };
   const stale = await call(master, { ...set, body: JSON.stringify({ labels: {}, expected: { rack: "7" } }) });
   expect(stale.status).toBe(409);
   const { status, json } = await call(master, { ...set, body: JSON.stringify({ labels: {} }) });
-  expect([status, json]).toEqual([
-    200,
-    expect.not.objectContaining({ labels: expect.anything() }),
-  ]);
+  expect([status, json]).toEqual([200, expect.not.objectContaining({ labels: expect.anything() })]);
   expect(await label()).toMatchObject({ exit: 0, stdout: "web-1: no labels\n" });
   for (const wrong of ["Env=x", "env", "=x", "-"]) expect((await label(wrong)).exit).toBe(2);
   expect(at(0).settings.current()).toEqual(claimed);

@@ -7,7 +7,7 @@ import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { idArg, openEnrollments } from "./ask.ts";
 
-/** How often it begins again when somebody else changes the labels at the same time. */
+/** How often it begins again when another operator changes the labels at the same time. */
 const attempts = 5;
 
 export const labelCommand = command({
@@ -34,7 +34,7 @@ export const labelCommand = command({
           if (changes.length > 0)
             await ask(bus, enrollmentsOverBus.label, { id: record.id, labels, expected });
         } catch (thrown) {
-          // Somebody else changed them after they were read.
+          // Another operator changed them after they were read.
           if (thrown instanceof SvcError && thrown.kind === "conflict" && left > 1) continue;
           throw thrown;
         }

@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { SvcError } from "../../base/errors.ts";
 import { described } from "../operation/mod.ts";
 
 /** What the fleet says of a peel, by name. A peel never sets them. */
@@ -35,15 +34,4 @@ export const labelsField = described(
 export function isSameSet(one: Labels = {}, other: Labels = {}): boolean {
   const names = Object.keys(one);
   return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
-}
-
-/**
- * Reads labels that someone outside this process named, such as a program that decides on hosts.
- *
- * @throws SvcError `bad_request` that says which rule they break
- */
-export function parseLabels(labels: unknown): Labels {
-  const parsed = v.safeParse(labelsField, labels);
-  if (parsed.success) return parsed.output;
-  throw new SvcError("bad_request", `labels ${parsed.issues[0].message}`);
 }

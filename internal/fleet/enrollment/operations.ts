@@ -2,9 +2,7 @@ import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { SvcError } from "../../base/errors.ts";
 import {
-  type Call,
   described,
   feed,
   operation,
@@ -14,6 +12,7 @@ import {
   timestamp,
   titled,
 } from "../operation/mod.ts";
+import { announce } from "./announce.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
 import { approve } from "./approve.ts";
 import { type ChallengeDeps, issueChallenge } from "./challenge.ts";
@@ -21,7 +20,6 @@ import { type DeliverDeps, deliverCredentials } from "./deliver.ts";
 import type { Directory } from "./directory.ts";
 import { type EnrollDeps, enroll } from "./enroll.ts";
 import type { AdoptionProcess } from "./follow-adoption.ts";
-import { isSameSet, labelsField } from "./labels.ts";
 import {
   administratorsField,
   administratorsVersionField,
@@ -47,6 +45,7 @@ import { type ResumeRecordDeps, resume, type SuspensionEffects, suspend } from "
 import { isStreamTerminal } from "./transition.ts";
 import { peelIdField, publicKeyField, readSubmission, reasonField, submissionSchema } from "./validate.ts";
 
+export { labelEnrollment } from "./label-operation.ts";
 export { findByKey, recoverCredentials } from "./recovery-operations.ts";
 export { revokeUserOfBus } from "./revoke-user-operation.ts";
 export { vouchEnrollments } from "./vouch-operation.ts";
@@ -275,30 +274,6 @@ export const listEnrollments = operation({
 });
 
 const decided = v.object({ enrollment: enrollmentSchema });
-/** Logs a decision in the words of the specification, whatever door the request used. */
-function announce(
-  { log, note }: Call,
-  action: keyof typeof pastOf,
-  { id, peelId }: Enrollment,
-  operator: string,
-  more: Record<string, unknown> = {},
-): void {
-  note?.({ enrollment_id: id });
-  log.info(pastOf[action], { enrollment_id: id, peel_id: peelId, operator });
-  log.info("enrollment admin operation", { action, id, operator, peel_id: peelId, ...more });
-}
-
-const pastOf = {
-  approve: "enrollment approved",
-  reject: "enrollment rejected",
-  revoke: "enrollment revoked",
-  suspend: "enrollment suspended",
-  resume: "enrollment resumed",
-  restore: "enrollment restored",
-  label: "enrollment labelled",
-  "clear-clone": "enrollment clone mark cleared",
-};
-
 export const approveEnrollment = operation({
   name: "enrollments.approve",
   kind: "decide",
@@ -414,34 +389,6 @@ export const clearClone = operation({
     const operator = operatorOf(call);
     const record = await applyEvent(deps, id, { type: "clear-clone", operator });
     announce(call, "clear-clone", record, operator);
-    return { enrollment: toStored(record) };
-  },
-});
-
-export const labelEnrollment = operation({
-  name: "enrollments.label",
-  kind: "decide",
-  summary: "Set the labels of a peel",
-  description: "The whole set: labels that are not named are removed.",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "label" },
-  input: v.strictObject({
-    id,
-    labels: labelsField,
-    expected: v.optional(described(labelsField, "Refuse to replace other labels than these")),
-  }),
-  output: decided,
-  touches: touchesId,
-  async run(deps: ApplyDeps, { id, labels, expected }, call) {
-    const operator = operatorOf(call);
-    const record = await applyEvent(deps, id, { type: "label", labels }, async (_, before) => {
-      if (expected === undefined || isSameSet(expected, before.labels)) return;
-      throw new SvcError(
-        "conflict",
-        `the labels of the enrollment ${id} are not what was expected: look again`,
-      );
-    });
-    announce(call, "label", record, operator, { labels: record.labels ?? {} });
     return { enrollment: toStored(record) };
   },
 });

@@ -27,25 +27,6 @@ export interface Admission {
   giveBack?(): Promise<void>;
 }
 
-/** One thing that admits hosts now, as an auditor sees it. */
-export interface OpenWay {
-  kind: "token" | "expected" | "rule";
-  name: string;
-  /** Which peels: a glob, or one peel id. */
-  peels: string;
-  /** What it decides, or may decide. */
-  decides: string;
-  /** How many hosts it can still admit; absent for any number. */
-  uses?: number;
-  /** When it ends, milliseconds since the Unix epoch; absent for never. */
-  endsAt?: number;
-  labels?: Labels;
-  /** Further conditions, in words. */
-  conditions?: string;
-  /** Who opened it. */
-  by?: string;
-}
-
 /** A way for hosts to become members without a decision of a person on each of them. */
 export interface WayIn {
   /**

@@ -300,7 +300,7 @@ test("a broken top file affects all peels; a broken file or top file template af
   expect(await kind({ "top.sls": top("  '*': [{{ facts.nope }}]") })).toBe(false);
 });
 
-test("labels are in templates and targets, and beside the settings that are sealed", async () => {
+test("labels are in templates and targets, and are sealed with the settings", async () => {
   const files = {
     "top.sls": top("  'T@env:prod and not T@rack:*': [a]"),
     "a.sls": "stage: {{ labels.env }}\nall: {{ labels|yaml }}\nrack: {{ labels.get('rack', 'none') }}\n",

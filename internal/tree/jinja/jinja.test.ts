@@ -200,7 +200,7 @@ describe("templates render as in Jinja:", () => {
       "[('a', 2), ('b', 1)] a%20b x hello",
     ],
     [
-      "{{ user is mapping }} {{ [] is sequence }} {{ 'a' is string }} {{ 4 is divisibleby 2 }} {{ none is none }} {{ 1 is number and not 'a' is number }}",
+      "{{ user is mapping }} {{ [] is sequence }} {{ 'a' is string }} {{ 4 is divisibleby 2 }} {{ [none]|select('none')|list }} {{ 1 is number and not 'a' is number }}",
       "True True True True True True",
     ],
     [

@@ -79,7 +79,10 @@ describe("rejects with place and reason:", () => {
     ["a1 and 'b1", "column 8: the quote ' is not closed"],
     ["a1 and X@b1", "column 8: X@ is not a matcher: use one of E@, L@, G@, P@, I@, T@, N@"],
     ["g@os:x", "column 1: g@ is not a matcher: use one of E@, L@, G@, P@, I@, T@, N@"],
-    ["a%b", 'column 1: expected a glob on peel ids such as web-*, or E@, L@, G@, P@, I@, T@, N@, found "a%b"'],
+    [
+      "a%b",
+      'column 1: expected a glob on peel ids such as web-*, or E@, L@, G@, P@, I@, T@, N@, found "a%b"',
+    ],
     ["a1 and G@os", 'column 10: expected fact:glob, found "os"'],
     ["G@:x", 'column 3: expected fact:glob, found ":x"'],
     ["P@os:", 'column 3: expected fact:regex, found "os:"'],

@@ -1,0 +1,35 @@
+import * as v from "valibot";
+import { SvcError } from "../../base/errors.ts";
+import { described, operation, operatorOf } from "../operation/mod.ts";
+import { announce } from "./announce.ts";
+import { type ApplyDeps, applyEvent } from "./apply.ts";
+import { isSameSet, labelsField } from "./labels.ts";
+import { enrollmentSchema, toStored } from "./record.ts";
+
+export const labelEnrollment = operation({
+  name: "enrollments.label",
+  kind: "decide",
+  summary: "Set the labels of a peel",
+  description: "The whole set: labels that are not named are removed.",
+  admits: ["operator"],
+  scope: { kind: "enrollments", action: "label" },
+  input: v.strictObject({
+    id: described(v.string(), "Id of the enrollment: `enr-` and a KSUID"),
+    labels: labelsField,
+    expected: v.optional(described(labelsField, "Refuse to replace other labels than these")),
+  }),
+  output: v.object({ enrollment: enrollmentSchema }),
+  touches: (input) => ({ enrollment: input.id }),
+  async run(deps: ApplyDeps, { id, labels, expected }, call) {
+    const operator = operatorOf(call);
+    const record = await applyEvent(deps, id, { type: "label", labels }, async (_, before) => {
+      if (expected === undefined || isSameSet(expected, before.labels)) return;
+      throw new SvcError(
+        "conflict",
+        `the labels of the enrollment ${id} are not what was expected: look again`,
+      );
+    });
+    announce(call, "label", record, operator, { labels: record.labels ?? {} });
+    return { enrollment: toStored(record) };
+  },
+});
