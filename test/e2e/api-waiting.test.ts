@@ -74,7 +74,14 @@ test("every route that changes something answers 202 where others must agree, as
     if (!JSON.stringify(content ?? {}).includes(`"${waitingSchema}"`)) continue;
     expect(Object.keys(named)).toContain("Location");
     const kind = path.split("/")[3] ?? "";
-    const body = /\/(jobs|rollouts)$/.test(path) ? work : kind === "operators" ? { record } : {};
+    const isStart = /\/(jobs|rollouts)$/.test(path);
+    const body = isStart
+      ? work
+      : kind === "operators"
+        ? { record }
+        : path.endsWith("/labels")
+          ? { labels: {} }
+          : {};
     const at = path.replace(/\{\w+\}/, ids[kind] ?? "");
     const reply = await postJson(master, at, body, { headers, method: method.toUpperCase() });
     const { operationId } = operation;

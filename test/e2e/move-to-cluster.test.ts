@@ -136,7 +136,12 @@ async function untilStored(on: readonly number[]): Promise<void> {
     const current = replicas.filter((replica) => replica.current).map(({ name }) => name);
     return wanted.includes(leader) && wanted.every((name) => name === leader || current.includes(name));
   };
-  for (const stream of await storedStreams(bus)) await until(() => isStored(stream));
+  // Nobody answers while the servers elect who leads JetStream.
+  const streams = await until(
+    () => storedStreams(bus).catch(() => []),
+    (found) => found.length > 0,
+  );
+  for (const stream of streams) await until(() => isStored(stream));
   // Whoever leads JetStream itself makes the consumers; an election of its takes some seconds.
   const probe = { ack_policy: AckPolicy.None, deliver_subject: createInbox() };
   await until(() => manager.consumers.add("job-events", probe).catch(() => false));

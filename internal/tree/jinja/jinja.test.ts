@@ -380,7 +380,7 @@ test("text without tags is as it was, and no text does more than fail", () => {
     ..."{{ }} {% %} {# #} {%- -%} if else elif endif for in endfor set endset macro endmacro call endcall filter do a b user".split(
       " ",
     ),
-    ..."( ) [ ] { } , . : | = == ~ + - * / // ** < > 'x' \" 1 2.5 not and or is none true import include from as with context".split(
+    ..."( ) [ ] { } , . : | = == ~ + - * / // ** < > 'x' \" 1 2.5 not and or none is true import include from as with context".split(
       " ",
     ),
   );
