@@ -201,7 +201,7 @@ describe("templates render as in Jinja:", () => {
     ],
     [
       "{{ user is mapping }} {{ [] is sequence }} {{ 'a' is string }} {{ 4 is divisibleby 2 }} {{ [none]|select('none')|list }} {{ 1 is number and not 'a' is number }}",
-      "True True True True True True",
+      "True True True True [None] True",
     ],
     [
       "{{ nope is defined }} {{ user.nope is undefined }} {{ range is callable }} {{ 3 is in [3] }} {{ 1 is not odd }}",
