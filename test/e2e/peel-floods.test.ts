@@ -141,6 +141,10 @@ async function ending(jid: string): Promise<string> {
     const entry = await jobs.get(jid);
     const settled = entry === undefined ? undefined : decodeJob(entry.value).settled;
     return settled === undefined ? {} : { found: settled.status };
+  }).catch(async (cause) => {
+    const entry = await jobs.get(jid);
+    const job = entry === undefined ? undefined : decodeJob(entry.value);
+    throw new Error(`${jid} did not end: ${JSON.stringify(job)}`, { cause });
   });
 }
 
