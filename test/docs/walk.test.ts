@@ -49,6 +49,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/enrollment.md": 2,
   "docs/facts.md": 1,
   "docs/jobs.md": 2,
+  "docs/joining.md": 1,
   "docs/key-rotation.md": 2,
   "docs/logs.md": 1,
   "docs/operators.md": 12,
