@@ -86,7 +86,7 @@ test.each([
   ["has none", undefined],
   ["has not finished its first start", "uninitialized"],
   ["has an empty one", ""],
-])("a host that %s is no copy, and the record of the last one stays", (_, machineId) => {
+])("a host that %s is not a copy, and the record of the last one stays", (_, machineId) => {
   enroll();
   expect(start(machineId)).toEqual([]);
   const { instance } = kept();
@@ -111,7 +111,7 @@ test("a crash after some of the files were put aside is made good by the next st
   expect(kept().machine_id).toBe(other);
 });
 
-test.each(["", "{", '{"instance": 1}'])("a damaged file %j is made anew, and said", (text) => {
+test.each(["", "{", '{"instance": 1}'])("a damaged file %j is made again, and said", (text) => {
   enroll();
   writeFileSync(files.instance, text);
   expect(start(other).map(({ level }) => level)).toEqual(["warn"]);

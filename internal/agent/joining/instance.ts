@@ -78,14 +78,14 @@ function isMachineId(text: string | undefined): text is string {
   return text !== undefined && /^[0-9a-f]{32}$/.test(text);
 }
 
-/** @returns `undefined` without a file, and for one that cannot be read: then it is made anew */
+/** @returns `undefined` without a file, and for one that cannot be read: then it is made again */
 function readInstance(file: string, log: Log): Instance | undefined {
   const text = readTextIfPresent(file);
   if (text === undefined) return undefined;
   try {
     return v.parse(instanceSchema, JSON.parse(text));
   } catch (thrown) {
-    log.warn("the file instance is damaged and made anew: whether this host is a copy is not known now", {
+    log.warn("the file instance is damaged and made again: whether this host is a copy is not known now", {
       file,
       reason: describeError(thrown),
     });
