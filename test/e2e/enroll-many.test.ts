@@ -114,6 +114,15 @@ test("a mismatch is left out and counted, unless it is named by its id and force
   expect((await svc(["reject", "--match", "good-bad-*", "--yes"])).stdout).toBe("1 rejected\n");
 });
 
+test("a mismatch that only the master finds is left out too, and --force does not reach it", async () => {
+  // Lists show one mark of a record, and here it is another one.
+  const hidden = await pending(named("hidden", 2, { ...mismatched, cloneSuspected: true }));
+  const selected = await svc(["approve", "--match", "hidden-*", "--yes", "--force"]);
+  expect([selected.exit, selected.stdout]).toEqual([0, "0 approved, 2 left out\n"]);
+  expect(await statesOf(hidden)).toEqual(all(2, "pending"));
+  expect((await svc(["reject", "--match", "hidden-*", "--yes"])).stdout).toBe("2 rejected\n");
+});
+
 test("addresses and evidence narrow the selection, oldest first up to the limit", async () => {
   const inside = await pending(named("rack", 2, { address: "192.0.2.9" }));
   const mapped = await pending(named("rack-mapped", 1, { address: "::ffff:192.0.2.10" }));

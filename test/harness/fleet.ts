@@ -95,7 +95,13 @@ export function startPeelBinary(
   bus: TestBus,
   masterUrl: string,
   id: string,
-  options: { dir?: string; flags?: readonly string[]; env?: Record<string, string> } = {},
+  options: {
+    dir?: string;
+    flags?: readonly string[];
+    env?: Record<string, string>;
+    /** A command that runs the one that follows it, in the same process. */
+    within?: readonly string[];
+  } = {},
 ): Daemon {
   const dir = options.dir ?? join(bus.dir, `peel-${++count}`);
   makeDirectory(dir, 0o700);
@@ -105,7 +111,7 @@ export function startPeelBinary(
     ...(options.flags ?? []),
   ];
   writeFileAtomic(join(dir, "peel.yaml"), "{}\n", secretMode);
-  const program = startProgram([binaries.peel, ...flags], {
+  const program = startProgram([...(options.within ?? []), binaries.peel, ...flags], {
     cwd: dir,
     env: { SVC_DATA_DIR: dir, ...options.env },
   });

@@ -6,6 +6,7 @@ import { writing } from "../../base/new-files.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { removeLeftovers } from "../../base/remove-leftovers.ts";
 import { clientCertificate, resolveBusCa } from "../../bus/mod.ts";
+import { installationIdOf, systemHost } from "../../host/facts/mod.ts";
 import { createParts, startHealthServer } from "../../program/health/mod.ts";
 import { checkAutomation, createInsistence } from "../consent/mod.ts";
 import {
@@ -17,6 +18,7 @@ import {
   createRoots,
   enrollAgain,
   identityFiles,
+  leaveTwin,
   reportDamagedFiles,
   resolvePeelId,
 } from "../joining/mod.ts";
@@ -114,6 +116,13 @@ function identify(options: PeelOptions, authDir: string): { deps: PeelDeps; acce
   const { log } = options;
   // A crash leaves seeds and credentials in them.
   writing(authDir, () => removeLeftovers(Object.values(files)));
+  leaveTwin({
+    ...options,
+    peelId,
+    files,
+    belongings: ["outbox", "settings-snapshot.msgpack"].map((name) => join(options.dataDir, name)),
+    machineId: installationIdOf(systemHost(options.hostname, options.env)),
+  });
   // First: it completes what the others read.
   const accepted = openAccepted(files);
   const commandKeys = createCommandKeys(files.commandKeys, log);

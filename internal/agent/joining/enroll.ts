@@ -105,7 +105,7 @@ async function submit(options: EnrollOptions): Promise<string> {
     if (answer.status === 409) {
       throw new SvcError(
         "forbidden",
-        `${displayPeelId(peelId)} is already enrolled (${String(answer.body.error ?? "")}): find it with svc enroll list --state all, revoke it with svc enroll revoke, and restart the peel`,
+        `${displayPeelId(peelId)} is already enrolled (${String(answer.body.error ?? "")}): find it with svc enroll list --state all, revoke it with svc enroll revoke, or give this host another id if both are there, and restart the peel`,
       );
     }
     throw refusal("the master refused the enrollment", answer);

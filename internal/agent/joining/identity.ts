@@ -9,6 +9,8 @@ import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../identity/mod.ts
 /** The files of a peel's identity. The auth directory is fixed, inside the data directory. */
 export interface IdentityFiles {
   nodeId: string;
+  /** Which copy of the disk this is, and on which machine. */
+  instance: string;
   seed: string;
   credentials: string;
   commandKeys: string;
@@ -35,6 +37,7 @@ export interface IdentityFiles {
 export function identityFiles(authDir: string, peelId: string): IdentityFiles {
   return {
     nodeId: join(authDir, "node-id"),
+    instance: join(authDir, "instance"),
     seed: join(authDir, `${peelId}.seed`),
     credentials: join(authDir, `${peelId}.creds`),
     commandKeys: join(authDir, `${peelId}.command-keys`),

@@ -15,6 +15,7 @@ export {
   loadOrCreateKey,
   resolvePeelId,
 } from "./identity.ts";
+export { leaveTwin } from "./instance.ts";
 export { type Issued, readIssued } from "./issued.ts";
 export { createKeyRing, type KeyRing } from "./key-ring.ts";
 export { createMasterClient, type MasterClient } from "./master-client.ts";

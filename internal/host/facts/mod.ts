@@ -7,3 +7,4 @@ export { lookUpFact } from "./look-up.ts";
 export { encodeFacts } from "./merge.ts";
 export { runFactProgram } from "./run-program.ts";
 export { type FactStore, openFactStore } from "./store.ts";
+export { installationIdOf } from "./system.ts";

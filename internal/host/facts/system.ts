@@ -27,6 +27,18 @@ function initOf(host: Host): string | undefined {
   return name === "init" ? "sysvinit" : name;
 }
 
+/**
+ * The id by which the disk of a host is known from its copies; `undefined` without one, and in a container of Podman,
+ * which gives it another one each time it is created, with the same data.
+ */
+export function installationIdOf(host: Host): string | undefined {
+  return host.exists("/run/.containerenv") ? undefined : machineIdOf(host);
+}
+
+function machineIdOf(host: Host): string | undefined {
+  return host.read("/etc/machine-id")?.trim() || host.read("/var/lib/dbus/machine-id")?.trim() || undefined;
+}
+
 function timeZoneOf(host: Host): string | undefined {
   const [, linked] =
     /zoneinfo\/(?:posix\/|right\/)?(.+)$/.exec(host.linkTarget("/etc/localtime") ?? "") ?? [];
@@ -51,8 +63,7 @@ export const systemFacts: FactTable = {
     )?.[1],
   timezone: timeZoneOf,
   boot_id: (host) => host.read("/proc/sys/kernel/random/boot_id")?.trim() || undefined,
-  machine_id: (host) =>
-    host.read("/etc/machine-id")?.trim() || host.read("/var/lib/dbus/machine-id")?.trim() || undefined,
+  machine_id: machineIdOf,
   selinux(host) {
     const enforce = host.read("/sys/fs/selinux/enforce")?.trim();
     if (enforce === undefined) return host.platform === "linux" ? { enabled: false } : undefined;
