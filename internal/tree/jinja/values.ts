@@ -170,13 +170,14 @@ export class ValueMap {
 
 /** @throws Fault for what cannot be a key */
 function keyOf(key: Value): Key {
-  if (typeof key === "string") return `s${key}`;
+  // Keys that are made of something else begin with this character.
+  if (typeof key === "string") return key.charCodeAt(0) === 0 ? `\0s${key}` : key;
   if (typeof key === "number" || key === null) return key;
   if (typeof key === "boolean") return Number(key);
   if (key instanceof Float) return key.value;
   if (key instanceof Tuple)
-    return `t${key.items.map((item) => `${typeof item}${String(keyOf(item))}`).join("\0")}`;
-  if (key instanceof Uint8Array) return `b${Buffer.from(key).toString("hex")}`;
+    return `\0t${key.items.map((item) => `${typeof item}${String(keyOf(item))}`).join("\0")}`;
+  if (key instanceof Uint8Array) return `\0b${Buffer.from(key).toString("hex")}`;
   throw new Fault(`unhashable type: '${typeName(key)}'`);
 }
 
