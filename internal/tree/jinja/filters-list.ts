@@ -101,11 +101,13 @@ export const listFilters: Readonly<Record<string, Filter>> = {
     const attribute = named.get("attribute");
     if (attribute !== undefined) {
       const read = reader(attribute, tools, named.get("default"));
-      return iterate(value).map(read);
+      return itemsIfAny(value).map(read);
     }
     const [name, ...rest] = positional;
     const filter = asText(name, "map");
-    return iterate(value).map((item) => applyFilter(tools.frame, filter, item, { positional: rest, named }));
+    return itemsIfAny(value).map((item) =>
+      applyFilter(tools.frame, filter, item, { positional: rest, named }),
+    );
   },
   max: (value, args, tools) => extreme("max", value, args, tools, 1),
   min: (value, args, tools) => extreme("min", value, args, tools, -1),
@@ -181,6 +183,11 @@ function orDefault(value: Value, args: Args): Value {
   return truthy(boolean) && !truthy(value) ? fallback : value;
 }
 
+/** Jinja takes what is false for an empty list here. */
+function itemsIfAny(value: Value): readonly Value[] {
+  return truthy(value) ? iterate(value) : [];
+}
+
 /** Texts are compared without case unless that was asked for. */
 function folded(value: Value, caseSensitive: boolean): Value {
   return typeof value === "string" && !caseSensitive ? value.toLowerCase() : value;
@@ -232,7 +239,7 @@ function selected(
   wanted: boolean,
 ): Value {
   const [test, ...rest] = positional;
-  return iterate(value).filter((item) => {
+  return itemsIfAny(value).filter((item) => {
     const holds =
       test === undefined
         ? truthy(item)
@@ -251,7 +258,7 @@ function selectedByAttribute(
   const [attribute, ...rest] = positional;
   if (attribute === undefined) throw new Fault(`Missing parameter for attribute name of ${name}`);
   const read = reader(attribute, tools);
-  return iterate(value).filter((item) => {
+  return itemsIfAny(value).filter((item) => {
     const [test, ...args] = rest;
     const at = read(item);
     const holds =

@@ -2,9 +2,20 @@ import { asInteger, asText, take } from "./arguments.ts";
 import { Fault } from "./fault.ts";
 import { formatPercent } from "./format-percent.ts";
 import type { Filter } from "./frame.ts";
+import { pairsOf } from "./methods.ts";
 import { textOf } from "./text.ts";
 import { capitalize, replaceText } from "./text-methods.ts";
-import { float, isNumber, iterate, Tuple, toNumber, truthy, type Value, ValueMap } from "./values.ts";
+import {
+  float,
+  isFloat,
+  isNumber,
+  itemsOf,
+  Tuple,
+  toNumber,
+  truthy,
+  type Value,
+  ValueMap,
+} from "./values.ts";
 
 /** Jinja's filters that make text of text, and numbers. */
 export const textFilters: Readonly<Record<string, Filter>> = {
@@ -68,6 +79,7 @@ export const textFilters: Readonly<Record<string, Filter>> = {
     const [length = 255, whole = false, end = "...", leeway = 5] = take("truncate", args, [
       ...["length?", "killwords?", "end?", "leeway?"],
     ]);
+    if (typeof value === "object" && value !== null) return value;
     const [characters, most] = [Array.from(textOf(value)), asInteger(length, "truncate")];
     const tail = asText(end, "truncate");
     if (characters.length <= most + asInteger(leeway, "truncate")) return characters.join("");
@@ -79,10 +91,11 @@ export const textFilters: Readonly<Record<string, Filter>> = {
   upper: (value) => textOf(value).toUpperCase(),
   urlencode: (value) => {
     if (typeof value === "string") return encodeUrl(value).replaceAll("%2F", "/");
-    const pairs = iterate(value).map((pair) =>
-      iterate(pair).map((part) => encodeUrl(textOf(part)).replaceAll("%20", "+")),
+    if (itemsOf(value) === undefined && !(value instanceof ValueMap)) return encodeUrl(textOf(value));
+    const pairs = pairsOf(value).map((pair) =>
+      pair.map((part) => encodeUrl(textOf(part)).replaceAll("%20", "+")),
     );
-    return pairs.map(([key = "", item = ""]) => `${key}=${item}`).join("&");
+    return pairs.map((pair) => pair.join("=")).join("&");
   },
   wordcount: (value) => textOf(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
   wordwrap: (value, args) => {
@@ -118,7 +131,7 @@ export const textFilters: Readonly<Record<string, Filter>> = {
     if (method === "ceil") return float(Math.ceil(number * scale) / scale);
     if (method === "floor") return float(Math.floor(number * scale) / scale);
     if (method !== "common") throw new Fault("method must be common, ceil or floor");
-    return float(roundHalfEven(number, places));
+    return isFloat(value) ? float(roundHalfEven(number, places)) : number;
   },
 };
 

@@ -2,6 +2,7 @@ import { asInteger, take } from "./arguments.ts";
 import { Fault } from "./fault.ts";
 import type { Test } from "./frame.ts";
 import { holds } from "./operators.ts";
+import { textOf } from "./text.ts";
 import {
   Callable,
   defined,
@@ -33,6 +34,12 @@ const divisible = (value: Value, by: number): boolean => {
   return toNumber(value) % by === 0;
 };
 
+/** As `str.islower()` and `str.isupper()`. */
+function isCased(value: Value, wanted: RegExp, unwanted: RegExp): boolean {
+  const text = textOf(value);
+  return wanted.test(text) && !unwanted.test(text);
+}
+
 const isSequence = (value: Value) =>
   typeof value === "string" || itemsOf(value) !== undefined || value instanceof ValueMap;
 
@@ -57,8 +64,8 @@ export const tests: Readonly<Record<string, Test>> = {
   mapping: (value) => settled(value) instanceof ValueMap,
   none: (value) => settled(value) === null,
   string: (value) => typeof settled(value) === "string",
-  lower: (value) => String(settled(value)) === String(value).toLowerCase(),
-  upper: (value) => String(settled(value)) === String(value).toUpperCase(),
+  lower: (value) => isCased(value, /\p{Ll}/u, /\p{Lu}|\p{Lt}/u),
+  upper: (value) => isCased(value, /\p{Lu}/u, /\p{Ll}|\p{Lt}/u),
   sameas: (value, args) => {
     const [other] = take("sameas", args, ["other"]);
     const isData = typeof value !== "object" || value === null;
