@@ -40,9 +40,9 @@ async function readiness(healthUrl = master.healthUrl): Promise<{ code: number }
   return { code: response.status, ...((await response.json()) as Readiness) };
 }
 
-/** The names of the specification; `bus-servers`, `clock`, `decisions`, `enrollments`, `operators`, `roles`, `settings` and `storage` are this product's own. */
+/** The names of the specification; `audit`, `bus-servers`, `clock`, `decisions`, `enrollments`, `operators`, `roles`, `settings` and `storage` are this product's own. */
 const names = [
-  ...["bus", "bus-servers", "ca", "clock", "decisions", "enroll-server", "enrollments", "operators"],
+  ...["audit", "bus", "bus-servers", "ca", "clock", "decisions", "enroll-server", "enrollments", "operators"],
   ...["reactor", "roles", "sched-consumer", "settings", "storage", "target-service"],
 ];
 

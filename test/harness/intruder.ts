@@ -42,7 +42,7 @@ export interface Attack {
 const everything = 1_000_000;
 
 /** Connects, and listens to everything from now on. */
-export async function startIntruder(of: TestBus): Promise<Intruder> {
+async function startIntruder(of: TestBus): Promise<Intruder> {
   const bus = await connectTo(of, "master");
   const manager = await bus.nats.jetstreamManager();
   const requests: Message[] = [];

@@ -1,13 +1,14 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { readTextIfPresent } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { shareRuns } from "../../base/share-runs.ts";
 import { type Bus, readRange, streamEnds } from "../../bus/mod.ts";
 import { auditStream } from "./append.ts";
 import { isSignedEntry, type Link, readEntry } from "./entry.ts";
+import { createKeptFile } from "./kept-file.ts";
 
 const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 const stored = v.strictObject({
@@ -30,6 +31,8 @@ export interface AuditMemory {
   readonly current: RememberedAudit | undefined;
   /** Compares with what is stored now, and remembers that. @throws SvcError `storage` */
   refresh(): Promise<void>;
+  /** Why its file is outdated; `undefined` when it is not. */
+  readonly problem: string | undefined;
 }
 
 /**
@@ -68,14 +71,14 @@ export function openAuditMemory(options: {
       return { hash, at: undefined };
     }
   };
+  const file = createKeptFile({
+    ...{ path, holds: "the ends of the audit", log },
+    render: () => `${JSON.stringify({ v: 1, ...known })}\n`,
+  });
   const remember = (next: RememberedAudit) => {
-    if (JSON.stringify(next) === JSON.stringify(known)) return;
+    if (JSON.stringify(next) === JSON.stringify(known)) return file.retry();
     known = next;
-    try {
-      writeFileAtomic(path, `${JSON.stringify({ v: 1, ...next })}\n`, secretMode);
-    } catch (thrown) {
-      log.warn("the ends of the audit are kept in memory only", { path, reason: describeError(thrown) });
-    }
+    file.save();
   };
   const look = async () => {
     const { first, last } = await streamEnds(bus, auditStream);
@@ -111,6 +114,9 @@ export function openAuditMemory(options: {
       return known;
     },
     refresh: shareRuns(look),
+    get problem() {
+      return file.problem;
+    },
   };
 }
 

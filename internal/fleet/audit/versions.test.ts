@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
@@ -11,6 +11,7 @@ import type { Bus } from "../../bus/connect.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createAuditWriter } from "./append.ts";
 import type { EntryOutcome } from "./entry.ts";
+import { openAuditMemory } from "./memory.ts";
 import { createVersionFloors } from "./versions.ts";
 
 let server: TestBus;
@@ -83,4 +84,33 @@ test("a stream that was replaced takes no version back", async () => {
   await changed("kim", 3);
   await floors.refresh();
   expect(floors.of("kim")).toBe(12);
+});
+
+test("what could not be written is written at the next look, also without news", async () => {
+  using dir = temporaryDirectory("versions");
+  const home = join(dir.path, "home");
+  const path = join(home, "decisions.log.versions");
+  const floors = createVersionFloors({ bus, path, keys, log });
+  floors.note("kim", 3);
+  await floors.refresh();
+  expect(floors.problem).toContain(`the versions of operators cannot be written to ${path}: `);
+  mkdirSync(home);
+  await floors.refresh();
+  expect([floors.problem, createVersionFloors({ bus, path, keys, log }).of("kim")]).toEqual([undefined, 3]);
+});
+
+test("so are the ends of the audit", async () => {
+  using dir = temporaryDirectory("ends");
+  const home = join(dir.path, "home");
+  const path = join(home, "decisions.log.audit");
+  const open = () =>
+    openAuditMemory({ bus, path, keys, head: () => undefined, retentionMs: 1_000, clock: systemClock, log });
+  await changed("bob", 6);
+  const memory = open();
+  await memory.refresh();
+  expect(memory.problem).toContain(`the ends of the audit cannot be written to ${path}: `);
+  mkdirSync(home);
+  await memory.refresh();
+  expect(memory.problem).toBeUndefined();
+  expect(open().current).toEqual(memory.current);
 });

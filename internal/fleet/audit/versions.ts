@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import { describeError } from "../../base/errors.ts";
-import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { readTextIfPresent } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { shareRuns } from "../../base/share-runs.ts";
 import { auditSubject, type Bus, readRange, streamEnds } from "../../bus/mod.ts";
 import { auditStream } from "./append.ts";
 import { isSignedEntry, readEntry } from "./entry.ts";
+import { createKeptFile } from "./kept-file.ts";
 
 /** How many entries are read at once. */
 const atOnce = 1_000;
@@ -23,6 +24,8 @@ export interface VersionFloors {
   note(name: string, version: number): void;
   /** Reads what was written in the audit since the last time. @throws SvcError `storage` */
   refresh(): Promise<void>;
+  /** Why its file is outdated; `undefined` when it is not. */
+  readonly problem: string | undefined;
 }
 
 const stored = v.strictObject({
@@ -53,14 +56,10 @@ export function createVersionFloors(options: {
     if (isNews) versions.set(name, version);
     return isNews;
   };
-  const save = () => {
-    const form = { v: 1, seq, versions: Object.fromEntries(versions) };
-    try {
-      writeFileAtomic(path, `${JSON.stringify(form)}\n`, secretMode);
-    } catch (thrown) {
-      log.warn("the versions of operators are kept in memory only", { path, reason: describeError(thrown) });
-    }
-  };
+  const file = createKeptFile({
+    ...{ path, holds: "the versions of operators", log },
+    render: () => `${JSON.stringify({ v: 1, seq, versions: Object.fromEntries(versions) })}\n`,
+  });
   const take = (data: Uint8Array, sequence: number): boolean => {
     try {
       const entry = readEntry(data);
@@ -88,14 +87,18 @@ export function createVersionFloors(options: {
           ? Math.max(last, found.at(-1)?.sequence ?? 0)
           : (found.at(-1)?.sequence ?? last);
     }
-    if (isNews) save();
+    if (isNews) file.save();
+    else file.retry();
   };
   return {
     of: (name) => versions.get(name) ?? 0,
     note(name, version) {
-      if (raise(name, version)) save();
+      if (raise(name, version)) file.save();
     },
     refresh: shareRuns(read),
+    get problem() {
+      return file.problem;
+    },
   };
 }
 

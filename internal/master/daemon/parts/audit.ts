@@ -46,6 +46,15 @@ export const audit = {
         recorder,
         versionFloors,
         auditHead: createHeadTeller(audit, keyring.signer),
+        checks: {
+          audit: () => {
+            // It decides on: what it remembers counts while it runs.
+            const message = versionFloors.problem ?? memory.problem;
+            return message === undefined
+              ? ({ status: "up" } as const)
+              : ({ status: "degraded", message } as const);
+          },
+        },
         auditDeps: { bus, keys, retentionMs, memory, clock },
       };
     }),
