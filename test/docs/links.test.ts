@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { pages, readPage } from "./pages.ts";
 
@@ -27,6 +27,27 @@ function broken(page: string, text: string): string[] {
   );
 }
 
+const folders = readdirSync(root, { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() && !entry.name.startsWith(".") && !isMade(entry.name) ? [entry.name] : [],
+);
+
+/** Whether it is no part of the repository: a build or an installation makes it. */
+function isMade(name: string): boolean {
+  return name === "dist" || name === "node_modules";
+}
+
+/** Files of the repository that a page names in backticks, and that do not exist; `*` and `<name>` match any name. */
+function missing(page: string, text: string): string[] {
+  return [...text.matchAll(/`([\w-]+)(\/[\w./<>*-]+\.[a-z]{1,5})`/g)].flatMap(
+    ([, folder = "", rest = ""]) => {
+      if (!folders.includes(folder)) return [];
+      const pattern = `${folder}${rest}`.replaceAll(/<[^>]*>/g, "*");
+      const [found] = new Bun.Glob(pattern).scanSync({ cwd: root, dot: true });
+      return found === undefined ? [`${page}: ${folder}${rest}`] : [];
+    },
+  );
+}
+
 test("every link between pages leads somewhere", () => {
   expect(pages.flatMap((page) => broken(page, readPage(page)))).toEqual([]);
 });
@@ -45,4 +66,19 @@ test("a link to a page or a heading that is not there is found", () => {
   expect(
     broken("README.md", "[a](docs/bus.md) [b](docs/buss.md) [c](docs/bus.md#backup) [d](#nowhere)"),
   ).toEqual(["README.md: ](docs/buss.md)", "README.md: ](#nowhere)"]);
+});
+
+test("every file of the repository that a page names exists", () => {
+  // The changelog names what was there at its time.
+  const current = pages.filter((page) => page !== "CHANGELOG.md");
+  expect(current.flatMap((page) => missing(page, readPage(page)))).toEqual([]);
+});
+
+test("a file that is not there is found", () => {
+  expect(
+    missing(
+      "README.md",
+      "`docs/bus.md` `docs/buss.md` `docs/*.md` `test/chaos/*.none` `dist/x.json` `srv/base/web.sls`",
+    ),
+  ).toEqual(["README.md: docs/buss.md", "README.md: test/chaos/*.none"]);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
@@ -7,14 +7,10 @@ import { readRange } from "../../internal/bus/read-range.ts";
 import { beginning, readEntry, writeEntry } from "../../internal/fleet/audit/entry.ts";
 import { enrollmentsOverBus } from "../../internal/fleet/over-bus/mod.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
-import { startBus, type TestBus } from "../harness/bus.ts";
-import { type Intruder, type Message, startIntruder } from "../harness/intruder.ts";
-import { startMaster, type TestMaster } from "../harness/master.ts";
-import { newOperator, signedBy, writeOperatorFile } from "../harness/operators.ts";
-import { startPeel, type TestPeel } from "../harness/peel.ts";
+import { type AttackedFleet, type Intruder, type Message, startAttackedFleet } from "../harness/intruder.ts";
+import { newOperator, signedBy } from "../harness/operators.ts";
 import { submitPeel } from "../harness/peel-connection.ts";
-import { listAdministrators } from "../harness/registered.ts";
-import { operatorConfig, svc } from "../harness/svc.ts";
+import { svc } from "../harness/svc.ts";
 import { until } from "../harness/until.ts";
 
 // Who controls the bus hides what was decided, with the credentials of a master and without its keys. One of two
@@ -25,12 +21,8 @@ setDefaultTimeout(120_000);
 const root = newOperator("root");
 const thief = newKeyPair("user", systemRandom);
 
-let bus: TestBus;
+let fleet: AttackedFleet;
 let intruder: Intruder;
-let masters: [TestMaster, TestMaster];
-let restart: () => Promise<void>;
-let peel: TestPeel;
-let config: string;
 
 const verify = async (...flags: string[]) => {
   const { exit, stdout, stderr } = await svc([
@@ -38,7 +30,7 @@ const verify = async (...flags: string[]) => {
     "verify",
     ...flags,
     "--config",
-    config,
+    fleet.config,
     "--output",
     "json",
   ]);
@@ -69,7 +61,7 @@ function rememberedIn(home: string): number {
 
 /** A decision, so that the audit grows. */
 async function decide(name: string): Promise<void> {
-  const { enrollmentId: id } = await submitPeel(masters[0], name);
+  const { enrollmentId: id } = await submitPeel(fleet.masters[0], name);
   const { subject } = enrollmentsOverBus.reject;
   const request = signedBy(root, subject, encode({ id, reason: "test" } as Record<string, Plain>));
   const reply = await intruder.bus.nats.request(subject, request, { timeout: 30_000 });
@@ -77,30 +69,8 @@ async function decide(name: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  bus = await startBus();
-  listAdministrators(bus.authDir, root);
-  const start = (dataDir: string) =>
-    startMaster(bus, {
-      config: { operators: { require_signed: true } },
-      env: { SVC_DATA_DIR: dataDir },
-    });
-  const homes = [mkdtempSync(join(bus.dir, "a-")), mkdtempSync(join(bus.dir, "b-"))] as const;
-  masters = [await start(homes[0]), await start(homes[1])];
-  restart = async () => {
-    await masters[1][Symbol.asyncDispose]();
-    masters[1] = await start(homes[1]);
-  };
-  intruder = await startIntruder(bus);
-  config = operatorConfig(bus, writeOperatorFile(bus, root));
-  peel = startPeel(mkdtempSync(join(bus.dir, "peel-")), [
-    ...["--id", "web-1", "--bus-url", bus.url, "--bus-ca", bus.caFile],
-    ...["--master-url", masters[0].url, "--enroll-ca", bus.caFile],
-  ]);
-  const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
-  const { subject } = enrollmentsOverBus.approve;
-  const approval = signedBy(root, subject, encode({ id: String(fields?.enrollment_id) }));
-  await intruder.bus.nats.request(subject, approval, { timeout: 30_000 });
-  await peel.ready;
+  fleet = await startAttackedFleet(root);
+  intruder = fleet.intruder;
   for (const name of ["one", "two", "three"]) await decide(name);
   const { last } = await verify();
   await until(async () => {
@@ -112,13 +82,10 @@ beforeAll(async () => {
   expect(await against("--witness", "*")).toBe("");
   // Masters look every few seconds.
   const newest = (await verify()).last;
-  await until(() => homes.every((home) => rememberedIn(home) === newest));
+  await until(() => fleet.homes.every((home) => rememberedIn(home) === newest));
 });
 afterAll(async () => {
-  await peel?.[Symbol.asyncDispose]();
-  await intruder?.[Symbol.asyncDispose]();
-  for (const master of masters ?? []) await master[Symbol.asyncDispose]();
-  await bus?.[Symbol.asyncDispose]();
+  await fleet?.[Symbol.asyncDispose]();
 });
 
 /** The chain made again with another content of one entry, by a key that no master has. */
@@ -175,7 +142,7 @@ test.each(cases)("%s: verify says it, with one master started again", async (_, 
   const { messages, first } = alter(all);
   await intruder.rewrite("audit", messages, first);
   expect(await against()).toMatch(says);
-  await restart();
+  await fleet.restart();
   // Whichever master is asked.
   for (let asked = 0; asked < 4; asked++) expect(await against()).toMatch(says);
   await restore();
@@ -185,9 +152,9 @@ test.each(cases)("%s: verify says it, with one master started again", async (_, 
 test("entries that masters wrote after the end was removed do not hide that", async () => {
   const all = await readRange(intruder.bus, "audit", { from: 1, count: 100_000 });
   await intruder.rewrite("audit", all.slice(0, 4));
-  await restart();
+  await fleet.restart();
   for (let more = 0; (await verify()).last <= all.length + 2; more++) await decide(`more-${more}`);
-  await restart();
+  await fleet.restart();
   for (let asked = 0; asked < 4; asked++) {
     expect(await against()).toContain("a master saw another entry");
   }

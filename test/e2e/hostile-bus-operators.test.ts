@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
@@ -7,21 +7,18 @@ import { sha256Hex } from "../../internal/base/sha256.ts";
 import { type AssetName, assets } from "../../internal/bus/assets.ts";
 import {
   approvalsOverBus,
-  enrollmentsOverBus,
   jobsOverBus,
   operatorsOverBus,
   tokensOverBus,
 } from "../../internal/fleet/over-bus/mod.ts";
-import { startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
-import { type Intruder, type Message, startIntruder } from "../harness/intruder.ts";
-import { startMaster, type TestMaster } from "../harness/master.ts";
-import { newOperator, signedBy, type TestOperator, writeOperatorFile } from "../harness/operators.ts";
-import { startPeel, type TestPeel } from "../harness/peel.ts";
+import { type AttackedFleet, type Intruder, type Message, startAttackedFleet } from "../harness/intruder.ts";
+import type { TestMaster } from "../harness/master.ts";
+import { newOperator, signedBy, type TestOperator } from "../harness/operators.ts";
 import { submitPeel } from "../harness/peel-connection.ts";
-import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
+import { recordOf, signedRecord } from "../harness/registered.ts";
 import { runRecord } from "../harness/run-record.ts";
-import { operatorConfig, svc } from "../harness/svc.ts";
+import { svc } from "../harness/svc.ts";
 import { until } from "../harness/until.ts";
 
 // Who controls the bus edits everything that is stored there, while one master runs and another one starts again. It
@@ -46,12 +43,8 @@ const roles = `roles:
 `;
 const tokens = { live: text(), revoked: text(), forged: text() };
 
-let bus: TestBus;
+let fleet: AttackedFleet;
 let intruder: Intruder;
-let masters: [TestMaster, TestMaster];
-let restart: () => Promise<void>;
-let peel: TestPeel;
-let config: string;
 let dir: string;
 let fences = 0;
 /** What operators asked, as it was sent. */
@@ -97,32 +90,9 @@ const statusWith = async (master: TestMaster, token: string) => {
 };
 
 beforeAll(async () => {
-  bus = await startBus();
-  dir = mkdtempSync(join(bus.dir, "marks-"));
-  listAdministrators(bus.authDir, root);
-  const rolesFile = join(bus.dir, "roles.yaml");
-  writeFileSync(rolesFile, roles);
-  const start = (dataDir: string) =>
-    startMaster(bus, {
-      ...{ config: { operators: { require_signed: true } }, flags: ["--roles-file", rolesFile] },
-      env: { SVC_DATA_DIR: dataDir },
-    });
-  const homes = [mkdtempSync(join(bus.dir, "a-")), mkdtempSync(join(bus.dir, "b-"))] as const;
-  masters = [await start(homes[0]), await start(homes[1])];
-  restart = async () => {
-    await masters[1][Symbol.asyncDispose]();
-    masters[1] = await start(homes[1]);
-  };
-  intruder = await startIntruder(bus);
-  config = operatorConfig(bus, writeOperatorFile(bus, root));
-  const dataDir = mkdtempSync(join(bus.dir, "peel-"));
-  peel = startPeel(dataDir, [
-    ...["--id", "web-1", "--bus-url", bus.url, "--bus-ca", bus.caFile],
-    ...["--master-url", masters[0].url, "--enroll-ca", bus.caFile],
-  ]);
-  const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
-  await must(root, enrollmentsOverBus.approve, { id: String(fields?.enrollment_id) });
-  await peel.ready;
+  fleet = await startAttackedFleet(root, roles);
+  intruder = fleet.intruder;
+  dir = mkdtempSync(join(fleet.bus.dir, "marks-"));
   for (const who of [ann, vera, dave, ben, fred, gone]) await add(who);
   await must(ann, jobsOverBus.create, job("ann"));
   await must(fred, jobsOverBus.create, job("fred"));
@@ -141,7 +111,7 @@ beforeAll(async () => {
   for (const name of ["live", "revoked"] as const) {
     const digest = sha256Hex(tokens[name]);
     await must(root, tokensOverBus.create, { name, roles: ["viewer"], expires: "90d", digest });
-    expect(await statusWith(masters[1], tokens[name])).toBe(200);
+    expect(await statusWith(fleet.masters[1], tokens[name])).toBe(200);
   }
   await must(root, tokensOverBus.revoke, { id: "revoked" });
   const denied = await must(dave, jobsOverBus.create, job("denied"));
@@ -149,20 +119,17 @@ beforeAll(async () => {
   const agreed = await must(dave, jobsOverBus.create, job("agreed"));
   await must(ben, approvalsOverBus.approve, { id: String(agreed.approval) });
   await must(dave, jobsOverBus.create, job("waiting"));
-  await submitPeel(masters[0], "intruder-1");
+  await submitPeel(fleet.masters[0], "intruder-1");
   genuine = [...intruder.requests];
   await fence();
   const [asked] = JSON.parse((await audit("verify", "--witness", "*", "--output", "json")).stdout).witnesses;
   expect(asked.problem).toBeUndefined();
 }, 120_000);
 afterAll(async () => {
-  await peel?.[Symbol.asyncDispose]();
-  await intruder?.[Symbol.asyncDispose]();
-  for (const master of masters ?? []) await master[Symbol.asyncDispose]();
-  await bus?.[Symbol.asyncDispose]();
+  await fleet?.[Symbol.asyncDispose]();
 });
 
-const audit = (...argv: string[]) => svc(["audit", ...argv, "--config", config], { env: {} });
+const audit = (...argv: string[]) => svc(["audit", ...argv, "--config", fleet.config], { env: {} });
 
 /** A genuine job, which ends after everything that was sent to the peel before it. */
 async function fence(): Promise<void> {
@@ -182,7 +149,7 @@ async function nothingIsGained(): Promise<void> {
   const asked: [what: string, ask: () => Promise<Answer>][] = [eve, fred, gone, vera].flatMap((who) => [
     [`a job of ${who.name}`, () => ask(who, jobsOverBus.create, job("pwned"))],
     [`an operator of ${who.name}`, () => ask(who, operatorsOverBus.add, { record: forEve })],
-    [`roles of ${who.name}`, () => ask(who, operatorsOverBus.roles, { name: who.name, record: forEve })],
+    [`roles of ${who.name}`, () => ask(who, operatorsOverBus.roles, { name: eve.name, record: forEve })],
     [
       `a token of ${who.name}`,
       () =>
@@ -193,14 +160,17 @@ async function nothingIsGained(): Promise<void> {
   ]);
   const unsigned = encode({ ...job("pwned"), operator: "root" });
   asked.push(["a job of nobody", () => sendRaw(jobsOverBus.create.subject, unsigned)]);
-  for (const [what, run] of asked) expect([what, (await run()).ok]).toEqual([what, false]);
-  for (const master of masters) {
-    for (const name of ["revoked", "forged"] as const) {
+  const answered = asked.map(async ([what, run]) => {
+    expect([what, (await run()).ok]).toEqual([what, false]);
+  });
+  const statuses = fleet.masters.flatMap((master) =>
+    (["revoked", "forged"] as const).map(async (name) => {
       const status = await statusWith(master, tokens[name]);
       // 503 while nothing can be known; never an answer.
       expect([name, status]).toEqual([name, status === 503 ? 503 : 401]);
-    }
-  }
+    }),
+  );
+  await Promise.all([...answered, ...statuses]);
 }
 
 /** Sends everything again that operators ever asked, on its subject. */
@@ -231,7 +201,7 @@ describe("who edits", () => {
       });
     }
     await replayAll();
-    await restart();
+    await fleet.restart();
     await replayAll();
     await nothingIsGained();
     await restore();

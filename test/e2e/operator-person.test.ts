@@ -200,5 +200,9 @@ test("bad input is one line, and nothing is half-written", async () => {
   expect((await add("emil", "--role", "viewr", "--with-key")).stderr).toContain("did you mean viewer?");
   expect((await add("emil", "--role", "viewer", "--public-key", "UABC")).stderr).toContain("copy it whole");
   expect((await add("emil", "--role", "viewer", "--with-key", "--expires", "soon")).code).toBe(2);
-  expect((await host.svc("operator", "show", "emil")).stderr).toContain("there is no operator emil");
+  for (const argv of [["show"], ["disable"], ["renew"]]) {
+    expect((await host.svc("operator", ...argv, "berd")).stderr).toContain(
+      "there is no operator berd (did you mean bert?): see svc operator list",
+    );
+  }
 });

@@ -1,11 +1,20 @@
+import { expect } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { headers, type StreamConfig } from "nats";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import { type AssetName, streamName } from "../../internal/bus/assets.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { readRange } from "../../internal/bus/read-range.ts";
+import { enrollmentsOverBus } from "../../internal/fleet/over-bus/mod.ts";
 import { isEnvelope } from "../../internal/fleet/requests/envelope.ts";
-import { connectTo, type TestBus } from "./bus.ts";
+import { connectTo, startBus, type TestBus } from "./bus.ts";
+import { startMaster, type TestMaster } from "./master.ts";
+import { signedBy, type TestOperator, writeOperatorFile } from "./operators.ts";
+import { startPeel } from "./peel.ts";
+import { listAdministrators } from "./registered.ts";
+import { operatorConfig } from "./svc.ts";
 
 /** Who controls a bus server: it has the credentials of a master there, and no key of anyone. */
 export interface Intruder extends AsyncDisposable {
@@ -158,6 +167,69 @@ export async function startIntruder(of: TestBus): Promise<Intruder> {
     async [Symbol.asyncDispose]() {
       await bus.nats.close();
     },
+  };
+}
+
+/** A fleet whose bus someone else controls: two masters that insist on signatures, and the peel `web-1`. */
+export interface AttackedFleet extends AsyncDisposable {
+  readonly bus: TestBus;
+  readonly intruder: Intruder;
+  readonly masters: readonly [TestMaster, TestMaster];
+  /** The data directories of the masters. */
+  readonly homes: readonly [string, string];
+  /** The configuration file of `svc`, as the administrator. */
+  readonly config: string;
+  /** Starts the second master again. */
+  restart(): Promise<void>;
+}
+
+/**
+ * Starts the fleet, and admits its peel.
+ *
+ * @param root its only administrator
+ * @param roles the text of a roles file
+ */
+export async function startAttackedFleet(root: TestOperator, roles?: string): Promise<AttackedFleet> {
+  await using started = new AsyncDisposableStack();
+  const bus = started.use(await startBus());
+  listAdministrators(bus.authDir, root);
+  const rolesFile = join(bus.dir, "roles.yaml");
+  if (roles !== undefined) writeFileSync(rolesFile, roles);
+  const start = (dataDir: string) =>
+    startMaster(bus, {
+      config: { operators: { require_signed: true } },
+      flags: roles === undefined ? [] : ["--roles-file", rolesFile],
+      env: { SVC_DATA_DIR: dataDir },
+    });
+  const homes = [mkdtempSync(join(bus.dir, "a-")), mkdtempSync(join(bus.dir, "b-"))] as const;
+  const first = started.use(await start(homes[0]));
+  let second = await start(homes[1]);
+  started.defer(() => second[Symbol.asyncDispose]());
+  const intruder = started.use(await startIntruder(bus));
+  const peel = started.use(
+    startPeel(mkdtempSync(join(bus.dir, "peel-")), [
+      ...["--id", "web-1", "--bus-url", bus.url, "--bus-ca", bus.caFile],
+      ...["--master-url", first.url, "--enroll-ca", bus.caFile],
+    ]),
+  );
+  const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
+  const { subject } = enrollmentsOverBus.approve;
+  const approval = signedBy(root, subject, encode({ id: String(fields?.enrollment_id) }));
+  const reply = await intruder.bus.nats.request(subject, approval, { timeout: 30_000 });
+  expect(decode(reply.data)).toMatchObject({ ok: true });
+  await peel.ready;
+  const config = operatorConfig(bus, writeOperatorFile(bus, root));
+  const owned = started.move();
+  return {
+    ...{ bus, intruder, homes, config },
+    get masters() {
+      return [first, second] as const;
+    },
+    async restart() {
+      await second[Symbol.asyncDispose]();
+      second = await start(homes[1]);
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 

@@ -56,7 +56,9 @@ export function judgeDispatch(
       const what = isRollout ? "its deadline" : "its timeout";
       refuse(`the request of ${who} ended ${ago} ago: ${what} has passed`);
     }
-    if (deadline > Math.min(until, isRollout ? rules.now + timeoutMs : until) + clockToleranceMs) {
+    // A wave may begin late, and no step of it lasts longer than its own timeout.
+    const latest = isRollout ? Math.min(until, rules.now + timeoutMs) : until;
+    if (deadline > latest + clockToleranceMs) {
       refuse(`${who} signed a timeout of ${formatDuration(timeoutMs)}, and the command has a longer one`);
     }
     if (asked.targets_digest === undefined) {

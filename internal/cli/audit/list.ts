@@ -1,24 +1,19 @@
-import { SvcError } from "../../base/errors.ts";
-import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
+import { command, formatTable } from "../../program/command-line/mod.ts";
+import { limitArg, readLimit } from "../limit.ts";
 import { withBus } from "../operator.ts";
 import { type AuditView, filterArgs, filterOf, readPages, subjectLine } from "./ask.ts";
 
-const mostEntries = 10_000;
+const range = { most: 10_000, usual: 50 };
 
 export const listCommand = command({
   name: "list",
   description: "List what was decided, newest first.",
   args: {
     ...filterArgs,
-    limit: {
-      type: "string",
-      valueHint: "n",
-      default: "50",
-      description: `Maximum number of entries, 1 to ${mostEntries}`,
-    },
+    limit: limitArg("entries", range),
   },
   async run(args, cli) {
-    const limit = readFlag("--limit", args.limit, parseLimit);
+    const limit = readLimit(args.limit, range);
     const filter = filterOf(args, cli.clock.now());
     await withBus(cli, async (bus) => {
       const found: AuditView[] = [];
@@ -39,17 +34,7 @@ export const listCommand = command({
         ),
       );
       if (found.length === 0) cli.say("no entries");
-      if (more) cli.say(`there are more: --limit takes up to ${mostEntries}, and svc audit export all`);
+      if (more) cli.say(`there are more: --limit takes up to ${range.most}, and svc audit export all`);
     });
   },
 });
-
-/** @throws SvcError `bad_request` */
-function parseLimit(text: string): number {
-  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= mostEntries) return limit;
-  throw new SvcError(
-    "bad_request",
-    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${mostEntries}`,
-  );
-}

@@ -1,12 +1,12 @@
-import { SvcError } from "../../base/errors.ts";
 import { type JobStatus, type JobSummary, jobStatuses } from "../../fleet/jobs/mod.ts";
 import { jobsOverBus } from "../../fleet/over-bus/mod.ts";
-import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
+import { command, formatTable } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { limitArg, readLimit } from "../limit.ts";
 import { withBus } from "../operator.ts";
 import { total } from "./counts.ts";
 
-const mostJobs = 1_000;
+const range = { most: 1_000, usual: 20 };
 const widestTarget = 40;
 
 export const listCommand = command({
@@ -14,34 +14,19 @@ export const listCommand = command({
   description: "List jobs, newest first.",
   args: {
     status: { type: "enum", options: [...jobStatuses], description: "Only jobs with this status" },
-    limit: {
-      type: "string",
-      valueHint: "n",
-      default: "20",
-      description: `Maximum number of jobs, 1 to ${mostJobs}`,
-    },
+    limit: limitArg("jobs", range),
   },
   async run(args, cli) {
-    const limit = readFlag("--limit", args.limit, parseLimit);
+    const limit = readLimit(args.limit, range);
     await withBus(cli, async (bus) => {
       const status = args.status as JobStatus | undefined;
       const { jobs, next } = await ask(bus, jobsOverBus.list, { limit, status });
       await cli.print(jobs, () => formatJobs(jobs, cli));
       if (jobs.length === 0) cli.say("no jobs");
-      if (next !== undefined) cli.say(`there are more: --limit takes up to ${mostJobs}`);
+      if (next !== undefined) cli.say(`there are more: --limit takes up to ${range.most}`);
     });
   },
 });
-
-/** @throws SvcError `bad_request` */
-function parseLimit(text: string): number {
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= mostJobs) return limit;
-  throw new SvcError(
-    "bad_request",
-    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${mostJobs}`,
-  );
-}
 
 /** Jobs as a table. While a job runs, nobody has counted yet: then a dash stands for the numbers. */
 export function formatJobs(jobs: readonly JobSummary[], options: { color: boolean }): string {

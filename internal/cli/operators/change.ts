@@ -9,6 +9,7 @@ import { type Cli, command, readListFlag } from "../../program/command-line/mod.
 import { ask } from "../ask.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
 import { nameArg } from "./add.ts";
+import { findOperator } from "./find.ts";
 import { assertSeen, readExisting, type Signer, sayWhereFileIs, signAgain, signedText } from "./sign.ts";
 
 const existingArg = { ...nameArg, description: "Name of the operator" } as const;
@@ -178,9 +179,7 @@ export const renewCommand = command({
   async run({ name, "auth-dir": authDir }, cli) {
     if (authDir !== undefined) return (await import("./renew-offline.ts")).renewOffline(authDir, name, cli);
     await withBus(cli, async (bus) => {
-      const { operator } = await ask(bus, operatorsOverBus.show, { name });
-      const publicKey = operator?.public_key ?? "";
-      if (operator === undefined) throw new SvcError("not_found", `there is no operator ${name}`);
+      const publicKey = (await findOperator(bus, name)).operator.public_key;
       const renewed = await ask(bus, operatorsOverBus.renew, { name, public_key: publicKey });
       const { fleet, bus_urls, ca_pem, jwt, jwt_expires_at } = renewed;
       const data = { fleet, bus_urls, ca_pem, name, public_key: publicKey, jwt, jwt_expires_at };

@@ -1,9 +1,9 @@
-import { SvcError } from "../../base/errors.ts";
 import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command, formatFields, formatTable } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { nameArg } from "./add.ts";
+import { findOperator } from "./find.ts";
 
 export const listCommand = command({
   name: "list",
@@ -34,10 +34,7 @@ export const showCommand = command({
   args: { name: { ...nameArg, description: "Name of the operator" } },
   run: ({ name }, cli) =>
     withBus(cli, async (bus) => {
-      const { operator, dependents } = await ask(bus, operatorsOverBus.show, { name });
-      if (operator === undefined) {
-        throw new SvcError("not_found", `there is no operator ${name}: see svc operator list`);
-      }
+      const { operator, dependents } = await findOperator(bus, name);
       await cli.print({ ...operator, dependents }, () =>
         formatFields([
           ["Name", operator.name],

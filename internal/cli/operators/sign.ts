@@ -14,6 +14,7 @@ import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { noOperator } from "./find.ts";
 
 /** Who signs records: an operator with role admin, at the keyboard. */
 export interface Signer {
@@ -68,7 +69,7 @@ export async function readExisting(
 ): Promise<KnownOperator & { record: OperatorRecord }> {
   const { record, ...known } = await readKnown(bus, name, signer, now);
   if (record !== undefined) return { ...known, record };
-  throw new SvcError("not_found", `there is no operator ${name}: see svc operator list`);
+  throw await noOperator(bus, name);
 }
 
 /**

@@ -1,11 +1,11 @@
-import { SvcError } from "../../base/errors.ts";
 import { rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
 import { type RolloutStatus, type RolloutSummary, rolloutStatuses } from "../../fleet/rollout/mod.ts";
-import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
+import { command, formatTable } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { limitArg, readLimit } from "../limit.ts";
 import { withBus } from "../operator.ts";
 
-const mostRollouts = 1_000;
+const range = { most: 1_000, usual: 20 };
 const widestTarget = 40;
 
 export const listCommand = command({
@@ -13,34 +13,19 @@ export const listCommand = command({
   description: "List rollouts, newest first.",
   args: {
     status: { type: "enum", options: [...rolloutStatuses], description: "Only rollouts with this status" },
-    limit: {
-      type: "string",
-      valueHint: "n",
-      default: "20",
-      description: `Maximum number of rollouts, 1 to ${mostRollouts}`,
-    },
+    limit: limitArg("rollouts", range),
   },
   async run(args, cli) {
-    const limit = readFlag("--limit", args.limit, parseLimit);
+    const limit = readLimit(args.limit, range);
     await withBus(cli, async (bus) => {
       const status = args.status as RolloutStatus | undefined;
       const { rollouts, next } = await ask(bus, rolloutsOverBus.list, { limit, status });
       await cli.print(rollouts, () => formatRollouts(rollouts, cli));
       if (rollouts.length === 0) cli.say("no rollouts");
-      if (next !== undefined) cli.say(`there are more: --limit takes up to ${mostRollouts}`);
+      if (next !== undefined) cli.say(`there are more: --limit takes up to ${range.most}`);
     });
   },
 });
-
-/** @throws SvcError `bad_request` */
-function parseLimit(text: string): number {
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= mostRollouts) return limit;
-  throw new SvcError(
-    "bad_request",
-    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${mostRollouts}`,
-  );
-}
 
 function formatRollouts(rollouts: readonly RolloutSummary[], options: { color: boolean }): string {
   return formatTable(

@@ -5,7 +5,16 @@ import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import { encodePeelId } from "../../base/peel-id.ts";
 import { type Bus, readRange, streamEnds } from "../../bus/mod.ts";
-import { described, feed, integer, operation, plainMap, timestamp, titled } from "../operation/mod.ts";
+import {
+  described,
+  feed,
+  integer,
+  operation,
+  pageFields,
+  plainMap,
+  timestamp,
+  titled,
+} from "../operation/mod.ts";
 import { auditStream } from "./append.ts";
 import { ways } from "./entry.ts";
 import type { AuditMemory } from "./memory.ts";
@@ -30,6 +39,7 @@ export interface AuditDeps {
   clock: Clock;
 }
 
+/** Of one page of the list: it must fit into one message as well. */
 const mostListed = 500;
 /** Of one page of the chain: it must fit into one message. */
 const mostChainBytes = 512 * 1024;
@@ -42,7 +52,6 @@ const sequence = v.pipe(
   v.regex(/^[1-9]\d{0,14}$/, "must be the number of an entry"),
   v.metadata({ pattern: "^[1-9][0-9]{0,14}$" }),
 );
-const outside = `must be 1 to ${mostListed}`;
 
 const view = titled(
   "AuditEntry",
@@ -94,17 +103,7 @@ export const listAudit = operation({
     action: v.optional(described(v.string(), "Only this operation; with `*` at its end all that begin so")),
     peel: v.optional(described(v.string(), "Only what names this peel")),
     outcome: v.optional(v.picklist(shownOutcomes)),
-    limit: v.optional(
-      v.pipe(
-        v.number(outside),
-        v.integer(outside),
-        v.minValue(1, outside),
-        v.maxValue(mostListed, outside),
-        v.description("Maximum number of entries"),
-      ),
-      100,
-    ),
-    cursor: v.optional(v.pipe(sequence, v.description("Where the page starts, from the previous page"))),
+    ...pageFields(sequence, { most: mostListed, usual: 100 }),
   }),
   output: v.object({ entries: v.array(view), next: v.exactOptional(v.string()) }),
   touches: () => ({ fleet: true }),

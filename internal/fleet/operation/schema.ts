@@ -53,29 +53,38 @@ export const plainMap = v.pipe(
 
 const mostListed = 5_000;
 
+/** The cursor of a list whose items have IDs: the ID of one. */
+const idCursor = (listed: IdPrefix) =>
+  v.pipe(
+    v.string(),
+    v.check((text) => isId(listed, text), "must be the value that the previous page returned"),
+    v.metadata({ pattern: idPattern(listed) }),
+  );
+
 /**
  * The fields that choose a page of a list.
  *
- * @param listed the kind of the listed items; the ID of one is the cursor
+ * @param listed the kind of the listed items, whose IDs are the cursors; or the schema of a cursor
  */
-export function pageFields(listed: IdPrefix) {
-  const outside = `must be 1 to ${mostListed}`;
+export function pageFields(
+  listed: IdPrefix | v.GenericSchema<string>,
+  { most, usual } = { most: mostListed, usual: 500 },
+) {
+  const outside = `must be 1 to ${most}`;
   return {
     limit: v.optional(
       v.pipe(
         v.number(outside),
         v.integer(outside),
         v.minValue(1, outside),
-        v.maxValue(mostListed, outside),
+        v.maxValue(most, outside),
         v.description("Maximum number of items"),
       ),
-      500,
+      usual,
     ),
     cursor: v.optional(
       v.pipe(
-        v.string(),
-        v.check((text) => isId(listed, text), "must be the value that the previous page returned"),
-        v.metadata({ pattern: idPattern(listed) }),
+        typeof listed === "string" ? idCursor(listed) : listed,
         v.description("Where the page starts, from the previous page"),
       ),
     ),

@@ -15,7 +15,7 @@ export interface Disconnections {
 }
 
 export interface ApplyDeps {
-  registry: Pick<Registry, "find" | "standing" | "caughtUp" | "dependents" | "noteVersion">;
+  registry: Pick<Registry, "find" | "list" | "standing" | "caughtUp" | "dependents" | "noteVersion">;
   bucket: Pick<Bucket, "get" | "create" | "update" | "remove">;
   revocations: Pick<OperatorRevocations, "add" | "lift">;
   keeper: Pick<Reconciler, "enforce">;
@@ -48,7 +48,11 @@ export async function applyChange(
   const started = clock.monotonic();
   await registry.caughtUp();
   const at = clock.now();
-  assertChange(registry.standing, change, record, { knownRoles: deps.knownRoles(), at });
+  assertChange(registry.standing, change, record, {
+    knownRoles: deps.knownRoles(),
+    knownNames: registry.list().map(({ name }) => name),
+    at,
+  });
   const before = registry.find(record.name);
   const loses = change === "disable" || change === "remove" || narrows(deps, before, record);
   assertNoDependents(deps, change, record, at);

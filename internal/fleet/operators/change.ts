@@ -4,6 +4,7 @@ import { suggestion } from "../../base/nearest.ts";
 import type { Administrator } from "./administrators.ts";
 import { chainAbove, judgeOperator, type Standing } from "./judge.ts";
 import type { OperatorRecord, SignedOperatorRecord } from "./record.ts";
+import { unknownOperator } from "./unknown.ts";
 
 /** What a request does to a record. */
 export type OperatorChange = "add" | "disable" | "enable" | "roles" | "remove";
@@ -22,7 +23,7 @@ export function assertChange(
   standing: Standing,
   change: OperatorChange,
   record: SignedOperatorRecord,
-  options: { knownRoles: readonly string[]; at: number },
+  options: { knownRoles: readonly string[]; knownNames: readonly string[]; at: number },
 ): void {
   const { name } = record;
   const before = standing.find(name);
@@ -31,7 +32,7 @@ export function assertChange(
   if (change === "add") assertNew(standing, record, before, options.at);
   else if (listed !== undefined) assertOfFile(change, record, listed, before);
   else {
-    if (before === undefined) throw new SvcError("not_found", `there is no operator ${name}`);
+    if (before === undefined) throw unknownOperator(name, options.knownNames);
     assertSame(change, record, before);
   }
   for (const role of record.roles) {

@@ -37,4 +37,5 @@ export {
 export { createRegistry } from "./registry.ts";
 export { createOperatorRevocations } from "./revocations.ts";
 export { followStatements } from "./statements.ts";
+export { unknownOperator } from "./unknown.ts";
 export { createUnsignedAskers } from "./unsigned.ts";
