@@ -40,6 +40,7 @@ interface Summary {
   created_at: string;
   trust: string;
   fingerprint: string;
+  address?: string;
 }
 
 describe("tokens", () => {
@@ -204,6 +205,7 @@ describe("the list", () => {
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as never,
       trust: "-",
       fingerprint: expect.stringMatching(/^[A-Z2-7]{4}(?:-[A-Z2-7]{4}){3}$/) as never,
+      address: expect.stringMatching(/^127\.\d+\.\d+\.\d+$/) as never,
     });
   });
 

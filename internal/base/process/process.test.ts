@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { runProgram } from "../../../test/harness/process.ts";
@@ -188,8 +188,12 @@ test("a program that exits after SIGTERM is not killed", async () => {
     { clock, signal: stop.signal },
   );
   await ready.read();
+  const line = openSync(never.path, "r+");
   stop.abort();
+  // A signal that comes between two commands and the read of the shell is handled after the read.
+  writeSync(line, "\n");
   const result = await running;
+  closeSync(line);
   expect(result).toMatchObject({ code: 7, stopped: "aborted", stdout: { text: "cleaned\n" } });
   expect(result).not.toHaveProperty("killedBy");
   expect(clock.pending).toBe(0);
