@@ -59,6 +59,7 @@ export {
   trustOf,
 } from "./record.ts";
 export { recoverableUntil } from "./recover.ts";
+export { type AdoptionMemory, createAdoptionMemory } from "./remember-adoption.ts";
 export { type RenewDeps, type Renewed, rekey, renew } from "./renew.ts";
 export { readRekey, readRenewal } from "./renewal-request.ts";
 export { repairOrphans } from "./repair.ts";

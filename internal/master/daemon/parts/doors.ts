@@ -87,7 +87,7 @@ export const doors = {
         admitsUnregistered: () => !config["operators.require_signed"],
       };
       const signIn = startSignIn({
-        ...{ config, tokens: storage.tokens, mac: deps.recordMac, operators },
+        ...{ config, tokens: storage.tokens, ended: deps.endedTokens, mac: deps.recordMac, operators },
         ...{ clock, random, log, signal: deps.signal },
       });
       stack.defer(() => signIn.stop());
