@@ -1,5 +1,5 @@
 export { watchFacts } from "./activate.ts";
-export { adoptionMark, isAdoptionMark, readAdoption } from "./adopt.ts";
+export { adoptionMark, isAdoptionMark } from "./adopt.ts";
 export { adoptSuccession } from "./adopt-succession.ts";
 export type { ApplyDeps } from "./apply.ts";
 export { type DirectSigner, signerOfDirect, signingVouchers } from "./direct-signature.ts";
@@ -59,7 +59,7 @@ export {
   trustOf,
 } from "./record.ts";
 export { recoverableUntil } from "./recover.ts";
-export { type AdoptionMemory, createAdoptionMemory } from "./remember-adoption.ts";
+export { createAdoptionMemory } from "./remember-adoption.ts";
 export { type RenewDeps, type Renewed, rekey, renew } from "./renew.ts";
 export { readRekey, readRenewal } from "./renewal-request.ts";
 export { repairOrphans } from "./repair.ts";
