@@ -76,10 +76,11 @@ function startMaster(options: { dies?: (write: string) => boolean; place?: strin
   const view = createJoinTokenView({ bucket, mac, ended, clock, log });
   const takings = createTakings({
     ...{ bucket, view, mac, clock, log, jitter: Math.random },
-    async wasAdmitted(id) {
+    async resultOf(id) {
       const entry = await stored.get(id);
       const state = entry === undefined ? "pending" : readEntry({}, entry)?.record.state;
-      return state !== "pending" && state !== "rejected";
+      if (state === "pending" || state === "rejected") return "none";
+      return state === "revoked" ? "over" : "live";
     },
   });
   const operations: JoinTokenDeps = {
@@ -361,6 +362,20 @@ describe("never more, and no use lost for good", () => {
     clock.advance(120_000);
     expect(await ask(master, newHost("web-2"), token)).toMatchObject({ record: { state: "approved" } });
     await expect(ask(master, host, token)).rejects.toThrow("is used up");
+  });
+
+  test("a host whose record has no index yet is not refused, and takes no second use", async () => {
+    let writes = 0;
+    const dying = startMaster({ dies: (write) => write === "create enrollments" && ++writes === 2 });
+    const master = startMaster();
+    const token = await create(master, { uses: 2 });
+    const host = newHost("web-1");
+    await expect(ask(dying, host, token)).rejects.toThrow("the master died");
+    await expect(ask(master, host, token)).rejects.toMatchObject({
+      kind: "unavailable",
+      retryAfterMs: 60_000,
+    });
+    expect(master.view.used(token.id)).toBe(1);
   });
 
   test("a master that was stopped for a while stores no record with a use that may be another one's", async () => {

@@ -28,22 +28,26 @@ export interface Taken {
   giveBack(): Promise<void>;
 }
 
+/**
+ * What became of a use: `none` when its enrollment does not exist or nobody admitted it, `live` for a host that was
+ * admitted, `over` for one that was revoked since.
+ */
+export type UseResult = "none" | "live" | "over";
+
 export interface TakeDeps {
   bucket: Pick<Bucket, "create" | "update">;
   view: JoinTokenView;
   mac: RecordMac;
-  /**
-   * Whether this enrollment exists and was admitted.
-   *
-   * @throws SvcError `storage` when that cannot be read
-   */
-  wasAdmitted(enrollment: string): Promise<boolean>;
+  /** @throws SvcError `storage` when that cannot be read */
+  resultOf(enrollment: string): Promise<UseResult>;
   clock: Pick<Clock, "now" | "monotonic">;
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
 }
 
+/** How often masters repair records without an index. */
+const repairMs = 60_000;
 const lookedUpAtOnce = 64;
 /** How many lost races in a row are bad luck. */
 const mostLost = 64;
@@ -67,16 +71,16 @@ export function createTakings(deps: TakeDeps) {
     settled.set(token, known.add(`${slot}/${n}`));
   };
 
-  const isNothing = async (token: string, use: StoredUse & { slot: number }): Promise<boolean> => {
-    if (!(await deps.wasAdmitted(use.enrollment))) return true;
-    settle(token, use);
-    return false;
+  const resultOf = async (token: string, use: StoredUse & { slot: number }): Promise<UseResult> => {
+    const result = await deps.resultOf(use.enrollment);
+    if (result !== "none") settle(token, use);
+    return result;
   };
   const firstOfNothing = async (token: string, uses: Choice["doubtful"]): Promise<Place | undefined> => {
     for (let from = 0; from < uses.length; from += lookedUpAtOnce) {
       const some = uses.slice(from, from + lookedUpAtOnce);
-      const found = await Promise.all(some.map((use) => isNothing(token, use)));
-      const use = some[found.indexOf(true)];
+      const found = await Promise.all(some.map((use) => resultOf(token, use)));
+      const use = some[found.indexOf("none")];
       if (use !== undefined) return placeOf(use);
     }
     return undefined;
@@ -97,16 +101,14 @@ export function createTakings(deps: TakeDeps) {
   };
   const pick = async (token: JoinTokenRecord, choice: Choice): Promise<Place | undefined> => {
     const { own, free, doubtful } = choice;
-    if (own !== undefined && (await isNothing(token.id, own))) {
+    const result = own === undefined ? "over" : await deps.resultOf(own.enrollment);
+    // A host that was admitted does not come here, unless its master died between the record and its index: masters
+    // complete that within a minute.
+    if (result === "live") throw busy(repairMs);
+    if (own !== undefined && result === "none") {
       const leftMs = own.at + settledMs - clock.now();
       if (leftMs <= 0) return placeOf(own);
-      throw new SvcError(
-        "unavailable",
-        "this host is being enrolled with the join token already: try again",
-        {
-          retryAfterMs: Math.min(leftMs, settledMs),
-        },
-      );
+      throw busy(leftMs);
     }
     if (free !== undefined) return free;
     return firstOfNothing(token.id, doubtful);
@@ -156,4 +158,9 @@ export function createTakings(deps: TakeDeps) {
       throw new SvcError("unavailable", "many hosts join with this token at the same time: try again");
     },
   };
+}
+
+function busy(retryAfterMs: number): SvcError {
+  const message = "this host is being enrolled with the join token already: try again";
+  return new SvcError("unavailable", message, { retryAfterMs: Math.min(retryAfterMs, settledMs) });
 }

@@ -1,12 +1,13 @@
 import { dirname, join, resolve } from "node:path";
 import { describeError } from "../../base/errors.ts";
-import { type Enrollments, readEntry, type WayIn } from "../../fleet/enrollment/mod.ts";
+import { type Enrollments, liveStates, readEntry, type WayIn } from "../../fleet/enrollment/mod.ts";
 import {
   createJoinTokenView,
   createJoinTokenWay,
   createTakings,
   type JoinTokenDeps,
   pruneTokens,
+  type UseResult,
 } from "../../fleet/join-tokens/mod.ts";
 import { openEndedTokens } from "../../fleet/tokens/mod.ts";
 import type { MasterDeps } from "./options.ts";
@@ -31,7 +32,7 @@ export function startJoinTokens(deps: MasterDeps & Stored): MasterJoinTokens {
   const view = createJoinTokenView({ bucket, mac, ended, clock, log });
   const takings = createTakings({
     ...{ bucket, view, mac, clock, jitter, log },
-    wasAdmitted: (id) => wasAdmitted(storage.enrollments, id),
+    resultOf: (id) => resultOf(storage.enrollments, id),
   });
   const pruning = clock.every(pruneEveryMs, () => {
     pruneTokens({ tokens: bucket, view, clock }).catch((thrown) =>
@@ -48,10 +49,11 @@ export function startJoinTokens(deps: MasterDeps & Stored): MasterJoinTokens {
   };
 }
 
-/** Whether an enrollment exists and was admitted. One that others changed counts: it was admitted once. */
-async function wasAdmitted(enrollments: Enrollments, id: string): Promise<boolean> {
+async function resultOf(enrollments: Enrollments, id: string): Promise<UseResult> {
   const entry = await enrollments.get(id);
-  if (entry === undefined) return false;
+  if (entry === undefined) return "none";
   const state = readEntry(enrollments, entry)?.record.state;
-  return state !== "pending" && state !== "rejected";
+  if (state === "pending" || state === "rejected") return "none";
+  // One that others changed was admitted once.
+  return state !== undefined && liveStates.has(state) ? "live" : "over";
 }
