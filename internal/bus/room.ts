@@ -54,6 +54,8 @@ const shares = {
   "operator-revocations": fixed(mebibyte),
   secrets: fixed(mebibyte),
   tokens: fixed(mebibyte),
+  // One key for each use.
+  "join-tokens": share(mebibyte, 64 * mebibyte, 0.5),
   approvals: share(mebibyte, 64 * mebibyte, 0.5),
   leases: fixed(mebibyte),
   reactor: share(2 * mebibyte, 64 * mebibyte, 0.5),

@@ -10,6 +10,7 @@ import { revokeCommand } from "./revoke.ts";
 import { showCommand } from "./show.ts";
 import { straysCommand } from "./strays.ts";
 import { suspendCommand } from "./suspend.ts";
+import { tokenCommand } from "./token/commands.ts";
 import { vouchCommand } from "./vouch.ts";
 
 export const enrollCommands = [
@@ -19,6 +20,7 @@ export const enrollCommands = [
   rejectCommand,
   revokeCommand,
   labelCommand,
+  tokenCommand,
   suspendCommand,
   resumeCommand,
   clearCloneCommand,

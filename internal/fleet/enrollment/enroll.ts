@@ -144,6 +144,7 @@ async function recorded(
     const { id: enrollment, peelId: peel, decidedBy: by = "" } = made;
     const end = isDecided ? await deps.begin({ action, by, enrollment, peel }) : undefined;
     try {
+      if (isDecided) admission?.assertHeld?.();
       stored = await store();
     } finally {
       await end?.(stored === undefined ? "failed" : "done");

@@ -5,6 +5,7 @@ export { type BusBinding, type BusDoor, readReply, signedOrNot } from "./bind.ts
 export { decisionsOverBus, serveDecisions } from "./decisions.ts";
 export { enrollmentsOverBus, serveEnrollments } from "./enrollment.ts";
 export { jobsOverBus, serveJobs } from "./job.ts";
+export { joinTokensOverBus, serveJoinTokens } from "./join-token.ts";
 export { operatorsOverBus, serveOperators } from "./operator.ts";
 export { reactorOverBus, serveReactor } from "./reactor.ts";
 export { rolesOverBus, serveRoles } from "./roles.ts";

@@ -3,17 +3,23 @@ import { sha256 } from "../../../base/sha256.ts";
 import type { Recorder } from "../../../fleet/audit/mod.ts";
 import type { EnrollDeps } from "../../../fleet/enrollment/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { startJoinTokens } from "../join-tokens.ts";
+import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
+import type { Stored } from "./storage.ts";
 
 /** What may decide about hosts that ask to join, in place of an operator. */
 export const joining = {
-  start: ({ recorder }: Pick<Audited, "recorder">) =>
-    assemble(async () => {
+  start: (deps: MasterDeps & Stored & Pick<Audited, "recorder">) =>
+    assemble(async (stack) => {
+      const joinTokens = startJoinTokens(deps);
+      stack.defer(() => joinTokens.stop());
       const joining: Pick<EnrollDeps, "waysIn" | "begin"> = {
-        waysIn: [],
-        begin: recordDecisions(recorder),
+        // What a host brings counts before what is known of it.
+        waysIn: [joinTokens.way],
+        begin: recordDecisions(deps.recorder),
       };
-      return { joining };
+      return { joining, joinTokens };
     }),
 };
 

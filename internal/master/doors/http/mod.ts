@@ -6,6 +6,7 @@ export { docsRoutes } from "./docs-routes.ts";
 export { enrollRoutes } from "./enroll-routes.ts";
 export { enrollmentRoutes } from "./enrollment-routes.ts";
 export { jobRoutes } from "./job-routes.ts";
+export { joinTokenRoutes } from "./join-token-routes.ts";
 export { type ServedRoute, startListener } from "./listener.ts";
 export { operatorRoutes } from "./operator-routes.ts";
 export { rolloutRoutes } from "./rollout-routes.ts";
