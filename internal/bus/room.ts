@@ -54,6 +54,7 @@ const shares = {
   "operator-revocations": fixed(mebibyte),
   secrets: fixed(mebibyte),
   tokens: fixed(mebibyte),
+  expected: share(mebibyte, 64 * mebibyte, 0.5),
   approvals: share(mebibyte, 64 * mebibyte, 0.5),
   leases: fixed(mebibyte),
   reactor: share(2 * mebibyte, 64 * mebibyte, 0.5),

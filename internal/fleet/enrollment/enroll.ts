@@ -96,6 +96,10 @@ export async function enroll(
     const found = await findByPeel(deps.enrollments, peelId);
     const current = found?.current?.record;
     if (current?.state === "pending") return decidePending(deps, current, submission, challenge);
+    if (current?.state === "approved" && current.publicKey === publicKey) {
+      // The answer was lost, and this host proved that it is the one that was let in.
+      return { record: current, created: false, keyMismatch: false };
+    }
     if (current !== undefined && liveStates.has(current.state)) {
       // The client has not proved that it is this peel, so it must not learn the ID or the state.
       throw takenError();

@@ -38,6 +38,7 @@ export interface Storage {
   operatorRevocations: Bucket;
   reactor: Bucket;
   tokens: Bucket;
+  expected: Bucket;
   approvals: Bucket;
   peelHeartbeats: Bucket;
   masterHeartbeats: Bucket;
@@ -94,6 +95,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     operatorRevocations: await open("operator-revocations"),
     reactor: await open("reactor"),
     tokens: await open("tokens"),
+    expected: await open("expected"),
     approvals: await open("approvals"),
     peelHeartbeats: await open("peel-heartbeat"),
     masterHeartbeats: await open("master-heartbeat"),

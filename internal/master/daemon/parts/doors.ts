@@ -5,6 +5,7 @@ import {
   serveAudit,
   serveDecisions,
   serveEnrollments,
+  serveExpected,
   serveJobs,
   serveOperators,
   serveRoles,
@@ -19,6 +20,7 @@ import {
   docsRoutes,
   enrollmentRoutes,
   enrollRoutes,
+  expectedRoutes,
   httpDoor,
   jobRoutes,
   operatorRoutes,
@@ -192,6 +194,7 @@ export const doors = {
         }),
         ...bootstrapRoutes(door, { document: document.current, succession: keys.succession }),
         ...enrollmentRoutes(door, decisions),
+        ...expectedRoutes(door, deps.expected),
         ...jobRoutes(door, jobs),
         ...rollouts.routes(door),
         ...signIn.routes(door),
@@ -217,6 +220,7 @@ export const doors = {
       listener.setCertificate(certificates.current());
       const busDoor = { bus, clock, log, gate, requests: deps.requests, starters: approvals.starters };
       serveEnrollments(busDoor, decisions);
+      serveExpected(busDoor, deps.expected);
       serveDecisions(busDoor, deps.name, deps.decisions);
       serveJobs(busDoor, jobs);
       serveTargets(busDoor, { resolver });
