@@ -1,7 +1,7 @@
-import { parse } from "csv-parse/sync";
+import { CsvError, parse } from "csv-parse/sync";
 import * as v from "valibot";
-import { describeError, SvcError } from "../../../base/errors.ts";
-import { displayPeelId, encodePeelId, isPeelId } from "../../../base/peel-id.ts";
+import { SvcError } from "../../../base/errors.ts";
+import { encodePeelId, isPeelId } from "../../../base/peel-id.ts";
 import { atLine } from "../../../base/place.ts";
 import { type Labels, labelsField, publicKeyField } from "../../../fleet/enrollment/mod.ts";
 
@@ -38,8 +38,7 @@ export function readHosts(text: string, file: string): { hosts: HostOfFile[]; pr
     const host = readHost(fields, complain);
     if (host === undefined) continue;
     const first = lines.get(host.peel_id);
-    if (first !== undefined)
-      complain("peel_id", `${displayPeelId(host.peel_id)} is on line ${first} already`);
+    if (first !== undefined) complain("peel_id", `is on line ${first} already`);
     lines.set(host.peel_id, line);
     hosts.push(host);
   }
@@ -54,7 +53,7 @@ function rowsOf(text: string, file: string): Row[] {
   const lines = plain.split(/\r?\n/).map((content, at) => ({ line: at + 1, content: content.trim() }));
   const filled = lines.filter(({ content }) => content !== "" && !content.startsWith("#"));
   // What is behind the peel id decides: the value of a label may have a comma.
-  const isCsv = /^"?[^\s",]*"?\s*,/.test(filled[0]?.content ?? "");
+  const isCsv = /^(?:"?[^\s",]*"?|peel id)\s*,/i.test(filled[0]?.content ?? "");
   if (!isCsv) {
     return filled.map(({ line, content }) => {
       const [id = "", key = "", ...labels] = content.split(/\s+/);
@@ -76,7 +75,13 @@ function csvRows(text: string, file: string): Row[] {
     const rows: unknown = parse(text, { ...options, skip_empty_lines: true, trim: true });
     return v.parse(parsed, rows).map(({ record, info }) => ({ line: info.lines, fields: record }));
   } catch (thrown) {
-    throw new SvcError("bad_request", `${file}: not valid CSV: ${describeError(thrown)}`);
+    // The message of the parser repeats the field, which may be a seed.
+    const lines = thrown instanceof CsvError ? thrown.lines : undefined;
+    const line = typeof lines === "number" ? lines : undefined;
+    throw new SvcError(
+      "bad_request",
+      `${atLine(file, line)}: not valid CSV: a quote must enclose a whole field, and be closed`,
+    );
   }
 }
 
@@ -127,8 +132,7 @@ function readLabels(words: string, complain: (reason: string) => void): Labels |
     const name = word.slice(0, at);
     const isTwice = Object.hasOwn(labels, name);
     if (at < 1 || isTwice) {
-      const shown = JSON.stringify(word.slice(0, 60));
-      complain(isTwice ? `${name} appears twice` : `${shown} is not a label: write name=value`);
+      complain(isTwice ? "a name appears twice" : "must be name=value, separated by blanks");
       return undefined;
     }
     labels[name] = word.slice(at + 1);
