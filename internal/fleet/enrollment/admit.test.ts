@@ -158,7 +158,7 @@ describe("a host that waits already", () => {
       }
       return get(key);
     };
-    expect(await ask(host)).toMatchObject({ record: { id: record.id, decidedBy: "ann" }, created: false });
+    await expect(ask(host)).rejects.toThrow("already has an active enrollment");
     expect(events).toEqual(["enrollments.approve by token:jtk-1", "failed", "given back"]);
     expect((await readEnrollments(enrollments))[0]).toMatchObject({ state: "approved", decidedBy: "ann" });
   });
