@@ -1,6 +1,8 @@
 import { approveCommand } from "./approve.ts";
 import { clearCloneCommand } from "./clear-clone.ts";
 import { discardCommand } from "./discard.ts";
+import { expectedCommands } from "./expected/commands.ts";
+import { expectCommand } from "./expected/expect.ts";
 import { labelCommand } from "./label.ts";
 import { listCommand } from "./list.ts";
 import { rejectCommand } from "./reject.ts";
@@ -21,6 +23,8 @@ export const enrollCommands = [
   revokeCommand,
   labelCommand,
   tokenCommand,
+  expectCommand,
+  expectedCommands,
   suspendCommand,
   resumeCommand,
   clearCloneCommand,

@@ -94,7 +94,7 @@ export {
 export { disconnect, type SuspensionEffects, suspend } from "./suspend.ts";
 export { createTakeOver } from "./take-over.ts";
 export { awaitsRecovery, liveStates, memberStates, transitions } from "./transition.ts";
-export { curvePublicKeyField } from "./validate.ts";
+export { curvePublicKeyField, publicKeyField } from "./validate.ts";
 export { type Adoption, hasVouchers } from "./verdict.ts";
 export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";
 export type { Admission, Candidate, WayIn } from "./way-in.ts";

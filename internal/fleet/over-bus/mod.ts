@@ -4,6 +4,7 @@ export { binariesOverBus, serveBinaries } from "./binary.ts";
 export { type BusBinding, type BusDoor, readReply, signedOrNot } from "./bind.ts";
 export { decisionsOverBus, serveDecisions } from "./decisions.ts";
 export { enrollmentsOverBus, serveEnrollments } from "./enrollment.ts";
+export { expectedOverBus, serveExpected } from "./expected.ts";
 export { jobsOverBus, serveJobs } from "./job.ts";
 export { joinTokensOverBus, serveJoinTokens } from "./join-token.ts";
 export { operatorsOverBus, serveOperators } from "./operator.ts";

@@ -6,6 +6,7 @@ import {
   serveAudit,
   serveDecisions,
   serveEnrollments,
+  serveExpected,
   serveJobs,
   serveJoinTokens,
   serveOperators,
@@ -22,6 +23,7 @@ import {
   docsRoutes,
   enrollmentRoutes,
   enrollRoutes,
+  expectedRoutes,
   httpDoor,
   jobRoutes,
   joinTokenRoutes,
@@ -201,6 +203,7 @@ export const doors = {
         ...bootstrapRoutes(door, { document: document.current, succession: keys.succession }),
         ...enrollmentRoutes(door, decisions),
         ...joinTokenRoutes(door, joinTokens),
+        ...expectedRoutes(door, deps.expected),
         ...jobRoutes(door, jobs),
         ...rollouts.routes(door),
         ...signIn.routes(door),
@@ -228,6 +231,7 @@ export const doors = {
       const busDoor = { bus, clock, log, gate, requests: deps.requests, starters: approvals.starters };
       serveEnrollments(busDoor, decisions);
       serveJoinTokens(busDoor, joinTokens);
+      serveExpected(busDoor, deps.expected);
       serveDecisions(busDoor, deps.name, deps.decisions);
       serveJobs(busDoor, jobs);
       serveTargets(busDoor, { resolver });

@@ -5,6 +5,7 @@ export { bootstrapRoutes } from "./bootstrap-routes.ts";
 export { docsRoutes } from "./docs-routes.ts";
 export { enrollRoutes } from "./enroll-routes.ts";
 export { enrollmentRoutes } from "./enrollment-routes.ts";
+export { expectedRoutes } from "./expected-routes.ts";
 export { jobRoutes } from "./job-routes.ts";
 export { joinTokenRoutes } from "./join-token-routes.ts";
 export { type ServedRoute, startListener } from "./listener.ts";
