@@ -6,6 +6,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { isPeelId } from "../../base/peel-id.ts";
 import { decodePublicKey } from "../../identity/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
+import { evidenceField, readEvidence, type SentEvidence } from "./evidence-field.ts";
 import type { RecoveryRequest } from "./recover.ts";
 
 // The input table of the specification, section "Input validation". Messages never repeat the input: the
@@ -90,6 +91,7 @@ export const submissionSchema = titled(
       "SPKI pin of the CA root that the peel trusted: `sha256:` and 64 digits",
     ),
     trust_signature: absentOr(isSignature, signatureRule, "Signature of `trusted_ca_spki`"),
+    evidence: v.optional(described(v.nullable(evidenceField), "What the host proves in addition to its key")),
   }),
 );
 
@@ -130,6 +132,7 @@ export interface Submission {
   hostname?: string;
   metadata?: Record<string, Plain>;
   attestation?: { caSpki: string; signature: string; signatureBytes: Uint8Array };
+  evidence?: SentEvidence;
 }
 
 /** @throws SvcError `bad_request` when half of the trust attestation is missing */
@@ -149,6 +152,7 @@ export function readSubmission(fields: v.InferOutput<typeof submissionSchema>): 
     signature: signatureBytes(fields.signature),
     ...(hostname ? { hostname } : {}),
     ...(metadata ? { metadata } : {}),
+    ...(fields.evidence ? { evidence: readEvidence(fields.evidence) } : {}),
     ...(spki && trustSignature
       ? {
           attestation: {

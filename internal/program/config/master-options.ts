@@ -230,6 +230,30 @@ export const masterOptions = {
     doc: "networks whose addresses share one budget for enrollment, by name: cidr is a list, capacity the requests at once, refill the time until one more",
     flag: null,
   }),
+  "enroll.evidence.x509_ca": option({
+    group: "HTTPS listener",
+    type: path,
+    default: "",
+    doc: "certificates in PEM of the authorities whose host certificates are accepted as evidence; empty means not accepted",
+  }),
+  "enroll.evidence.x509_names": option({
+    group: "HTTPS listener",
+    type: oneOf(["peel", "any"]),
+    default: "peel",
+    doc: "peel accepts only host certificates that name the ID of the peel; any accepts all names, and the record shows them",
+  }),
+  "enroll.evidence.ssh_known_hosts": option({
+    group: "HTTPS listener",
+    type: path,
+    default: "",
+    doc: "known_hosts file with the SSH host keys and authorities that are accepted as evidence; empty means not accepted",
+  }),
+  "enroll.evidence.tpm_ca": option({
+    group: "HTTPS listener",
+    type: path,
+    default: "",
+    doc: "certificates in PEM of the authorities whose endorsement certificates of TPM 2.0 are accepted as evidence; empty means not accepted",
+  }),
   "enroll.adopt_unvouched": option({
     group: "HTTPS listener",
     type: bool,

@@ -3,17 +3,27 @@ import { sha256 } from "../../../base/sha256.ts";
 import type { Recorder } from "../../../fleet/audit/mod.ts";
 import type { EnrollDeps } from "../../../fleet/enrollment/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { createEvidence } from "../evidence.ts";
+import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
 
 /** What may decide about hosts that ask to join, in place of an operator. */
 export const joining = {
-  start: ({ recorder }: Pick<Audited, "recorder">) =>
+  start: ({
+    recorder,
+    config,
+    clock,
+    log,
+  }: Pick<Audited, "recorder"> & Pick<MasterDeps, "config" | "clock" | "log">) =>
     assemble(async () => {
-      const joining: Pick<EnrollDeps, "waysIn" | "begin"> = {
+      const evidence = createEvidence(config, { clock, log });
+      const isAccepted = evidence.types.length > 0;
+      const joining: Pick<EnrollDeps, "waysIn" | "begin" | "verifyEvidence"> = {
         waysIn: [],
         begin: recordDecisions(recorder),
+        ...(isAccepted ? { verifyEvidence: evidence.verify } : {}),
       };
-      return { joining };
+      return { joining, accepted: isAccepted ? { evidence: evidence.types } : {} };
     }),
 };
 

@@ -30,12 +30,14 @@ export function enrollRoutes({ bind, stream }: HttpDoor, deps: PeelEnrollmentDep
       path: "/api/v1/enroll",
       id: "enroll",
       body: "required",
+      // Only certificates need more room.
+      ...(deps.challenge.evidence === undefined ? {} : { maxBodyBytes: 16 * 1024 }),
       show: "enrolled",
       status: ({ created }) => (created ? 201 : 200),
       answers: {
         200: "This peel is already waiting for a decision",
         201: "The enrollment waits for a decision",
-        401: "The challenge or a signature is not valid",
+        401: "The challenge, a signature or the evidence is not valid",
         409: "This peel id has a live enrollment",
       },
     }),
