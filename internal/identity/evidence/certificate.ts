@@ -1,5 +1,6 @@
-import { X509Certificate } from "node:crypto";
+import { type KeyObject, X509Certificate } from "node:crypto";
 import type * as X509 from "@peculiar/x509";
+import { defined } from "../../base/defined.ts";
 
 /** Loaded by the caller: it takes 20 ms, which only a master that verifies certificates needs. */
 export type X509Library = typeof X509;
@@ -7,8 +8,10 @@ export type X509Library = typeof X509;
 /** The fields of a certificate on which its verification depends. */
 export interface Certificate {
   der: Uint8Array;
-  /** For its key, and to verify its signature. */
+  /** To verify its signature. */
   native: X509Certificate;
+  /** Absent when its kind is not supported. */
+  key?: KeyObject;
   /** Names in DER and hexadecimal: issuer and subject are compared byte for byte. */
   subjectDer: string;
   issuerDer: string;
@@ -56,6 +59,7 @@ export function readCertificate(x509: X509Library, der: Uint8Array): Certificate
     return {
       der,
       native,
+      ...defined({ key: keyOf(native) }),
       subjectDer: hexOf(parsed.subjectName.toArrayBuffer()),
       issuerDer: hexOf(parsed.issuerName.toArrayBuffer()),
       subject: parsed.subject,
@@ -63,16 +67,26 @@ export function readCertificate(x509: X509Library, der: Uint8Array): Certificate
       serial: parsed.serialNumber,
       notBefore: parsed.notBefore.getTime(),
       notAfter: parsed.notAfter.getTime(),
-      signature: { name, ...(hash === undefined ? {} : { hash: hash.name }) },
+      signature: { name, ...defined({ hash: hash?.name }) },
       isCa: constraints?.ca === true,
-      ...(constraints?.pathLength === undefined ? {} : { pathLength: constraints.pathLength }),
-      ...(usage === undefined ? {} : { keyUsage: usage }),
-      ...(extended === undefined ? {} : { extendedKeyUsage: extended.map(String) }),
+      ...defined({
+        pathLength: constraints?.pathLength,
+        keyUsage: usage,
+        extendedKeyUsage: extended?.map(String),
+      }),
       names: names.map(({ type, value }) => ({ type, value: String(value) })),
       binding: parsed.extensions
         .filter(({ critical, type }) => critical || type === nameConstraints)
         .map(({ type }) => type),
     };
+  } catch {
+    return undefined;
+  }
+}
+
+function keyOf(certificate: X509Certificate): KeyObject | undefined {
+  try {
+    return certificate.publicKey;
   } catch {
     return undefined;
   }

@@ -78,11 +78,11 @@ function checkCertificate(certificate: Certificate, now: number): void {
   if (problem !== undefined) throw refused(`a certificate of the chain ${problem}`);
 }
 
-function problemOf({ notBefore, notAfter, binding, native }: Certificate, now: number): string | undefined {
+function problemOf({ notBefore, notAfter, binding, key }: Certificate, now: number): string | undefined {
   if (now < notBefore) return "is not valid yet";
   if (now > notAfter) return "has expired";
   if (!binding.every((type) => understood.has(type))) return "has a restriction that is not supported";
-  if (!isSoundKey(native.publicKey)) return "has a key that is too weak or not supported";
+  if (!isSoundKey(key)) return "has a key that is too weak or not supported";
   return undefined;
 }
 
@@ -116,7 +116,7 @@ function isIssued(certificate: Certificate, by: Certificate): boolean {
   if (certificate.issuerDer !== by.subjectDer || !signatures.has(name)) return false;
   if (hash !== undefined && !hashes.has(hash)) return false;
   try {
-    return isSoundKey(by.native.publicKey) && certificate.native.verify(by.native.publicKey);
+    return by.key !== undefined && isSoundKey(by.key) && certificate.native.verify(by.key);
   } catch {
     return false;
   }

@@ -45,7 +45,7 @@ export function verifyX509(evidence: X509Evidence, claim: Claim, rules: X509Rule
   if (leaf === undefined) throw refused("there is no certificate");
   const signature = decodeBase64(evidence.signature);
   const message = evidenceMessage("x509", claim.challenge, claim.publicKey);
-  if (signature === undefined || !isSigned(leaf.native.publicKey, message, signature)) {
+  if (signature === undefined || leaf.key === undefined || !isSigned(leaf.key, message, signature)) {
     throw refused(
       "the signature is not by the key of the certificate over this challenge and this public key",
     );
