@@ -57,6 +57,7 @@ export const house: readonly Wing[] = [
       room("identity/join-token", 2, "the string that a host joins with: addresses, pins, and a secret"),
       room("identity/succession", 3, "the signed statement that a new fleet succeeds an old one"),
       room("identity/trust", 3, "the trust ladder: how a peel judges the root of a fleet"),
+      room("identity/evidence", 3, "what a host proves beside its key: certificates, SSH host keys, TPM 2.0"),
       room("identity/oidc", 4, "tokens of identity providers: their keys, and who a token is for"),
       room("identity/ca", 4, "the embedded certificate authority: root, intermediate, leaves"),
     ],
@@ -142,6 +143,7 @@ export const house: readonly Wing[] = [
     name: "agent",
     subject: "the peel",
     rooms: [
+      room("agent/evidence", 4, "what a peel proves about its host when it enrolls"),
       room("agent/joining", 5, "enrollment as the peel does it"),
       room("agent/succession", 6, "how a peel comes to the fleet that succeeds its own"),
       room("agent/link", 6, "the peel's connection to the bus, and what waits for it on disk"),

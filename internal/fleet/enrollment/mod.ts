@@ -53,7 +53,6 @@ export {
   type EnrollmentState,
   type EnrollmentSummary,
   enrollmentStates,
-  evidenceTypes,
   summarize,
   toStored,
   trustOf,

@@ -47,6 +47,8 @@ export function loadForCommand({ config, env }: { config?: string; env: Env }): 
 function validatePeel(values: PeelConfig, refuse: Refuse<typeof peelOptions>): void {
   const problem = pairProblem(values, "bus_tls_cert", "bus_tls_key");
   if (problem !== undefined) refuse(problem.key, problem.complaint);
+  const evidence = pairProblem(values, "evidence.x509_cert", "evidence.x509_key");
+  if (evidence !== undefined) refuse(evidence.key, evidence.complaint);
   if (values.startup_sls_list.length > 0 && values.startup_states !== "sls") {
     refuse("startup_sls_list", "only allowed with startup_states: sls");
   }

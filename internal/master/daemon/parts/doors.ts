@@ -169,7 +169,7 @@ export const doors = {
       const routes = [
         ...enrollRoutes(door, {
           state: { enrollments, directory, metrics },
-          challenge: { challenges: storage.challenges, clock, random },
+          challenge: { challenges: storage.challenges, clock, random, ...deps.accepted },
           enroll: {
             enrollments,
             challenges: storage.challenges,
