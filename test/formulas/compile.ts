@@ -37,6 +37,7 @@ export async function compileFormula(
         facts: hostFacts,
         settings: settings.current() as Record<string, Plain>,
         peelId,
+        compat,
         registry: functions === undefined ? stateRegistry : anyFunction(functions),
       },
       "highstate",
