@@ -56,6 +56,8 @@ export interface StateFunction {
    * Arguments of this function, in order of use, without the common ones (`name`, requisites, `unless`, …).
    */
   args: Readonly<Record<string, ArgSpec>>;
+  /** What any argument is that is not in the table; absent where the table has all. */
+  openArgs?: ArgSpec;
   /** Returns a problem with the combination of arguments that are each valid. */
   refuse?(args: CallArgs): string | undefined;
   /**

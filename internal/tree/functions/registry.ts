@@ -7,6 +7,7 @@ type Load = () => Promise<readonly StateFunction[]>;
  * manages files does not load the rest.
  */
 const modules: Readonly<Record<string, Load>> = {
+  alternatives: async () => (await import("./alternatives.ts")).alternativesStates,
   archive: async () => (await import("./archive.ts")).archiveStates,
   cmd: async () => (await import("./cmd.ts")).cmdStates,
   cron: async () => (await import("./cron.ts")).cronStates,
@@ -16,6 +17,7 @@ const modules: Readonly<Record<string, Load>> = {
   group: async () => (await import("./group.ts")).groupStates,
   host: async () => (await import("./host.ts")).hostStates,
   hostname: async () => (await import("./hostname.ts")).hostnameStates,
+  module: async () => (await import("./module.ts")).moduleStates,
   mount: async () => (await import("./mount.ts")).mountStates,
   pkg: async () => (await import("./pkg.ts")).pkgStates,
   service: async () => (await import("./service.ts")).serviceStates,

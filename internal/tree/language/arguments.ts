@@ -66,7 +66,7 @@ function readOwn(
   called: StateFunction,
   problems: Problems,
 ): void {
-  const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : undefined;
+  const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : called.openArgs;
   if (spec === undefined) {
     const names = [...Object.keys(called.args), ...commonNames];
     const shown = JSON.stringify(arg.name.slice(0, 80));
@@ -160,7 +160,10 @@ function textOrValue(node: YamlNode): Plain {
  * @returns the problems found
  */
 export function problemsOfCall(called: StateFunction, args: CallArgs): string[] {
-  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(called.args, name));
+  const unknown =
+    called.openArgs === undefined
+      ? Object.keys(args).filter((name) => !Object.hasOwn(called.args, name))
+      : [];
   const wrong = Object.entries(called.args).flatMap(([name, spec]) => {
     if (args[name] === undefined) {
       return spec.required === true ? [`${name}: missing; expected ${expectation(spec)}`] : [];

@@ -1,12 +1,11 @@
 import { defined } from "../../../base/defined.ts";
 import type { Plain } from "../../../base/msgpack.ts";
-import { cleanEnvironment } from "../../../base/process/environment.ts";
-import { runProcess } from "../../../base/process/process.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext, StateFailure } from "../../function/mod.ts";
 import { findSource, refuseSource, type Source, sourceHashArg } from "../source.ts";
 import { readSourceHash } from "../source-hash.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
+import { checkArg, checkWith } from "./check-command.ts";
 import { type Content, contentOf } from "./content.ts";
 import { lookAt } from "./look.ts";
 import { makedirsArg } from "./parents.ts";
@@ -56,10 +55,7 @@ export const fileManaged = defineState({
     backup: backupArg,
     show_changes: showChangesArg,
     follow_symlinks: followSymlinksArg,
-    check_cmd: {
-      type: "string",
-      doc: "A command that must succeed before the new file replaces the old one, such as visudo -c -f. The path of the new file is appended to it.",
-    },
+    check_cmd: checkArg,
     encoding: {
       type: "string",
       values: ["utf-8", "utf8"],
@@ -171,26 +167,4 @@ function givenContent(args: ContentArgs, context: StateContext): Content | undef
 function textOf(lines: readonly (string | number)[], newline: boolean): string {
   const text = lines.join("\n");
   return !newline || text === "" || text.endsWith("\n") ? text : `${text}\n`;
-}
-
-const checkTimeoutMs = 60_000;
-const checkOutputBytes = 4 * 1024;
-
-function checkWith(command: string, { clock, signal }: StateContext): (file: string) => Promise<void> {
-  return async (file) => {
-    const { code, stdout, stderr } = await runProcess({
-      argv: ["/bin/sh", "-c", `${command} "$0"`, file],
-      env: cleanEnvironment(undefined),
-      cwd: "/",
-      timeoutMs: checkTimeoutMs,
-      outputLimit: checkOutputBytes,
-      clock,
-      signal,
-    });
-    if (code === 0) return;
-    const said = stderr.text.trim() || stdout.text.trim();
-    throw new StateFailure(
-      `check_cmd rejected the new file: ${command} exited with ${code}${said === "" ? "" : `: ${said}`}`,
-    );
-  };
 }
