@@ -100,6 +100,8 @@ function finish(
   }
   const refused = called.refuse?.(args);
   if (refused !== undefined) problems.add(`${declared.function}: ${refused}`, placeOf(declared));
+  const warned = called.warn?.(args);
+  if (warned !== undefined) problems.warn(`${declared.function}: ${warned}`, placeOf(declared));
   return { name, args, ...(second === undefined ? first.common : mergeCommon(first.common, second.common)) };
 }
 
