@@ -1,4 +1,4 @@
-import { isSameRepository, type Repository } from "./sources-list.ts";
+import { overlaps, type Repository } from "./sources-list.ts";
 
 /** A paragraph of a file in the format of deb822(5), with the place of its lines. */
 export interface Stanza {
@@ -51,7 +51,8 @@ export function repositoriesOf({ fields }: Stanza): Repository[] {
   const words = (name: string) => (fields.get(name) ?? "").split(/\s+/).filter((each) => each !== "");
   const options = new Map<string, string>();
   for (const [field, value] of fields) {
-    if (["types", "uris", "suites", "components", "enabled"].includes(field) || field.startsWith("x-")) continue;
+    if (["types", "uris", "suites", "components", "enabled"].includes(field) || field.startsWith("x-"))
+      continue;
     const option = optionNames.find(([each]) => each === field)?.[1] ?? field;
     options.set(option, option === "signed-by" ? value : value.split(/\s+/).join(","));
   }
@@ -60,7 +61,14 @@ export function repositoriesOf({ fields }: Stanza): Repository[] {
     type !== "deb" && type !== "deb-src"
       ? []
       : words("uris").flatMap((uri) =>
-          words("suites").map((suite) => ({ type, uri, suite, components: words("components"), options, disabled })),
+          words("suites").map((suite) => ({
+            type,
+            uri,
+            suite,
+            components: words("components"),
+            options,
+            disabled,
+          })),
         ),
   );
 }
@@ -82,11 +90,14 @@ export function formatStanza({ type, uri, suite, components, options, disabled }
   return fields.join("\n");
 }
 
-/** The paragraphs that stand for a repository, and whether for that one alone. */
-export function stanzasOf(text: string, wanted: Repository): { stanza: Stanza; alone: boolean; found: Repository }[] {
+/** The paragraphs that overlap with a repository, and whether for that one alone. */
+export function stanzasOf(
+  text: string,
+  wanted: Repository,
+): { stanza: Stanza; alone: boolean; found: Repository }[] {
   return parseStanzas(text).flatMap((stanza) => {
     const all = repositoriesOf(stanza);
-    const found = all.find((each) => isSameRepository(each, wanted));
+    const found = all.find((each) => overlaps(each, wanted));
     return found === undefined ? [] : [{ stanza, alone: all.length === 1, found }];
   });
 }
@@ -99,5 +110,6 @@ export function replaceStanza(text: string, { from, to }: Stanza, lines: string 
   while (before.at(-1)?.trim() === "") before.pop();
   const after = all.slice(to);
   while (after[0]?.trim() === "") after.shift();
-  return [...before, ...(before.length > 0 && after.length > 0 ? [""] : []), ...after].join("\n");
+  if (after.length === 0) return before.length === 0 ? "" : `${before.join("\n")}\n`;
+  return [...before, ...(before.length > 0 ? [""] : []), ...after].join("\n");
 }

@@ -37,7 +37,8 @@ function parseOptions(text: string): Map<string, string> | undefined {
 /** The line of a repository. */
 export function formatRepository(repository: Repository): string {
   const { type, options, uri, suite, components, disabled } = repository;
-  const shown = options.size === 0 ? [] : [`[${[...options].map(([name, value]) => `${name}=${value}`).join(" ")}]`];
+  const shown =
+    options.size === 0 ? [] : [`[${[...options].map(([name, value]) => `${name}=${value}`).join(" ")}]`];
   return `${disabled ? "# " : ""}${[type, ...shown, uri, suite, ...components].join(" ")}`;
 }
 
@@ -50,14 +51,30 @@ function trimmed(uri: string): string {
   return uri.replace(/\/+$/, "");
 }
 
-/** Whether a line already says all of what is wanted. */
+/** Whether two lines are about the same repository and share a component, so that one of them is enough. */
+export function overlaps(one: Repository, other: Repository): boolean {
+  if (!isSameRepository(one, other)) return false;
+  return one.components.length === 0 || one.components.some((each) => other.components.includes(each));
+}
+
+/** Whether a line that overlaps already says all of what is wanted. */
 export function fulfills(present: Repository, wanted: Repository): boolean {
   return (
-    isSameRepository(present, wanted) &&
     present.disabled === wanted.disabled &&
-    [...present.components].sort().join(" ") === [...wanted.components].sort().join(" ") &&
+    wanted.components.every((each) => present.components.includes(each)) &&
     sameOptions(present.options, wanted.options)
   );
+}
+
+/** What is wanted, with the components that a line has in addition. */
+export function withComponentsOf(present: Repository, wanted: Repository): Repository {
+  return { ...wanted, components: [...new Set([...present.components, ...wanted.components])] };
+}
+
+/** What is left of a line without these components; `undefined` when that is nothing. */
+export function withoutComponentsOf(present: Repository, unwanted: Repository): Repository | undefined {
+  const components = present.components.filter((each) => !unwanted.components.includes(each));
+  return components.length === 0 ? undefined : { ...present, components };
 }
 
 function sameOptions(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>): boolean {
