@@ -38,6 +38,11 @@ export interface StateContext extends CallContext {
   /** Runs an execution function of the peel, such as `pkg.version`. */
   call(name: string, args: CallArgs): Promise<Plain>;
   /**
+   * Variables that `environ.setenv` added to the commands of this run. They never reach the environment of the
+   * peel.
+   */
+  environment: Map<string, string>;
+  /**
    * A cache of observations of the host during a run, by name of their owner. The engine clears it after
    * every applied state, because any state may change the host.
    */

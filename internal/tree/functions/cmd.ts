@@ -132,7 +132,11 @@ async function runCommand(command: string, args: CommandArgs, context: StateCont
   const call: { [name: string]: Plain } = { argv: [shell, "-c", command] };
   if (cwd !== undefined) call.cwd = cwd;
   if (runas !== undefined) call.user = runas;
-  if (env !== undefined) call.env = environmentOf(env) ?? {};
+  const variables = {
+    ...Object.fromEntries(context.environment),
+    ...(env === undefined ? {} : environmentOf(env)),
+  };
+  if (Object.keys(variables).length > 0) call.env = variables;
   if (umask !== undefined) call.umask = umask;
   if (stdin !== undefined) call.stdin = stdin;
   if (timeout !== undefined) call.timeout = timeoutOf(timeout) ?? "";

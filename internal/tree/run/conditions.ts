@@ -30,7 +30,7 @@ async function holds(condition: Condition, context: StateContext): Promise<boole
   const account = await findAccountIfPresent(`${process.getuid?.()}`, { clock, signal });
   const { code } = await runProcess({
     argv: ["/bin/sh", "-c", condition],
-    env: cleanEnvironment(account),
+    env: { ...cleanEnvironment(account), ...Object.fromEntries(context.environment) },
     cwd: "/",
     clock,
     signal,

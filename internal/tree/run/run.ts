@@ -169,6 +169,7 @@ function contextOf({ states, files, renderer, scope }: CompiledStates, options: 
     described: states,
     files,
     call,
+    environment: new Map(),
     cache: new Map(),
     async render(template, variables) {
       try {
