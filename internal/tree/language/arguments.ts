@@ -50,7 +50,7 @@ function read(
       else problems.add(`${declared.function}: name: expected a string`, placeOf(arg));
     } else if (arg.name === "names") {
       found.names = readNames(arg, declared, problems);
-    } else if (isCommon(arg.name)) {
+    } else if (isCommon(arg.name) && !Object.hasOwn(called.args, arg.name)) {
       readCommon(found.common, arg, problems);
     } else {
       readOwn(found.values, arg, declared, called, problems);
@@ -113,6 +113,9 @@ function mergeCommon(first: CommonArgs, second: CommonArgs): CommonArgs {
     sortBy: second.sortBy ?? first.sortBy,
     failhard: first.failhard || second.failhard,
     retry: second.retry ?? first.retry,
+    checks: [...first.checks, ...second.checks],
+    creates: [...first.creates, ...second.creates],
+    event: second.event ?? first.event,
   };
 }
 

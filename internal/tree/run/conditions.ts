@@ -23,7 +23,8 @@ export async function refusedBy(
   return unless.length > 0 ? "unless" : undefined;
 }
 
-async function holds(condition: Condition, context: StateContext): Promise<boolean> {
+/** Whether a command exits with 0, or a function returns something. */
+export async function holds(condition: Condition, context: StateContext): Promise<boolean> {
   if (typeof condition === "boolean") return condition;
   if (typeof condition !== "string") return Boolean(await context.call(condition.fun, condition.args));
   const { clock, signal } = context;
