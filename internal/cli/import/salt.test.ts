@@ -126,7 +126,8 @@ describe("what is written", () => {
   test("rules for reactions without a template that decides", () => {
     expect(readdirSync(at("out/reactor"))).toEqual(["salt-1-apply.yaml"]);
     expect(read("out/reactor/salt-1-apply.yaml")).toBe(
-      "rules:\n  - name: salt-1-apply\n    match: deploy/**\n    do:\n      - states:\n          target: ${source}\n          sls:\n            - web\n",
+      "rules:\n  - name: salt-1-apply\n    match: deploy/**\n    do:\n      - states:\n          target: $" +
+        "{source}\n          sls:\n            - web\n",
     );
     expect(problemsAt(at("host/srv/reactor/deploy.sls"), 5)[0]).toContain(
       "placeholders are not allowed here: a shell runs the text",

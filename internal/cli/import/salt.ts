@@ -38,14 +38,17 @@ export const saltCommand = command({
       [
         formatFields([
           ["Directory", report.dir],
-          ["  states/", `${written.states} files`],
-          ["  settings/", `${written.settings} files, and ${written.groups} node groups in nodegroups.yaml`],
-          ["  reactor/", `${written.rules} rules`],
-          ["  schedules/", `${written.schedule_entries} entries for peel.yaml`],
-          ["  expected-hosts", `${written.expected_hosts} names`],
+          ["  states/", counted(written.states, "file")],
+          [
+            "  settings/",
+            `${counted(written.settings, "file")}, and ${counted(written.groups, "node group")} in nodegroups.yaml`,
+          ],
+          ["  reactor/", counted(written.rules, "rule")],
+          ["  schedules/", `${counted(written.schedule_entries, "entry", "entries")} for peel.yaml`],
+          ["  expected-hosts", counted(written.expected_hosts, "name")],
           [
             "  report.md",
-            `${items.length + omitted} places that need a hand; report.json has the same as data`,
+            `${counted(items.length + omitted, "place")} to look at; report.json has the same as data`,
           ],
         ]),
         "",
@@ -83,4 +86,8 @@ async function untilStopped<Result>(
   } finally {
     cli.signals?.off("SIGINT", onSignal);
   }
+}
+
+function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`;
 }

@@ -53,6 +53,7 @@ const maxItems = 2_000;
 /** Collects items, each once. */
 export class Items {
   private readonly found = new Map<string, Item>();
+  private readonly lines = new Set<string>();
   private dropped = 0;
 
   add(about: Subject, place: { file: string; line?: number }, problem: string, next: string): void {
@@ -60,7 +61,15 @@ export class Items {
     const key = `${atLine(item.file, item.line)} ${problem}`;
     if (this.found.has(key)) return;
     if (this.found.size >= maxItems) this.dropped++;
-    else this.found.set(key, item);
+    else {
+      this.found.set(key, item);
+      this.lines.add(atLine(item.file, item.line));
+    }
+  }
+
+  /** Whether something was found at this line already. */
+  has(file: string, line: number): boolean {
+    return this.lines.has(atLine(file, line));
   }
 
   /** The items by subject, file and line. */
