@@ -180,7 +180,8 @@ export const house: readonly Wing[] = [
         6,
         "svc init: a whole fleet for one host, in one directory; and one that succeeds another",
       ),
-      room("cli", 8, "the commands of svc, one file each"),
+      room("cli/salt", 8, "what a Salt master has, written as files of a fleet, with a report"),
+      room("cli", 9, "the commands of svc, one file each"),
     ],
   },
   {

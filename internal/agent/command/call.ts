@@ -11,6 +11,7 @@ import { type Cli, command, Exit, group, readFlag, visible } from "../../program
 import { dataDir, loadForCommand } from "../../program/config/mod.ts";
 import { checkCommand } from "../../program/diagnosis/mod.ts";
 import { qualifiedHostname } from "../daemon/mod.ts";
+import { comparedStates, compareWithSalt } from "./compare-salt.ts";
 
 /** The subcommands of `svc-peel`. Without one it runs the daemon. */
 export const peelCommands = group({
@@ -30,7 +31,11 @@ const callCommand = command({
   name: "call",
   description: "Run a function on this host, without a master.",
   args: {
-    function: { type: "positional", required: true, description: "module.function, such as state.highstate" },
+    function: {
+      type: "positional",
+      required: false,
+      description: "module.function, such as state.highstate",
+    },
     args: {
       type: "positional",
       rest: true,
@@ -48,16 +53,23 @@ const callCommand = command({
     },
     states: { type: "string", valueHint: "dir", description: "Directory of the state files; with --local" },
     settings: { type: "string", valueHint: "dir", description: "Directory of the settings; with --local" },
+    "compare-salt": {
+      type: "boolean",
+      description: "Compare the states with those of salt-call on this host, and apply nothing; with --local",
+    },
   },
   async run(args, cli) {
     const local = localOf(args);
-    const call = readCall(args.function, args.args);
+    const comparing = args["compare-salt"] === true;
+    if (comparing && local === undefined) throw new SvcError("usage", "--compare-salt requires --local");
+    const mods = comparing ? comparedStates(args.function, args.args.words) : [];
+    const call = comparing ? undefined : readCall(functionOf(args), args.args);
     await untilStopped(cli, async (signal) => {
       const { createCallHost } = await import("./call-host.ts");
+      const id = args.id === undefined ? undefined : readFlag("--id", args.id, peelIdFromConfig);
       const context = await createCallHost({
         ...cli,
-        ...defined({ local }),
-        ...(args.id === undefined ? {} : { id: readFlag("--id", args.id, peelIdFromConfig) }),
+        ...defined({ local, id }),
         hostname: qualifiedHostname(),
         jitter: systemJitter,
         log: createLog({
@@ -68,7 +80,9 @@ const callCommand = command({
         }),
         signal,
       });
-      await print(await execute(call, context(signal)), cli);
+      if (call === undefined) {
+        await compareWithSalt({ mods, ...local, ...defined({ id }) }, context(signal), cli);
+      } else await print(await execute(call, context(signal)), cli);
     });
   },
 });
@@ -102,6 +116,12 @@ const keygenCommand = command({
     );
   },
 });
+
+/** @throws SvcError `usage` */
+function functionOf({ function: called }: { function?: string | undefined }): string {
+  if (called !== undefined && called !== "") return called;
+  throw new SvcError("usage", "<function> is required");
+}
 
 function localOf(args: {
   local?: boolean | undefined;
