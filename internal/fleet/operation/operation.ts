@@ -75,6 +75,8 @@ export type Touch =
   | { approval: string }
   /** Its name, or the id of one that exists. */
   | { token: string }
+  /** The id of one that hosts join with, or the peels that a new one is for. */
+  | { joinToken: string }
   | { binary: string };
 
 /** The context of one request. */

@@ -7,17 +7,26 @@ type Load = () => Promise<readonly StateFunction[]>;
  * manages files does not load the rest.
  */
 const modules: Readonly<Record<string, Load>> = {
+  alternatives: async () => (await import("./alternatives.ts")).alternativesStates,
   archive: async () => (await import("./archive.ts")).archiveStates,
   cmd: async () => (await import("./cmd.ts")).cmdStates,
   cron: async () => (await import("./cron.ts")).cronStates,
+  environ: async () => (await import("./environ.ts")).environStates,
   event: async () => (await import("./event.ts")).eventStates,
   file: async () => (await import("./file/index.ts")).fileStates,
-  git: async () => (await import("./git.ts")).gitStates,
+  git: async () => [
+    ...(await import("./git.ts")).gitStates,
+    ...(await import("./git-config.ts")).gitConfigStates,
+  ],
   group: async () => (await import("./group.ts")).groupStates,
   host: async () => (await import("./host.ts")).hostStates,
   hostname: async () => (await import("./hostname.ts")).hostnameStates,
+  ini: async () => (await import("./ini.ts")).iniStates,
+  module: async () => (await import("./module.ts")).moduleStates,
   mount: async () => (await import("./mount.ts")).mountStates,
+  pip: async () => (await import("./pip.ts")).pipStates,
   pkg: async () => (await import("./pkg.ts")).pkgStates,
+  pkgrepo: async () => (await import("./pkgrepo.ts")).pkgrepoStates,
   service: async () => (await import("./service.ts")).serviceStates,
   ssh_auth: async () => (await import("./ssh-auth.ts")).sshAuthStates,
   sysctl: async () => (await import("./sysctl.ts")).sysctlStates,
