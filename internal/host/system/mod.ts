@@ -13,6 +13,24 @@ export { type Crontab, parseCrontab, readCrontab, writeCrontab } from "./crontab
 export { fstabEntry, fstabPath, withEntry, withoutEntry } from "./fstab.ts";
 export { hostsPath, parseHosts, withHost, withOnlyHosts, withoutHost } from "./hosts-file.ts";
 export {
+  filesLoading,
+  isBuiltIn,
+  isLoaded,
+  loadFile,
+  withModule,
+  withoutModule,
+} from "./kernel-modules.ts";
+export {
+  canonicalLocale,
+  isSupported,
+  langOf,
+  localeFile,
+  localeListPath,
+  parseLocale,
+  withLang,
+  withLocale,
+} from "./locale.ts";
+export {
   type InstalledPackages,
   type PackageManager,
   refusePackageName,
