@@ -1,6 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { argumentProblems, settleState, stateRefusal } from "../../../test/harness/planned-state.ts";
-import type { SystemFixture } from "../../../test/harness/system.ts";
+import {
+  argumentProblems,
+  planState,
+  settleState,
+  stateRefusal,
+} from "../../../test/harness/planned-state.ts";
+import { fixtureSystem, type SystemFixture } from "../../../test/harness/system.ts";
 import { ruleWords } from "./iptables-rule.ts";
 
 /** A packet filter of one table, with rules as their words. */
@@ -128,6 +133,15 @@ test.each([
   ["iptables.append", { chain: "INPUT", source: { a: 1 } }, "source: expected"],
 ])("%s refuses %p", async (called, args, message) => {
   expect(await argumentProblems(called, args)).toContain(message);
+});
+
+test.each([
+  "iptables v1.8.9 (nf_tables): Chain 'smtp.in' does not exist\nTry -h",
+  "iptables v1.8.9 (legacy): Couldn't load target `smtp.in':No such file or directory\n",
+])("a target that an earlier state creates fails no test: %s", async (stderr) => {
+  const system = fixtureSystem({ programs: ["iptables"], answer: () => ({ code: 2, stderr }) });
+  const plan = await planState(system, "iptables.append", "jump", { chain: "INPUT", jump: "smtp.in" });
+  expect(plan.changes).toEqual({ jump: { added: "INPUT -j smtp.in" } });
 });
 
 test("a rule that iptables does not accept fails the plan, with its reason", async () => {

@@ -143,8 +143,9 @@ async function hasRule(system: System, where: Where, words: readonly string[]): 
   const [program = ""] = programOf(where);
   if (!system.has(program)) throw new StateFailure(`${program} is not installed on this host`);
   const { code, stderr } = await system.run([...programOf(where), "-C", ...words]);
-  // 1 is also the answer when the chain does not exist yet, which an earlier state may create.
+  // 1 is also the answer when the chain does not exist yet, which an earlier state may create; so is a target.
   if (code === 0 || code === 1) return code === 0;
+  if (/Chain '.*' does not exist|Couldn't load target/.test(stderr)) return false;
   throw new StateFailure(`${program} does not accept the rule: ${stderr.trim().split("\n")[0] ?? ""}`);
 }
 
