@@ -3,11 +3,12 @@ import { SvcError } from "../../base/errors.ts";
 import { systemJitter } from "../../base/id.ts";
 import { createLog } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { peelIdFromConfig } from "../../base/peel-id.ts";
+import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
 import { execute } from "../../fleet/jobs/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { indent, showValue } from "../../program/answers/mod.ts";
 import { type Cli, command, Exit, group, readFlag, visible } from "../../program/command-line/mod.ts";
+import { dataDir, loadForCommand } from "../../program/config/mod.ts";
 import { checkCommand } from "../../program/diagnosis/mod.ts";
 import { qualifiedHostname } from "../daemon/mod.ts";
 import { comparedStates, compareWithSalt } from "./compare-salt.ts";
@@ -18,6 +19,7 @@ export const peelCommands = group({
   description: "Run a peel, or a function on this host.",
   commands: () => [
     callCommand,
+    keygenCommand,
     checkCommand("svc-peel", async ({ argv, cli, log }) => {
       const { checkPeel } = await import("./check.ts");
       return checkPeel({ ...cli, argv, hostname: qualifiedHostname(), log });
@@ -82,6 +84,36 @@ const callCommand = command({
         await compareWithSalt({ mods, ...local, ...defined({ id }) }, context(signal), cli);
       } else await print(await execute(call, context(signal)), cli);
     });
+  },
+});
+
+const keygenCommand = command({
+  name: "keygen",
+  description: "Make the key of this host before its peel starts, for svc enroll expect.",
+  args: {
+    config: { type: "string", valueHint: "file", description: "Configuration file of the peel" },
+    id: {
+      type: "string",
+      valueHint: "peel id",
+      description: "Peel id; default: the configured id, or the host name",
+    },
+  },
+  async run({ id }, cli) {
+    const { makeKey } = await import("./keygen.ts");
+    const { peelId, publicKey, fingerprint, file } = makeKey({
+      dataDir: dataDir(cli.env),
+      configured: loadForCommand(cli).id,
+      ...(id === undefined ? {} : { id: displayPeelId(readFlag("--id", id, peelIdFromConfig)) }),
+      hostname: qualifiedHostname(),
+      random: cli.random,
+    });
+    const name = displayPeelId(peelId);
+    await cli.print({ peel_id: peelId, public_key: publicKey, fingerprint, file }, () =>
+      [`peel id      ${name}`, `public key   ${publicKey}`, `fingerprint  ${fingerprint}`].join("\n"),
+    );
+    cli.say(
+      `the key is in ${file}; expect this host with: echo "${name} ${publicKey}" | svc enroll expect -`,
+    );
   },
 });
 

@@ -30,6 +30,7 @@ export {
   withLang,
   withLocale,
 } from "./locale.ts";
+export { formatStanza, replaceStanza, stanzasOf } from "./packages/deb822.ts";
 export {
   type InstalledPackages,
   type PackageManager,
@@ -39,6 +40,15 @@ export {
 } from "./packages/manager.ts";
 export { packagesOf } from "./packages/open.ts";
 export { refreshIfDue } from "./packages/refresh.ts";
+export {
+  formatRepository,
+  fulfills,
+  overlaps,
+  parseRepository,
+  type Repository,
+  withComponentsOf,
+  withoutComponentsOf,
+} from "./packages/sources-list.ts";
 export { refuseServiceName, type ServiceAction, type ServiceManager } from "./services/manager.ts";
 export { servicesOf } from "./services/open.ts";
 export { reloadUnits } from "./services/systemd.ts";

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import {
-  argumentProblems,
-  planState,
-  settleState,
-  stateRefusal,
-} from "../../../test/harness/planned-state.ts";
+import { planOn, problemsOf } from "../../../test/harness/planned-state.ts";
+import { failureOf, settleState } from "../../../test/harness/settle-state.ts";
 import { fixtureSystem, type SystemFixture } from "../../../test/harness/system.ts";
 
 // What debconf-show 1.5.82 prints.
@@ -56,19 +52,19 @@ describe("debconf.set", () => {
       },
     });
     const args = { data: { "db/root": { type: "password", value: "new secret" } } };
-    const plan = await planState(system, "debconf.set", "db", args);
+    const { plan } = await planOn(system, "debconf.set", "db", args);
     expect(plan.changes).toEqual({ "db/root": "***" });
     await plan.apply?.();
     expect(stdins).toEqual(["db db/root password new secret\n"]);
     expect(system.ran.join("\n")).not.toContain("secret");
-    expect((await planState(system, "debconf.set", "db", args)).changes).toEqual({});
+    expect((await planOn(system, "debconf.set", "db", args)).plan.changes).toEqual({});
   });
 
   test("says what failed without the answer", async () => {
     const answer: SystemFixture["answer"] = ([program]) =>
       program === "debconf-show" ? {} : { code: 1, stderr: "error: cannot parse 'p4ss'" };
     const args = { data: { "db/root": { type: "password", value: "p4ss" } } };
-    const message = await stateRefusal(host({ answer }), "debconf.set", "db", args);
+    const message = await failureOf(host({ answer }), "debconf.set", "db", args);
     expect(message).toBe("cannot answer db/root: debconf-set-selections exited with 1");
   });
 
@@ -79,7 +75,7 @@ describe("debconf.set", () => {
     [{ "x y": { type: "string", value: "a" } }, "is not a question"],
     [{ "db/x": "a" }, "type: expected one of"],
   ])("refuses %p", async (data, message) => {
-    expect(await argumentProblems("debconf.set", { data })).toContain(message);
+    expect(await problemsOf("debconf.set", { data })).toContain(message);
   });
 
   test.each([
@@ -87,6 +83,6 @@ describe("debconf.set", () => {
     [{}, "a b", "is not a name of a Debian package"],
   ])("needs debconf, and a name", async (fixture, name, message) => {
     const data = { "a/b": { type: "string", value: "" } };
-    expect(await stateRefusal(host(fixture), "debconf.set", name, { data })).toContain(message);
+    expect(await failureOf(host(fixture), "debconf.set", name, { data })).toContain(message);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { argumentProblems, settleState, stateRefusal } from "../../../test/harness/planned-state.ts";
+import { problemsOf } from "../../../test/harness/planned-state.ts";
+import { failureOf, settleState } from "../../../test/harness/settle-state.ts";
 import type { SystemFixture } from "../../../test/harness/system.ts";
 
 /** firewalld 1.3 with one zone; its lists are printed as it prints them. */
@@ -105,12 +106,10 @@ test.each([
   [firewall(), "public zone", "is not a name that firewalld takes"],
   [{}, "public", "firewalld is not installed"],
 ])("refuses %#", async (fixture, name, message) => {
-  expect(await stateRefusal(fixture, "firewalld.present", name, {})).toContain(message);
+  expect(await failureOf(fixture, "firewalld.present", name, {})).toContain(message);
 });
 
 test("values that would be options are refused", async () => {
-  expect(await argumentProblems("firewalld.present", { ports: ["--panic-on"] })).toContain("is not valid");
-  expect(await argumentProblems("firewalld.present", { rich_rules: ["rule\naccept"] })).toContain(
-    "is not valid",
-  );
+  expect(await problemsOf("firewalld.present", { ports: ["--panic-on"] })).toContain("is not valid");
+  expect(await problemsOf("firewalld.present", { rich_rules: ["rule\naccept"] })).toContain("is not valid");
 });

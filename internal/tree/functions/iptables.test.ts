@@ -1,10 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import {
-  argumentProblems,
-  planState,
-  settleState,
-  stateRefusal,
-} from "../../../test/harness/planned-state.ts";
+import { planOn, problemsOf } from "../../../test/harness/planned-state.ts";
+import { failureOf, settleState } from "../../../test/harness/settle-state.ts";
 import { fixtureSystem, type SystemFixture } from "../../../test/harness/system.ts";
 import { ruleWords } from "./iptables-rule.ts";
 
@@ -132,7 +128,7 @@ test.each([
   ["iptables.append", { chain: "INPUT", table: "filter -F" }, "expected one of"],
   ["iptables.append", { chain: "INPUT", source: { a: 1 } }, "source: expected"],
 ])("%s refuses %p", async (called, args, message) => {
-  expect(await argumentProblems(called, args)).toContain(message);
+  expect(await problemsOf(called, args)).toContain(message);
 });
 
 test.each([
@@ -140,15 +136,15 @@ test.each([
   "iptables v1.8.9 (legacy): Couldn't load target `smtp.in':No such file or directory\n",
 ])("a target that an earlier state creates fails no test: %s", async (stderr) => {
   const system = fixtureSystem({ programs: ["iptables"], answer: () => ({ code: 2, stderr }) });
-  const plan = await planState(system, "iptables.append", "jump", { chain: "INPUT", jump: "smtp.in" });
+  const { plan } = await planOn(system, "iptables.append", "jump", { chain: "INPUT", jump: "smtp.in" });
   expect(plan.changes).toEqual({ jump: { added: "INPUT -j smtp.in" } });
 });
 
 test("a rule that iptables does not accept fails the plan, with its reason", async () => {
   const answer = () => ({ code: 2, stderr: 'iptables v1.8.9 (nf_tables): unknown option "--x"\nTry -h\n' });
-  const message = await stateRefusal({ programs: ["iptables"], answer }, "iptables.append", "a", ssh);
+  const message = await failureOf({ programs: ["iptables"], answer }, "iptables.append", "a", ssh);
   expect(message).toBe(
     'iptables does not accept the rule: iptables v1.8.9 (nf_tables): unknown option "--x"',
   );
-  expect(await stateRefusal({}, "iptables.append", "a", ssh)).toBe("iptables is not installed on this host");
+  expect(await failureOf({}, "iptables.append", "a", ssh)).toBe("iptables is not installed on this host");
 });

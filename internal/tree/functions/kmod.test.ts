@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { planState, stateRefusal } from "../../../test/harness/planned-state.ts";
+import { planOn } from "../../../test/harness/planned-state.ts";
+import { failureOf } from "../../../test/harness/settle-state.ts";
 import { fixtureSystem } from "../../../test/harness/system.ts";
 
 /** A host whose `/proc/modules` follows modprobe. */
@@ -28,7 +29,7 @@ describe("kmod.present", () => {
   test("loads modules, now and at boot, once", async () => {
     const system = host();
     const args = { mods: ["br-netfilter", "ext4"], persist: true };
-    const plan = await planState(system, "kmod.present", "net", args);
+    const { plan } = await planOn(system, "kmod.present", "net", args);
     expect(plan.changes).toEqual({
       "br-netfilter": "loaded",
       "/etc/modules-load.d/svc.conf": expect.stringContaining("+br-netfilter\n+ext4\n"),
@@ -36,12 +37,12 @@ describe("kmod.present", () => {
     await plan.apply?.();
     expect(system.ran).toEqual(["modprobe br-netfilter"]);
     expect(system.files.get("/etc/modules-load.d/svc.conf")).toBe("br-netfilter\next4\n");
-    expect(await planState(system, "kmod.present", "net", args)).toMatchObject({ changes: {} });
+    expect((await planOn(system, "kmod.present", "net", args)).plan).toMatchObject({ changes: {} });
   });
 
   test("uses the list that there is, and its comment", async () => {
     const system = host({ loaded: ["loop"], files: { "/etc/modules": "# loop\ndummy\n" }, init: "sysvinit" });
-    await (await planState(system, "kmod.present", "loop", { persist: true })).apply?.();
+    await (await planOn(system, "kmod.present", "loop", { persist: true })).plan.apply?.();
     expect(system.files.get("/etc/modules")).toBe("loop\ndummy\n");
     expect(system.ran).toEqual([]);
   });
@@ -54,19 +55,19 @@ describe("kmod.absent", () => {
       "/etc/modules-load.d/k8s.conf": "overlay\nbr_netfilter\n",
     };
     const system = host({ loaded: ["br_netfilter"], files });
-    const plan = await planState(system, "kmod.absent", "br_netfilter", { persist: true });
+    const { plan } = await planOn(system, "kmod.absent", "br_netfilter", { persist: true });
     await plan.apply?.();
     expect(system.ran).toEqual(["modprobe -r br_netfilter"]);
     expect(system.files.get("/etc/modules")).toBe("# br-netfilter\n");
     expect(system.files.get("/etc/modules-load.d/k8s.conf")).toBe("overlay\n# br_netfilter\n");
-    expect(await planState(system, "kmod.absent", "br_netfilter", { persist: true })).toMatchObject({
+    expect((await planOn(system, "kmod.absent", "br_netfilter", { persist: true })).plan).toMatchObject({
       changes: {},
     });
   });
 
   test("removes the lines without comment", async () => {
     const system = host({ files: { "/etc/modules": "dummy\n" } });
-    await (await planState(system, "kmod.absent", "dummy", { persist: true, comment: false })).apply?.();
+    await (await planOn(system, "kmod.absent", "dummy", { persist: true, comment: false })).plan.apply?.();
     expect(system.files.get("/etc/modules")).toBe("");
   });
 });
@@ -76,7 +77,7 @@ test.each([
   ["kmod.present", "../x", "is not a name of a kernel module"],
   ["kmod.present", "dummy", "modprobe ran, but dummy is not loaded"],
 ])("%s refuses %p", async (called, name, message) => {
-  expect(await stateRefusal({ files: { "/proc/modules": "" } }, called, name)).toContain(message);
+  expect(await failureOf({ files: { "/proc/modules": "" } }, called, name)).toContain(message);
 });
 
 test("a part of the kernel cannot be unloaded", async () => {
@@ -84,5 +85,5 @@ test("a part of the kernel cannot be unloaded", async () => {
     "/proc/sys/kernel/osrelease": "6.1\n",
     "/lib/modules/6.1/modules.builtin": "kernel/fs/ext4/ext4.ko\n",
   };
-  expect(await stateRefusal({ files }, "kmod.absent", "ext4")).toContain("a part of the running kernel");
+  expect(await failureOf({ files }, "kmod.absent", "ext4")).toContain("a part of the running kernel");
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { settleState, stateRefusal } from "../../../test/harness/planned-state.ts";
+import { failureOf, settleState } from "../../../test/harness/settle-state.ts";
 import type { SystemFixture } from "../../../test/harness/system.ts";
 
 /** A host whose locales are generated; `locale -a` is that of Debian 12. */
@@ -49,7 +49,7 @@ describe("locale.present", () => {
     ["-a", "is not a locale"],
     ["de_DE.UTF-8\nx y", "is not a locale"],
   ])("refuses %p", async (name, message) => {
-    expect(await stateRefusal(debian(), "locale.present", name)).toContain(message);
+    expect(await failureOf(debian(), "locale.present", name)).toContain(message);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { argumentProblems, settleState, stateRefusal } from "../../../test/harness/planned-state.ts";
+import { problemsOf } from "../../../test/harness/planned-state.ts";
+import { failureOf, settleState } from "../../../test/harness/settle-state.ts";
 import type { SystemFixture } from "../../../test/harness/system.ts";
 
 interface Disks {
@@ -139,9 +140,7 @@ describe("data that would be lost is kept", () => {
     ["lvm.vg_absent", "data", {}, "data has the logical volume www"],
     ["lvm.pv_absent", "/dev/sdb", {}, "/dev/sdb is in the volume group data"],
   ])("%s %s", async (called, name, args, message) => {
-    expect(await stateRefusal(host({ ...used(), blkid: "TYPE=ext4\n" }), called, name, args)).toContain(
-      message,
-    );
+    expect(await failureOf(host({ ...used(), blkid: "TYPE=ext4\n" }), called, name, args)).toContain(message);
   });
 });
 
@@ -150,7 +149,7 @@ test.each([
   ["lvm.lv_present", "-f", { vgname: "data", size: "1G" }, "is not a name that LVM takes"],
   ["lvm.lv_present", "a", { vgname: "data", size: "much" }, "is not a size"],
 ])("%s refuses %p", async (called, name, args, message) => {
-  expect(await stateRefusal(host(used()), called, name, args)).toContain(message);
+  expect(await failureOf(host(used()), called, name, args)).toContain(message);
 });
 
 test.each([
@@ -159,5 +158,5 @@ test.each([
   [{ vgname: "data", extents: "all" }, "extents: expected a number"],
   [{ vgname: "data", size: "1G", type: { a: 1 } }, "type: expected a text"],
 ])("the arguments %p are refused", async (args, message) => {
-  expect(await argumentProblems("lvm.lv_present", args)).toContain(message);
+  expect(await problemsOf("lvm.lv_present", args)).toContain(message);
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { argumentProblems, settleState, stateRefusal } from "../../../test/harness/planned-state.ts";
+import { problemsOf } from "../../../test/harness/planned-state.ts";
+import { failureOf, settleState } from "../../../test/harness/settle-state.ts";
 import type { SystemFixture } from "../../../test/harness/system.ts";
 
 /** npm 9, which lists packages as this JSON, and exits with 1 when one is missing. */
@@ -70,7 +71,7 @@ describe("npm.installed", () => {
   });
 
   test("fails when npm did nothing", async () => {
-    expect(await stateRefusal(host({}, false), "npm.installed", "pm2")).toBe(
+    expect(await failureOf(host({}, false), "npm.installed", "pm2")).toBe(
       "npm ran, but pm2 is not installed",
     );
   });
@@ -113,13 +114,13 @@ test.each([
   ["gem.installed", "-x", "is not the name of a gem"],
   ["npm.bootstrap", "app", "the name of the state is an absolute path"],
 ])("%s refuses %p", async (called, name, message) => {
-  expect(await stateRefusal(host(), called, name)).toContain(message);
+  expect(await failureOf(host(), called, name)).toContain(message);
 });
 
 test("a source with credentials is refused, and does not stand in the arguments of a program", async () => {
   const registry = "https://ann:pw@npm.example.com/";
-  expect(await argumentProblems("npm.installed", { registry })).toContain("without credentials");
-  expect(await argumentProblems("gem.installed", { source: registry })).toContain("without credentials");
-  expect(await stateRefusal({}, "npm.installed", "x")).toContain("npm is not installed");
-  expect(await stateRefusal({}, "gem.installed", "x")).toContain("gem is not installed");
+  expect(await problemsOf("npm.installed", { registry })).toContain("without credentials");
+  expect(await problemsOf("gem.installed", { source: registry })).toContain("without credentials");
+  expect(await failureOf({}, "npm.installed", "x")).toContain("npm is not installed");
+  expect(await failureOf({}, "gem.installed", "x")).toContain("gem is not installed");
 });

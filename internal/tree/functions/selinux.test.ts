@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { argumentProblems, settleState, stateRefusal } from "../../../test/harness/planned-state.ts";
+import { problemsOf } from "../../../test/harness/planned-state.ts";
+import { failureOf, settleState } from "../../../test/harness/settle-state.ts";
 import type { SystemFixture } from "../../../test/harness/system.ts";
 
 const programs = ["getenforce", "getsebool", "semanage", "restorecon"];
@@ -127,13 +128,11 @@ test.each([
   ["selinux.fcontext_policy_absent", "-D", {}, "is not an absolute path"],
   ["selinux.boolean", "--help", { value: true }, "is not a boolean"],
 ])("%s refuses %p", async (called, name, args, message) => {
-  expect(await stateRefusal(host(), called, name, args)).toContain(message);
+  expect(await failureOf(host(), called, name, args)).toContain(message);
 });
 
 test("arguments that would be options are refused", async () => {
-  expect(await argumentProblems("selinux.port_policy_present", { sel_type: "-D" })).toContain(
-    "expected a type",
-  );
-  expect(await argumentProblems("selinux.boolean", { value: "maybe" })).toContain("expected true, false");
-  expect(await stateRefusal({}, "selinux.mode", "enforcing")).toContain("getenforce is not installed");
+  expect(await problemsOf("selinux.port_policy_present", { sel_type: "-D" })).toContain("expected a type");
+  expect(await problemsOf("selinux.boolean", { value: "maybe" })).toContain("expected true, false");
+  expect(await failureOf({}, "selinux.mode", "enforcing")).toContain("getenforce is not installed");
 });
