@@ -12,6 +12,24 @@ export { type AuthorizedKey, findKey, formatKey, parseKey, withKey, withoutKey }
 export { type Crontab, parseCrontab, readCrontab, writeCrontab } from "./crontab.ts";
 export { fstabEntry, fstabPath, withEntry, withoutEntry } from "./fstab.ts";
 export { hostsPath, parseHosts, withHost, withOnlyHosts, withoutHost } from "./hosts-file.ts";
+export {
+  filesLoading,
+  isBuiltIn,
+  isLoaded,
+  loadFile,
+  withModule,
+  withoutModule,
+} from "./kernel-modules.ts";
+export {
+  canonicalLocale,
+  isSupported,
+  langOf,
+  localeFile,
+  localeListPath,
+  parseLocale,
+  withLang,
+  withLocale,
+} from "./locale.ts";
 export { formatStanza, replaceStanza, stanzasOf } from "./packages/deb822.ts";
 export {
   type InstalledPackages,
