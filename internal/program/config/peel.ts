@@ -6,6 +6,9 @@ import { type Env, type Loaded, loadConfig, type Refuse } from "./resolve.ts";
 
 export type PeelConfig = Values<typeof peelOptions>;
 
+/** The data directory of the packages' unit, where the default of the program is /data. */
+export const packagedPeelDataDir = "/var/lib/svc-peel";
+
 /** The program's entry in help and reference. */
 export const peelProgram = {
   name: "svc-peel",
@@ -13,6 +16,7 @@ export const peelProgram = {
   options: peelOptions,
   defaultFile: "/etc/svc/peel.yaml",
   commands: [
+    ["join", "make this host a member of a fleet with a join token; see svc-peel join --help"],
     ["call", "run a function on this host, without a master; see svc-peel call --help"],
     ["check", "test the configuration without starting the daemon; see svc-peel check --help"],
     ["watchdog", "run the peel with these flags under a watchdog process that restarts and upgrades it"],
