@@ -12,12 +12,15 @@ import { dataDir, loadForCommand } from "../../program/config/mod.ts";
 import { checkCommand } from "../../program/diagnosis/mod.ts";
 import { qualifiedHostname } from "../daemon/mod.ts";
 import { comparedStates, compareWithSalt } from "./compare-salt.ts";
+import { joinCommand } from "./join.ts";
+import { untilStopped } from "./until-stopped.ts";
 
 /** The subcommands of `svc-peel`. Without one it runs the daemon. */
 export const peelCommands = group({
   name: "svc-peel",
   description: "Run a peel, or a function on this host.",
   commands: () => [
+    joinCommand,
     callCommand,
     keygenCommand,
     checkCommand("svc-peel", async ({ argv, cli, log }) => {
@@ -135,18 +138,6 @@ function localOf(args: {
   const alone = states === undefined ? (settings === undefined ? undefined : "--settings") : "--states";
   if (alone !== undefined) throw new SvcError("usage", `${alone} requires --local`);
   return undefined;
-}
-
-/** Ctrl-C stops the function, as the timeout of a job does. */
-async function untilStopped(cli: Cli, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const stopping = new AbortController();
-  const onSignal = () => stopping.abort(new SvcError("unavailable", "stopped"));
-  cli.signals?.on("SIGINT", onSignal);
-  try {
-    await run(stopping.signal);
-  } finally {
-    cli.signals?.off("SIGINT", onSignal);
-  }
 }
 
 /** @throws Exit 1 when the function failed */
