@@ -41,6 +41,7 @@ export const house: readonly Wing[] = [
     subject: "what every other room may use: errors, time, ids, encodings, files, mechanisms",
     rooms: [
       library("base", 1, "errors, clock, ids, encodings, files, log, and each general mechanism once"),
+      library("base/webhook", 2, "calling a webhook: which addresses and URLs, TLS, time and size limits"),
       library("base/process", 2, "child processes: run, bound, capture and end them"),
     ],
   },

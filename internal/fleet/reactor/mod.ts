@@ -19,4 +19,3 @@ export { followPresence } from "./presence.ts";
 export { refusedMessage } from "./refused-rules.ts";
 export { startReactor } from "./run.ts";
 export { tellSuspended } from "./suspended.ts";
-export { createWebhookAddresses } from "./webhook-address.ts";

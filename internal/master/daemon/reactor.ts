@@ -3,18 +3,14 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256 } from "../../base/sha256.ts";
+import { createWebhookAddresses } from "../../base/webhook/addresses.ts";
 import type { Lease } from "../../bus/lease/mod.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { type Directory, memberStates } from "../../fleet/enrollment/mod.ts";
 import type { DispatchDeps } from "../../fleet/jobs/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
 import { serveReactor } from "../../fleet/over-bus/mod.ts";
-import {
-  createJobLookup,
-  createWebhookAddresses,
-  followPresence,
-  startReactor,
-} from "../../fleet/reactor/mod.ts";
+import { createJobLookup, followPresence, startReactor } from "../../fleet/reactor/mod.ts";
 import type { RequestJudge } from "../../fleet/requests/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
