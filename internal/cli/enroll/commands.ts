@@ -5,6 +5,7 @@ import { expectedCommands } from "./expected/commands.ts";
 import { expectCommand } from "./expected/expect.ts";
 import { labelCommand } from "./label.ts";
 import { listCommand } from "./list.ts";
+import { policyCommands } from "./policy/commands.ts";
 import { rejectCommand } from "./reject.ts";
 import { restoreCommand } from "./restore.ts";
 import { resumeCommand } from "./resume.ts";
@@ -23,6 +24,7 @@ export const enrollCommands = [
   labelCommand,
   expectCommand,
   expectedCommands,
+  policyCommands,
   suspendCommand,
   resumeCommand,
   clearCloneCommand,

@@ -14,7 +14,7 @@ import type { Enrollment } from "../enrollment/record.ts";
 import { reject } from "../enrollment/reject.ts";
 import { findByPeel, readEnrollments } from "../enrollment/store.ts";
 import { type AddDeps, expectHosts } from "./add.ts";
-import { decodeExpected, encodeExpected, type ExpectedHost } from "./record.ts";
+import { decodeExpected, type ExpectedHost, encodeExpected } from "./record.ts";
 import { readAllExpected } from "./store.ts";
 import { take } from "./taken.ts";
 import { createExpectedWay } from "./way-in.ts";

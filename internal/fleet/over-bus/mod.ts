@@ -7,6 +7,7 @@ export { enrollmentsOverBus, serveEnrollments } from "./enrollment.ts";
 export { expectedOverBus, serveExpected } from "./expected.ts";
 export { jobsOverBus, serveJobs } from "./job.ts";
 export { operatorsOverBus, serveOperators } from "./operator.ts";
+export { policyOverBus, servePolicy } from "./policy.ts";
 export { reactorOverBus, serveReactor } from "./reactor.ts";
 export { rolesOverBus, serveRoles } from "./roles.ts";
 export { rolloutsOverBus, serveRollouts } from "./rollout.ts";

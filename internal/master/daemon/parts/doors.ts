@@ -8,6 +8,7 @@ import {
   serveExpected,
   serveJobs,
   serveOperators,
+  servePolicy,
   serveRoles,
   serveTargets,
 } from "../../../fleet/over-bus/mod.ts";
@@ -24,6 +25,7 @@ import {
   httpDoor,
   jobRoutes,
   operatorRoutes,
+  policyRoutes,
   startListener,
 } from "../../doors/http/mod.ts";
 import { serveHello, serveRenewals } from "../../doors/peels/mod.ts";
@@ -195,6 +197,7 @@ export const doors = {
         ...bootstrapRoutes(door, { document: document.current, succession: keys.succession }),
         ...enrollmentRoutes(door, decisions),
         ...expectedRoutes(door, deps.expected),
+        ...policyRoutes(door, deps.policy),
         ...jobRoutes(door, jobs),
         ...rollouts.routes(door),
         ...signIn.routes(door),
@@ -221,6 +224,7 @@ export const doors = {
       const busDoor = { bus, clock, log, gate, requests: deps.requests, starters: approvals.starters };
       serveEnrollments(busDoor, decisions);
       serveExpected(busDoor, deps.expected);
+      servePolicy(busDoor, deps.policy);
       serveDecisions(busDoor, deps.name, deps.decisions);
       serveJobs(busDoor, jobs);
       serveTargets(busDoor, { resolver });

@@ -9,6 +9,7 @@ export { expectedRoutes } from "./expected-routes.ts";
 export { jobRoutes } from "./job-routes.ts";
 export { type ServedRoute, startListener } from "./listener.ts";
 export { operatorRoutes } from "./operator-routes.ts";
+export { policyRoutes } from "./policy-routes.ts";
 export { rolloutRoutes } from "./rollout-routes.ts";
 export type { Route } from "./route.ts";
 export { tokenRoutes } from "./token-routes.ts";
