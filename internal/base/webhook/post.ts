@@ -35,6 +35,8 @@ export interface PostFailure {
   reason: string;
   /** Whether it may succeed when it is tried again. */
   again: boolean;
+  /** It took too long, or its answer was too long. */
+  excess?: "time" | "size";
 }
 
 /**
@@ -82,8 +84,10 @@ export async function post(posting: Posting, deps: PostDeps): Promise<{ answer: 
     }
     return { reason: `responded with status ${status}`, again: status === 429 || status >= 500 };
   } catch (thrown) {
-    const reason = late.signal.aborted ? describeError(late.signal.reason) : describeError(thrown);
-    return { reason: `did not respond: ${reason}`, again: true };
+    if (late.signal.aborted) {
+      return { reason: `did not respond: ${describeError(late.signal.reason)}`, again: true, excess: "time" };
+    }
+    return { reason: `did not respond: ${describeError(thrown)}`, again: true };
   } finally {
     timer.cancel();
   }
@@ -95,7 +99,9 @@ async function readAnswer(response: Response, most: number): Promise<{ answer: s
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
     // Leaving the loop cancels the rest.
-    if (length > most) return { reason: `responded with more than ${most} bytes`, again: false };
+    if (length > most) {
+      return { reason: `responded with more than ${most} bytes`, again: false, excess: "size" };
+    }
     chunks.push(chunk);
   }
   return { answer: new TextDecoder().decode(Buffer.concat(chunks)) };

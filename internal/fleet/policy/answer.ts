@@ -44,7 +44,12 @@ export function readAnswer(text: string): Answer {
     const isKnown = typeof field === "string" && Object.hasOwn(answerSchema.entries, field);
     // The name of an unknown key is the text of others.
     if (!isKnown && issue.path !== undefined) throw new SvcError("bad_request", "it has an unknown key");
-    throw new SvcError("bad_request", isKnown ? `${field}: ${issue.message}` : "it is not an object");
+    throw new SvcError(
+      "bad_request",
+      isKnown
+        ? `${field}: ${issue.received === "undefined" ? "is missing" : issue.message}`
+        : "it is not an object",
+    );
   }
   const { decide, labels, reason } = read.output;
   return { decide, ...defined({ labels: labels ?? undefined, reason: reason ?? undefined }) };

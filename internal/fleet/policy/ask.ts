@@ -7,7 +7,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { cleanEnvironment } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
 import { version } from "../../base/version.ts";
-import { type PostDeps, post } from "../../base/webhook/post.ts";
+import { type PostDeps, type PostFailure, post } from "../../base/webhook/post.ts";
 import { type Enrollment, toStored } from "../enrollment/mod.ts";
 import { type Answer, readAnswer } from "./answer.ts";
 import type { Decider, Program, Webhook } from "./policy.ts";
@@ -96,8 +96,12 @@ async function callWebhook(webhook: Webhook, body: string, deps: AskDeps): Promi
   });
   if ("answer" in posted) return posted.answer;
   if (signal.aborted) throw stopping();
-  const failure = posted.reason.includes("no response within") ? "timeout" : "failed";
-  throw new NoAnswer(failure, `the webhook of ${new URL(url).origin} ${posted.reason}`);
+  throw new NoAnswer(failureOf(posted), `the webhook of ${new URL(url).origin} ${posted.reason}`);
+}
+
+function failureOf({ excess }: PostFailure): Failure {
+  if (excess === undefined) return "failed";
+  return excess === "time" ? "timeout" : "nonsense";
 }
 
 /** A host that asks again is decided about; one that is held would wait for a person. */

@@ -141,7 +141,10 @@ describe("refuses, with the place:", () => {
       rule("match: {evidence: x50}\n    decide: hold"),
       "p:2:23: rule rule-1: match: evidence: expected one of x509, ssh, tpm",
     ],
-    [rule("labels: {Env: a}\n    decide: hold"), "p:2:13: rule rule-1: labels: must be named by a lower-case letter"],
+    [
+      rule("labels: {Env: a}\n    decide: hold"),
+      "p:2:13: rule rule-1: labels: must be named by a lower-case letter",
+    ],
     [
       rule("labels: {env: [a]}\n    decide: hold"),
       "p:2:19: rule rule-1: labels: env: expected a string, found a list",
