@@ -41,6 +41,7 @@ export const house: readonly Wing[] = [
     subject: "what every other room may use: errors, time, ids, encodings, files, mechanisms",
     rooms: [
       library("base", 1, "errors, clock, ids, encodings, files, log, and each general mechanism once"),
+      library("base/webhook", 2, "calling a webhook: which addresses and URLs, TLS, time and size limits"),
       library("base/process", 2, "child processes: run, bound, capture and end them"),
     ],
   },
@@ -128,6 +129,7 @@ export const house: readonly Wing[] = [
       room("fleet/operators", 4, "who is an operator: records that administrators sign, and their judgement"),
       room("fleet/tokens", 5, "tokens of the REST API: created, judged, revoked"),
       room("fleet/expected", 5, "hosts that are known before they come: added, listed, let in once"),
+      room("fleet/policy", 5, "the enrollment policy: rules, programs and webhooks that decide about hosts"),
       room("fleet/decisions", 5, "decisions outside the bus: log, comparison, restoration"),
       room("fleet/settings", 5, "settings: compiled, sealed and stored for each peel"),
       room("fleet/jobs", 5, "jobs: record, signed command, dispatch, outcome"),

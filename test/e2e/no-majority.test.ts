@@ -18,6 +18,7 @@ import {
   jobsOverBus,
   joinTokensOverBus,
   operatorsOverBus,
+  policyOverBus,
   rolesOverBus,
   rolloutsOverBus,
   targetsOverBus,
@@ -92,7 +93,11 @@ const administrators = () => {
 };
 
 /** Routes that a master answers from memory or from files. */
-const withoutStorage = new Set(["GET /api/v1/enroll/ca", "GET /api/v1/enroll/succession"]);
+const withoutStorage = new Set([
+  "GET /api/v1/enroll/ca",
+  "GET /api/v1/enroll/succession",
+  "POST /api/v1/enroll-policy/test",
+]);
 
 /** A request to each route that needs the storage, in an order in which all of them can be done. */
 function requestsOf({ waiting, approved, member, suspended, jid, rollout: rol, newcomer, late }: Fleet) {
@@ -162,6 +167,7 @@ function requestsOf({ waiting, approved, member, suspended, jid, rollout: rol, n
     "POST /api/v1/rollouts/:id/resume": { path: `/api/v1/rollouts/${rol}/resume`, authorization, well: 200 },
     "POST /api/v1/rollouts/:id/abort": { path: `/api/v1/rollouts/${rol}/abort`, authorization, well: 200 },
     "POST /api/v1/rollouts": { path: "/api/v1/rollouts", body: another, authorization, well: 202 },
+    "GET /api/v1/enroll-ways": { path: "/api/v1/enroll-ways", authorization, well: 200 },
     "GET /api/v1/enroll-expected": { path: "/api/v1/enroll-expected", authorization, well: 200 },
     "POST /api/v1/enroll-expected": {
       ...{ path: "/api/v1/enroll-expected", body: { hosts: [expectedHost] }, authorization, well: 200 },
@@ -260,6 +266,7 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
   return [
     ...pair(enrollmentsOverBus as never, enrollments),
     ...pair(expectedOverBus as never, expected),
+    ...pair(policyOverBus as never, { ways: {} }),
     ...pair(jobsOverBus as never, jobs),
     ...pair(rolloutsOverBus as never, rollouts),
     ...pair(binariesOverBus as never, binaries),

@@ -15,6 +15,8 @@ const commandsOf = (enrollment: string): string[][] => [
   ["enroll", "label", enrollment, "env=lab"],
   ["enroll", "vouch", "--all"],
   ["enroll", "expected", "list"],
+  ["enroll", "policy", "explain"],
+  ["enroll", "policy", "test", "--peel", "web-1"],
   ["enroll", "expected", "remove", "elsewhere"],
   ["enroll", "token", "create"],
   ["enroll", "token", "list"],

@@ -18,6 +18,8 @@ export const mayUse: Readonly<Record<string, readonly BuiltInRole[]>> = {
   "enrollments.expect": deciders,
   "enrollments.unexpect": deciders,
   "enrollments.expected": everyRole,
+  "enrollments.ways": everyRole,
+  "enrollments.policy-test": everyRole,
   "enrollments.suspend": deciders,
   "enrollments.resume": deciders,
   "enrollments.revoke-user": deciders,

@@ -1,6 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemJitter } from "../../base/id.ts";
+import { jsonOf } from "../../base/json-of.ts";
 import { createLog } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
@@ -143,7 +144,7 @@ function localOf(args: {
 /** @throws Exit 1 when the function failed */
 async function print(returned: Awaited<ReturnType<typeof execute>>, cli: Cli): Promise<void> {
   const { success, error, return: value } = returned;
-  if (value !== undefined) await cli.print(plain(value), () => textOf(value));
+  if (value !== undefined) await cli.print(jsonOf(value), () => textOf(value));
   if (error !== undefined) cli.error(error.split("\n").map(visible).join("\n"));
   if (!success) throw new Exit(1);
 }
@@ -151,12 +152,4 @@ async function print(returned: Awaited<ReturnType<typeof execute>>, cli: Cli): P
 function textOf(value: Plain): string {
   const { cell, details } = showValue(value);
   return cell === "" ? details.join("\n") : [visible(cell), ...indent(details)].join("\n");
-}
-
-/** JSON and YAML can represent bytes only as text. */
-function plain(value: Plain): unknown {
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
-  if (Array.isArray(value)) return value.map(plain);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]));
 }

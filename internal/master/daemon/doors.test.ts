@@ -32,11 +32,13 @@ import { expectedOverBus, serveExpected } from "../../fleet/over-bus/expected.ts
 import { jobsOverBus, serveJobs } from "../../fleet/over-bus/job.ts";
 import { joinTokensOverBus, serveJoinTokens } from "../../fleet/over-bus/join-token.ts";
 import { operatorsOverBus, serveOperators } from "../../fleet/over-bus/operator.ts";
+import { policyOverBus, servePolicy } from "../../fleet/over-bus/policy.ts";
 import { reactorOverBus, serveReactor } from "../../fleet/over-bus/reactor.ts";
 import { rolesOverBus, serveRoles } from "../../fleet/over-bus/roles.ts";
 import { rolloutsOverBus, serveRollouts } from "../../fleet/over-bus/rollout.ts";
 import { serveTargets, targetsOverBus } from "../../fleet/over-bus/target.ts";
 import { serveTokens, tokensOverBus } from "../../fleet/over-bus/token.ts";
+import * as policy from "../../fleet/policy/operations.ts";
 import * as reactor from "../../fleet/reactor/operations.ts";
 import * as roles from "../../fleet/roles/operations.ts";
 import * as rollout from "../../fleet/rollout/operations.ts";
@@ -56,6 +58,7 @@ import { joinTokenRoutes } from "../doors/http/join-token-routes.ts";
 import { schemaOf } from "../doors/http/json-schema.ts";
 import { createHandler } from "../doors/http/listener.ts";
 import { operatorRoutes } from "../doors/http/operator-routes.ts";
+import { policyRoutes } from "../doors/http/policy-routes.ts";
 import { rolloutRoutes } from "../doors/http/rollout-routes.ts";
 import type { Route } from "../doors/http/route.ts";
 import { tokenRoutes } from "../doors/http/token-routes.ts";
@@ -76,6 +79,7 @@ const operations = [
   jobs,
   joinTokens,
   operators,
+  policy,
   reactor,
   roles,
   rollout,
@@ -107,6 +111,7 @@ const routes: Route[] = [
   ...bootstrapRoutes(https, none),
   ...enrollmentRoutes(https, none),
   ...expectedRoutes(https, none),
+  ...policyRoutes(https, none),
   ...jobRoutes(https, none),
   ...rolloutRoutes(https, none),
   ...tokenRoutes(https, none),
@@ -120,6 +125,7 @@ const bindings: AnyBinding[] = [
   enrollmentsOverBus,
   decisionsOverBus("master-1"),
   expectedOverBus,
+  policyOverBus,
   jobsOverBus,
   rolloutsOverBus,
   reactorOverBus,
@@ -145,6 +151,7 @@ const door = { bus, clock, log };
 serveEnrollments(door, none);
 serveDecisions(door, "master-1", none);
 serveExpected(door, none);
+servePolicy(door, none);
 serveJobs(door, none);
 serveRollouts(door, none);
 serveReactor(door, none);
@@ -184,6 +191,11 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
     { hosts: [] },
   ],
   "enrollments.expected": [{ limit: 3, cursor: "web-1" }, { limit: 0 }],
+  "enrollments.ways": [{}, {}],
+  "enrollments.policy-test": [
+    { peel: "web-1", address: "192.0.2.7", trust: "unknown", evidence: "x509", fields: { a: "b" } },
+    { address: "x" },
+  ],
   "enrollments.unexpect": [{ peel: "web-1" }, { peel: "-" }],
   "enrollments.suspend": [{ id: "enr-1", reason: "floods" }, { reason: 5 }],
   "enrollments.resume": [{ id: "enr-1" }, { id: 5 }],

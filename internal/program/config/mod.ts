@@ -1,6 +1,7 @@
 export { formatExample } from "./example.ts";
 export { environment } from "./help.ts";
 export { loadMasterConfig, type MasterConfig, masterProgram } from "./master.ts";
+export { formatNetwork } from "./networks.ts";
 export type { OidcProvider } from "./oidc.ts";
 export { loadOperatorConfig } from "./operator.ts";
 export { operatorOptions } from "./operator-options.ts";
