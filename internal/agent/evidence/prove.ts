@@ -1,28 +1,9 @@
 import type { Log } from "../../base/log.ts";
 import type { EvidenceType } from "../../identity/evidence/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
+import type { Prove } from "./asked.ts";
 import { proveSsh } from "./ssh.ts";
 import { proveX509 } from "./x509.ts";
-
-/** What a master asks to sign. */
-export interface Asked {
-  /** The types of evidence that this master accepts. */
-  accepts: readonly string[];
-  /** 32 bytes. */
-  challenge: Uint8Array;
-  /** The key of the peel, `U…`. */
-  publicKey: string;
-}
-
-/** The field `evidence` of an enrollment. */
-export type EvidenceBody = { type: EvidenceType } & Record<string, string>;
-
-/**
- * Makes the evidence to send; `undefined` for none.
- *
- * @throws SvcError `bad_request` naming the key of the configuration whose file cannot be used
- */
-export type Prove = (asked: Asked) => Promise<EvidenceBody | undefined>;
 
 /**
  * Proves what the configuration names. A master takes one piece of evidence, so it gets the first one that it

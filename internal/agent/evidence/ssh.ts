@@ -2,8 +2,8 @@ import { createPublicKey, type KeyObject, sign } from "node:crypto";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile, readTextIfPresent } from "../../base/file.ts";
 import { evidenceMessage, isSshCurve, sshCurves } from "../../identity/evidence/mod.ts";
+import type { Asked, EvidenceBody } from "./asked.ts";
 import { readHostKey } from "./host-key.ts";
-import type { Asked, EvidenceBody } from "./prove.ts";
 
 /**
  * Evidence of the SSH host key of a file, and of the certificate that OpenSSH keeps next to it.

@@ -20,7 +20,7 @@ export interface EnrollOptions {
   key: KeyPair;
   hostname: string;
   metadata: Record<string, string>;
-  /** Proves what this host is, beside its key; absent when nothing is configured. */
+  /** Proves what this host is, in addition to its key; absent when nothing is configured. */
   prove?: Prove;
   clock: Clock;
   jitter: () => number;

@@ -8,7 +8,6 @@ import type { EnrollDeps } from "../../fleet/enrollment/mod.ts";
 import { loadX509 } from "../../identity/ca/mod.ts";
 import {
   type EvidenceType,
-  evidenceTypes,
   readAuthorities,
   readKnownHosts,
   verifySsh,
@@ -17,11 +16,15 @@ import {
 import type { MasterConfig } from "../../program/config/mod.ts";
 
 /** The keys with the file that makes a master accept each type. */
-export const evidenceFiles = {
+const files = {
   x509: "enroll.evidence.x509_ca",
   ssh: "enroll.evidence.ssh_known_hosts",
-  tpm: "enroll.evidence.tpm_ca",
-} as const satisfies Record<EvidenceType, keyof MasterConfig>;
+} as const satisfies Partial<Record<EvidenceType, keyof MasterConfig>>;
+
+const readers = {
+  x509: async (text: string, path: string) => readAuthorities(await loadX509(), text, path),
+  ssh: async (text: string, path: string) => readKnownHosts(text, path),
+};
 
 /** A person corrects the file. */
 const retryAfterMs = 60_000;
@@ -40,11 +43,9 @@ export function createEvidence(
   config: MasterConfig,
   { clock, log }: { clock: Clock; log: Log },
 ): AcceptedEvidence {
-  const types = evidenceTypes.filter((type) => config[evidenceFiles[type]] !== "");
-  const authorities = followFile(config[evidenceFiles.x509], log, async (text, path) =>
-    readAuthorities(await loadX509(), text, path),
-  );
-  const known = followFile(config[evidenceFiles.ssh], log, readKnownHosts);
+  const types: EvidenceType[] = acceptedTypes(config);
+  const authorities = followFile(config[files.x509], log, readers.x509);
+  const known = followFile(config[files.ssh], log, readers.ssh);
   return {
     types,
     async verify({ evidence, peelId, publicKey }, challenge) {
@@ -60,6 +61,25 @@ export function createEvidence(
       }
     },
   };
+}
+
+/**
+ * Reads the files of the configuration as a master does.
+ *
+ * @returns the types that the master accepts
+ * @throws SvcError `bad_request` that names a file, and what is wrong in it
+ */
+export async function inspectEvidence(config: MasterConfig): Promise<EvidenceType[]> {
+  const types = acceptedTypes(config);
+  for (const type of types) {
+    const path = config[files[type]];
+    await readers[type](readTextFile(path, files[type]), path);
+  }
+  return types;
+}
+
+function acceptedTypes(config: MasterConfig): (keyof typeof files)[] {
+  return (["x509", "ssh"] as const).filter((type) => config[files[type]] !== "");
 }
 
 /**

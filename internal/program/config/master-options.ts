@@ -248,12 +248,6 @@ export const masterOptions = {
     default: "",
     doc: "known_hosts file with the SSH host keys and authorities that are accepted as evidence; empty means not accepted",
   }),
-  "enroll.evidence.tpm_ca": option({
-    group: "HTTPS listener",
-    type: path,
-    default: "",
-    doc: "certificates in PEM of the authorities whose endorsement certificates of TPM 2.0 are accepted as evidence; empty means not accepted",
-  }),
   "enroll.adopt_unvouched": option({
     group: "HTTPS listener",
     type: bool,
