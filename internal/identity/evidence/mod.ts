@@ -1,7 +1,5 @@
 export { readAuthorities } from "./authorities.ts";
-export type { Certificate } from "./certificate.ts";
-export type { Claim, Proven } from "./claim.ts";
-export { type KnownHosts, readKnownHosts } from "./known-hosts.ts";
+export { readKnownHosts } from "./known-hosts.ts";
 export { type EvidenceType, evidenceMessage, evidenceTypes } from "./message.ts";
 export { formatPemCertificates, readPemCertificates } from "./pem.ts";
 export { Reader } from "./reader.ts";
