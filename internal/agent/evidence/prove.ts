@@ -1,9 +1,11 @@
-import type { Log } from "../../base/log.ts";
 import type { EvidenceType } from "../../identity/evidence/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
 import type { Prove } from "./asked.ts";
 import { proveSsh } from "./ssh.ts";
+import { proveTpm, type TpmAccess } from "./tpm.ts";
 import { proveX509 } from "./x509.ts";
+
+type ProverDeps = Pick<TpmAccess, "dataDir" | "clock" | "signal" | "log">;
 
 /**
  * Proves what the configuration names. A master takes one piece of evidence, so it gets the first one that it
@@ -11,8 +13,13 @@ import { proveX509 } from "./x509.ts";
  *
  * @returns `undefined` when nothing is configured
  */
-export function createProver(config: PeelConfig, { log }: { log: Log }): Prove | undefined {
+export function createProver(config: PeelConfig, deps: ProverDeps): Prove | undefined {
+  const { log } = deps;
   const ways: [EvidenceType, Prove][] = [];
+  if (config["evidence.tpm"]) {
+    const access = { tools: config["evidence.tpm_tools"], tcti: config["evidence.tpm_tcti"], ...deps };
+    ways.push(["tpm", (asked) => proveTpm(access, asked)]);
+  }
   const { "evidence.x509_cert": cert, "evidence.x509_key": key, "evidence.ssh_host_key": hostKey } = config;
   if (cert !== "") ways.push(["x509", async (asked) => proveX509({ cert, key }, asked)]);
   if (hostKey !== "") ways.push(["ssh", async (asked) => proveSsh(hostKey, asked)]);

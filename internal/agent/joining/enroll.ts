@@ -84,6 +84,7 @@ async function submit(options: EnrollOptions): Promise<string> {
       accepts: textsOf(nonce.body.evidence),
       challenge,
       publicKey: key.publicKey,
+      credential: (keys) => askCredential(options, nonce.body.challenge_id, keys),
     });
     const answer = await masters.request("POST", "/api/v1/enroll", {
       body: (trustedSpki) => ({
@@ -125,6 +126,24 @@ async function submit(options: EnrollOptions): Promise<string> {
     }
     throw refusal("the master refused the enrollment", answer);
   }
+}
+
+/** Asks for a secret that only the TPM of this host can open, in the same challenge. */
+async function askCredential(
+  { masters, peelId, key }: EnrollOptions,
+  challengeId: unknown,
+  keys: { ek_certificate: string; ak_public: string },
+) {
+  const answer = await masters.request("POST", "/api/v1/enroll/tpm", {
+    body: () => ({ peel_id: peelId, public_key: key.publicKey, challenge_id: challengeId, ...keys }),
+  });
+  // Another master, of an earlier version or without the challenge.
+  if (answer.status === 404) return undefined;
+  const { credential_blob, encrypted_secret } = answer.body;
+  if (typeof credential_blob !== "string" || typeof encrypted_secret !== "string") {
+    throw refusal("the master refused the TPM of this host", answer);
+  }
+  return { credential_blob, encrypted_secret };
 }
 
 function textsOf(value: unknown): string[] {

@@ -23,6 +23,8 @@ export {
 } from "./messages.ts";
 export {
   approveEnrollment,
+  type ChallengeTpmDeps,
+  challengeTpm,
   clearClone,
   deliver,
   discardEnrollment,

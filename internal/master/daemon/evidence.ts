@@ -2,37 +2,55 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
 import { fileVersion } from "../../base/file-version.ts";
+import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
-import type { EnrollDeps } from "../../fleet/enrollment/mod.ts";
+import type { ChallengeTpmDeps, EnrollDeps } from "../../fleet/enrollment/mod.ts";
 import { loadX509 } from "../../identity/ca/mod.ts";
 import {
+  challengeTpm,
   type EvidenceType,
+  evidenceTypes,
   readAuthorities,
   readKnownHosts,
+  type TpmRules,
   verifySsh,
+  verifyTpm,
   verifyX509,
 } from "../../identity/evidence/mod.ts";
+import type { RecordMac } from "../../identity/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 
 /** The keys with the file that makes a master accept each type. */
 const files = {
   x509: "enroll.evidence.x509_ca",
   ssh: "enroll.evidence.ssh_known_hosts",
-} as const satisfies Partial<Record<EvidenceType, keyof MasterConfig>>;
+  tpm: "enroll.evidence.tpm_ca",
+} as const satisfies Record<EvidenceType, keyof MasterConfig>;
 
+const readPem = async (text: string, path: string) => readAuthorities(await loadX509(), text, path);
 const readers = {
-  x509: async (text: string, path: string) => readAuthorities(await loadX509(), text, path),
+  x509: readPem,
+  tpm: readPem,
   ssh: async (text: string, path: string) => readKnownHosts(text, path),
 };
 
 /** A person corrects the file. */
 const retryAfterMs = 60_000;
 
+interface EvidenceDeps {
+  clock: Clock;
+  random: Random;
+  /** All masters have the same. */
+  recordMac: RecordMac;
+  log: Log;
+}
+
 /** The evidence that a master accepts, and its verification. */
 export interface AcceptedEvidence {
   types: EvidenceType[];
   verify: NonNullable<EnrollDeps["verifyEvidence"]>;
+  challengeTpm: NonNullable<ChallengeTpmDeps["challengeTpm"]>;
 }
 
 /**
@@ -41,10 +59,15 @@ export interface AcceptedEvidence {
  */
 export function createEvidence(
   config: MasterConfig,
-  { clock, log }: { clock: Clock; log: Log },
+  { clock, random, recordMac, log }: EvidenceDeps,
 ): AcceptedEvidence {
-  const types: EvidenceType[] = acceptedTypes(config);
+  const types = acceptedTypes(config);
   const authorities = followFile(config[files.x509], log, readers.x509);
+  const makers = followFile(config[files.tpm], log, readers.tpm);
+  const tpmRules = async (): Promise<TpmRules> => ({
+    ...{ x509: await loadX509(), trusted: await makers(), now: clock.now() },
+    secretFor: (content) => recordMac("tpm-credential", content),
+  });
   const known = followFile(config[files.ssh], log, readers.ssh);
   return {
     types,
@@ -56,9 +79,15 @@ export function createEvidence(
           const rules = { x509: await loadX509(), trusted: await authorities(), now: clock.now() };
           return verifyX509(evidence, claim, { ...rules, names: config["enroll.evidence.x509_names"] });
         }
+        case "tpm":
+          return verifyTpm(evidence, claim, await tpmRules());
         case "ssh":
           return verifySsh(evidence, claim, { known: await known(), now: clock.now() });
       }
+    },
+    async challengeTpm(keys, { challenge, publicKey, peelId }) {
+      const claim = { challenge, publicKey, host: displayPeelId(peelId) };
+      return challengeTpm(keys, claim, { ...(await tpmRules()), random });
     },
   };
 }
@@ -78,8 +107,8 @@ export async function inspectEvidence(config: MasterConfig): Promise<EvidenceTyp
   return types;
 }
 
-function acceptedTypes(config: MasterConfig): (keyof typeof files)[] {
-  return (["x509", "ssh"] as const).filter((type) => config[files[type]] !== "");
+function acceptedTypes(config: MasterConfig): EvidenceType[] {
+  return evidenceTypes.filter((type) => config[files[type]] !== "");
 }
 
 /**

@@ -248,6 +248,12 @@ export const masterOptions = {
     default: "",
     doc: "known_hosts file with the SSH host keys and authorities that are accepted as evidence; empty means not accepted",
   }),
+  "enroll.evidence.tpm_ca": option({
+    group: "HTTPS listener",
+    type: path,
+    default: "",
+    doc: "certificates in PEM of the makers of TPMs whose endorsement certificates are accepted as evidence; empty means not accepted",
+  }),
   "enroll.adopt_unvouched": option({
     group: "HTTPS listener",
     type: bool,

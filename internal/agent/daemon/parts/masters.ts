@@ -167,7 +167,7 @@ async function enroll(deps: PeelDeps, client: MasterClient): Promise<void> {
     masters: client,
     key: loadOrCreateKey(files.seed, deps.random),
     metadata: { os: process.platform, arch: process.arch },
-    ...defined({ prove: createProver(deps.config, { log }) }),
+    ...defined({ prove: createProver(deps.config, deps) }),
   });
   try {
     // The command keys first: with credentials on disk the enrollment counts as done.

@@ -6,24 +6,28 @@ import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { createEvidence } from "../evidence.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
+import type { Stored } from "./storage.ts";
 
 /** What may decide about hosts that ask to join, in place of an operator. */
 export const joining = {
-  start: ({
-    recorder,
-    config,
-    clock,
-    log,
-  }: Pick<Audited, "recorder"> & Pick<MasterDeps, "config" | "clock" | "log">) =>
+  start: (
+    deps: Pick<MasterDeps, "config" | "clock" | "random" | "log"> &
+      Pick<Audited, "recorder"> &
+      Pick<Stored, "recordMac">,
+  ) =>
     assemble(async () => {
-      const evidence = createEvidence(config, { clock, log });
+      const evidence = createEvidence(deps.config, deps);
       const isAccepted = evidence.types.length > 0;
       const joining: Pick<EnrollDeps, "waysIn" | "begin" | "verifyEvidence"> = {
         waysIn: [],
-        begin: recordDecisions(recorder),
+        begin: recordDecisions(deps.recorder),
         ...(isAccepted ? { verifyEvidence: evidence.verify } : {}),
       };
-      return { joining, accepted: isAccepted ? { evidence: evidence.types } : {} };
+      return {
+        joining,
+        accepted: isAccepted ? { evidence: evidence.types } : {},
+        tpm: evidence.types.includes("tpm") ? { challengeTpm: evidence.challengeTpm } : {},
+      };
     }),
 };
 

@@ -1,4 +1,5 @@
 import {
+  challengeTpm,
   deliver,
   findByKey,
   followState,
@@ -23,6 +24,20 @@ export function enrollRoutes({ bind, stream }: HttpDoor, deps: PeelEnrollmentDep
       path: "/api/v1/enroll/nonce",
       id: "getChallenge",
       answers: { 200: "A challenge", 400: "A parameter is missing or malformed" },
+    }),
+    bind(challengeTpm, deps.challengeTpm, {
+      ...open,
+      method: "POST",
+      path: "/api/v1/enroll/tpm",
+      id: "challengeTpm",
+      body: "required",
+      bodyTitle: "TpmKeys",
+      maxBodyBytes: 16 * 1024,
+      answers: {
+        200: "The secret",
+        401: "The challenge or the endorsement certificate is not valid",
+        404: "This master accepts no TPM",
+      },
     }),
     bind(submit, deps.enroll, {
       ...open,
