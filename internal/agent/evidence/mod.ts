@@ -1,2 +1,2 @@
 export type { Prove } from "./asked.ts";
-export { createProver } from "./prove.ts";
+export { createProver, inspectProofs } from "./prove.ts";

@@ -41,3 +41,18 @@ export function createProver(config: PeelConfig, deps: ProverDeps): Prove | unde
     return undefined;
   };
 }
+
+/**
+ * Reads what the configuration names, without a master. A TPM is not tried.
+ *
+ * @returns the types that are configured
+ * @throws SvcError `bad_request` naming the key of the configuration whose file cannot be used
+ */
+export function inspectProofs(config: PeelConfig): EvidenceType[] {
+  const nothing = { challenge: new Uint8Array(32), publicKey: "" };
+  const { "evidence.x509_cert": cert, "evidence.x509_key": key, "evidence.ssh_host_key": hostKey } = config;
+  const types: EvidenceType[] = config["evidence.tpm"] ? ["tpm"] : [];
+  if (cert !== "") types.push(proveX509({ cert, key }, nothing).type);
+  if (hostKey !== "") types.push(proveSsh(hostKey, nothing).type);
+  return types;
+}

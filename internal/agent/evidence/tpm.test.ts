@@ -208,7 +208,7 @@ describe("refused", () => {
           expect(reasonOf({ ...evidence, [name]: "not base64!" })).toStartWith("evidence ");
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 100 },
     );
   });
 });

@@ -9,7 +9,7 @@ import { deriveCurveKey, type KeyPair, keyFingerprint } from "../../identity/mod
 import type { Prove } from "../evidence/mod.ts";
 import { awaitDecision } from "./await-decision.ts";
 import { downloadCredentials, type Enrolled } from "./download.ts";
-import type { MasterClient } from "./master-client.ts";
+import type { Answer, MasterClient } from "./master-client.ts";
 import { CredentialsGone, refusal } from "./refusal.ts";
 
 const challengeAttempts = 3;
@@ -108,8 +108,7 @@ async function submit(options: EnrollOptions): Promise<string> {
       }
       return String(answer.body.id);
     }
-    const lost = answer.status === 401 && answer.body.error === "challenge verification failed";
-    if (lost && attempt < challengeAttempts) {
+    if (isLost(answer) && attempt < challengeAttempts) {
       log.warn("the challenge was lost; asking for a new one", { attempt });
       continue;
     }
@@ -137,13 +136,17 @@ async function askCredential(
   const answer = await masters.request("POST", "/api/v1/enroll/tpm", {
     body: () => ({ peel_id: peelId, public_key: key.publicKey, challenge_id: challengeId, ...keys }),
   });
-  // Another master, of an earlier version or without the challenge.
-  if (answer.status === 404) return undefined;
+  // Another master, which accepts no TPM, or a challenge that is lost: the enrollment finds out as well.
+  if (answer.status === 404 || isLost(answer)) return undefined;
   const { credential_blob, encrypted_secret } = answer.body;
   if (typeof credential_blob !== "string" || typeof encrypted_secret !== "string") {
     throw refusal("the master refused the TPM of this host", answer);
   }
   return { credential_blob, encrypted_secret };
+}
+
+function isLost({ status, body }: Answer): boolean {
+  return status === 401 && body.error === "challenge verification failed";
 }
 
 function textsOf(value: unknown): string[] {

@@ -87,7 +87,7 @@ export async function enroll(
   }
   verifyAttestation(submission, challenge);
   const evidence = await provenEvidence(deps, submission, challenge);
-  deps.log.info("enrollment.verify.success", { peel_id: peelId });
+  deps.log.info("enrollment.verify.success", { peel_id: peelId, evidence: evidence?.type });
 
   const attempt = async () => {
     const found = await findByPeel(deps.enrollments, peelId);

@@ -17,6 +17,8 @@ const open = { auth: "none", budget: "strict", tag: "Enrollment" } as const;
 
 /** The routes for peels without credentials (specification, "Peel-facing enrollment endpoints"). */
 export function enrollRoutes({ bind, stream }: HttpDoor, deps: PeelEnrollmentDeps): Route[] {
+  // Only certificates need more than other bodies.
+  const room = deps.challenge.evidence === undefined ? {} : { maxBodyBytes: 16 * 1024 };
   return [
     bind(getChallenge, deps.challenge, {
       ...open,
@@ -32,7 +34,7 @@ export function enrollRoutes({ bind, stream }: HttpDoor, deps: PeelEnrollmentDep
       id: "challengeTpm",
       body: "required",
       bodyTitle: "TpmKeys",
-      maxBodyBytes: 16 * 1024,
+      ...room,
       answers: {
         200: "The secret",
         401: "The challenge or the endorsement certificate is not valid",
@@ -45,8 +47,7 @@ export function enrollRoutes({ bind, stream }: HttpDoor, deps: PeelEnrollmentDep
       path: "/api/v1/enroll",
       id: "enroll",
       body: "required",
-      // Only certificates need more room.
-      ...(deps.challenge.evidence === undefined ? {} : { maxBodyBytes: 16 * 1024 }),
+      ...room,
       show: "enrolled",
       status: ({ created }) => (created ? 201 : 200),
       answers: {
