@@ -222,7 +222,7 @@ describe("a host without a TPM that can be used", () => {
       () => ({ tools: tpms.rsa.tools, tcti: `swtpm:path=${join(dir, "absent")}` }),
       "tpm2_nvread failed with code",
     ],
-  ])("%s says so, and leaves nothing behind", async (_, where, reason) => {
+  ])("%s reports it, and leaves nothing behind", async (_, where, reason) => {
     expect(await proveTpm(access(where()), asked)).toBeUndefined();
     expect(log.records).toMatchObject([
       {
