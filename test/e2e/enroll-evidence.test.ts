@@ -269,7 +269,7 @@ describe("over the wire", () => {
     ["a number", "evidence.signature: expected string", { type: "ssh", public_key: "", signature: 5 }],
     [
       "an unknown key",
-      'unknown key "evidence.signatur" (did you mean "signature"?)',
+      'unknown key "evidence.signatur" (did you mean signature?)',
       { type: "x509", chain_pem: "", signature: "", signatur: 1 },
     ],
   ])("a malformed one is told what is wrong: %s", async (_, problem, evidence) => {
