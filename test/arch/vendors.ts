@@ -9,6 +9,7 @@ export const vendors: Record<string, readonly string[]> = {
   citty: ["internal/program/command-line/", "internal/cli/"],
   consola: ["internal/base/"],
   croner: ["internal/base/"],
+  "csv-parse": ["internal/cli/enroll/"],
   diff: ["internal/tree/function/"],
   elysia: ["internal/master/doors/http/", "internal/program/health/"],
   "fastest-levenshtein": ["internal/base/"],

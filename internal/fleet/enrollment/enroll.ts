@@ -6,7 +6,7 @@ import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { verifySignature } from "../../identity/mod.ts";
-import { admissionOf, admitted, eventOfAdmission } from "./admit.ts";
+import { admissionOf, admitted, eventOfAdmission, isLetIn } from "./admit.ts";
 import { applyEvent } from "./apply.ts";
 import { consumeChallenge } from "./challenge.ts";
 import { lastVouched } from "./last-vouched.ts";
@@ -92,8 +92,13 @@ export async function enroll(
   const attempt = async () => {
     const found = await findByPeel(deps.enrollments, peelId);
     const current = found?.current?.record;
-    if (current?.state === "pending")
+    if (current?.state === "pending") {
       return decidePending(deps, current, { submission, challenge, evidence });
+    }
+    if (current !== undefined && isLetIn(current) && current.publicKey === publicKey) {
+      // The answer was lost, and this host proved that it is the one that was let in.
+      return { record: current, created: false, keyMismatch: false };
+    }
     if (current !== undefined && liveStates.has(current.state)) {
       // The client has not proved that it is this peel, so it must not learn the ID or the state.
       throw takenError();
@@ -142,6 +147,7 @@ async function recorded(
     const { id: enrollment, peelId: peel, decidedBy: by = "" } = made;
     const end = isDecided ? await deps.begin({ action, by, enrollment, peel }) : undefined;
     try {
+      if (isDecided) admission?.assertHeld?.();
       stored = await store();
     } finally {
       await end?.(stored === undefined ? "failed" : "done");

@@ -53,6 +53,7 @@ const samples: Record<string, readonly [string, string]> = {
   "ca.mode": ["embedded", "external"],
   "ca.dir": ["/a", "/b"],
   "ca.enroll_cert_validity": ["1h30m", "2s"],
+  "enroll.advertise_urls": ["https://a:1,https://10.0.0.1", "https://b"],
   "ca.enroll_sans": ["10.0.0.1,::1,*.example.com", "svc"],
   "gitfs.remotes": ["git@host:a.git", "https://host/b.git,ssh://git@host/c"],
   "gitfs.interval": ["1m", "2h"],
