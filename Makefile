@@ -91,6 +91,10 @@ races: $(PACKAGES) ## Replace directories with links while each writer writes 10
 chaos: build tools ## Break a fleet in its own namespaces (docs/development.md): MINUTES=3, SEED=1; needs root.
 	@$(BUN) test/chaos/main.ts
 
+.PHONY: formulas
+formulas: $(PACKAGES) ## Compare the states of public formulas with those of Salt: FORMULAS=DIR, ARGS="--templates --only NAME".
+	@$(BUN) test/formulas/main.ts $(ARGS) $(or $(FORMULAS),../shared/formulas)
+
 .PHONY: demo
 demo: build tools ## Run a small fleet on this machine and show the enrollment flow.
 	@test/e2e/demo.sh

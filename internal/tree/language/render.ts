@@ -19,12 +19,13 @@ const shebang = /^#!(.*)/;
 /** The templates of a tree, which may include each other. */
 export function templatesOf({ files, templates }: { files: FileSource; templates: Templates }): Renderer {
   const texts = new Map<string, Promise<string>>();
+  const paths = () => files.list("");
   return templates.renderer(async (path) => {
     if (files.stat(path) === undefined) return undefined;
     const text = texts.get(path) ?? files.read(path).then(decodeText);
     texts.set(path, text);
     return text;
-  });
+  }, paths);
 }
 
 /**
@@ -51,7 +52,8 @@ export async function renderFile(
       : source;
     problems.setText(path, text, source);
     const quoted = new WeakSet<YamlNode>();
-    const root = parseYaml(text, path, quoted);
+    const isOld = scope.compat === "salt";
+    const root = parseYaml(text, path, quoted, { anyKeys: true, oldWords: isOld });
     for (const { at, message } of oldWordsIn(root, quoted)) {
       problems.warn(message, { file: path, line: at.line });
     }
