@@ -36,6 +36,8 @@ export interface Requisite {
   label: string;
   /** `order` of the target states. */
   targets: readonly number[];
+  /** No state matches, so that the state fails; only where trees are read as Salt does. */
+  missing?: true;
 }
 
 /** One condition of `unless` or `onlyif`: a command line for /bin/sh, a function call, or a constant. */

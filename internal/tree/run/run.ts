@@ -117,6 +117,11 @@ class Run {
   }
 
   private async outcomeOf(state: LowState): Promise<Outcome> {
+    const missing = state.requisites.find((requisite) => requisite.missing === true);
+    if (missing !== undefined) {
+      const comment = `not run: ${missing.kind}: no state matches ${missing.label}`;
+      return { result: false, changes: {}, comment, skipped: "requisite" };
+    }
     const met: Met[] = [];
     for (const requisite of state.requisites) met.push(await this.look(requisite));
     const decision = decide(met);
