@@ -12,6 +12,14 @@ export { type AuthorizedKey, findKey, formatKey, parseKey, withKey, withoutKey }
 export { type Crontab, parseCrontab, readCrontab, writeCrontab } from "./crontab.ts";
 export { fstabEntry, fstabPath, withEntry, withoutEntry } from "./fstab.ts";
 export { hostsPath, parseHosts, withHost, withOnlyHosts, withoutHost } from "./hosts-file.ts";
+export {
+  type HostKey,
+  hasFingerprint,
+  keysOfHost,
+  knownName,
+  withHostKey,
+  withoutHostKeys,
+} from "./known-hosts.ts";
 export { formatStanza, replaceStanza, stanzasOf } from "./packages/deb822.ts";
 export {
   type InstalledPackages,

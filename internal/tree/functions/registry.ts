@@ -29,6 +29,7 @@ const modules: Readonly<Record<string, Load>> = {
   pkgrepo: async () => (await import("./pkgrepo.ts")).pkgrepoStates,
   service: async () => (await import("./service.ts")).serviceStates,
   ssh_auth: async () => (await import("./ssh-auth.ts")).sshAuthStates,
+  ssh_known_hosts: async () => (await import("./ssh-known-hosts.ts")).sshKnownHostsStates,
   sysctl: async () => (await import("./sysctl.ts")).sysctlStates,
   systemd: async () => (await import("./systemd.ts")).systemdStates,
   test: async () => (await import("./test.ts")).testStates,
