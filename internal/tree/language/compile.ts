@@ -69,7 +69,7 @@ export async function compileStates(
   const declarations = mergeFiles(files, deps.problems);
   const { states, functions } = await readStates([...declarations.values()], options, deps.problems);
   const loaded = new Set(files.map(({ sls }) => sls));
-  const requisites = resolveRequisites(states, loaded, deps.problems);
+  const requisites = resolveRequisites(states, loaded, deps.problems, options.compat);
   deps.problems.throwIfAny();
   const ordered = placeInOrder(
     states.map((state, index) => ({ ...state, requisites: requisites[index] ?? [] })),
