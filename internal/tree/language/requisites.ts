@@ -17,8 +17,7 @@ export interface Referable extends Place {
  * Resolves requisites: to the states of a module with the given id or name, to all states of an sls, or to
  * the states of a bare id. Reverses the `_in` forms.
  *
- * With `salt`, a state whose requisite matches nothing fails when it runs, as in Salt, and is not an error.
- *
+ * @param compat with `salt`, a state fails when it runs if what it refers to does not exist
  * @param loaded names of the state files of the run, including files without states
  * @returns the requisites of each state; targets are indexes into the states
  */
@@ -37,8 +36,8 @@ export function resolveRequisites(
       if (found === undefined) {
         const message = `${argOf(written)}: no state matches ${labelOf(written)}${index.nearest(written)}`;
         if (compat === "salt" && !written.reversed) {
-          problems.warn(`${message}: the state will fail`, place);
-          resolved[at]?.push({ kind: written.kind, label: labelOf(written), targets: [], missing: true });
+          problems.warn(`${message}: this state will fail`, place);
+          resolved[at]?.push({ kind: written.kind, label: labelOf(written), targets: [], isMissing: true });
         } else problems.add(message, place);
         continue;
       }

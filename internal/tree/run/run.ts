@@ -117,11 +117,6 @@ class Run {
   }
 
   private async outcomeOf(state: LowState): Promise<Outcome> {
-    const missing = state.requisites.find((requisite) => requisite.missing === true);
-    if (missing !== undefined) {
-      const comment = `not run: ${missing.kind}: no state matches ${missing.label}`;
-      return { result: false, changes: {}, comment, skipped: "requisite" };
-    }
     const met: Met[] = [];
     for (const requisite of state.requisites) met.push(await this.look(requisite));
     const decision = decide(met);
@@ -132,7 +127,11 @@ class Run {
     return { result, changes: {}, comment: decision.reason, skipped: "requisite" };
   }
 
-  private async look({ kind, targets }: Requisite): Promise<Met> {
+  private async look({ kind, targets, label: written, isMissing }: Requisite): Promise<Met> {
+    if (isMissing) {
+      const missing = { label: `${written}, which does not exist,`, result: false, changed: false };
+      return { kind: "require", targets: [missing] };
+    }
     const ended: Met["targets"][number][] = [];
     for (const target of targets) {
       const state = this.compiled.states[target];

@@ -4,6 +4,7 @@ import { fixedFacts } from "../../../test/harness/facts.ts";
 import { fixedSettings } from "../../../test/harness/settings.ts";
 import { memoryFiles } from "../../../test/harness/states.ts";
 import { systemClock } from "../../base/clock.ts";
+import { systemRandom } from "../../base/id.ts";
 import type { CallContext } from "../../host/modules/function.ts";
 import type { CallProgress, StatesRequest } from "../../host/modules/states-service.ts";
 import { createRunLock } from "./run-lock.ts";
@@ -30,6 +31,9 @@ function serviceOf(files: Record<string, string>, options: { commits?: string[];
     context,
     clock: systemClock,
     jitter: () => 0,
+    random: systemRandom,
+    compat: "strict",
+    hostAccess: "read",
     sources: {
       async open(...asked): Promise<OpenedFiles> {
         opened.push(asked.slice(0, 2));

@@ -2,6 +2,7 @@ import type { Plain } from "../../../base/msgpack.ts";
 import { formatYaml, parseYaml, plainValue } from "../../../base/yaml.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext, StateFailure } from "../../function/mod.ts";
+import { yamlLikeSalt } from "../../template/mod.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
 import { checkArg, checkWith } from "./check-command.ts";
 import { type Content, contentOf } from "./content.ts";
@@ -132,7 +133,11 @@ function write(data: Plain, format: Format, options: PlainMap): string {
   const sort = options.sort_keys !== false;
   const indent = typeof options.indent === "number" ? options.indent : 2;
   if (format === "json") return `${JSON.stringify(sort ? sorted(data) : data, null, indent)}\n`;
-  if (format === "yaml") return formatYaml(sort ? sorted(data) : data, { indent, flatLists: true });
+  // Other options are those of another writer.
+  if (format === "yaml")
+    return sort && indent === 2
+      ? yamlLikeSalt(data)
+      : formatYaml(sort ? sorted(data) : data, { indent, flatLists: true });
   return sections(data);
 }
 
