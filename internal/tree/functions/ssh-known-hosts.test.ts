@@ -56,9 +56,8 @@ test("what is not a key, a host or a user is refused", async () => {
   expect(await problemsOf("ssh_known_hosts.present", { key: "x" })).toContain(
     "key: expected the key in Base64",
   );
-  expect(await problemsOf("ssh_known_hosts.present", { key: one, fingerprint: "x" })).toContain(
-    "give only one of",
-  );
+  const both = { key: one, fingerprint: "x" };
+  expect(await refusal({}, "ssh_known_hosts.present", "x.test", both)).toContain("give only one of");
   expect(await refusal({}, "ssh_known_hosts.present", "-x", { key: one })).toContain("is not a valid name");
   const { plan } = await planOn({}, "ssh_known_hosts.present", "x.test", { key: one, user: "nobody-here" });
   await expect(plan.apply?.()).rejects.toThrow("user nobody-here does not exist on this host");

@@ -56,9 +56,7 @@ export const sshKnownHostsStates: readonly StateFunction[] = [
       timeout: { type: "integer", min: 1, max: 600, doc: "Seconds to wait for the server; 5 by default." },
       ...where,
     },
-    refuse: ({ key, enc, fingerprint }) => {
-      if (key !== undefined && fingerprint !== undefined) return "give only one of key, fingerprint";
-      if (key !== undefined && readKey(key, enc) === undefined) return "key: expected the key in Base64";
+    refuse: ({ enc }) => {
       return enc === undefined || /^[A-Za-z0-9@.-]+$/.test(enc)
         ? undefined
         : "enc: expected a type such as ssh-ed25519";
@@ -69,8 +67,14 @@ export const sshKnownHostsStates: readonly StateFunction[] = [
         : undefined,
     plan(host, args, context) {
       refuseWith(refuseHost(host));
+      if (args.key !== undefined && args.fingerprint !== undefined) {
+        throw new StateFailure("give only one of key, fingerprint");
+      }
       const name = knownName(host, args.port);
       const given = args.key === undefined ? undefined : readKey(args.key, args.enc);
+      if (args.key !== undefined && given === undefined) {
+        throw new StateFailure("key: expected the key in Base64, or a line of ssh-keyscan");
+      }
       const isKnown = (key: HostKey) => {
         if (given !== undefined) return key.type === given.type && key.key === given.key;
         if (args.enc !== undefined && key.type !== typeOf(args.enc)) return false;
