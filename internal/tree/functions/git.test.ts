@@ -163,6 +163,11 @@ test("options of a repository are set and removed", async () => {
   await expect(planState(...unset, { repo })).rejects.toThrow("has 2 values; set all: true");
   await applyState(...unset, { repo, all: true });
   expect((await planState(...unset, { repo })).apply).toBeUndefined();
+  for (const name of ["color.ui", "color.diff"]) {
+    await applyState(gitConfigStates, "git.config_set", name, { value: "true", repo });
+  }
+  const many = await applyState(gitConfigStates, "git.config_unset", "color\\..+", { repo });
+  expect(Object.keys(many.changes)).toEqual(["color.ui", "color.diff"]);
   await expect(planState(gitConfigStates, "git.config_set", "user", { value: "x", repo })).rejects.toThrow(
     "is not a valid name of an option",
   );

@@ -53,8 +53,9 @@ test("a server with another key is not accepted", async () => {
 });
 
 test("what is not a key, a host or a user is refused", async () => {
-  expect(await problemsOf("ssh_known_hosts.present", { key: "x" })).toContain(
-    "key: expected the key in Base64",
+  expect(await problemsOf("ssh_known_hosts.present", { enc: "a b" })).toContain("enc: expected a type");
+  expect(await refusal({}, "ssh_known_hosts.present", "x.test", { key: "x" })).toContain(
+    "expected the key in Base64",
   );
   const both = { key: one, fingerprint: "x" };
   expect(await refusal({}, "ssh_known_hosts.present", "x.test", both)).toContain("give only one of");

@@ -158,7 +158,7 @@ function sections(data: Plain): string {
 function lineOf(value: Plain): string {
   if (value === true) return "True";
   if (value === false) return "False";
-  // A value of several lines goes on behind a tab.
+  // The further lines of a value begin with a tab.
   return typeof value === "object" ? JSON.stringify(value) : String(value).replaceAll("\n", "\n\t");
 }
 
