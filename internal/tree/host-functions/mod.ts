@@ -1,3 +1,2 @@
-export { accessLevels, type HostAccess, type HostFunction } from "./function.ts";
+export { accessLevels, type HostAccess } from "./function.ts";
 export { openHostFunctions } from "./open.ts";
-export { hostFunctions } from "./table.ts";

@@ -9,13 +9,18 @@ import { compileStates } from "../language/compile.ts";
 import { type RunOptions, runStates } from "./run.ts";
 
 /** Runs one file; `extra` are state functions of the module `my`. */
-async function run(text: string, options: Partial<RunOptions> = {}, extra: StateFunction[] = []) {
+async function run(
+  text: string,
+  options: Partial<RunOptions> = {},
+  extra: StateFunction[] = [],
+  compat: "strict" | "salt" = "strict",
+) {
   const all = [...testStates, ...extra];
   const registry: StateRegistry = {
     functionsOf: async (module) => all.filter(({ name }) => name.startsWith(`${module}.`)),
     all: async () => all,
   };
-  const compiled = await compileStates(compileOptions({ "a.sls": text }, { registry }), ["a"]);
+  const compiled = await compileStates(compileOptions({ "a.sls": text }, { registry, compat }), ["a"]);
   return runStates(compiled, runOptions(options));
 }
 
@@ -308,4 +313,13 @@ test("variables of environ.setenv reach later commands of the run, and nothing e
   const text = `a:\n  environ.setenv:\n    - value: {SVC_TEST: one}\nb:\n  ${change}:\n    - onlyif: test "$SVC_TEST" = one\nc:\n  environ.setenv:\n    - name: SVC_TEST\n    - value: false\n    - false_unsets: true\nd:\n  ${change}:\n    - onlyif: test -n "$SVC_TEST"`;
   expect(await brief(text, {}, [...environStates])).toBe("a:true b:true+ c:true d:true");
   expect(process.env.SVC_TEST).toBeUndefined();
+});
+
+test("in the mode of Salt, a state that refers to none fails, and the others run", async () => {
+  const text = "a:\n  test.nop:\n    - onchanges: [{file: none}]\nb: test.nop\n";
+  const { states } = await run(text, {}, [], "salt");
+  expect(states.map(({ id, result, comment }) => [id, result, comment])).toEqual([
+    ["a", false, "not run: file: none, which does not exist, failed"],
+    ["b", true, expect.anything()],
+  ]);
 });

@@ -152,3 +152,14 @@ test("sys.doc describes state functions next to the functions of the same name",
   expect(both["cmd.run"]).toMatch(/^cmd\.run [\s\S]*\n\ncmd\.run \(state function\)\n\n/);
   expect(await doc("none*")).toEqual({});
 });
+
+test("what templates asked of the host is counted in the result", async () => {
+  const text =
+    "{% for u in ['root', 'none'] %}\n{{ u }}-{{ salt['user.info'](u)|length }}: test.nop\n{% endfor %}";
+  const ended = await run({ "a.sls": text }, { mods: ["a"] });
+  expect(ended.host_calls).toEqual({ "user.info": 2 });
+  expect(await run({ "a.sls": "x: test.nop" }, { mods: ["a"] })).not.toHaveProperty("host_calls");
+  await expect(run({ "a.sls": "{{ salt['cmd.run']('id') }}" }, { mods: ["a"] })).rejects.toThrow(
+    "a.sls:1: salt['cmd.run'] is not allowed here: it needs templates.host_functions: command",
+  );
+});
