@@ -26,13 +26,13 @@ async function functionOf(name: string): Promise<StateFunction> {
 
 /** Checks and plans a state on a fake host, as a run does. */
 export async function planOn(
-  fixture: SystemFixture,
+  fixture: SystemFixture | ReturnType<typeof fixtureSystem>,
   called: string,
   name: string,
   args: CallArgs = {},
   around: Around = {},
 ) {
-  const system = fixtureSystem(fixture);
+  const system = "ran" in fixture ? fixture : fixtureSystem(fixture);
   const context: StateContext = {
     clock: manualClock(),
     described: around.described ?? [],

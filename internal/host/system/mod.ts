@@ -20,6 +20,25 @@ export {
   withHostKey,
   withoutHostKeys,
 } from "./known-hosts.ts";
+
+  filesLoading,
+  isBuiltIn,
+  isLoaded,
+  loadFile,
+  withModule,
+  withoutModule,
+} from "./kernel-modules.ts";
+
+export {
+  canonicalLocale,
+  isSupported,
+  langOf,
+  localeFile,
+  localeListPath,
+  parseLocale,
+  withLang,
+  withLocale,
+} from "./locale.ts";
 export { formatStanza, replaceStanza, stanzasOf } from "./packages/deb822.ts";
 export {
   type InstalledPackages,
