@@ -13,14 +13,6 @@ export { type Crontab, parseCrontab, readCrontab, writeCrontab } from "./crontab
 export { fstabEntry, fstabPath, withEntry, withoutEntry } from "./fstab.ts";
 export { hostsPath, parseHosts, withHost, withOnlyHosts, withoutHost } from "./hosts-file.ts";
 export {
-  type HostKey,
-  hasFingerprint,
-  keysOfHost,
-  knownName,
-  withHostKey,
-  withoutHostKeys,
-} from "./known-hosts.ts";
-
   filesLoading,
   isBuiltIn,
   isLoaded,
@@ -28,6 +20,14 @@ export {
   withModule,
   withoutModule,
 } from "./kernel-modules.ts";
+export {
+  type HostKey,
+  hasFingerprint,
+  keysOfHost,
+  knownName,
+  withHostKey,
+  withoutHostKeys,
+} from "./known-hosts.ts";
 
 export {
   canonicalLocale,
