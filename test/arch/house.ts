@@ -109,6 +109,7 @@ export const house: readonly Wing[] = [
     rooms: [
       room("tree/jinja", 2, "the template language: parser, values, filters, limits"),
       room("tree/template", 3, "templates of a tree, with the facts and settings of a peel"),
+      room("tree/host-functions", 5, "functions that templates may call to look at a host"),
       room("tree/targets", 2, "the language of target expressions"),
       room("tree/files", 4, "state files: manifests, signed catalog, publication, caches"),
       room("tree/git", 5, "Git repositories as sources of state files"),
