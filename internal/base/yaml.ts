@@ -91,9 +91,13 @@ export function kindOf(node: YamlNode): string {
   return node.value === null ? "nothing" : `a ${typeof node.value}`;
 }
 
-/** Writes a plain value as a YAML document that ends with a line end. */
-export function formatYaml(value: unknown): string {
-  return dump(value, { lineWidth: -1, noRefs: true, skipInvalid: true });
+/**
+ * Writes a plain value as a YAML document that ends with a line end.
+ *
+ * @param flatLists does not indent the items of a list in a map
+ */
+export function formatYaml(value: unknown, { indent = 2, flatLists = false } = {}): string {
+  return dump(value, { lineWidth: -1, noRefs: true, skipInvalid: true, indent, seqNoIndent: flatLists });
 }
 
 interface Sized {

@@ -331,6 +331,21 @@ test("the answers about tokens are as described", async () => {
   await expectDescribed("listTokens", call(master, { path: "/api/v1/tokens", headers: bearer }), 200);
 });
 
+test("the answers about hosts that are expected are as described", async () => {
+  const path = "/api/v1/enroll-expected";
+  const post = (body: unknown) => postJson(master, path, body, { headers: bearer });
+  const host = { peel_id: "awaited", public_key: newEnrollee().publicKey, labels: { env: "lab" } };
+  await expectDescribed("expectHosts", post({ hosts: [host], ttl: "1h" }), 200);
+  await expectDescribed("expectHosts", post({ hosts: [{ ...host, public_key: "U" }] }), 400);
+  const other = { ...host, public_key: newEnrollee().publicKey };
+  await expectDescribed("expectHosts", post({ hosts: [other] }), 409);
+  await expectDescribed("listExpected", call(master, { path, headers: bearer }), 200);
+  await expectDescribed("listExpected", call(master, { path: `${path}?limit=0`, headers: bearer }), 400);
+  const remove = () => call(master, { method: "DELETE", path: `${path}/awaited`, headers: bearer });
+  await expectDescribed("unexpectHost", remove(), 200);
+  await expectDescribed("unexpectHost", remove(), 404);
+});
+
 test("the answers about requests that wait are as described", async () => {
   const at = (id: string) => `/api/v1/approvals/${id}`;
   const headers = { authorization: `Bearer ${deployerToken}` };

@@ -14,6 +14,8 @@ const commandsOf = (enrollment: string): string[][] => [
   ...["revoke", "reject", "discard"].map((verb) => ["enroll", verb, enrollment]),
   ["enroll", "label", enrollment, "env=lab"],
   ["enroll", "vouch", "--all"],
+  ["enroll", "expected", "list"],
+  ["enroll", "expected", "remove", "elsewhere"],
   ["status"],
   ["doctor"],
   ["doctor", "member"],

@@ -1,10 +1,12 @@
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { attestationMessage, enrollmentMessage } from "../../fleet/enrollment/mod.ts";
 import { deriveCurveKey, type KeyPair, keyFingerprint } from "../../identity/mod.ts";
+import type { Prove } from "../evidence/mod.ts";
 import { awaitDecision } from "./await-decision.ts";
 import { downloadCredentials, type Enrolled } from "./download.ts";
 import type { MasterClient } from "./master-client.ts";
@@ -18,6 +20,8 @@ export interface EnrollOptions {
   key: KeyPair;
   hostname: string;
   metadata: Record<string, string>;
+  /** Proves what this host is, beside its key; absent when nothing is configured. */
+  prove?: Prove;
   clock: Clock;
   jitter: () => number;
   log: Log;
@@ -76,6 +80,11 @@ async function submit(options: EnrollOptions): Promise<string> {
     if (nonce.status !== 200) throw refusal("the master refused the challenge request", nonce);
     const challenge = decodeBase64(String(nonce.body.challenge ?? ""));
     if (challenge?.length !== 32) throw new SvcError("unavailable", "the master sent a malformed challenge");
+    const evidence = await options.prove?.({
+      accepts: textsOf(nonce.body.evidence),
+      challenge,
+      publicKey: key.publicKey,
+    });
     const answer = await masters.request("POST", "/api/v1/enroll", {
       body: (trustedSpki) => ({
         peel_id: peelId,
@@ -86,6 +95,7 @@ async function submit(options: EnrollOptions): Promise<string> {
         hostname: options.hostname,
         metadata: options.metadata,
         ...attest(key, challenge, trustedSpki),
+        ...defined({ evidence }),
       }),
     });
     if (answer.status === 200 || answer.status === 201) {
@@ -102,6 +112,11 @@ async function submit(options: EnrollOptions): Promise<string> {
       log.warn("the challenge was lost; asking for a new one", { attempt });
       continue;
     }
+    if (answer.status === 413 && evidence !== undefined && attempt < challengeAttempts) {
+      // Another master than the one of the challenge. The next challenge says what this one accepts.
+      log.warn("the master has no room for evidence; asking for a new challenge", { attempt });
+      continue;
+    }
     if (answer.status === 409) {
       throw new SvcError(
         "forbidden",
@@ -110,6 +125,10 @@ async function submit(options: EnrollOptions): Promise<string> {
     }
     throw refusal("the master refused the enrollment", answer);
   }
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((text) => typeof text === "string") : [];
 }
 
 /** The attestation of the root that verified the master. Empty when that root is unknown. */

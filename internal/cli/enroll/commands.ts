@@ -1,6 +1,8 @@
 import { approveCommand } from "./approve.ts";
 import { clearCloneCommand } from "./clear-clone.ts";
 import { discardCommand } from "./discard.ts";
+import { expectedCommands } from "./expected/commands.ts";
+import { expectCommand } from "./expected/expect.ts";
 import { labelCommand } from "./label.ts";
 import { listCommand } from "./list.ts";
 import { rejectCommand } from "./reject.ts";
@@ -10,6 +12,7 @@ import { revokeCommand } from "./revoke.ts";
 import { showCommand } from "./show.ts";
 import { straysCommand } from "./strays.ts";
 import { suspendCommand } from "./suspend.ts";
+import { tokenCommand } from "./token/commands.ts";
 import { vouchCommand } from "./vouch.ts";
 
 export const enrollCommands = [
@@ -19,6 +22,9 @@ export const enrollCommands = [
   rejectCommand,
   revokeCommand,
   labelCommand,
+  tokenCommand,
+  expectCommand,
+  expectedCommands,
   suspendCommand,
   resumeCommand,
   clearCloneCommand,

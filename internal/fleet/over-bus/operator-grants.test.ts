@@ -8,6 +8,7 @@ import {
   binariesOverBus,
   decisionsOverBus,
   enrollmentsOverBus,
+  expectedOverBus,
   jobsOverBus,
   operatorsOverBus,
   reactorOverBus,
@@ -23,7 +24,14 @@ const names = (Object.keys(scopes) as ScopeKind[]).flatMap((kind) =>
   scopes[kind].map((action) => nameOfScope({ kind, action } as Scope)),
 );
 const bindings = [
-  ...[enrollmentsOverBus, decisionsOverBus("one"), jobsOverBus, rolloutsOverBus, reactorOverBus],
+  ...[
+    enrollmentsOverBus,
+    expectedOverBus,
+    decisionsOverBus("one"),
+    jobsOverBus,
+    rolloutsOverBus,
+    reactorOverBus,
+  ],
   ...[targetsOverBus, binariesOverBus, operatorsOverBus, rolesOverBus, tokensOverBus],
   ...[auditOverBus, approvalsOverBus],
 ].flatMap((room) => Object.values(room) as unknown as BusBinding<never, never, never, never>[]);

@@ -17,6 +17,7 @@ export {
 } from "./operations.ts";
 export { followPresence } from "./presence.ts";
 export { refusedMessage } from "./refused-rules.ts";
+export { ruleProblems } from "./rule-problems.ts";
 export { startReactor } from "./run.ts";
 export { tellSuspended } from "./suspended.ts";
 export { createWebhookAddresses } from "./webhook-address.ts";

@@ -16,6 +16,7 @@ import * as upgrade from "../../fleet/binaries/operations.ts";
 import * as bootstrap from "../../fleet/bootstrap/operations.ts";
 import * as decisions from "../../fleet/decisions/operations.ts";
 import * as enrollment from "../../fleet/enrollment/operations.ts";
+import * as expected from "../../fleet/expected/operations.ts";
 import * as jobs from "../../fleet/jobs/operations.ts";
 import type { Operation } from "../../fleet/operation/operation.ts";
 import * as operators from "../../fleet/operators/operations.ts";
@@ -26,6 +27,7 @@ import { binariesOverBus, serveBinaries } from "../../fleet/over-bus/binary.ts";
 import { type BusBinding, readReply } from "../../fleet/over-bus/bind.ts";
 import { decisionsOverBus, serveDecisions } from "../../fleet/over-bus/decisions.ts";
 import { enrollmentsOverBus, serveEnrollments } from "../../fleet/over-bus/enrollment.ts";
+import { expectedOverBus, serveExpected } from "../../fleet/over-bus/expected.ts";
 import { jobsOverBus, serveJobs } from "../../fleet/over-bus/job.ts";
 import { operatorsOverBus, serveOperators } from "../../fleet/over-bus/operator.ts";
 import { reactorOverBus, serveReactor } from "../../fleet/over-bus/reactor.ts";
@@ -46,6 +48,7 @@ import { bootstrapRoutes } from "../doors/http/bootstrap-routes.ts";
 import { docsRoutes } from "../doors/http/docs-routes.ts";
 import { enrollRoutes } from "../doors/http/enroll-routes.ts";
 import { enrollmentRoutes } from "../doors/http/enrollment-routes.ts";
+import { expectedRoutes } from "../doors/http/expected-routes.ts";
 import { jobRoutes } from "../doors/http/job-routes.ts";
 import { schemaOf } from "../doors/http/json-schema.ts";
 import { createHandler } from "../doors/http/listener.ts";
@@ -66,6 +69,7 @@ const operations = [
   bootstrap,
   decisions,
   enrollment,
+  expected,
   jobs,
   operators,
   reactor,
@@ -98,6 +102,7 @@ const routes: Route[] = [
   ...enrollRoutes(https, none),
   ...bootstrapRoutes(https, none),
   ...enrollmentRoutes(https, none),
+  ...expectedRoutes(https, none),
   ...jobRoutes(https, none),
   ...rolloutRoutes(https, none),
   ...tokenRoutes(https, none),
@@ -109,6 +114,7 @@ const routes: Route[] = [
 const bindings: AnyBinding[] = [
   enrollmentsOverBus,
   decisionsOverBus("master-1"),
+  expectedOverBus,
   jobsOverBus,
   rolloutsOverBus,
   reactorOverBus,
@@ -132,6 +138,7 @@ const bus = {
 const door = { bus, clock, log };
 serveEnrollments(door, none);
 serveDecisions(door, "master-1", none);
+serveExpected(door, none);
 serveJobs(door, none);
 serveRollouts(door, none);
 serveReactor(door, none);
@@ -165,6 +172,12 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "enrollments.reject": [{ id: "enr-1", reason: "unknown" }, { reason: 5 }],
   "enrollments.revoke": [{ id: "enr-1", reason: "sold" }, { reason: 5 }],
   "enrollments.label": [{ id: "enr-1", labels: { env: "lab" } }, { labels: { Env: "lab" } }],
+  "enrollments.expect": [
+    { hosts: [{ peel_id: "web-1", public_key: key, labels: { env: "lab" } }], ttl: "1h", check: true },
+    { hosts: [] },
+  ],
+  "enrollments.expected": [{ limit: 3, cursor: "web-1" }, { limit: 0 }],
+  "enrollments.unexpect": [{ peel: "web-1" }, { peel: "-" }],
   "enrollments.suspend": [{ id: "enr-1", reason: "floods" }, { reason: 5 }],
   "enrollments.resume": [{ id: "enr-1" }, { id: 5 }],
   "enrollments.revoke-user": [{ peel: "web-1", reason: "sold" }, { key: "U" }],

@@ -53,7 +53,7 @@ function read(
       else problems.add(`${declared.function}: name: expected a string`, placeOf(arg));
     } else if (arg.name === "names") {
       found.names = readNames(arg, declared, problems);
-    } else if (isCommon(arg.name)) {
+    } else if (isCommon(arg.name) && !Object.hasOwn(called.args, arg.name)) {
       readCommon(found.common, arg, problems);
     } else {
       readOwn(found.values, arg, declared, called, problems, compat);
@@ -70,7 +70,7 @@ function readOwn(
   problems: Problems,
   compat: Compat,
 ): void {
-  const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : undefined;
+  const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : called.openArgs;
   if (spec === undefined) {
     const names = [...Object.keys(called.args), ...commonNames];
     const shown = JSON.stringify(arg.name.slice(0, 80));
@@ -103,6 +103,8 @@ function finish(
   }
   const refused = called.refuse?.(args);
   if (refused !== undefined) problems.add(`${declared.function}: ${refused}`, placeOf(declared));
+  const warned = called.warn?.(args);
+  if (warned !== undefined) problems.warn(`${declared.function}: ${warned}`, placeOf(declared));
   return { name, args, ...(second === undefined ? first.common : mergeCommon(first.common, second.common)) };
 }
 
@@ -114,6 +116,9 @@ function mergeCommon(first: CommonArgs, second: CommonArgs): CommonArgs {
     sortBy: second.sortBy ?? first.sortBy,
     failhard: first.failhard || second.failhard,
     retry: second.retry ?? first.retry,
+    checks: [...first.checks, ...second.checks],
+    creates: [...first.creates, ...second.creates],
+    event: second.event ?? first.event,
   };
 }
 
@@ -163,7 +168,10 @@ function textOrValue(node: YamlNode): Plain {
  * @returns the problems found
  */
 export function problemsOfCall(called: StateFunction, args: CallArgs): string[] {
-  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(called.args, name));
+  const unknown =
+    called.openArgs === undefined
+      ? Object.keys(args).filter((name) => !Object.hasOwn(called.args, name))
+      : [];
   const wrong = Object.entries(called.args).flatMap(([name, spec]) => {
     if (args[name] === undefined) {
       return spec.required === true ? [`${name}: missing; expected ${expectation(spec)}`] : [];

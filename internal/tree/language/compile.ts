@@ -21,6 +21,7 @@ import { placeInOrder } from "./place-in-order.ts";
 import { renderFile, templatesOf } from "./render.ts";
 import { resolveRequisites } from "./requisites.ts";
 import { treeOf } from "./tree.ts";
+import { applyUses } from "./use.ts";
 
 export interface CompileOptions {
   files: FileSource;
@@ -67,6 +68,7 @@ export async function compileStates(
   const wanted = what === "highstate" ? await assigned(options, deps) : what.map((sls) => ({ sls }));
   const files = await loadFiles(wanted, deps);
   const declarations = mergeFiles(files, deps.problems);
+  applyUses([...declarations.values()], deps.problems);
   const { states, functions } = await readStates([...declarations.values()], options, deps.problems);
   const loaded = new Set(files.map(({ sls }) => sls));
   const requisites = resolveRequisites(states, loaded, deps.problems, options.compat);
@@ -118,7 +120,7 @@ export async function compileSingle(
   for (const problem of called === undefined ? [] : problemsOfCall(called, call.args))
     deps.problems.add(problem);
   deps.problems.throwIfAny();
-  const { sortBy: _, retry: __, ...common } = noCommonArgs();
+  const { sortBy: _, retry: __, event: ___, ...common } = noCommonArgs();
   const state: LowState = {
     ...common,
     requisites: [],

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { defined } from "../../../base/defined.ts";
 import { describeError, SvcError } from "../../../base/errors.ts";
 import { secretMode, writeFileAtomic } from "../../../base/file.ts";
 import type { Log } from "../../../base/log.ts";
@@ -8,6 +9,7 @@ import { displayPeelId } from "../../../base/peel-id.ts";
 import { createBootstrapCache } from "../../../identity/bootstrap/mod.ts";
 import { createTrust, TrustError } from "../../../identity/trust/mod.ts";
 import type { CheckResult, OffersOf } from "../../../program/health/mod.ts";
+import { createProver } from "../../evidence/mod.ts";
 import {
   acrossRotations,
   CredentialsGone,
@@ -165,6 +167,7 @@ async function enroll(deps: PeelDeps, client: MasterClient): Promise<void> {
     masters: client,
     key: loadOrCreateKey(files.seed, deps.random),
     metadata: { os: process.platform, arch: process.arch },
+    ...defined({ prove: createProver(deps.config, { log }) }),
   });
   try {
     // The command keys first: with credentials on disk the enrollment counts as done.

@@ -2,18 +2,34 @@ import { encode } from "../../../base/msgpack.ts";
 import { sha256 } from "../../../base/sha256.ts";
 import type { Recorder } from "../../../fleet/audit/mod.ts";
 import type { EnrollDeps } from "../../../fleet/enrollment/mod.ts";
+import { createExpectedWay } from "../../../fleet/expected/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { createEvidence } from "../evidence.ts";
+import { startJoinTokens } from "../join-tokens.ts";
+import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
+import type { Fleet } from "./fleet.ts";
+import type { Stored } from "./storage.ts";
 
 /** What may decide about hosts that ask to join, in place of an operator. */
 export const joining = {
-  start: ({ recorder }: Pick<Audited, "recorder">) =>
-    assemble(async () => {
-      const joining: Pick<EnrollDeps, "waysIn" | "begin"> = {
-        waysIn: [],
+  start: (deps: MasterDeps & Stored & Fleet & Audited) =>
+    assemble(async (stack) => {
+      const { recorder, storage, recordMac: mac, directory, config, clock, log } = deps;
+      const { enrollments, expected: bucket } = storage;
+      const joinTokens = startJoinTokens(deps);
+      stack.defer(() => joinTokens.stop());
+      const expected = { bucket, mac, enrollments, directory, clock, log };
+      const evidence = createEvidence(config, { clock, log });
+      const isAccepted = evidence.types.length > 0;
+      const joining: Pick<EnrollDeps, "waysIn" | "begin" | "verifyEvidence"> = {
+        // What a host brings counts before what is known of it.
+        waysIn: [joinTokens.way, createExpectedWay(expected)],
         begin: recordDecisions(recorder),
+        ...(isAccepted ? { verifyEvidence: evidence.verify } : {}),
       };
-      return { joining };
+      const accepted = isAccepted ? { evidence: evidence.types } : {};
+      return { joining, joinTokens, expected, accepted };
     }),
 };
 
