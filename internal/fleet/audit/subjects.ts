@@ -41,6 +41,7 @@ export function describeEnd({ scope }: Pick<Passenger, "scope">, output: unknown
   return {
     ...texts({ job: jid, peel: peel_id }),
     ...(scope.kind === "rollouts" ? texts({ rollout: id }) : {}),
+    ...(scope.kind === "join-tokens" ? texts({ join_token: id }) : {}),
     ...(isTexts(targets) ? ofPeels(targets) : {}),
     // `revoked-tokens.ts` reads them.
     ...(scope.kind === "tokens" ? texts({ token_id: token.id, token_expires: token.expires_at }) : {}),
@@ -64,6 +65,7 @@ function ofTouch(touched: Touch): Subjects {
     const { peels } = touched;
     return "expression" in peels ? { target: short(peels.expression) } : ofPeels(peels.peels);
   }
+  if ("joinToken" in touched) return texts({ join_token: touched.joinToken });
   return texts(touched);
 }
 
