@@ -97,7 +97,7 @@ export async function enroll(
     const current = found?.current?.record;
     if (current?.state === "pending") return decidePending(deps, current, submission, challenge);
     if (current !== undefined && isLetIn(current) && current.publicKey === publicKey) {
-      // The answer was lost, and this host proved that it is the one that was let in.
+      // The answer was lost, and this host proved that it is the one that was admitted.
       return { record: current, created: false, keyMismatch: false };
     }
     if (current !== undefined && liveStates.has(current.state)) {

@@ -11,8 +11,8 @@ export interface TakeDeps extends ExpectedStore {
 export const deciderOf = ({ by }: Pick<ExpectedHost, "by">): string => `expected:${by}`;
 
 /**
- * The enrollment that an entry let in, also one that has ended since. An entry that was taken without a record that
- * counts let nobody in: a master crashed in between, and the same host may ask again.
+ * The enrollment that an entry admitted, also one that has ended since. An entry that was taken without a record that
+ * counts admitted no host: a master crashed in between, and the same host may ask again.
  */
 export async function usedBy(
   { enrollments }: Pick<TakeDeps, "enrollments">,
