@@ -13,7 +13,7 @@ BINARIES := dist/svc-master dist/svc-peel dist/svc
 # The commit whose binaries a fleet is upgraded from.
 EARLIER ?= c330496
 BENCHES := tls/main audit/main ca/main ca-rotate/main targeting/main reactor/main reactor/dispatch settings/main states-publish/main \
-  commands/main jobs/main history/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main
+  commands/main jobs/main history/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main start/main
 
 .PHONY: help
 help: ## List the targets.
@@ -90,6 +90,10 @@ races: $(PACKAGES) ## Replace directories with links while each writer writes 10
 .PHONY: chaos
 chaos: build tools ## Break a fleet in its own namespaces (docs/development.md): MINUTES=3, SEED=1; needs root.
 	@$(BUN) test/chaos/main.ts
+
+.PHONY: formulas
+formulas: $(PACKAGES) ## Compare the states of public formulas with those of Salt: FORMULAS=DIR, ARGS="--templates --only NAME".
+	@$(BUN) test/formulas/main.ts $(ARGS) $(or $(FORMULAS),../shared/formulas)
 
 .PHONY: demo
 demo: build tools ## Run a small fleet on this machine and show the enrollment flow.

@@ -73,6 +73,7 @@ export const assets = {
   rollouts: { kind: "bucket" },
   reactor: { kind: "bucket" },
   tokens: { kind: "bucket", decisions: true },
+  "join-tokens": { kind: "bucket", decisions: true },
   // Longer than a request waits: who asked can see how it ended.
   approvals: { kind: "bucket", ttlMs: 7 * day, decisions: true },
   // What masters and operators write and read to see whether anything is stored at all.

@@ -54,6 +54,8 @@ const shares = {
   "operator-revocations": fixed(mebibyte),
   secrets: fixed(mebibyte),
   tokens: fixed(mebibyte),
+  // One key for each use.
+  "join-tokens": share(mebibyte, 64 * mebibyte, 0.5),
   expected: share(mebibyte, 64 * mebibyte, 0.5),
   approvals: share(mebibyte, 64 * mebibyte, 0.5),
   leases: fixed(mebibyte),
@@ -68,7 +70,7 @@ const shares = {
   events: share(9 * mebibyte, 512 * mebibyte, 3),
   states: share(11 * mebibyte, 4 * gibibyte, 4),
   audit: share(4 * mebibyte, 4 * gibibyte, 3),
-  binaries: share(16 * mebibyte, 4 * gibibyte, 6),
+  binaries: share(14 * mebibyte, 4 * gibibyte, 6),
 } as const satisfies Record<string, Share>;
 
 type Shared = keyof typeof shares;

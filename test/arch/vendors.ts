@@ -4,7 +4,7 @@ import { isProduction, parse, type Source, type Violation } from "./source.ts";
 /** The folders that may import a vendor's package; everybody else goes through them. */
 export const vendors: Record<string, readonly string[]> = {
   "@noble/curves": ["internal/identity/"],
-  "@peculiar/x509": ["internal/identity/ca/"],
+  "@peculiar/x509": ["internal/identity/ca/", "internal/identity/evidence/"],
   "@valibot/to-json-schema": ["internal/master/doors/http/"],
   citty: ["internal/program/command-line/", "internal/cli/"],
   consola: ["internal/base/"],

@@ -16,6 +16,7 @@ import {
   enrollmentsOverBus,
   expectedOverBus,
   jobsOverBus,
+  joinTokensOverBus,
   operatorsOverBus,
   policyOverBus,
   rolesOverBus,
@@ -24,6 +25,7 @@ import {
   tokensOverBus,
 } from "../../internal/fleet/over-bus/mod.ts";
 import { encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
+import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { connectTo } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
@@ -244,6 +246,12 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     list: {},
     revoke: { id: "ci" },
   };
+  const joinTokens: Inputs<typeof joinTokensOverBus> = {
+    create: { seal_to: deriveCurveKey(newKeyPair("user", systemRandom)).publicKey },
+    list: {},
+    show: { id: "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y" },
+    revoke: { id: "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y" },
+  };
   const changed = (action: keyof typeof versions) => ({ name: "anna", ...versionFor(action) });
   const operators: Inputs<Omit<typeof operatorsOverBus, "whoami">> = {
     ...{ list: {}, show: { name: "anna" }, add: versionFor("add"), disable: changed("disable") },
@@ -263,6 +271,7 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     ...pair(rolloutsOverBus as never, rollouts),
     ...pair(binariesOverBus as never, binaries),
     ...pair(tokensOverBus as never, tokens),
+    ...pair(joinTokensOverBus as never, joinTokens),
     ...pair(operatorsOverBus as never, operators),
     ...pair(approvalsOverBus as never, {
       list: {},

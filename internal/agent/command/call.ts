@@ -12,12 +12,16 @@ import { type Cli, command, Exit, group, readFlag, visible } from "../../program
 import { dataDir, loadForCommand } from "../../program/config/mod.ts";
 import { checkCommand } from "../../program/diagnosis/mod.ts";
 import { qualifiedHostname } from "../daemon/mod.ts";
+import { comparedStates, compareWithSalt } from "./compare-salt.ts";
+import { joinCommand } from "./join.ts";
+import { untilStopped } from "./until-stopped.ts";
 
 /** The subcommands of `svc-peel`. Without one it runs the daemon. */
 export const peelCommands = group({
   name: "svc-peel",
   description: "Run a peel, or a function on this host.",
   commands: () => [
+    joinCommand,
     callCommand,
     keygenCommand,
     checkCommand("svc-peel", async ({ argv, cli, log }) => {
@@ -31,7 +35,11 @@ const callCommand = command({
   name: "call",
   description: "Run a function on this host, without a master.",
   args: {
-    function: { type: "positional", required: true, description: "module.function, such as state.highstate" },
+    function: {
+      type: "positional",
+      required: false,
+      description: "module.function, such as state.highstate",
+    },
     args: {
       type: "positional",
       rest: true,
@@ -49,16 +57,23 @@ const callCommand = command({
     },
     states: { type: "string", valueHint: "dir", description: "Directory of the state files; with --local" },
     settings: { type: "string", valueHint: "dir", description: "Directory of the settings; with --local" },
+    "compare-salt": {
+      type: "boolean",
+      description: "Compare the states with those of salt-call on this host, and apply nothing; with --local",
+    },
   },
   async run(args, cli) {
     const local = localOf(args);
-    const call = readCall(args.function, args.args);
+    const comparing = args["compare-salt"] === true;
+    if (comparing && local === undefined) throw new SvcError("usage", "--compare-salt requires --local");
+    const mods = comparing ? comparedStates(args.function, args.args.words) : [];
+    const call = comparing ? undefined : readCall(functionOf(args), args.args);
     await untilStopped(cli, async (signal) => {
       const { createCallHost } = await import("./call-host.ts");
+      const id = args.id === undefined ? undefined : readFlag("--id", args.id, peelIdFromConfig);
       const context = await createCallHost({
         ...cli,
-        ...defined({ local }),
-        ...(args.id === undefined ? {} : { id: readFlag("--id", args.id, peelIdFromConfig) }),
+        ...defined({ local, id }),
         hostname: qualifiedHostname(),
         jitter: systemJitter,
         log: createLog({
@@ -69,7 +84,9 @@ const callCommand = command({
         }),
         signal,
       });
-      await print(await execute(call, context(signal)), cli);
+      if (call === undefined) {
+        await compareWithSalt({ mods, ...local, ...defined({ id }) }, context(signal), cli);
+      } else await print(await execute(call, context(signal)), cli);
     });
   },
 });
@@ -104,6 +121,12 @@ const keygenCommand = command({
   },
 });
 
+/** @throws SvcError `usage` */
+function functionOf({ function: called }: { function?: string | undefined }): string {
+  if (called !== undefined && called !== "") return called;
+  throw new SvcError("usage", "<function> is required");
+}
+
 function localOf(args: {
   local?: boolean | undefined;
   states?: string | undefined;
@@ -116,18 +139,6 @@ function localOf(args: {
   const alone = states === undefined ? (settings === undefined ? undefined : "--settings") : "--states";
   if (alone !== undefined) throw new SvcError("usage", `${alone} requires --local`);
   return undefined;
-}
-
-/** Ctrl-C stops the function, as the timeout of a job does. */
-async function untilStopped(cli: Cli, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const stopping = new AbortController();
-  const onSignal = () => stopping.abort(new SvcError("unavailable", "stopped"));
-  cli.signals?.on("SIGINT", onSignal);
-  try {
-    await run(stopping.signal);
-  } finally {
-    cli.signals?.off("SIGINT", onSignal);
-  }
 }
 
 /** @throws Exit 1 when the function failed */

@@ -13,6 +13,7 @@ import { revokeCommand } from "./revoke.ts";
 import { showCommand } from "./show.ts";
 import { straysCommand } from "./strays.ts";
 import { suspendCommand } from "./suspend.ts";
+import { tokenCommand } from "./token/commands.ts";
 import { vouchCommand } from "./vouch.ts";
 
 export const enrollCommands = [
@@ -22,6 +23,7 @@ export const enrollCommands = [
   rejectCommand,
   revokeCommand,
   labelCommand,
+  tokenCommand,
   expectCommand,
   expectedCommands,
   policyCommands,

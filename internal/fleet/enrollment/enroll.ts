@@ -12,6 +12,7 @@ import { consumeChallenge } from "./challenge.ts";
 import { lastVouched } from "./last-vouched.ts";
 import { attestationMessage, enrollmentMessage } from "./messages.ts";
 import type { PendingTable } from "./pending-table.ts";
+import { provenEvidence, withEvidence } from "./proven.ts";
 import type { Enrollment, Evidence } from "./record.ts";
 import { type Enrollments, findByPeel, insertEnrollment } from "./store.ts";
 import { liveStates, transition } from "./transition.ts";
@@ -89,13 +90,15 @@ export async function enroll(
     throw new SvcError("unauthorized", "signature verification failed");
   }
   verifyAttestation(submission, challenge);
-  const evidence = await deps.verifyEvidence?.(submission, challenge);
+  const evidence = await provenEvidence(deps, submission, challenge);
   deps.log.info("enrollment.verify.success", { peel_id: peelId });
 
   const attempt = async () => {
     const found = await findByPeel(deps.enrollments, peelId);
     const current = found?.current?.record;
-    if (current?.state === "pending") return decidePending(deps, current, submission, challenge);
+    if (current?.state === "pending") {
+      return decidePending(deps, current, { submission, challenge, evidence });
+    }
     if (current !== undefined && isLetIn(current) && current.publicKey === publicKey) {
       // The answer was lost, and this host proved that it is the one that was admitted.
       return { record: current, created: false, keyMismatch: false };
@@ -148,6 +151,7 @@ async function recorded(
     const { id: enrollment, peelId: peel, decidedBy: by = "" } = made;
     const end = isDecided ? await deps.begin({ action, by, enrollment, peel }) : undefined;
     try {
+      if (isDecided) admission?.assertHeld?.();
       stored = await store();
     } finally {
       await end?.(stored === undefined ? "failed" : "done");
@@ -163,21 +167,28 @@ async function recorded(
   return stored;
 }
 
+/** What a host that asks has proved. */
+interface Proof {
+  submission: Submission;
+  challenge: Uint8Array;
+  evidence: Evidence | undefined;
+}
+
 /** A host that asks again: it may have a way in now. A host with another key gets nothing. */
 async function decidePending(
   deps: EnrollDeps,
-  record: Enrollment,
-  submission: Submission,
-  challenge: Uint8Array,
+  found: Enrollment,
+  { submission, challenge, evidence }: Proof,
 ): Promise<EnrollResult | typeof conflict> {
-  if (record.publicKey !== submission.publicKey) {
+  if (found.publicKey !== submission.publicKey) {
     deps.metrics.keyMismatch();
     deps.log.warn("enrollment repeated with another key", {
-      enrollment_id: record.id,
-      peel_id: record.peelId,
+      enrollment_id: found.id,
+      peel_id: found.peelId,
     });
-    return { record, created: false, keyMismatch: true };
+    return { record: found, created: false, keyMismatch: true };
   }
+  const record = await withEvidence(deps, found, evidence);
   const admission = await admissionOf(deps.waysIn, { submission, record, challenge, waits: true });
   const event = admission === undefined ? undefined : eventOfAdmission(record, admission);
   if (event === undefined) {

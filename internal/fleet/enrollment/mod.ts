@@ -1,5 +1,5 @@
 export { watchFacts } from "./activate.ts";
-export { adoptionMark, isAdoptionMark, readAdoption } from "./adopt.ts";
+export { adoptionMark, isAdoptionMark } from "./adopt.ts";
 export { adoptSuccession } from "./adopt-succession.ts";
 export type { ApplyDeps } from "./apply.ts";
 export { type DirectSigner, signerOfDirect, signingVouchers } from "./direct-signature.ts";
@@ -54,14 +54,13 @@ export {
   type EnrollmentState,
   type EnrollmentSummary,
   type Evidence,
-  type EvidenceType,
   enrollmentStates,
-  evidenceTypes,
   summarize,
   toStored,
   trustOf,
 } from "./record.ts";
 export { recoverableUntil } from "./recover.ts";
+export { createAdoptionMemory } from "./remember-adoption.ts";
 export { type RenewDeps, type Renewed, rekey, renew } from "./renew.ts";
 export { readRekey, readRenewal } from "./renewal-request.ts";
 export { repairOrphans } from "./repair.ts";
@@ -96,7 +95,7 @@ export {
 export { disconnect, type SuspensionEffects, suspend } from "./suspend.ts";
 export { createTakeOver } from "./take-over.ts";
 export { awaitsRecovery, liveStates, memberStates, transitions } from "./transition.ts";
-export { publicKeyField } from "./validate.ts";
+export { curvePublicKeyField, publicKeyField } from "./validate.ts";
 export { type Adoption, hasVouchers } from "./verdict.ts";
 export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";
 export { type Admission, type Candidate, type Decide, decisions, type WayIn } from "./way-in.ts";

@@ -25,6 +25,12 @@ export interface Admission {
   labels?: Labels;
   reason?: string;
   /**
+   * Called right before the record is stored as decided.
+   *
+   * @throws SvcError `unavailable` when that took so long that what this decision took may be another one's by now
+   */
+  assertHeld?(): void;
+  /**
    * Called at most once, when the record was not stored as decided: what this decision took, such as a use of a
    * token, is free again. It does not fail.
    */

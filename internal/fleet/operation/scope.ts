@@ -31,6 +31,7 @@ export const scopes = {
   events: ["read"],
   binaries: ["put"],
   tokens: ["list", "create", "revoke"],
+  "join-tokens": ["list", "show", "create", "revoke"],
   operators: ["list", "show", "add", "disable", "enable", "roles", "remove", "administrators"],
   audit: ["read", "verify"],
   console: ["use"],

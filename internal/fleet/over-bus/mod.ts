@@ -6,6 +6,7 @@ export { decisionsOverBus, serveDecisions } from "./decisions.ts";
 export { enrollmentsOverBus, serveEnrollments } from "./enrollment.ts";
 export { expectedOverBus, serveExpected } from "./expected.ts";
 export { jobsOverBus, serveJobs } from "./job.ts";
+export { joinTokensOverBus, serveJoinTokens } from "./join-token.ts";
 export { operatorsOverBus, serveOperators } from "./operator.ts";
 export { policyOverBus, servePolicy } from "./policy.ts";
 export { reactorOverBus, serveReactor } from "./reactor.ts";

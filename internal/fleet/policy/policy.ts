@@ -1,6 +1,7 @@
 import type { IpNetwork } from "../../base/ip-network.ts";
 import type { TextPosition } from "../../base/place.ts";
-import type { Decide, EvidenceType, Labels } from "../enrollment/mod.ts";
+import type { EvidenceType } from "../../identity/evidence/mod.ts";
+import type { Decide, Labels } from "../enrollment/mod.ts";
 
 /** What a rule asks of a host: everything that is present must hold. */
 export interface Match {

@@ -15,7 +15,8 @@ import {
 } from "../../base/read-yaml.ts";
 import { webhookUrlProblem } from "../../base/webhook/url.ts";
 import { isNothing, kindOf, parseYaml, type YamlEntry, type YamlNode } from "../../base/yaml.ts";
-import { decisions, type EvidenceType, evidenceTypes, type Labels, labelsField } from "../enrollment/mod.ts";
+import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts";
+import { decisions, type Labels, labelsField } from "../enrollment/mod.ts";
 import {
   type Decider,
   type Match,

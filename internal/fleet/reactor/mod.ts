@@ -19,5 +19,6 @@ export {
 export { followPresence } from "./presence.ts";
 export { refusedMessage } from "./refused-rules.ts";
 export type { Rule } from "./rule.ts";
+export { ruleProblems } from "./rule-problems.ts";
 export { startReactor } from "./run.ts";
 export { tellSuspended } from "./suspended.ts";

@@ -18,6 +18,7 @@ import * as decisions from "../../fleet/decisions/operations.ts";
 import * as enrollment from "../../fleet/enrollment/operations.ts";
 import * as expected from "../../fleet/expected/operations.ts";
 import * as jobs from "../../fleet/jobs/operations.ts";
+import * as joinTokens from "../../fleet/join-tokens/operations.ts";
 import type { Operation } from "../../fleet/operation/operation.ts";
 import * as operators from "../../fleet/operators/operations.ts";
 import { encodeOperator, signOperator } from "../../fleet/operators/record.ts";
@@ -29,6 +30,7 @@ import { decisionsOverBus, serveDecisions } from "../../fleet/over-bus/decisions
 import { enrollmentsOverBus, serveEnrollments } from "../../fleet/over-bus/enrollment.ts";
 import { expectedOverBus, serveExpected } from "../../fleet/over-bus/expected.ts";
 import { jobsOverBus, serveJobs } from "../../fleet/over-bus/job.ts";
+import { joinTokensOverBus, serveJoinTokens } from "../../fleet/over-bus/join-token.ts";
 import { operatorsOverBus, serveOperators } from "../../fleet/over-bus/operator.ts";
 import { policyOverBus, servePolicy } from "../../fleet/over-bus/policy.ts";
 import { reactorOverBus, serveReactor } from "../../fleet/over-bus/reactor.ts";
@@ -52,6 +54,7 @@ import { enrollRoutes } from "../doors/http/enroll-routes.ts";
 import { enrollmentRoutes } from "../doors/http/enrollment-routes.ts";
 import { expectedRoutes } from "../doors/http/expected-routes.ts";
 import { jobRoutes } from "../doors/http/job-routes.ts";
+import { joinTokenRoutes } from "../doors/http/join-token-routes.ts";
 import { schemaOf } from "../doors/http/json-schema.ts";
 import { createHandler } from "../doors/http/listener.ts";
 import { operatorRoutes } from "../doors/http/operator-routes.ts";
@@ -74,6 +77,7 @@ const operations = [
   enrollment,
   expected,
   jobs,
+  joinTokens,
   operators,
   policy,
   reactor,
@@ -111,6 +115,7 @@ const routes: Route[] = [
   ...jobRoutes(https, none),
   ...rolloutRoutes(https, none),
   ...tokenRoutes(https, none),
+  ...joinTokenRoutes(https, none),
   ...approvalRoutes(https, none),
   ...operatorRoutes(https, none),
   ...auditRoutes(https, none),
@@ -129,6 +134,7 @@ const bindings: AnyBinding[] = [
   rolesOverBus,
   binariesOverBus,
   tokensOverBus,
+  joinTokensOverBus,
   approvalsOverBus,
   auditOverBus,
 ].flatMap((room) => Object.values(room) as unknown as AnyBinding[]);
@@ -154,6 +160,7 @@ serveRoles(door, none);
 serveOperators(door, none);
 serveBinaries(door, none);
 serveTokens(door, none);
+serveJoinTokens(door, none);
 serveApprovals(door, none);
 serveAudit(door, none);
 
@@ -228,6 +235,10 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "tokens.create": [{ name: "ci", roles: ["viewer"], expires: "90d", digest }, { roles: "viewer" }],
   "tokens.list": [{}, {}],
   "tokens.revoke": [{ id: "ci" }, { id: 5 }],
+  "join-tokens.create": [{ peel: "web-*", uses: 5, label: { env: "lab" } }, { uses: 0 }],
+  "join-tokens.list": [{}, {}],
+  "join-tokens.show": [{ id: "jtk-1" }, { id: 5 }],
+  "join-tokens.revoke": [{ id: "jtk-1" }, { id: 5 }],
   "operators.list": [{}, {}],
   "operators.show": [{ name: "anna" }, { name: 5 }],
   "operators.add": [{ record }, { record: 5 }],

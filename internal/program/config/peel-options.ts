@@ -3,7 +3,7 @@ import { logFormats, logLevels } from "../../base/log.ts";
 import { peelIdFromConfig } from "../../base/peel-id.ts";
 import { listOf } from "./list.ts";
 import { Complaint, inDataDir, type OptionTable, option } from "./option.ts";
-import { address, oneOf, path, requiredPath, text } from "./scalar.ts";
+import { address, bool, oneOf, path, requiredPath, text } from "./scalar.ts";
 import { schedule } from "./schedule.ts";
 import { httpsUrls, optionalBusUrl, optionalHttpsUrl } from "./url.ts";
 
@@ -98,6 +98,30 @@ export const peelOptions = {
     type: oneOf(["tofu", "strict"]),
     default: "tofu",
     doc: "tofu trusts the CA that the master serves at first enrollment; strict never does",
+  }),
+  "evidence.x509_cert": option({
+    group: "Enrollment",
+    type: path,
+    default: "",
+    doc: "certificate chain of this host in PEM, as evidence for masters that accept it, together with evidence.x509_key",
+  }),
+  "evidence.x509_key": option({
+    group: "Enrollment",
+    type: path,
+    default: "",
+    doc: "private key of evidence.x509_cert",
+  }),
+  "evidence.ssh_host_key": option({
+    group: "Enrollment",
+    type: path,
+    default: "",
+    doc: "private SSH host key of this host, as evidence for masters that accept it; a certificate for it is read from <path>-cert.pub",
+  }),
+  "evidence.tpm": option({
+    group: "Enrollment",
+    type: bool,
+    default: false,
+    doc: "prove the TPM 2.0 of this host to masters that accept it, with tpm2-tools; a host without one enrolls without",
   }),
   require_operator: option({
     group: "Operators",

@@ -3,8 +3,8 @@ import { parseIp } from "../../../base/ip-network.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { encodePeelId, isPeelId } from "../../../base/peel-id.ts";
 import { parseStrictJson } from "../../../base/strict-json.ts";
-import { evidenceTypes } from "../../../fleet/enrollment/mod.ts";
 import type { DescribedApplicant } from "../../../fleet/policy/mod.ts";
+import { evidenceTypes } from "../../../identity/evidence/mod.ts";
 import { readFlag } from "../../../program/command-line/mod.ts";
 
 /** The options that describe a host. */

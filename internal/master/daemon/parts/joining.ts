@@ -5,10 +5,13 @@ import { addressesOf } from "../../../base/webhook/addresses-of.ts";
 import type { Recorder } from "../../../fleet/audit/mod.ts";
 import type { EnrollDeps, ListOpenWays } from "../../../fleet/enrollment/mod.ts";
 import { createExpectedWay, openExpected } from "../../../fleet/expected/mod.ts";
+import { openTokens } from "../../../fleet/join-tokens/mod.ts";
 import { createPolicyEngine, createPolicyWay, followPolicy, openRules } from "../../../fleet/policy/mod.ts";
 import { openReactorRules } from "../../../fleet/reactor/mod.ts";
 import { formatNetwork } from "../../../program/config/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
+import { createEvidence } from "../evidence.ts";
+import { startJoinTokens } from "../join-tokens.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
 import type { Fleet } from "./fleet.ts";
@@ -21,6 +24,8 @@ export const joining = {
     assemble(async (stack) => {
       const { config, storage, recordMac: mac, directory, recorder, metrics, clock, log, signal } = deps;
       const { enrollments, expected: bucket } = storage;
+      const joinTokens = startJoinTokens(deps);
+      stack.defer(() => joinTokens.stop());
       const expected = { bucket, mac, enrollments, directory, clock, log };
       const policy = followPolicy(config["enroll.policy"], { clock, log });
       stack.defer(() => policy.stop());
@@ -31,11 +36,17 @@ export const joining = {
           addresses: createWebhookAddresses(config["enroll.policy_webhook_allow"]),
         },
       });
-      const joining: Pick<EnrollDeps, "waysIn" | "begin"> = {
-        waysIn: [createExpectedWay(expected), createPolicyWay({ engine, metrics, log })],
+      const evidence = createEvidence(config, { clock, log });
+      const isAccepted = evidence.types.length > 0;
+      const joining: Pick<EnrollDeps, "waysIn" | "begin" | "verifyEvidence"> = {
+        // What a host brings counts before what is known of it, and that before rules.
+        waysIn: [joinTokens.way, createExpectedWay(expected), createPolicyWay({ engine, metrics, log })],
         begin: recordDecisions(recorder),
+        ...(isAccepted ? { verifyEvidence: evidence.verify } : {}),
       };
+      const accepted = isAccepted ? { evidence: evidence.types } : {};
       const ways: ListOpenWays[] = [
+        () => openTokens(joinTokens.operations.view, clock),
         () => openExpected(expected, clock),
         async () => openRules(policy.current()),
         async () => openReactorRules(deps.reactorRules()),
@@ -45,7 +56,9 @@ export const joining = {
       });
       return {
         joining,
+        joinTokens,
         expected,
+        accepted,
         policy: { policy, ways, networks, self: deps.name },
         checks: {
           "enroll-policy": (): CheckResult => {

@@ -30,12 +30,15 @@ export function enrollRoutes({ bind, stream }: HttpDoor, deps: PeelEnrollmentDep
       path: "/api/v1/enroll",
       id: "enroll",
       body: "required",
+      // Only certificates need more room.
+      ...(deps.challenge.evidence === undefined ? {} : { maxBodyBytes: 16 * 1024 }),
       show: "enrolled",
       status: ({ created }) => (created ? 201 : 200),
       answers: {
-        200: "This peel is already waiting for a decision",
-        201: "The enrollment waits for a decision",
-        401: "The challenge or a signature is not valid",
+        200: "This peel is already waiting for a decision, or was waiting and is approved now",
+        201: "The enrollment waits for a decision, or is `approved` already",
+        401: "The challenge, a signature, the proof of a token or the evidence is not valid",
+        403: "The token has ended, is used up or revoked, or is for other hosts; the host is not enrolled",
         409: "This peel id has a live enrollment",
       },
     }),

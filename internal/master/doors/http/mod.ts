@@ -7,6 +7,7 @@ export { enrollRoutes } from "./enroll-routes.ts";
 export { enrollmentRoutes } from "./enrollment-routes.ts";
 export { expectedRoutes } from "./expected-routes.ts";
 export { jobRoutes } from "./job-routes.ts";
+export { joinTokenRoutes } from "./join-token-routes.ts";
 export { type ServedRoute, startListener } from "./listener.ts";
 export { operatorRoutes } from "./operator-routes.ts";
 export { policyRoutes } from "./policy-routes.ts";

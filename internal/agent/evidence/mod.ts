@@ -1,0 +1,1 @@
+export { createProver, type Prove } from "./prove.ts";
