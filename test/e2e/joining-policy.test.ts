@@ -126,9 +126,9 @@ test("a host whose key was made ahead joins by itself", async () => {
 });
 
 test("an entry that two masters hear of at the same moment is used once", async () => {
-  const peels = Array.from({ length: 8 }, () => newEnrollee());
+  const peels = Array.from({ length: 4 }, () => newEnrollee());
   writeFileSync(at("race.txt"), peels.map(({ peelId, publicKey }) => `${peelId} ${publicKey}\n`).join(""));
-  expect((await svc(bus, "enroll", "expect", at("race.txt"))).stdout).toBe("8 added\n");
+  expect((await svc(bus, "enroll", "expect", at("race.txt"))).stdout).toBe("4 added\n");
   for (const peel of peels) {
     const replies = await Promise.all(masters.map((master) => enrollOnce(door(master), peel)));
     const answers = replies.map(({ json }) => json as Shown);
@@ -141,7 +141,7 @@ test("an entry that two masters hear of at the same moment is used once", async 
     const id = answers[0]?.id ?? "";
     expect((await svc(bus, "enroll", "revoke", id, "--yes")).code).toBe(0);
     // Its entry is used, on each of the masters.
-    expect((await ask(peel, masters[1])).state).toBe("pending");
+    expect((await enrollOnce(door(masters[1]), peel)).json).toMatchObject({ state: "pending" });
   }
 });
 
@@ -218,7 +218,7 @@ test("a policy file that breaks while masters run changes nothing, and is shown 
   expect(await ask(newEnrollee("lab-2"))).toMatchObject({ state: "approved", DecidedBy: "policy:lab" });
   const checked = await runProgram([
     ...[binaries.master, "check", "--config", join(masters[0].dir, "master.yaml")],
-    ...["--enroll-policy", at("policy.yaml")],
+    ...["--", "--enroll-policy", at("policy.yaml")],
   ]);
   expect(checked.stdout + checked.stderr).toContain(place);
   expect(logRecords(masters[0].program).map(({ msg }) => msg)).toContain(
