@@ -58,7 +58,11 @@ export const house: readonly Wing[] = [
       room("identity/join-token", 2, "the string that a host joins with: addresses, pins, and a secret"),
       room("identity/succession", 3, "the signed statement that a new fleet succeeds an old one"),
       room("identity/trust", 3, "the trust ladder: how a peel judges the root of a fleet"),
-      room("identity/evidence", 3, "what a host proves beside its key: certificates, SSH host keys, TPM 2.0"),
+      room(
+        "identity/evidence",
+        3,
+        "what a host proves in addition to its key: certificates, SSH host keys, TPM 2.0",
+      ),
       room("identity/oidc", 4, "tokens of identity providers: their keys, and who a token is for"),
       room("identity/ca", 4, "the embedded certificate authority: root, intermediate, leaves"),
     ],
@@ -105,6 +109,7 @@ export const house: readonly Wing[] = [
     rooms: [
       room("tree/jinja", 2, "the template language: parser, values, filters, limits"),
       room("tree/template", 3, "templates of a tree, with the facts and settings of a peel"),
+      room("tree/host-functions", 5, "functions that templates may call to look at a host"),
       room("tree/targets", 2, "the language of target expressions"),
       room("tree/files", 4, "state files: manifests, signed catalog, publication, caches"),
       room("tree/git", 5, "Git repositories as sources of state files"),

@@ -124,7 +124,7 @@ export async function joinHost(options: JoinHostOptions): Promise<Joined> {
   try {
     const id = await enrollAndKeep({
       ...{ ...options, masters, peelId, files, token },
-      ...defined({ prove: createProver(next.values, { log }) }),
+      ...defined({ prove: createProver(next.values, options) }),
       commandKeys: createCommandKeys(files.commandKeys, log),
       recoveryKeys: createRecoveryKeys(files.recoveryKeys, log),
       administrators: createAdministrators(files, log),

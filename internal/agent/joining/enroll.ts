@@ -94,6 +94,7 @@ async function submit(options: EnrollOptions): Promise<{ id: string; state: stri
       accepts: textsOf(nonce.body.evidence),
       challenge,
       publicKey: key.publicKey,
+      credential: (keys) => askCredential(options, nonce.body.challenge_id, keys),
     });
     const answer = await masters.request("POST", "/api/v1/enroll", {
       body: (trustedSpki) => ({
@@ -119,8 +120,7 @@ async function submit(options: EnrollOptions): Promise<{ id: string; state: stri
       const { id, state = "pending" } = answer.body;
       return { id: String(id), state: String(state) };
     }
-    const lost = answer.status === 401 && answer.body.error === "challenge verification failed";
-    if (lost && attempt < challengeAttempts) {
+    if (isLost(answer) && attempt < challengeAttempts) {
       log.warn("the challenge was lost; asking for a new one", { attempt });
       continue;
     }
@@ -140,6 +140,28 @@ async function submit(options: EnrollOptions): Promise<{ id: string; state: stri
     }
     throw ofToken(options, answer) ?? refusal("the master refused the enrollment", answer);
   }
+}
+
+/** Asks for a secret that only the TPM of this host can open, in the same challenge. */
+async function askCredential(
+  { masters, peelId, key }: EnrollOptions,
+  challengeId: unknown,
+  keys: { ek_certificate: string; ak_public: string },
+) {
+  const answer = await masters.request("POST", "/api/v1/enroll/tpm", {
+    body: () => ({ peel_id: peelId, public_key: key.publicKey, challenge_id: challengeId, ...keys }),
+  });
+  // Another master, which accepts no TPM, or a challenge that is lost: the enrollment finds out as well.
+  if (answer.status === 404 || isLost(answer)) return undefined;
+  const { credential_blob, encrypted_secret } = answer.body;
+  if (typeof credential_blob !== "string" || typeof encrypted_secret !== "string") {
+    throw refusal("the master refused the TPM of this host", answer);
+  }
+  return { credential_blob, encrypted_secret };
+}
+
+function isLost({ status, body }: Answer): boolean {
+  return status === 401 && body.error === "challenge verification failed";
 }
 
 function textsOf(value: unknown): string[] {

@@ -24,6 +24,8 @@ export {
 export { type ListOpenWays, type OpenWay, wayKinds } from "./open-way.ts";
 export {
   approveEnrollment,
+  type ChallengeTpmDeps,
+  challengeTpm,
   clearClone,
   deliver,
   discardEnrollment,

@@ -35,7 +35,7 @@ import {
   takeSteps,
 } from "../../program/diagnosis/mod.ts";
 import { createFileCertificate, isEmbedded } from "../certificate/mod.ts";
-import { loadMasterKeys, readOperatorFiles } from "../daemon/mod.ts";
+import { inspectEvidence, loadMasterKeys, readOperatorFiles } from "../daemon/mod.ts";
 import { warnOfTokenFiles } from "../doors/http/mod.ts";
 
 const needed = ["master-heartbeat", "enrollments", "jobs", "settings", "secrets", "leases"] as const;
@@ -108,6 +108,18 @@ const steps: readonly Step<Context>[] = [
       if (tokens.length > 0) return { level: "ok", message: `${tokens.length} of the REST API` };
       const others = "the REST API is off until svc token create makes one, or api.oidc names a provider";
       return { level: "ok", message: `none in the configuration: ${others}` };
+    },
+  },
+  {
+    name: "evidence",
+    needs: ["configuration"],
+    next: "correct the file of enroll.evidence; until then, evidence of this type is refused",
+    async look({ config }) {
+      const types = await inspectEvidence(config());
+      return {
+        level: "ok",
+        message: types.length === 0 ? "none is accepted" : `accepted: ${types.join(", ")}`,
+      };
     },
   },
   {

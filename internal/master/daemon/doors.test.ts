@@ -178,6 +178,13 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "fleet.succession": [{}, {}],
   "enrollments.challenge": [{ peel_id: "web-1", public_key: key }, { peel_id: "-" }],
   "enrollments.submit": [{}, { peel_id: 5 }],
+  "enrollments.challenge-tpm": [
+    {
+      ...{ peel_id: "web-1", public_key: key, challenge_id: `chl-${"a".repeat(27)}` },
+      ...{ ek_certificate: "AAAA", ak_public: "AAAA" },
+    },
+    { ak_public: 5 },
+  ],
   "enrollments.state": [{ id: "enr-1" }, {}],
   "enrollments.follow": [{ id: "enr-1" }, {}],
   "enrollments.deliver": [{ id: "enr-1" }, {}],

@@ -258,7 +258,7 @@ export const masterOptions = {
     group: "HTTPS listener",
     type: path,
     default: "",
-    doc: "certificates in PEM of the authorities whose endorsement certificates of TPM 2.0 are accepted as evidence; empty means not accepted",
+    doc: "certificates in PEM of the makers of TPMs whose endorsement certificates are accepted as evidence; empty means not accepted",
   }),
   "enroll.policy": option({
     group: "HTTPS listener",

@@ -85,11 +85,15 @@ const samples: Record<string, readonly [string, string]> = {
   "evidence.x509_key": ["/a", ""],
   "evidence.ssh_host_key": ["/a", ""],
   "evidence.tpm": ["true", "false"],
+  "evidence.tpm_tools": ["/a", ""],
+  "evidence.tpm_tcti": ["device:/dev/tpmrm0", ""],
   require_operator: ["off", "on"],
   automation_functions: ["test.ping,state.*", ""],
   states_cache: ["/a", "/b"],
   startup_states: ["highstate", ""],
   startup_sls_list: ["web,db.main", ""],
+  salt_compat: ["salt", "strict"],
+  "templates.host_functions": ["none", "command"],
   schedule: [entry("test.ping"), entry("state.apply")],
 };
 

@@ -114,7 +114,7 @@ async function obtain(
     await enrollAndKeep({
       ...deps,
       masters: client,
-      ...defined({ prove: createProver(deps.config, { log }) }),
+      ...defined({ prove: createProver(deps.config, deps) }),
     });
   } catch (thrown) {
     if (!(thrown instanceof CredentialsGone)) throw thrown;

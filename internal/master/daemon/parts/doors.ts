@@ -172,6 +172,7 @@ export const doors = {
         ...enrollRoutes(door, {
           state: { enrollments, directory, metrics },
           challenge: { challenges: storage.challenges, clock, random, ...deps.accepted },
+          challengeTpm: { challenges: storage.challenges, clock, ...deps.tpm },
           enroll: {
             enrollments,
             challenges: storage.challenges,

@@ -36,7 +36,7 @@ export const joining = {
           addresses: createWebhookAddresses(config["enroll.policy_webhook_allow"]),
         },
       });
-      const evidence = createEvidence(config, { clock, log });
+      const evidence = createEvidence(config, deps);
       const isAccepted = evidence.types.length > 0;
       const joining: Pick<EnrollDeps, "waysIn" | "begin" | "verifyEvidence"> = {
         // What a host brings counts before what is known of it, and that before rules.
@@ -45,6 +45,7 @@ export const joining = {
         ...(isAccepted ? { verifyEvidence: evidence.verify } : {}),
       };
       const accepted = isAccepted ? { evidence: evidence.types } : {};
+      const tpm = evidence.types.includes("tpm") ? { challengeTpm: evidence.challengeTpm } : {};
       const ways: ListOpenWays[] = [
         () => openTokens(joinTokens.operations.view, clock),
         () => openExpected(expected, clock),
@@ -59,6 +60,7 @@ export const joining = {
         joinTokens,
         expected,
         accepted,
+        tpm,
         policy: { policy, ways, networks, self: deps.name },
         checks: {
           "enroll-policy": (): CheckResult => {
