@@ -36,6 +36,11 @@ nats-server:
 chromium:
 	@release/install-chromium.sh
 
+# The same, for a TPM in software and the commands that drive it.
+.PHONY: tpm-tools
+tpm-tools:
+	@release/install-tpm-tools.sh
+
 .PHONY: build
 build: $(BINARIES) ## Build dist/svc-master, dist/svc-peel and dist/svc for this machine.
 
@@ -66,7 +71,7 @@ architecture: $(PACKAGES)
 
 # Every test includes those of the architecture.
 .PHONY: test
-test: tools chromium ## Build, check, and run every test.
+test: tools chromium tpm-tools ## Build, check, and run every test.
 	@$(MAKE) $(TOGETHER) build $(CHECKS)
 	@release/run-tests.sh
 

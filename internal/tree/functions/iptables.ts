@@ -15,12 +15,12 @@ const place = {
     values: ["filter", "nat", "mangle", "raw", "security"],
     doc: "Table; filter by default.",
   },
-  family: { type: "string", values: ["ipv4", "ipv6"], doc: "ipv4 or ipv6; ipv4 by default." },
+  family: { type: "string", values: ["ipv4", "ipv6"], doc: "Family of addresses; ipv4 by default." },
 } as const;
 const chain = { type: "string", required: true, doc: "Chain, such as INPUT." } as const;
 const save = {
   type: "any",
-  doc: "true also writes all rules to the file that is loaded at boot, or to this path; false by default.",
+  doc: "Also writes all rules to the file that is loaded at boot, with true, or to this path; false by default.",
 } as const;
 const rule = { ...place, chain, save, ...ruleArgs } as const;
 

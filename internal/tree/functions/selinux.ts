@@ -14,7 +14,7 @@ const fileTypes: Readonly<Record<string, string>> = {
 const filetype = {
   type: "string",
   values: Object.keys(fileTypes),
-  doc: "a (all files), f, d, c, b, s, l or p; a by default.",
+  doc: "Type of files: a (all), f, d, c, b, s, l or p; a by default.",
 } as const;
 
 /** States of SELinux. */
@@ -58,7 +58,7 @@ export const selinuxStates: readonly StateFunction[] = [
     name: "selinux.boolean",
     doc: "Ensures the value of a boolean of the policy.",
     args: {
-      value: { type: "any", required: true, doc: "true or on, false or off." },
+      value: { type: "any", required: true, doc: "The value: true or on, false or off." },
       persist: { type: "boolean", doc: "Also keeps the value after a reboot; false by default." },
     },
     refuse: ({ value }) =>

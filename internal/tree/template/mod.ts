@@ -4,3 +4,4 @@ export { createTemplates, type Renderer, type Templates } from "./render.ts";
 export { readRenderers } from "./renderers.ts";
 export { type Compat, compatLevels, type Scope } from "./scope.ts";
 export { type Tag, tagsOf } from "./tags.ts";
+export { yamlLikeSalt } from "./yaml-text.ts";
