@@ -81,7 +81,7 @@ export async function openPostgres(connection: Connection, context: StateContext
     async rows<Row>(sql: string) {
       const text = await ask(
         "read the state of PostgreSQL",
-        `SELECT row_to_json(found) FROM (${sql}) found;`,
+        `SELECT row_to_json(answer_row) FROM (${sql}) answer_row;`,
       );
       return text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as Row]));
     },
@@ -93,7 +93,7 @@ export async function openPostgres(connection: Connection, context: StateContext
 /** The message of the server alone: the lines after it repeat the statement, which may contain a secret. */
 function reasonOf(stderr: string): string {
   const line = stderr.split("\n").find((each) => /\b(?:ERROR|FATAL|error):/.test(each)) ?? "";
-  return line.replace(/^.*?\b(?:ERROR|FATAL|error):\s*/, "").slice(0, 300);
+  return line.replace(/^.*\b(?:ERROR|FATAL|error):\s*/, "").slice(0, 300);
 }
 
 /** A name in a statement. */
