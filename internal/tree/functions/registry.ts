@@ -55,6 +55,7 @@ const modules: Readonly<Record<string, Load>> = {
   systemd: async () => (await import("./systemd.ts")).systemdStates,
   test: async () => (await import("./test.ts")).testStates,
   timezone: async () => (await import("./timezone.ts")).timezoneStates,
+  ufw: async () => (await import("./ufw.ts")).ufwStates,
   user: async () => (await import("./user.ts")).userStates,
 };
 
