@@ -1,4 +1,9 @@
+import { systemClock } from "../../internal/base/clock.ts";
+import { systemRandom } from "../../internal/base/id.ts";
 import type { Plain } from "../../internal/base/msgpack.ts";
+import { openHostFunctions } from "../../internal/tree/host-functions/open.ts";
+import { hostFunctions } from "../../internal/tree/host-functions/table.ts";
+import type { HostFunctions } from "../../internal/tree/template/host-call.ts";
 
 /** Facts of the host that the data was made for, as a peel has them there: Debian 12, `web-1.example.com`. */
 export const hostFacts: Readonly<Record<string, Plain>> = {
@@ -19,3 +24,28 @@ export const hostFacts: Readonly<Record<string, Plain>> = {
   ...{ saltversion: "3007.1", saltversioninfo: [3007, 1], pythonversion: [3, 10, 14, "final", 0] },
   ...{ username: "root", groupname: "root", uid: 0, gid: 0, path: "/usr/sbin:/usr/bin:/sbin:/bin" },
 };
+
+/**
+ * Functions of this machine for templates. Commands of templates run only if that was asked for; otherwise each
+ * succeeds and says nothing.
+ */
+export function functionsOfHost({ commands }: { commands: boolean }): HostFunctions {
+  const opened = openHostFunctions({
+    access: "command",
+    context: {
+      clock: systemClock,
+      signal: new AbortController().signal,
+      facts: { get: (path) => hostFacts[path] },
+    },
+    random: systemRandom,
+  });
+  return {
+    ...opened,
+    async call(call) {
+      const isCommand = hostFunctions.get(call.name)?.needs === "command";
+      if (commands || !isCommand) return opened.call(call);
+      if (call.name === "cmd.retcode") return 0;
+      return call.name === "cmd.run_all" ? { pid: 0, retcode: 0, stdout: "", stderr: "" } : "";
+    },
+  };
+}

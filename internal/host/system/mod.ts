@@ -21,6 +21,15 @@ export {
   withoutModule,
 } from "./kernel-modules.ts";
 export {
+  type HostKey,
+  hasFingerprint,
+  keysOfHost,
+  knownName,
+  withHostKey,
+  withoutHostKeys,
+} from "./known-hosts.ts";
+
+export {
   canonicalLocale,
   isSupported,
   langOf,

@@ -53,6 +53,7 @@ const samples: Record<string, readonly [string, string]> = {
   "ca.mode": ["embedded", "external"],
   "ca.dir": ["/a", "/b"],
   "ca.enroll_cert_validity": ["1h30m", "2s"],
+  "enroll.advertise_urls": ["https://a:1,https://10.0.0.1", "https://b"],
   "ca.enroll_sans": ["10.0.0.1,::1,*.example.com", "svc"],
   "gitfs.remotes": ["git@host:a.git", "https://host/b.git,ssh://git@host/c"],
   "gitfs.interval": ["1m", "2h"],
@@ -84,11 +85,15 @@ const samples: Record<string, readonly [string, string]> = {
   "evidence.x509_key": ["/a", ""],
   "evidence.ssh_host_key": ["/a", ""],
   "evidence.tpm": ["true", "false"],
+  "evidence.tpm_tools": ["/a", ""],
+  "evidence.tpm_tcti": ["device:/dev/tpmrm0", ""],
   require_operator: ["off", "on"],
   automation_functions: ["test.ping,state.*", ""],
   states_cache: ["/a", "/b"],
   startup_states: ["highstate", ""],
   startup_sls_list: ["web,db.main", ""],
+  salt_compat: ["salt", "strict"],
+  "templates.host_functions": ["none", "command"],
   schedule: [entry("test.ping"), entry("state.apply")],
 };
 

@@ -51,6 +51,7 @@ const modules: Readonly<Record<string, Load>> = {
   selinux: async () => (await import("./selinux.ts")).selinuxStates,
   service: async () => (await import("./service.ts")).serviceStates,
   ssh_auth: async () => (await import("./ssh-auth.ts")).sshAuthStates,
+  ssh_known_hosts: async () => (await import("./ssh-known-hosts.ts")).sshKnownHostsStates,
   sysctl: async () => (await import("./sysctl.ts")).sysctlStates,
   systemd: async () => (await import("./systemd.ts")).systemdStates,
   test: async () => (await import("./test.ts")).testStates,

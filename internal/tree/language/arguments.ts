@@ -1,11 +1,12 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { plainValue, type YamlNode } from "../../base/yaml.ts";
+import { isNothing, plainValue, type YamlNode } from "../../base/yaml.ts";
 import { type ArgSpec, argumentProblem, type CallArgs, expectation } from "../../host/modules/mod.ts";
 import { type Problems, placeOf, type StateFunction } from "../function/mod.ts";
 import type { Compat } from "../template/mod.ts";
 import { type CommonArgs, commonNames, isCommon, noCommonArgs, readCommon } from "./common-args.ts";
 import type { DeclaredArg, DeclaredFunction } from "./declare.ts";
+import { looseValue } from "./loose.ts";
 
 /** One name of a state with its arguments. */
 export interface ReadState extends CommonArgs {
@@ -54,7 +55,9 @@ function read(
     } else if (arg.name === "names") {
       found.names = readNames(arg, declared, problems);
     } else if (isCommon(arg.name) && !Object.hasOwn(called.args, arg.name)) {
-      readCommon(found.common, arg, problems);
+      if (compat === "salt" && isNothing(arg.node)) {
+        problems.warn(`${declared.function}: ${arg.name}: null counts as not given`, placeOf(arg));
+      } else readCommon(found.common, arg, problems);
     } else {
       readOwn(found.values, arg, declared, called, problems, compat);
     }
@@ -81,8 +84,17 @@ function readOwn(
   }
   const value = typedValue(spec, arg.node);
   const problem = argumentProblem(spec, value);
-  if (problem === undefined) into[arg.name] = value;
-  else problems.add(`${declared.function}: ${arg.name}: ${problem}`, placeOf(arg));
+  if (problem === undefined) {
+    into[arg.name] = value;
+    return;
+  }
+  const loose = compat === "salt" ? looseValue(spec, arg.node, value) : undefined;
+  if (loose === undefined || argumentProblem(spec, loose.value) !== undefined) {
+    problems.add(`${declared.function}: ${arg.name}: ${problem}`, placeOf(arg));
+    return;
+  }
+  problems.warn(`${declared.function}: ${arg.name}: ${loose.note}`, placeOf(arg));
+  if (loose.value !== undefined) into[arg.name] = loose.value;
 }
 
 function finish(

@@ -3,6 +3,7 @@ import {
   equals,
   Fault,
   type Filter,
+  float,
   isNumber,
   itemsOf,
   iterate,
@@ -77,7 +78,7 @@ export const saltListFilters: Readonly<Record<string, Filter>> = {
   avg: (value) => {
     const numbers = iterate(value).map(numberOf);
     if (numbers.length === 0) return 0;
-    return numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
+    return float(numbers.reduce((sum, each) => sum + each, 0) / numbers.length);
   },
   is_sorted: (value) => {
     const texts = iterate(value).map(textOf);

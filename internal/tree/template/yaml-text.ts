@@ -1,4 +1,15 @@
-import { Fault, Float, isNumber, itemsOf, repr, toPlain, type Value, ValueMap } from "../jinja/mod.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import {
+  Fault,
+  Float,
+  fromPlain,
+  isNumber,
+  itemsOf,
+  repr,
+  toPlain,
+  type Value,
+  ValueMap,
+} from "../jinja/mod.ts";
 import { scalarStyle } from "./yaml-scalar.ts";
 
 // YAML as Salt writes it, which is as PyYAML does: the keys of maps sorted, lines of 80 characters, lists in maps not
@@ -12,6 +23,11 @@ const deepest = 100;
 /** A document in block style, without the line end at its end. @throws Fault for what is not data */
 export function blockYaml(value: Value): string {
   return new Emitter(false).document(value);
+}
+
+/** Plain data as a document in block style that ends with a line end. @throws Fault for what is not data */
+export function yamlLikeSalt(value: Plain): string {
+  return `${blockYaml(fromPlain(value))}\n`;
 }
 
 /** A document in flow style, which is one line. @throws Fault for what is not data */
