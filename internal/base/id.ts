@@ -13,7 +13,7 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const ksuidLength = 27;
 
 /** The kinds of identifiers the service makes, by prefix. */
-export type IdPrefix = "enr" | "chl" | "job" | "rol" | "tok" | "apr";
+export type IdPrefix = "enr" | "chl" | "job" | "rol" | "tok" | "jtk" | "apr";
 
 const patterns: Record<IdPrefix, RegExp> = {
   enr: /^enr-[0-9A-Za-z]{27}$/,
@@ -21,6 +21,7 @@ const patterns: Record<IdPrefix, RegExp> = {
   job: /^job-[0-9A-Za-z]{27}$/,
   rol: /^rol-[0-9A-Za-z]{27}$/,
   tok: /^tok-[0-9A-Za-z]{27}$/,
+  jtk: /^jtk-[0-9A-Za-z]{27}$/,
   apr: /^apr-[0-9A-Za-z]{27}$/,
 };
 

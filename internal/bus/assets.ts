@@ -57,6 +57,8 @@ export const assets = {
   },
   // A nonce that gave way to another one could be used again: a full bucket refuses.
   "request-nonces": { kind: "bucket", storage: StorageType.Memory, ttlMs: 180 * second },
+  // Longer than any entry lasts: masters remove what has ended.
+  expected: { kind: "bucket", ttlMs: 370 * day, decisions: true },
   secrets: { kind: "bucket" },
   "peel-heartbeat": { kind: "bucket", ttlMs: 30 * second, peelsWrite: { maxMessageBytes: 4096 } },
   "master-heartbeat": { kind: "bucket", ttlMs: 15 * second },
@@ -71,6 +73,7 @@ export const assets = {
   rollouts: { kind: "bucket" },
   reactor: { kind: "bucket" },
   tokens: { kind: "bucket", decisions: true },
+  "join-tokens": { kind: "bucket", decisions: true },
   // Longer than a request waits: who asked can see how it ended.
   approvals: { kind: "bucket", ttlMs: 7 * day, decisions: true },
   // What operators and masters write and read to see whether anything is stored at all.

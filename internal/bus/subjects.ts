@@ -32,6 +32,11 @@ export type AdminAction =
   | "revoke"
   | "revoke-user"
   | "label"
+  | "expect"
+  | "expected"
+  | "unexpect"
+  | "ways"
+  | "policy-test"
   | "suspend"
   | "resume"
   | "clear-clone"
@@ -50,6 +55,9 @@ export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.$
 /** Requests of operators about tokens of the REST API. */
 export type TokenAction = "create" | "list" | "revoke";
 export const tokenSubject = (action: TokenAction): string => `svc.admin.token.${action}`;
+/** Requests of operators about tokens that hosts join with. */
+export type JoinTokenAction = "create" | "list" | "show" | "revoke";
+export const joinTokenSubject = (action: JoinTokenAction): string => `svc.admin.join-token.${action}`;
 /** Requests of operators about those that wait for others. */
 export type ApprovalAction = "list" | "show" | "approve" | "deny";
 export const approvalSubject = (action: ApprovalAction): string => `svc.admin.approval.${action}`;

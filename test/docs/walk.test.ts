@@ -24,6 +24,7 @@ const walked = [
   "docs/states.md",
   "docs/targeting.md",
   "docs/settings.md",
+  "docs/from-salt.md",
   "docs/facts.md",
   "docs/jobs.md",
   "docs/rest.md",
@@ -49,6 +50,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/enrollment.md": 2,
   "docs/facts.md": 1,
   "docs/jobs.md": 2,
+  "docs/from-salt.md": 3,
   "docs/joining.md": 2,
   "docs/key-rotation.md": 2,
   "docs/logs.md": 1,
@@ -63,6 +65,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/sign-on.md": 2,
   "docs/states.md": 3,
   "docs/succession.md": 2,
+  "docs/templates.md": 1,
   "docs/upgrading-peels.md": 1,
   "docs/upgrading.md": 3,
 };

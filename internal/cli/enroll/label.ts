@@ -1,11 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
-import { isLabelName, type Labels, loadEnrollment } from "../../fleet/enrollment/mod.ts";
+import { type Labels, loadEnrollment } from "../../fleet/enrollment/mod.ts";
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { idArg, openEnrollments } from "./ask.ts";
+import { type Change, formatLabels, readChange } from "./label-change.ts";
 
 /** How often it begins again when another operator changes the labels at the same time. */
 const attempts = 5;
@@ -45,25 +46,6 @@ export const labelCommand = command({
   },
 });
 
-interface Change {
-  name: string;
-  /** Absent to remove it. */
-  value?: string;
-}
-
-/** @throws SvcError `usage` */
-function readChange(word: string): Change {
-  const [, set, value, removed] = /^([^=]*)=([\s\S]*)$|^([\s\S]*)-$/.exec(word) ?? [];
-  const name = set ?? removed ?? word;
-  if (!isLabelName(name) || (set === undefined && removed === undefined)) {
-    throw new SvcError(
-      "usage",
-      `${JSON.stringify(word.slice(0, 60))} is not a change of a label: write name=value or name-, where the name has a-z, 0-9, _, . and -, and begins with a letter`,
-    );
-  }
-  return value === undefined ? { name } : { name, value };
-}
-
 function apply(labels: Labels, changes: readonly Change[]): Labels {
   const next = new Map(Object.entries(labels));
   for (const { name, value } of changes) {
@@ -71,9 +53,4 @@ function apply(labels: Labels, changes: readonly Change[]): Labels {
     else next.set(name, value);
   }
   return Object.fromEntries([...next].sort(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-function formatLabels(labels: Labels): string {
-  const shown = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
-  return shown.length === 0 ? "no labels" : shown.join(" ");
 }

@@ -6,6 +6,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { isPeelId } from "../../base/peel-id.ts";
 import { decodePublicKey } from "../../identity/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
+import { evidenceField, readEvidence, type SentEvidence } from "./evidence-field.ts";
 import type { RecoveryRequest } from "./recover.ts";
 
 // The input table of the specification, section "Input validation". Messages never repeat the input: the
@@ -45,7 +46,7 @@ export const curvePublicKeyField = described(
   "X25519 public key: `X` and 55 more characters",
 );
 
-const challengeIdField = described(
+export const challengeIdField = described(
   checked((text) => isId("chl", text), "must be chl- and a KSUID"),
   "Id of the signed challenge",
 );
@@ -90,6 +91,24 @@ export const submissionSchema = titled(
       "SPKI pin of the CA root that the peel trusted: `sha256:` and 64 digits",
     ),
     trust_signature: absentOr(isSignature, signatureRule, "Signature of `trusted_ca_spki`"),
+    token: v.optional(
+      described(
+        v.nullable(
+          v.strictObject({
+            id: described(
+              checked((text) => isId("jtk", text), "must be jtk- and a KSUID"),
+              "Id of the token",
+            ),
+            proof: described(
+              checked((text) => decodeBase64(text)?.length === 32, "must be 32 bytes in base64"),
+              "HMAC-SHA256 in base64 with the secret of the token, over the 32 bytes of the challenge, a NUL byte and the text of `public_key`",
+            ),
+          }),
+        ),
+        "A token that lets the host in",
+      ),
+    ),
+    evidence: v.optional(described(v.nullable(evidenceField), "What the host proves in addition to its key")),
   }),
 );
 
@@ -130,11 +149,14 @@ export interface Submission {
   hostname?: string;
   metadata?: Record<string, Plain>;
   attestation?: { caSpki: string; signature: string; signatureBytes: Uint8Array };
+  /** A token that lets the host in; `proof` is 32 bytes. */
+  token?: { id: string; proof: Uint8Array };
+  evidence?: SentEvidence;
 }
 
 /** @throws SvcError `bad_request` when half of the trust attestation is missing */
 export function readSubmission(fields: v.InferOutput<typeof submissionSchema>): Submission {
-  const { hostname, metadata, trusted_ca_spki: spki, trust_signature: trustSignature } = fields;
+  const { hostname, metadata, token, trusted_ca_spki: spki, trust_signature: trustSignature } = fields;
   if (!spki !== !trustSignature) {
     throw new SvcError(
       "bad_request",
@@ -149,6 +171,8 @@ export function readSubmission(fields: v.InferOutput<typeof submissionSchema>): 
     signature: signatureBytes(fields.signature),
     ...(hostname ? { hostname } : {}),
     ...(metadata ? { metadata } : {}),
+    ...(token ? { token: { id: token.id, proof: decodeBase64(token.proof) ?? new Uint8Array() } } : {}),
+    ...(fields.evidence ? { evidence: readEvidence(fields.evidence) } : {}),
     ...(spki && trustSignature
       ? {
           attestation: {

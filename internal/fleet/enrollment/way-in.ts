@@ -13,13 +13,23 @@ export interface Candidate {
   waits?: true;
 }
 
+export const decisions = ["approve", "reject", "hold"] as const;
+/** What can be decided about a host; one that is held waits for an operator. */
+export type Decide = (typeof decisions)[number];
+
 /** What a way in decides about a host. */
 export interface Admission {
-  decide: "approve" | "reject" | "hold";
+  decide: Decide;
   /** Who decides, as the record names it: `token:<id>`. */
   by: string;
   labels?: Labels;
   reason?: string;
+  /**
+   * Called right before the record is stored as decided.
+   *
+   * @throws SvcError `unavailable` when that took so long that what this decision took may be another one's by now
+   */
+  assertHeld?(): void;
   /**
    * Called at most once, when the record was not stored as decided: what this decision took, such as a use of a
    * token, is free again. It does not fail.

@@ -107,6 +107,7 @@ function fieldsOf(touched: Touch): LogFields {
   if ("rule" in touched) return { rule: short(touched.rule) };
   if ("approval" in touched) return { approval: short(touched.approval) };
   if ("token" in touched) return { token: short(touched.token) };
+  if ("joinToken" in touched) return { join_token: short(touched.joinToken) };
   if ("operator" in touched) return { changed: short(touched.operator) };
   if ("binary" in touched) return { binary: short(touched.binary) };
   const { peels } = touched;

@@ -11,7 +11,7 @@ import { openRequest } from "./envelope.ts";
  * @throws SvcError `unauthorized` when it is malformed
  */
 export function idOfRequest(
-  prefix: "job" | "rol" | "tok",
+  prefix: "job" | "rol" | "tok" | "jtk",
   { envelope }: { envelope: Uint8Array },
   mac: RecordMac,
 ): string {

@@ -25,7 +25,7 @@ const reads = {
 const declared: Readonly<Record<string, Declared>> = {
   admin: all(every),
   operator: all(every.filter((kind) => !notForOperators.includes(kind))),
-  approver: { ...reads, ...all(["enrollments", "approvals"]) },
+  approver: { ...reads, ...all(["enrollments", "join-tokens", "approvals"]) },
   viewer: reads,
   auditor: { ...reads, ...all(["audit"]) },
 };

@@ -30,7 +30,7 @@ export interface StateResult {
   comment: string;
   duration_ms: number;
   /** Why it was not run. */
-  skipped?: "requisite" | "unless" | "onlyif";
+  skipped?: "requisite" | "unless" | "onlyif" | "creates";
 }
 
 /** The result of a run, with states in execution order. */
@@ -47,6 +47,8 @@ export interface StatesRun {
   not_run: number;
   /** What the files say that may not be meant: `web.sls:3: …`. */
   warnings?: readonly string[];
+  /** How often templates called each function that looks at the host. */
+  host_calls?: Readonly<Record<string, number>>;
 }
 
 /** Runs and shows the states of this host. */

@@ -28,7 +28,7 @@ const widePart = 0.7;
 const widenEveryMs = 10 * 60_000;
 /** Streams that make room by themselves: one peel that fills them must not take a master out of service. */
 const makesRoom: ReadonlySet<AssetName> = new Set(["events", "job-events"]);
-/** Masters do not need it, and whoever stops it must not take them out of service. */
+/** Masters do not need it, and an operator who stops it must not take them out of service. */
 const ofOperators: AssetName = "probe";
 /** In memory: gone with every restart of the bus, and made again when it is needed. */
 const transient: ReadonlySet<AssetName> = new Set(["enroll-challenges", "request-nonces"]);

@@ -38,6 +38,8 @@ export interface Storage {
   operatorRevocations: Bucket;
   reactor: Bucket;
   tokens: Bucket;
+  joinTokens: Bucket;
+  expected: Bucket;
   approvals: Bucket;
   peelHeartbeats: Bucket;
   masterHeartbeats: Bucket;
@@ -94,6 +96,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     operatorRevocations: await open("operator-revocations"),
     reactor: await open("reactor"),
     tokens: await open("tokens"),
+    joinTokens: await open("join-tokens"),
+    expected: await open("expected"),
     approvals: await open("approvals"),
     peelHeartbeats: await open("peel-heartbeat"),
     masterHeartbeats: await open("master-heartbeat"),

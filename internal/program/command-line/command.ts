@@ -78,6 +78,9 @@ export interface RestWords {
   literal: string[];
 }
 
+/** An option that may be given several times. */
+type RepeatedArg = { type: "string"; repeated: true; valueHint: string; description: string };
+
 /** An argument, and what completion offers for it where that is on the bus. */
 export type IdsArg = ArgDef & { ids?: IdKind };
 
@@ -86,10 +89,17 @@ export function isRest(definition: ArgDef | undefined): boolean {
   return definition !== undefined && "rest" in definition;
 }
 
-type Plain<Args extends ArgsDef> = { [K in keyof Args as Args[K] extends RestArg ? never : K]: Args[K] };
+/** Whether an option may be given several times. */
+export function isRepeated(definition: ArgDef | undefined): boolean {
+  return definition !== undefined && "repeated" in definition;
+}
+
+type Plain<Args extends ArgsDef> = {
+  [K in keyof Args as Args[K] extends RestArg | RepeatedArg ? never : K]: Args[K];
+};
 type Values<Args extends ArgsDef> = ParsedArgs<Plain<Args>> & {
   [K in keyof Args as Args[K] extends RestArg ? K : never]: RestWords;
-};
+} & { [K in keyof Args as Args[K] extends RepeatedArg ? K : never]: readonly string[] };
 
 /** Defines one command. Its arguments are checked before it runs. */
 export function command<const Args extends Record<string, IdsArg>>(declared: {

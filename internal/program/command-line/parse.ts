@@ -2,7 +2,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { childrenOf, isRest, nameOf, type RestWords } from "./command.ts";
+import { childrenOf, isRepeated, isRest, nameOf, type RestWords } from "./command.ts";
 import { globalArgs } from "./globals.ts";
 
 /** The command that a command line names. */
@@ -17,8 +17,11 @@ export interface Found {
   version: boolean;
 }
 
-/** Checked values by name; an option that was not given and has no default is absent. */
-export type ArgValues = Record<string, string | boolean | RestWords | undefined>;
+/**
+ * Checked values by name; an option that was not given and has no default is absent. One that may be given several
+ * times has a list.
+ */
+export type ArgValues = Record<string, string | boolean | readonly string[] | RestWords | undefined>;
 
 /**
  * Follows the names on a command line down the tree of commands. Options may stand before them:
@@ -91,6 +94,7 @@ export function parseValues({ command, path, rest }: Found): ArgValues {
   const positionals = Object.entries(declared).filter(([, { type }]) => type === "positional");
   const restWords: RestWords = { words: [], literal: [] };
   const values: ArgValues = {};
+  const repeated: Record<string, readonly string[]> = {};
   const { tokens } = parseArgs({
     args: [...rest],
     options: parserOptions(declared),
@@ -116,11 +120,16 @@ export function parseValues({ command, path, rest }: Found): ArgValues {
     if (definition === undefined || definition.type === "positional") {
       throw unknownOption(path, token.rawName, declared, isRest(positionals[position]?.[1]));
     }
+    if (isRepeated(definition)) {
+      repeated[token.name] = [...(repeated[token.name] ?? []), String(readValue(path, token, definition))];
+      continue;
+    }
     if (token.name in values) throw usage(path, `${token.rawName} appears twice`);
     values[token.name] = readValue(path, token, definition);
   }
   for (const [name, definition] of Object.entries(declared)) {
     if (isRest(definition)) values[name] = restWords;
+    if (isRepeated(definition)) values[name] = repeated[name] ?? [];
     if (values[name] !== undefined) continue;
     if (definition.default !== undefined) values[name] = String(definition.default);
     else if (isRequired(definition)) {

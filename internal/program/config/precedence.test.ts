@@ -42,6 +42,10 @@ const samples: Record<string, readonly [string, string]> = {
   "enroll.recovery_window": ["0s", "48h"],
   "enroll.on_clone": ["alert", "revoke"],
   "settings.strict_facts": ["true", "false"],
+  "enroll.evidence.x509_ca": ["/a", ""],
+  "enroll.evidence.x509_names": ["peel", "any"],
+  "enroll.evidence.ssh_known_hosts": ["/a", ""],
+  "enroll.evidence.tpm_ca": ["/a", ""],
   "enroll.adopt_unvouched": ["false", "true"],
   "api.docs_enabled": ["true", "false"],
   "api.oidc_keys_dir": ["/a", "/b"],
@@ -49,6 +53,7 @@ const samples: Record<string, readonly [string, string]> = {
   "ca.mode": ["embedded", "external"],
   "ca.dir": ["/a", "/b"],
   "ca.enroll_cert_validity": ["1h30m", "2s"],
+  "enroll.advertise_urls": ["https://a:1,https://10.0.0.1", "https://b"],
   "ca.enroll_sans": ["10.0.0.1,::1,*.example.com", "svc"],
   "gitfs.remotes": ["git@host:a.git", "https://host/b.git,ssh://git@host/c"],
   "gitfs.interval": ["1m", "2h"],
@@ -76,11 +81,19 @@ const samples: Record<string, readonly [string, string]> = {
   enroll_ca: ["/a", "/b"],
   enroll_ca_pin: [pin("a"), `${pin("b")},${pin("0")}`],
   enroll_trust: ["tofu", "strict"],
+  "evidence.x509_cert": ["/a", ""],
+  "evidence.x509_key": ["/a", ""],
+  "evidence.ssh_host_key": ["/a", ""],
+  "evidence.tpm": ["true", "false"],
+  "evidence.tpm_tools": ["/a", ""],
+  "evidence.tpm_tcti": ["device:/dev/tpmrm0", ""],
   require_operator: ["off", "on"],
   automation_functions: ["test.ping,state.*", ""],
   states_cache: ["/a", "/b"],
   startup_states: ["highstate", ""],
   startup_sls_list: ["web,db.main", ""],
+  salt_compat: ["salt", "strict"],
+  "templates.host_functions": ["none", "command"],
   schedule: [entry("test.ping"), entry("state.apply")],
 };
 
@@ -101,8 +114,8 @@ describe.each(programs)("$name", (program) => {
     return loaded.values[key];
   };
   const fileWith = (key: string, value: string) => {
-    const [section, inner] = key.split(".");
-    return inner === undefined ? `${key}: ${value}\n` : `${section}:\n  ${inner}: ${value}\n`;
+    const names = key.split(".");
+    return `${names.map((name, depth) => `${"  ".repeat(depth)}${name}:`).join("\n")} ${value}\n`;
   };
 
   test("a flag beats the file, and the file beats the default, for every key", () => {

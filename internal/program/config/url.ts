@@ -1,4 +1,5 @@
 import { advertiseUrlProblem, busUrlProblem } from "../../base/bus-url.ts";
+import { readMasterUrl } from "../../base/master-url.ts";
 import { listOf } from "./list.ts";
 import { Complaint } from "./option.ts";
 import { type ReadText, text } from "./scalar.ts";
@@ -38,16 +39,8 @@ export const optionalHttpsUrl = text({
 });
 export const httpsUrls = listOf({ name: "https:// URLs", placeholder: "<url>", read: readHttpsUrl });
 
-const expected = "expected https://host:port, such as https://svc:8443";
-
 function readHttpsUrl(value: string): string {
-  const url = /^https:\/\/[^\s\\]+$/i.test(value) ? URL.parse(value) : null;
-  if (url === null) throw new Complaint(expected);
-  if (url.username !== "" || url.password !== "") {
-    throw new Complaint("a URL may not hold a user name or password");
-  }
-  if (url.pathname !== "/" || url.search !== "" || url.hash !== "") {
-    throw new Complaint(`nothing may follow the host and port; ${expected}`);
-  }
-  return url.origin;
+  const read = readMasterUrl(value);
+  if ("problem" in read) throw new Complaint(read.problem);
+  return read.origin;
 }

@@ -36,6 +36,8 @@ export interface Requisite {
   label: string;
   /** `order` of the target states. */
   targets: readonly number[];
+  /** There is no such state, so the state that refers to it fails. */
+  isMissing?: true;
 }
 
 /** One condition of `unless` or `onlyif`: a command line for /bin/sh, a function call, or a constant. */
@@ -69,4 +71,10 @@ export interface LowState extends Place {
   /** Whether a failure of this state ends the run. */
   failhard: boolean;
   retry?: Retry;
+  /** Commands for /bin/sh that must succeed after the state. */
+  checks: readonly string[];
+  /** The state does not run if all these paths exist. */
+  creates: readonly string[];
+  /** Tag of an event that is sent after the state. */
+  event?: string;
 }

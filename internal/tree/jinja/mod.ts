@@ -1,13 +1,28 @@
 export { take } from "./arguments.ts";
-export { createEnvironment, type Environment, JinjaError } from "./environment.ts";
+export { Budget } from "./budget.ts";
+export { createEnvironment, JinjaError } from "./environment.ts";
 export { Fault } from "./fault.ts";
-export type { Filter } from "./frame.ts";
-export { textOf } from "./text.ts";
+export { makeMap } from "./filters-list.ts";
+export type { Filter, Test } from "./frame.ts";
+export { repr, textOf } from "./text.ts";
 export {
+  type Args,
   Callable,
+  compare,
+  copyOf,
+  equals,
   Facade,
+  Float,
+  float,
   fromPlain,
+  isInteger,
+  isNumber,
+  itemsOf,
+  iterate,
+  Tuple,
+  toNumber,
   toPlain,
+  truthy,
   Undefined,
   type Value,
   ValueMap,

@@ -1,10 +1,12 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { plainValue, type YamlNode } from "../../base/yaml.ts";
+import { isNothing, plainValue, type YamlNode } from "../../base/yaml.ts";
 import { type ArgSpec, argumentProblem, type CallArgs, expectation } from "../../host/modules/mod.ts";
 import { type Problems, placeOf, type StateFunction } from "../function/mod.ts";
+import type { Compat } from "../template/mod.ts";
 import { type CommonArgs, commonNames, isCommon, noCommonArgs, readCommon } from "./common-args.ts";
 import type { DeclaredArg, DeclaredFunction } from "./declare.ts";
+import { looseValue } from "./loose.ts";
 
 /** One name of a state with its arguments. */
 export interface ReadState extends CommonArgs {
@@ -21,11 +23,12 @@ export function readArguments(
   declared: DeclaredFunction,
   called: StateFunction,
   problems: Problems,
+  compat: Compat = "strict",
 ): ReadState[] {
-  const own = read(declared.args, declared, called, problems);
+  const own = read(declared.args, declared, called, problems, compat);
   if (own.names === undefined) return [finish(own.name ?? id, [own], declared, called, problems)];
   return own.names.map(({ name, args }) =>
-    finish(name, [own, read(args, declared, called, problems)], declared, called, problems),
+    finish(name, [own, read(args, declared, called, problems, compat)], declared, called, problems),
   );
 }
 
@@ -41,6 +44,7 @@ function read(
   declared: DeclaredFunction,
   called: StateFunction,
   problems: Problems,
+  compat: Compat,
 ): Read {
   const found: Read = { name: undefined, names: undefined, values: {}, common: noCommonArgs() };
   for (const arg of args) {
@@ -50,10 +54,12 @@ function read(
       else problems.add(`${declared.function}: name: expected a string`, placeOf(arg));
     } else if (arg.name === "names") {
       found.names = readNames(arg, declared, problems);
-    } else if (isCommon(arg.name)) {
-      readCommon(found.common, arg, problems);
+    } else if (isCommon(arg.name) && !Object.hasOwn(called.args, arg.name)) {
+      if (compat === "salt" && isNothing(arg.node)) {
+        problems.warn(`${declared.function}: ${arg.name}: null counts as not given`, placeOf(arg));
+      } else readCommon(found.common, arg, problems);
     } else {
-      readOwn(found.values, arg, declared, called, problems);
+      readOwn(found.values, arg, declared, called, problems, compat);
     }
   }
   return found;
@@ -65,21 +71,30 @@ function readOwn(
   declared: DeclaredFunction,
   called: StateFunction,
   problems: Problems,
+  compat: Compat,
 ): void {
-  const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : undefined;
+  const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : called.openArgs;
   if (spec === undefined) {
     const names = [...Object.keys(called.args), ...commonNames];
     const shown = JSON.stringify(arg.name.slice(0, 80));
-    problems.add(
-      `${declared.function}: unknown argument ${shown}${suggestion(arg.name, names)}`,
-      placeOf(arg),
-    );
+    const message = `${declared.function}: unknown argument ${shown}${suggestion(arg.name, names)}`;
+    if (compat === "salt") problems.warn(`${message}: ignored`, placeOf(arg));
+    else problems.add(message, placeOf(arg));
     return;
   }
   const value = typedValue(spec, arg.node);
   const problem = argumentProblem(spec, value);
-  if (problem === undefined) into[arg.name] = value;
-  else problems.add(`${declared.function}: ${arg.name}: ${problem}`, placeOf(arg));
+  if (problem === undefined) {
+    into[arg.name] = value;
+    return;
+  }
+  const loose = compat === "salt" ? looseValue(spec, arg.node, value) : undefined;
+  if (loose === undefined || argumentProblem(spec, loose.value) !== undefined) {
+    problems.add(`${declared.function}: ${arg.name}: ${problem}`, placeOf(arg));
+    return;
+  }
+  problems.warn(`${declared.function}: ${arg.name}: ${loose.note}`, placeOf(arg));
+  if (loose.value !== undefined) into[arg.name] = loose.value;
 }
 
 function finish(
@@ -100,6 +115,8 @@ function finish(
   }
   const refused = called.refuse?.(args);
   if (refused !== undefined) problems.add(`${declared.function}: ${refused}`, placeOf(declared));
+  const warned = called.warn?.(args);
+  if (warned !== undefined) problems.warn(`${declared.function}: ${warned}`, placeOf(declared));
   return { name, args, ...(second === undefined ? first.common : mergeCommon(first.common, second.common)) };
 }
 
@@ -111,6 +128,9 @@ function mergeCommon(first: CommonArgs, second: CommonArgs): CommonArgs {
     sortBy: second.sortBy ?? first.sortBy,
     failhard: first.failhard || second.failhard,
     retry: second.retry ?? first.retry,
+    checks: [...first.checks, ...second.checks],
+    creates: [...first.creates, ...second.creates],
+    event: second.event ?? first.event,
   };
 }
 
@@ -160,7 +180,10 @@ function textOrValue(node: YamlNode): Plain {
  * @returns the problems found
  */
 export function problemsOfCall(called: StateFunction, args: CallArgs): string[] {
-  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(called.args, name));
+  const unknown =
+    called.openArgs === undefined
+      ? Object.keys(args).filter((name) => !Object.hasOwn(called.args, name))
+      : [];
   const wrong = Object.entries(called.args).flatMap(([name, spec]) => {
     if (args[name] === undefined) {
       return spec.required === true ? [`${name}: missing; expected ${expectation(spec)}`] : [];

@@ -1,5 +1,6 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import { describeError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { CallArgs, CallContext } from "../../host/modules/mod.ts";
 import {
@@ -76,7 +77,7 @@ class Run {
     let stopped: StateReport["stopped"];
     for (const state of states) {
       if (signal.aborted) break;
-      const result = await this.timed(state, () => this.outcomeOf(state));
+      const result = await this.timed(state, () => this.told(state));
       if (result.result === false && (state.failhard || this.options.failhard === true)) {
         stopped = "failhard";
         break;
@@ -101,6 +102,20 @@ class Run {
     return result;
   }
 
+  /** The outcome, after the event that the state asks for was sent. */
+  private async told(state: LowState): Promise<Outcome> {
+    const outcome = await this.outcomeOf(state);
+    if (state.event === undefined || this.options.test) return outcome;
+    const { id, name, function: called } = state;
+    const data = { id, name, function: called, result: outcome.result, changed: isChanged(outcome) };
+    try {
+      await this.options.call("event.send", { tag: state.event, data });
+      return outcome;
+    } catch (thrown) {
+      return { ...outcome, comment: `${outcome.comment}; the event was not sent: ${describeError(thrown)}` };
+    }
+  }
+
   private async outcomeOf(state: LowState): Promise<Outcome> {
     const met: Met[] = [];
     for (const requisite of state.requisites) met.push(await this.look(requisite));
@@ -112,7 +127,11 @@ class Run {
     return { result, changes: {}, comment: decision.reason, skipped: "requisite" };
   }
 
-  private async look({ kind, targets }: Requisite): Promise<Met> {
+  private async look({ kind, targets, label: written, isMissing }: Requisite): Promise<Met> {
+    if (isMissing) {
+      const missing = { label: `${written}, which does not exist,`, result: false, changed: false };
+      return { kind: "require", targets: [missing] };
+    }
     const ended: Met["targets"][number][] = [];
     for (const target of targets) {
       const state = this.compiled.states[target];
@@ -169,6 +188,7 @@ function contextOf({ states, files, renderer, scope }: CompiledStates, options: 
     described: states,
     files,
     call,
+    environment: new Map(),
     cache: new Map(),
     async render(template, variables) {
       try {

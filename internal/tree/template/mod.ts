@@ -1,4 +1,7 @@
 export { TemplateError } from "./error.ts";
-export type { Scope } from "./lookups.ts";
+export type { HostCall, HostFunctions } from "./host-call.ts";
 export { createTemplates, type Renderer, type Templates } from "./render.ts";
+export { readRenderers } from "./renderers.ts";
+export { type Compat, compatLevels, type Scope } from "./scope.ts";
 export { type Tag, tagsOf } from "./tags.ts";
+export { yamlLikeSalt } from "./yaml-text.ts";

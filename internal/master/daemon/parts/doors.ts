@@ -1,3 +1,4 @@
+import { type Address, formatAddress } from "../../../base/address.ts";
 import { inspectFullness } from "../../../bus/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
 import {
@@ -5,13 +6,17 @@ import {
   serveAudit,
   serveDecisions,
   serveEnrollments,
+  serveExpected,
   serveJobs,
+  serveJoinTokens,
   serveOperators,
+  servePolicy,
   serveRoles,
   serveTargets,
 } from "../../../fleet/over-bus/mod.ts";
 import { tellClone } from "../../../fleet/reactor/mod.ts";
 import { assemble } from "../../../program/health/mod.ts";
+import type { EnrollCertificate } from "../../certificate/mod.ts";
 import {
   approvalRoutes,
   auditRoutes,
@@ -19,9 +24,12 @@ import {
   docsRoutes,
   enrollmentRoutes,
   enrollRoutes,
+  expectedRoutes,
   httpDoor,
   jobRoutes,
+  joinTokenRoutes,
   operatorRoutes,
+  policyRoutes,
   startListener,
 } from "../../doors/http/mod.ts";
 import { serveHello, serveRenewals } from "../../doors/peels/mod.ts";
@@ -87,7 +95,7 @@ export const doors = {
         admitsUnregistered: () => !config["operators.require_signed"],
       };
       const signIn = startSignIn({
-        ...{ config, tokens: storage.tokens, mac: deps.recordMac, operators },
+        ...{ config, tokens: storage.tokens, ended: deps.endedTokens, mac: deps.recordMac, operators },
         ...{ clock, random, log, signal: deps.signal },
       });
       stack.defer(() => signIn.stop());
@@ -153,20 +161,25 @@ export const doors = {
       stack.defer(() => renewals.stop());
       const { gate } = deps;
       const door = httpDoor({ clock, gate });
+      const ports = { https: config["enroll.addr"].port };
+      const joinTokens = {
+        ...deps.joinTokens.operations,
+        urls: () =>
+          advertisedUrls(config["enroll.advertise_urls"], { host: deps.hostname, port: ports.https }),
+        pins: () => pinsOf(certificates.current()),
+      };
       const routes = [
         ...enrollRoutes(door, {
           state: { enrollments, directory, metrics },
-          challenge: { challenges: storage.challenges, clock, random },
+          challenge: { challenges: storage.challenges, clock, random, ...deps.accepted },
+          challengeTpm: { challenges: storage.challenges, clock, ...deps.tpm },
           enroll: {
             enrollments,
             challenges: storage.challenges,
             clock,
             random,
             get ownCaSpkis() {
-              const { root, rotation } = certificates.current();
-              return root === undefined
-                ? []
-                : [root.pin, ...(rotation === undefined ? [] : [rotation.next.pin])];
+              return pinsOf(certificates.current());
             },
             pending: createPendingTable({
               directory,
@@ -192,6 +205,9 @@ export const doors = {
         }),
         ...bootstrapRoutes(door, { document: document.current, succession: keys.succession }),
         ...enrollmentRoutes(door, decisions),
+        ...joinTokenRoutes(door, joinTokens),
+        ...expectedRoutes(door, deps.expected),
+        ...policyRoutes(door, deps.policy),
         ...jobRoutes(door, jobs),
         ...rollouts.routes(door),
         ...signIn.routes(door),
@@ -212,11 +228,15 @@ export const doors = {
         routes: config["api.docs_enabled"] ? [...routes, ...docsRoutes(routes)] : routes,
       });
       stack.defer(() => listener.stop());
+      ports.https = listener.port;
       stack.defer(certificates.onChange(listener.setCertificate));
       // A certificate that was renewed while the listener started.
       listener.setCertificate(certificates.current());
       const busDoor = { bus, clock, log, gate, requests: deps.requests, starters: approvals.starters };
       serveEnrollments(busDoor, decisions);
+      serveJoinTokens(busDoor, joinTokens);
+      serveExpected(busDoor, deps.expected);
+      servePolicy(busDoor, deps.policy);
       serveDecisions(busDoor, deps.name, deps.decisions);
       serveJobs(busDoor, jobs);
       serveTargets(busDoor, { resolver });
@@ -255,3 +275,14 @@ export const doors = {
       };
     }),
 };
+
+/** SPKI pins of the roots of the fleet: two while the root is rotated, none when its CA is external. */
+function pinsOf({ root, rotation }: EnrollCertificate): string[] {
+  if (root === undefined) return [];
+  return [root.pin, ...(rotation === undefined ? [] : [rotation.next.pin])];
+}
+
+/** Where other hosts reach the masters. */
+function advertisedUrls(configured: readonly string[], own: Address): readonly string[] {
+  return configured.length > 0 ? configured : [`https://${formatAddress(own)}`];
+}

@@ -68,7 +68,7 @@ export const fleet = {
       const automatic = config["enroll.adopt_unvouched"];
       const heartbeats = storage.masterHeartbeats;
       const adoption = followAdoption({
-        ...{ ...adopts, directory, heartbeats, automatic, state },
+        ...{ ...adopts, directory, heartbeats, automatic, state, memory: deps.adoptionMemory },
         ...defined({ quietMs: deps.quietMs }),
       });
       stack.defer(() => adoption.stop());

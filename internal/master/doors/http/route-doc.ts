@@ -8,6 +8,7 @@ export const tags = {
   Rollouts: "Run a function on one wave of peels after the other, as long as it succeeds",
   Approvals: "Requests that wait for other operators",
   Tokens: "Tokens of this interface",
+  "Join tokens": "Tokens that hosts join with",
   Operators: "Who may ask: persons and pipelines with keys of their own",
   Audit: "What was decided and who asked for it, in a chain that cannot be rewritten unseen",
   Documentation: "This description",

@@ -1,0 +1,107 @@
+import { decodeBase64 } from "../../../base/base64.ts";
+import { defined } from "../../../base/defined.ts";
+import { SvcError } from "../../../base/errors.ts";
+import { sealContext } from "../../../fleet/join-tokens/mod.ts";
+import { joinTokensOverBus } from "../../../fleet/over-bus/mod.ts";
+import { deriveCurveKey, newKeyPair, openSealed } from "../../../identity/mod.ts";
+import { command } from "../../../program/command-line/mod.ts";
+import { ask } from "../../ask.ts";
+import { operatorBus, withBus } from "../../operator.ts";
+import { readChange } from "../label-change.ts";
+import { formats, formatToken } from "./format.ts";
+import { vouchedToken } from "./vouched.ts";
+
+export const createCommand = command({
+  name: "create",
+  description: "Create a token that hosts join with, and print it once.",
+  args: {
+    peel: {
+      type: "string",
+      valueHint: "glob",
+      default: "*",
+      description: "Only hosts whose peel id matches, such as web-*",
+    },
+    uses: {
+      type: "string",
+      valueHint: "n",
+      default: "1",
+      description: "How many hosts it admits, 1 to 10000",
+    },
+    ttl: {
+      type: "string",
+      valueHint: "duration",
+      default: "24h",
+      description: "How long it lasts, 1m to 30d",
+    },
+    label: {
+      type: "string",
+      repeated: true,
+      valueHint: "name=value",
+      description: "A label that its hosts get; may be repeated",
+    },
+    url: {
+      type: "string",
+      repeated: true,
+      valueHint: "url",
+      description:
+        "Where hosts reach a master (default: enroll.advertise_urls of the masters); may be repeated",
+    },
+    hold: { type: "boolean", description: "Hosts get the labels, and wait for an operator" },
+    note: { type: "string", valueHint: "text", description: "What it is for, for people" },
+    format: {
+      type: "enum",
+      options: [...formats] as string[],
+      default: "text",
+      description: "Print the token alone, user data for cloud-init, a command for a host, or JSON",
+    },
+  },
+  async run({ peel, ttl, hold, note, label, url, ...args }, cli) {
+    const uses = readUses(args.uses);
+    const labels = readLabels(label);
+    const format = readFormat(args.format);
+    await withBus(cli, async (bus) => {
+      // Made for this answer alone: who controls the bus cannot read the token.
+      const key = deriveCurveKey(newKeyPair("user", cli.random));
+      const made = await ask(bus, joinTokensOverBus.create, {
+        ...{ peel, uses, ttl, label: labels, url: [...url], hold: hold === true, seal_to: key.publicKey },
+        ...defined({ note }),
+      });
+      const { sealed, token: _, ...shown } = made;
+      const box = decodeBase64(sealed ?? "");
+      if (box === undefined) throw new SvcError("unavailable", "the master sent no token");
+      const text = Buffer.from(openSealed(box, key, sealContext(made.id))).toString("latin1");
+      const { word, token, warning } = vouchedToken(text, { id: made.id, ca: operatorBus(cli).ca });
+      const data = { ...shown, token: word, urls: token.urls, pins: token.pins };
+      await cli.print(data, () => formatToken(format, word, data));
+      if (warning !== undefined) cli.warn(warning);
+      const hosts = uses === 1 ? "one host" : `${uses} hosts`;
+      const whom = peel === "*" ? hosts : `${hosts} that match ${peel}`;
+      cli.say(
+        `${made.id} admits ${whom} until ${made.expires_at}${made.hold ? ", to wait for an operator" : ""}. The token is a secret, and is not shown again.`,
+      );
+    });
+  },
+});
+
+/** @throws SvcError `usage` */
+function readUses(text: string): number {
+  const uses = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (uses >= 1 && uses <= 10_000) return uses;
+  throw new SvcError("usage", `--uses: ${JSON.stringify(text.slice(0, 20))} is not a number from 1 to 10000`);
+}
+
+/** @throws SvcError `usage` */
+function readLabels(words: readonly string[]): Record<string, string> {
+  const labels = new Map<string, string>();
+  for (const word of words) {
+    const { name, value } = readChange(word);
+    if (value === undefined) throw new SvcError("usage", `--label: write ${name}=value`);
+    if (labels.has(name)) throw new SvcError("usage", `--label: ${name} appears twice`);
+    labels.set(name, value);
+  }
+  return Object.fromEntries(labels);
+}
+
+function readFormat(text: string): (typeof formats)[number] {
+  return formats.find((one) => one === text) ?? "text";
+}

@@ -1,0 +1,41 @@
+import { displayPeelId } from "../../../base/peel-id.ts";
+import { joinTokensOverBus } from "../../../fleet/over-bus/mod.ts";
+import { command, formatFields, formatTable } from "../../../program/command-line/mod.ts";
+import { ask } from "../../ask.ts";
+import { withBus } from "../../operator.ts";
+import { formatLabels } from "../label-change.ts";
+
+export const tokenIdArg = {
+  type: "positional",
+  required: true,
+  description: "Id of the token, jtk-…",
+} as const;
+
+export const showCommand = command({
+  name: "show",
+  description: "Show a token that hosts join with, and who used it. The token itself is shown by nothing.",
+  args: { id: tokenIdArg },
+  run: ({ id }, cli) =>
+    withBus(cli, async (bus) => {
+      const token = await ask(bus, joinTokensOverBus.show, { id });
+      await cli.print(token, () => {
+        const fields = formatFields([
+          ["Token", token.id],
+          ["State", token.state],
+          ["Peels", token.peel],
+          ["Uses", `${token.uses_left} left of ${token.uses}`],
+          ["Labels", formatLabels(token.labels)],
+          ["Hold", token.hold ? "yes: its hosts wait for an operator" : "no"],
+          ...(token.note === undefined ? [] : ([["Note", token.note]] as const)),
+          ["Created", `${token.created_at} by ${token.created_by}`],
+          ["Ends", token.expires_at],
+          ...(token.revoked_at === undefined
+            ? []
+            : ([["Revoked", `${token.revoked_at} by ${token.revoked_by ?? "?"}`]] as const)),
+        ]);
+        if (token.used_by.length === 0) return fields;
+        const rows = token.used_by.map((one) => [displayPeelId(one.peel_id), one.enrollment, one.at]);
+        return `${fields}\n\n${formatTable(["USED BY", "ENROLLMENT", "AT"], rows, cli)}`;
+      });
+    }),
+});

@@ -1,0 +1,73 @@
+import type { JoinTokenRecord } from "./record.ts";
+import type { StoredUse } from "./view.ts";
+
+/**
+ * From when on a use counts only with its enrollment: the master that took it would have stored the record by then,
+ * or has given up. It is far longer than `holdMs`, the clocks of two masters may differ by, and a request lasts.
+ */
+export const settledMs = 120_000;
+/** How long a master may take from the use to the record. */
+export const holdMs = 30_000;
+
+/** A use that may be taken. */
+export interface Place {
+  slot: number;
+  /** The revision to replace; absent when the use was never taken. */
+  revision?: number;
+  /** The count of the write. */
+  n: number;
+}
+
+/** What there is for a host that asks for a use of a token. */
+export interface Choice {
+  /** A use that is nobody's. */
+  free?: Place;
+  /** A use that this host took before, and that may have come to nothing. */
+  own?: StoredUse & { slot: number };
+  /** Uses of other hosts that may have come to nothing, oldest first. */
+  doubtful: readonly (StoredUse & { slot: number })[];
+}
+
+/**
+ * Looks for a use.
+ *
+ * @param uses those that were ever taken, by slot
+ * @param options.busy whether this master is writing a slot now
+ * @param options.isSettled whether the enrollment of this write of a use is known to be stored
+ * @param options.start a number in [0, 1): where the search begins, so that masters rarely want the same one
+ */
+export function chooseUse(
+  token: Pick<JoinTokenRecord, "uses">,
+  uses: ReadonlyMap<number, StoredUse>,
+  options: {
+    publicKey: string;
+    now: number;
+    start: number;
+    busy(slot: number): boolean;
+    isSettled(slot: number, n: number): boolean;
+  },
+): Choice {
+  const { publicKey, now, busy, isSettled } = options;
+  let free: Place | undefined;
+  let own: Choice["own"];
+  const doubtful: (StoredUse & { slot: number })[] = [];
+  const first = Math.floor(options.start * token.uses);
+  for (let step = 0; step < token.uses; step++) {
+    const slot = (first + step) % token.uses;
+    if (busy(slot)) continue;
+    const use = uses.get(slot);
+    if (use === undefined || use.free) {
+      free ??= use === undefined ? { slot, n: 1 } : placeOf({ ...use, slot });
+    } else if (!isSettled(slot, use.n)) {
+      if (use.publicKey === publicKey) own = { ...use, slot };
+      else if (now - use.at >= settledMs) doubtful.push({ ...use, slot });
+    }
+  }
+  doubtful.sort((one, other) => one.at - other.at);
+  return { ...(free === undefined ? {} : { free }), ...(own === undefined ? {} : { own }), doubtful };
+}
+
+/** The next write of a use that was taken before. */
+export function placeOf({ slot, revision, n }: StoredUse & { slot: number }): Place {
+  return { slot, revision, n: n + 1 };
+}

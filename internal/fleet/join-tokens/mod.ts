@@ -1,0 +1,8 @@
+export type { JoinTokenDeps } from "./create.ts";
+export { openTokens } from "./open-tokens.ts";
+export { createJoinToken, listJoinTokens, revokeJoinToken, showJoinToken } from "./operations.ts";
+export { pruneTokens } from "./prune.ts";
+export { sealContext } from "./seal-context.ts";
+export { createTakings, type UseResult } from "./take.ts";
+export { createJoinTokenView } from "./view.ts";
+export { createJoinTokenWay } from "./way-in.ts";

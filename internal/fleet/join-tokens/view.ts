@@ -1,0 +1,130 @@
+import type { Clock } from "../../base/clock.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { shareRuns } from "../../base/share-runs.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import type { RecordMac } from "../../identity/mod.ts";
+import type { EndedTokens } from "../tokens/mod.ts";
+import { decodeToken, type JoinTokenRecord } from "./record.ts";
+import { decodeUse, parseKey, type Use } from "./use.ts";
+
+/** A use as it is stored. */
+export type StoredUse = Use & { revision: number };
+
+/** The tokens and their uses, in memory, kept current by one watch. */
+export interface JoinTokenView {
+  get(id: string): JoinTokenRecord | undefined;
+  /** Newest first. */
+  all(): readonly JoinTokenRecord[];
+  /** The uses of a token that were ever taken, by slot; also those that were given back. */
+  usesOf(id: string): ReadonlyMap<number, StoredUse>;
+  /** How many uses of a token are taken. */
+  used(id: string): number;
+  /** A value of the bucket: from the watch, or one that this master has just written. */
+  apply(change: { key: string; value?: Uint8Array | undefined; revision: number }): void;
+  /**
+   * Resolves when everything that is stored now is known.
+   *
+   * @throws SvcError `storage` or `unavailable`
+   */
+  caughtUp(): Promise<void>;
+  stop(): void;
+}
+
+/** How long a request may wait for the first reading. */
+const readMs = 5_000;
+
+/**
+ * A record counts when a master vouches for it, and when it is not older than what was known under its key: who
+ * controls the bus can put back an earlier revision, in which a token was not revoked or a use was free.
+ */
+export function createJoinTokenView({
+  bucket,
+  mac,
+  ended,
+  clock,
+  log,
+}: {
+  bucket: Pick<Bucket, "watch">;
+  mac: RecordMac;
+  /** Tokens that were revoked, whatever the bus says. */
+  ended: EndedTokens;
+  clock: Pick<Clock, "after" | "now">;
+  log: Log;
+}): JoinTokenView {
+  const tokens = new Map<string, JoinTokenRecord>();
+  const uses = new Map<string, Map<number, StoredUse>>();
+  const distrust = (key: string, reason: string) =>
+    log.error("a stored join token does not count", { key, reason });
+  const read = <T>(key: string, decodeIt: () => T | undefined): T | undefined => {
+    try {
+      const found = decodeIt();
+      if (found === undefined) distrust(key, "no master made it");
+      return found;
+    } catch (thrown) {
+      distrust(key, describeError(thrown));
+      return undefined;
+    }
+  };
+  const applyToken = (id: string, value: Uint8Array | undefined) => {
+    const token = value === undefined ? undefined : read(id, () => decodeToken(mac, id, value));
+    if (token === undefined) {
+      tokens.delete(id);
+      return;
+    }
+    if (token.revokedAt === undefined && ended.has(id)) {
+      tokens.delete(id);
+      return distrust(id, "it was revoked, and an earlier record was put back");
+    }
+    if (token.revokedAt !== undefined) ended.add(token);
+    tokens.set(id, token);
+  };
+  const applyUse = (id: string, slot: number, key: string, value: Uint8Array, revision: number) => {
+    const use = read(key, () => decodeUse(mac, key, value));
+    if (use === undefined) return;
+    const known = uses.get(id) ?? new Map<number, StoredUse>();
+    const before = known.get(slot);
+    if (before !== undefined && use.n < before.n) {
+      // The watch repeats earlier values after a reconnect; a later revision of them was put back.
+      if (revision > before.revision) distrust(key, "an earlier record of it was put back");
+      return;
+    }
+    uses.set(id, known.set(slot, { ...use, revision }));
+  };
+  const apply: JoinTokenView["apply"] = ({ key, value, revision }) => {
+    const { token, slot } = parseKey(key);
+    if (slot === undefined) return applyToken(token, value);
+    if (value !== undefined) return applyUse(token, slot, key, value, revision);
+    // Masters remove the uses of a token that ended long ago; of another one a use stays taken.
+    if ((tokens.get(token)?.expiresAt ?? 0) > clock.now()) return distrust(key, "others removed a use of it");
+    const left = uses.get(token);
+    if (left?.delete(slot) === true && left.size === 0) uses.delete(token);
+  };
+  const watch = bucket.watch(apply);
+  const none: ReadonlyMap<number, StoredUse> = new Map();
+  return {
+    apply,
+    get: (id) => tokens.get(id),
+    all: () => [...tokens.values()].sort((a, b) => (a.id < b.id ? 1 : -1)),
+    usesOf: (id) => uses.get(id) ?? none,
+    used: (id) => [...(uses.get(id) ?? none).values()].filter(({ free }) => !free).length,
+    caughtUp: shareRuns(async () => {
+      await beforeLate(watch.ready, clock);
+      await watch.caughtUp();
+    }),
+    stop: () => watch.stop(),
+  };
+}
+
+/** @throws SvcError `unavailable` */
+async function beforeLate(ready: Promise<void>, clock: Pick<Clock, "after">): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = clock.after(readMs, () => {
+    late.reject(new SvcError("unavailable", "the join tokens that are stored are not read yet: try again"));
+  });
+  try {
+    await Promise.race([ready, late.promise]);
+  } finally {
+    timer.cancel();
+  }
+}
