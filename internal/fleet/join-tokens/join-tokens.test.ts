@@ -135,7 +135,7 @@ async function ask(
   return enroll(deps, submission, "192.0.2.7");
 }
 
-/** How many hosts were let in by a token, as the records say. */
+/** How many hosts a token admitted, as the records say. */
 async function countIn(id: string): Promise<number> {
   const records = (await enrollments.entries()).flatMap((entry) =>
     entry.key.startsWith("enr-") ? (readEntry({}, entry)?.record ?? []) : [],
@@ -211,7 +211,7 @@ describe("a token", () => {
     expect(master.view.used(token.id)).toBe(0);
   });
 
-  test("lets in a host that waits already", async () => {
+  test("admits a host that waits already", async () => {
     const master = startMaster();
     const token = await create(master);
     const host = newHost("web-1");
