@@ -96,4 +96,4 @@ export { awaitsRecovery, liveStates, memberStates, transitions } from "./transit
 export { curvePublicKeyField } from "./validate.ts";
 export { type Adoption, hasVouchers } from "./verdict.ts";
 export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";
-export type { Admission, Candidate, WayIn } from "./way-in.ts";
+export type { Admission, WayIn } from "./way-in.ts";

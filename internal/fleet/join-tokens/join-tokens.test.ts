@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { type MemoryBucket, memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { seeded } from "../../../test/harness/seeded.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
@@ -75,7 +76,7 @@ function startMaster(options: { dies?: (write: string) => boolean; place?: strin
   const ended = openEndedTokens({ path, clock, log });
   const view = createJoinTokenView({ bucket, mac, ended, clock, log });
   const takings = createTakings({
-    ...{ bucket, view, mac, clock, log, jitter: Math.random },
+    ...{ bucket, view, mac, clock, log, jitter: seeded(masters) },
     async resultOf(id) {
       const entry = await stored.get(id);
       const state = entry === undefined ? "pending" : readEntry({}, entry)?.record.state;
